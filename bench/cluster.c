@@ -90,6 +90,25 @@ void cluster_new_shape(struct cluster *c, bool scarce)
 	tell_shape(c, SHAPE_NEW, &s);
 }
 
+void cluster_soft_shapes(struct cluster *c)
+{
+	for (uint32_t shape = SHAPE_SERVICE; shape < SHAPES_ALL; shape++) {
+		struct shape_spec s = shape_spec(c, shape);
+
+		tell_shape(c, shape, &s);
+	}
+}
+
+void cluster_node_join(struct cluster *c, node_id node)
+{
+	tell_node(c, node, 0);
+}
+
+void cluster_node_leave(struct cluster *c, node_id node)
+{
+	tell_drop(c, EVENT_NODE_DROP, node, 1);
+}
+
 void cluster_node(struct cluster *c, node_id node, bool more)
 {
 	tell_node(c, node, more ? 8 * GIB : 0);
@@ -208,7 +227,7 @@ static bool feed_core(struct cluster *c, const struct record *r)
 
 struct limits cluster_limits(const struct cluster_setup *s)
 {
-	return (struct limits){ .nodes = s->nodes,
+	return (struct limits){ .nodes = s->nodes + s->spare,
 		                    .pods = s->pods_more + (s->bare ? 1 : 2 * s->nodes),
 		                    .gangs = GANGS,
 		                    .shapes = 128,
@@ -295,6 +314,7 @@ bool cluster_init(struct cluster *c, const struct cluster_setup *setup)
 	*c = (struct cluster){ .limits = cluster_limits(setup),
 		                   .nodes = setup->nodes,
 		                   .racks = setup->racks,
+		                   .scattered = setup->scattered,
 		                   .feed = setup->feed,
 		                   .feed_context = setup->feed_context,
 		                   .time_ns = 1 };

@@ -44,6 +44,7 @@ struct cluster {
 	void *feed_context;
 	uint32_t nodes;
 	bool racks;
+	bool scattered;
 	uint32_t pods_limit;
 	uint32_t next_pod;   /* ids from here on were never used */
 	uint32_t *free_pods; /* used ids that are free again */
@@ -89,6 +90,12 @@ enum cluster_shape {
 	SHAPE_BIG = SHAPE_MIX + CLUSTER_MIX, /* few nodes have enough capacity for it */
 	SHAPE_FILL = SHAPE_BIG + CLUSTER_BIG,
 	SHAPES_N = SHAPE_FILL + CLUSTER_TYPES * CLUSTER_FILLS,
+	/* After cluster_soft_shapes() alone. */
+	SHAPE_SERVICE = SHAPES_N, /* a Service selects them: the default spreading by host and zone */
+	SHAPE_PREFER_HOST,        /* prefers hosts without another of it */
+	SHAPE_PREFER_ZONE,        /* prefers zones with others of it */
+	SHAPE_PREFER_NODE,        /* prefers the nodes of one zone */
+	SHAPES_ALL,
 };
 
 struct cluster_setup {
@@ -97,6 +104,8 @@ struct cluster_setup {
 	uint32_t resources; /* columns; 0: 8 */
 	bool bare;          /* no foreign pods */
 	bool racks;         /* nodes have blocks and racks, gangs keep to them */
+	bool scattered;     /* names of nodes are in no order, as a cloud makes them */
+	uint32_t spare;     /* ids of nodes besides those: cluster_node_join() */
 	/* NULL: a core of its own, in this thread. */
 	cluster_feed_fn feed;
 	void *feed_context;
@@ -125,6 +134,13 @@ void cluster_gang_end(struct cluster *c, gang_id gang);
 
 /* SHAPE_NEW is dropped and another one is added; `scarce`: like SHAPE_RARE, else SHAPE_CPU. */
 void cluster_new_shape(struct cluster *c, bool scarce);
+
+/* Adds the shapes with soft rules. */
+void cluster_soft_shapes(struct cluster *c);
+
+/* A bare node of a spare id joins or leaves. */
+void cluster_node_join(struct cluster *c, node_id node);
+void cluster_node_leave(struct cluster *c, node_id node);
 
 /* Its memory grows (more) or has its first value again. */
 void cluster_node(struct cluster *c, node_id node, bool more);

@@ -26,6 +26,7 @@ enum {
 	VALUE_ANTI,
 	VALUE_SPREAD,
 	VALUE_NAMESPACE,
+	VALUE_SOFT, /* and the next, a shape each */
 	VALUE_FREE = 1000
 };
 enum { RESOURCE_GPU = RESOURCE_EXTENDED };
@@ -43,7 +44,20 @@ static const struct node_type {
 /* Eighths of a node. */
 static const int64_t fills[CLUSTER_FILLS] = { 2, 3, 4, 6 };
 
-enum rule { RULE_ZONE = 1, RULE_TOLERANT = 2, RULE_RARE = 4, RULE_ANTI = 8, RULE_SPREAD = 16 };
+enum rule {
+	RULE_ZONE = 1,
+	RULE_TOLERANT = 2,
+	RULE_RARE = 4,
+	RULE_ANTI = 8,
+	RULE_SPREAD = 16,
+	RULE_SERVICE = 32,
+	RULE_PREFER_HOST = 64,
+	RULE_PREFER_ZONE = 128,
+	RULE_PREFER_NODE = 256
+};
+
+/* Rules over pods with the shape's own label. */
+#define RULES_OF_PODS (RULE_ANTI | RULE_SPREAD | RULE_SERVICE | RULE_PREFER_HOST | RULE_PREFER_ZONE)
 
 struct shape_spec shape_spec(const struct cluster *c, uint32_t shape)
 {
@@ -59,6 +73,8 @@ struct shape_spec shape_spec(const struct cluster *c, uint32_t shape)
 	const struct node_type *t;
 	int64_t i;
 
+	if (shape >= SHAPE_SERVICE)
+		return (struct shape_spec){ 1000, 2 * GIB, 0, RULE_SERVICE << (shape - SHAPE_SERVICE) };
 	if (shape < SHAPE_NEW)
 		return fixed[shape];
 	if (shape == SHAPE_NEW)
@@ -168,7 +184,9 @@ void tell_node(struct cluster *c, uint32_t node, int64_t more_memory)
 		                   .effect = EFFECT_NO_SCHEDULE,
 		                   .name = c->limits.resources };
 	char name[32];
-	int name_bytes = snprintf(name, sizeof(name), "node-%07u", node);
+	int name_bytes = c->scattered
+	                     ? snprintf(name, sizeof(name), "node-%08x", node * UINT32_C(2654435761))
+	                     : snprintf(name, sizeof(name), "node-%07u", node);
 	struct event_node e = { .node = node,
 		                    .generation = 1,
 		                    .flags = NODE_PRESENT,
@@ -196,8 +214,41 @@ struct shape_parts {
 	uint32_t values[2];
 	struct toleration tolerations[1];
 	struct pod_term terms[1];
-	struct spread spreads[1];
+	struct preference preferences[1];
+	struct spread spreads[2];
 };
+
+/* podtopologyspread: systemDefaultConstraints. */
+static void service_spreads(struct shape_parts *p)
+{
+	p->spreads[0] = (struct spread){ .topology = KEY_HOSTNAME,
+		                             .flags = SPREAD_DEFAULT | SPREAD_BY_NODE,
+		                             .max_skew = 3,
+		                             .min_domains = 1,
+		                             .clauses = { .n = 1 } };
+	p->spreads[1] = (struct spread){ .topology = KEY_ZONE,
+		                             .flags = SPREAD_DEFAULT,
+		                             .max_skew = 5,
+		                             .min_domains = 1,
+		                             .clauses = { .n = 1 } };
+	p->e.spreads_n = 2;
+}
+
+static void own_term(struct shape_parts *p, uint32_t kind, uint32_t topology, int32_t weight)
+{
+	p->terms[p->e.pod_terms_n++] = (struct pod_term){ .kind = kind,
+		                                              .weight = weight,
+		                                              .topology = topology,
+		                                              .namespaces = { .first = 1, .n = 1 },
+		                                              .clauses = { .n = 1 } };
+}
+
+static uint32_t own_app(uint32_t rules)
+{
+	if (rules & (RULE_ANTI | RULE_SPREAD))
+		return rules & RULE_ANTI ? VALUE_ANTI : VALUE_SPREAD;
+	return VALUE_SOFT + (uint32_t)__builtin_ctz(rules / RULE_SERVICE);
+}
 
 static void shape_rules(struct shape_parts *p, uint32_t rules)
 {
@@ -210,18 +261,28 @@ static void shape_rules(struct shape_parts *p, uint32_t rules)
 	if (rules & RULE_TOLERANT)
 		p->tolerations[p->e.tolerations_n++] =
 			(struct toleration){ .key = KEY_DEDICATED, .any_value = 1, .effect = EFFECT_ANY };
-	if (!(rules & (RULE_ANTI | RULE_SPREAD)))
+	if (rules & RULE_PREFER_NODE) {
+		p->values[p->e.values_n++] = VALUE_ZONES + 1;
+		p->clauses[p->e.clauses_n++] =
+			(struct requirement){ .op = REQUIRE_IN, .key = KEY_ZONE, .values_n = 1 };
+		p->preferences[p->e.preferences_n++] =
+			(struct preference){ .weight = 10, .clauses = { .n = 1 } };
+	}
+	if (!(rules & RULES_OF_PODS))
 		return;
-	p->values[0] = rules & RULE_ANTI ? VALUE_ANTI : VALUE_SPREAD;
+	p->values[0] = own_app(rules);
 	p->values[1] = VALUE_NAMESPACE;
 	p->e.values_n = 2;
 	p->clauses[p->e.clauses_n++] =
 		(struct requirement){ .op = REQUIRE_IN, .key = KEY_APP, .values_n = 1 };
 	if (rules & RULE_ANTI)
-		p->terms[p->e.pod_terms_n++] = (struct pod_term){ .kind = POD_TERM_ANTI_AFFINITY,
-			                                              .topology = KEY_HOSTNAME,
-			                                              .namespaces = { .first = 1, .n = 1 },
-			                                              .clauses = { .n = 1 } };
+		own_term(p, POD_TERM_ANTI_AFFINITY, KEY_HOSTNAME, 0);
+	else if (rules & RULE_PREFER_HOST)
+		own_term(p, POD_TERM_PREFERRED_ANTI, KEY_HOSTNAME, 100);
+	else if (rules & RULE_PREFER_ZONE)
+		own_term(p, POD_TERM_PREFERRED, KEY_ZONE, 100);
+	else if (rules & RULE_SERVICE)
+		service_spreads(p);
 	else
 		p->spreads[p->e.spreads_n++] = (struct spread){ .topology = KEY_ZONE,
 			                                            .flags = SPREAD_HARD,
@@ -237,7 +298,7 @@ void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s)
 		       .amounts_n = s->gpus ? 4 : 3,
 		       .scored_cpu_milli = s->cpu_milli,
 		       .scored_memory_bytes = s->memory_bytes,
-		       .namespace = s->rules & RULE_SPREAD ? VALUE_NAMESPACE : ID_NONE },
+		       .namespace = s->rules & (RULE_SPREAD | RULE_SERVICE) ? VALUE_NAMESPACE : ID_NONE },
 		.amounts = { { .resource = RESOURCE_CPU, .value = s->cpu_milli },
 		             { .resource = RESOURCE_MEMORY, .value = s->memory_bytes },
 		             { .resource = RESOURCE_PODS, .value = 1 },
@@ -253,6 +314,7 @@ void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s)
 	builder_add(&b, p.values, p.e.values_n * sizeof(p.values[0]));
 	builder_add(&b, p.tolerations, p.e.tolerations_n * sizeof(p.tolerations[0]));
 	builder_add(&b, p.clauses, p.e.clauses_n * sizeof(p.clauses[0]));
+	builder_add(&b, p.preferences, p.e.preferences_n * sizeof(p.preferences[0]));
 	builder_add(&b, p.terms, p.e.pod_terms_n * sizeof(p.terms[0]));
 	builder_add(&b, p.spreads, p.e.spreads_n * sizeof(p.spreads[0]));
 	tell(c, &b);
@@ -279,8 +341,9 @@ static uint64_t pod_created_ns(uint32_t generation)
 void tell_pod(struct cluster *c, const struct pod_spec *s)
 {
 	static const uint32_t apps[] = { [SHAPE_ANTI] = VALUE_ANTI, [SHAPE_SPREAD] = VALUE_SPREAD };
-	uint32_t app =
-		s->shape <= SHAPE_SPREAD && apps[s->shape] ? apps[s->shape] : VALUE_FREE + s->shape;
+	uint32_t app = s->shape >= SHAPE_SERVICE ? VALUE_SOFT + s->shape - SHAPE_SERVICE
+	               : s->shape <= SHAPE_SPREAD && apps[s->shape] ? apps[s->shape]
+	                                                            : VALUE_FREE + s->shape;
 	struct pod_label labels[16] = { { .key = KEY_APP, .value = app } };
 	char name[32];
 	int name_bytes = pod_name(name, c->pods[s->pod].generation);

@@ -7,6 +7,9 @@
 #include "bench/cluster.h"
 
 #define EVENTS_NODES 5000u
+/* A row of gangs that takes longer has fewer samples, but at least so many. */
+#define LONG_NS UINT64_C(1000000000)
+#define LEAST_SAMPLES 3u
 #define BIG_MEMBERS 2000u /* pods of each gang that waits: more than fit on 5,000 nodes */
 
 struct samples {
@@ -90,7 +93,7 @@ static bool gang_row(struct bench_report *report, struct cluster *c, uint32_t me
 	size_t n = c->nodes > 100000 ? 9 : 31;
 	pod_id *pods = malloc(members * sizeof(*pods));
 	struct samples s;
-	uint64_t took = 1;
+	uint64_t took = 1, sum = 0;
 	char name[64];
 
 	if (!pods || !samples_init(&s, n)) {
@@ -98,8 +101,9 @@ static bool gang_row(struct bench_report *report, struct cluster *c, uint32_t me
 		return false;
 	}
 	/* The first gang of a shape includes the cost of the shape: that is single-new. */
-	for (size_t i = 0; took > 0 && i <= n; i++) {
+	for (size_t i = 0; took > 0 && i <= n && (i <= LEAST_SAMPLES || sum < LONG_NS); i++) {
 		took = gang_once(c, members, shape, pods);
+		sum += took;
 		if (i > 0)
 			samples_add(&s, (double)took / 1000);
 	}
@@ -199,6 +203,17 @@ static bool refuse_row(struct bench_report *report, struct cluster *c, bool new_
 	return true;
 }
 
+/* Gangs of 16 shapes, none of which fits. */
+static void big_gangs_wait(struct cluster *c)
+{
+	for (uint32_t shape = 0; shape < CLUSTER_BIG; shape++) {
+		cluster_gang(c, 1 + shape, BIG_MEMBERS);
+		for (uint32_t i = 0; i < BIG_MEMBERS; i++)
+			cluster_pod(c, 1 + shape, SHAPE_BIG + shape);
+	}
+	cluster_plan(c);
+}
+
 /* A node gets more memory and loses it again while gangs of 16 shapes wait for capacity: the
  * record, and the scan that it causes. A sample is the mean of both. */
 static bool node_event(struct bench_report *report, struct cluster *c, double goal)
@@ -209,12 +224,7 @@ static bool node_event(struct bench_report *report, struct cluster *c, double go
 
 	if (!samples_init(&s, N))
 		return false;
-	for (uint32_t shape = 0; shape < CLUSTER_BIG; shape++) {
-		cluster_gang(c, 1 + shape, BIG_MEMBERS);
-		for (uint32_t i = 0; i < BIG_MEMBERS; i++)
-			cluster_pod(c, 1 + shape, SHAPE_BIG + shape);
-	}
-	cluster_plan(c);
+	big_gangs_wait(c);
 	for (uint32_t i = 0; i < N; i++) {
 		node_id node = i * 2654435761u % c->nodes;
 		uint64_t took = 0;
@@ -230,6 +240,70 @@ static bool node_event(struct bench_report *report, struct cluster *c, double go
 	snprintf(name, sizeof(name), "node-event/%u", CLUSTER_BIG);
 	samples_end(&s, report, name, "us", goal);
 	return true;
+}
+
+/* Preferences and soft rules: each member changes the scores of all nodes. */
+static bool soft_rows(struct bench_report *report, struct cluster *c)
+{
+	const double service = c->nodes == EVENTS_NODES ? 1000 : 3000;
+
+	cluster_soft_shapes(c);
+	if (!gang_row(report, c, 1000, SHAPE_SERVICE, "-service", service))
+		return false;
+	return c->nodes != EVENTS_NODES ||
+	       (gang_row(report, c, 1000, SHAPE_PREFER_HOST, "-prefer-host", 1000) &&
+	        gang_row(report, c, 1000, SHAPE_PREFER_ZONE, "-prefer-zone", 1000) &&
+	        gang_row(report, c, 1000, SHAPE_PREFER_NODE, "-prefer-node", 1000));
+}
+
+/* A node leaves, and joins again, while gangs of 16 shapes wait for capacity: the record, and
+ * until all of them have been looked at with the new set of nodes.  A sample is the mean of both.
+ */
+static bool node_joins(struct bench_report *report, struct cluster *c, double goal)
+{
+	enum { N = 101 };
+	const node_id node = c->nodes;
+	struct samples s;
+	char name[64];
+
+	if (!samples_init(&s, N))
+		return false;
+	big_gangs_wait(c);
+	for (uint32_t i = 0; i <= 2 * N; i++) {
+		uint64_t took;
+
+		cluster_batch(c);
+		if (i % 2)
+			cluster_node_leave(c, node);
+		else
+			cluster_node_join(c, node);
+		took = cluster_run(c);
+		took += cluster_plan(c);
+		if (i == 0)
+			continue; /* the id is new */
+		if (i % 2)
+			samples_add(&s, (double)took / 2000);
+		else
+			s.at[s.n - 1] += (double)took / 2000;
+	}
+	snprintf(name, sizeof(name), "node-join/%u", c->nodes);
+	samples_end(&s, report, name, "us", goal);
+	return true;
+}
+
+static bool joins(struct bench_report *report, uint32_t nodes, double goal)
+{
+	const struct cluster_setup setup = {
+		.nodes = nodes, .pods_more = 50000, .scattered = true, .spare = 1
+	};
+	struct cluster c;
+	bool ok;
+
+	if (!cluster_init(&c, &setup))
+		return false;
+	ok = node_joins(report, &c, goal);
+	cluster_free(&c);
+	return ok;
 }
 
 static bool topology(struct bench_report *report, uint32_t nodes, double goal)
@@ -268,8 +342,13 @@ static bool at_size(struct bench_report *report, const struct size *size)
 		     gang_row(report, &c, 1000, SHAPE_ANTI, "-anti", 5000) &&
 		     gang_row(report, &c, 1000, SHAPE_SPREAD, "-spread", 5000) &&
 		     node_event(report, &c, 0.6);
+	if (ok && (size->nodes == EVENTS_NODES || size->nodes == 100000))
+		ok = soft_rows(report, &c);
 	cluster_free(&c);
-	return ok && (size->nodes != EVENTS_NODES || topology(report, size->nodes, 1000));
+	if (!ok || size->nodes != EVENTS_NODES)
+		return ok;
+	return topology(report, EVENTS_NODES, 1000) && joins(report, EVENTS_NODES, 20) &&
+	       joins(report, 65000, 50);
 }
 
 bool bench_decide(struct bench_report *report, const struct bench_options *options)

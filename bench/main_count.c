@@ -59,6 +59,8 @@ COUNTED_WORK(node, 6, cluster_run(&cluster); cluster_decide(&cluster))
 COUNTED_WORK(anti, 8, cluster_decide(&cluster))
 COUNTED_WORK(spread, 9, cluster_decide(&cluster))
 COUNTED_WORK(mix, 7, cluster_decide(&cluster))
+COUNTED_WORK(service, 15, cluster_decide(&cluster))
+COUNTED_WORK(prefer, 16, cluster_decide(&cluster))
 
 static void gang(uint32_t shape, uint32_t members)
 {
@@ -126,6 +128,25 @@ static void ruled_gangs(void)
 			counted_anti();
 		else if (i == 3)
 			counted_spread();
+		else
+			cluster_decide(&cluster);
+		cluster_take(&cluster);
+		gang_ends(MEMBERS);
+	}
+}
+
+/* The same with soft rules.  After all others: their shapes are new. */
+static void soft_gangs(void)
+{
+	cluster_soft_shapes(&cluster);
+	for (uint32_t i = 0; i < 4; i++) {
+		gang(i < 2 ? SHAPE_SERVICE : SHAPE_PREFER_HOST, MEMBERS);
+		cluster_run(&cluster);
+		count_anew();
+		if (i == 1)
+			counted_service();
+		else if (i == 3)
+			counted_prefer();
 		else
 			cluster_decide(&cluster);
 		cluster_take(&cluster);
@@ -304,7 +325,9 @@ int main(int argc, char **argv)
 	refused_fresh();
 	node_changes();
 	mixed();
-	if (cluster.binds - binds != 6 * MEMBERS + 3 + 2 * CLUSTER_MIX + MIXED) {
+	cluster_run(&cluster);
+	soft_gangs();
+	if (cluster.binds - binds != 10 * MEMBERS + 3 + 2 * CLUSTER_MIX + MIXED) {
 		fprintf(stderr, "muster-count: %llu bindings\n",
 		        (unsigned long long)(cluster.binds - binds));
 		return 1;

@@ -54,7 +54,9 @@ def test_ring():
 def test_decide():
     rows = bench("decide", "--nodes", "5000")
     wanted = {"gang-1000/5000", "gang-10000/5000", "single-known/5000", "single-new/5000", "refuse-known/5000",
-              "refuse-new/5000", "node-event/16", "gang-1000-anti/5000", "gang-1000-spread/5000"}
+              "refuse-new/5000", "node-event/16", "gang-1000-anti/5000", "gang-1000-spread/5000",
+              "gang-1000-service/5000", "gang-1000-prefer-host/5000", "gang-1000-prefer-zone/5000",
+              "gang-1000-prefer-node/5000", "node-join/5000", "node-join/65000"}
     check(wanted <= set(rows), sorted(rows))
     check(all("goal" in row for row in rows.values()), rows)
 
