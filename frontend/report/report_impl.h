@@ -95,6 +95,7 @@ struct group {
 	struct reason *reason;           /* the complete reason, for a gang with a timeout */
 	uint64_t waits_ns;               /* since; 0: it does not wait */
 	bool timed_out;
+	bool discovers; /* its next or current request asks discovery about the status */
 	/* The last written status, until the watch shows it. */
 	struct group_status *sent;
 	char *sent_version;
@@ -111,6 +112,19 @@ struct right {
 };
 
 #define REPORT_DIALECTS_MAX 32
+
+/* Where the status of a dialect's objects is written.  The CRD of Volcano's PodGroup has no status
+ * subresource: the patch of it is answered with 404, as for an object that is gone, and discovery
+ * tells which it is. */
+enum status_place {
+	STATUS_SUBRESOURCE, /* unless discovery says otherwise */
+	STATUS_OBJECT
+};
+
+struct status_where {
+	enum status_place place;
+	uint64_t asked_ns; /* when discovery answered last; 0: never */
+};
 
 struct report {
 	struct report_config config;
@@ -139,6 +153,7 @@ struct report {
 	bool sweep_kept;                            /* ... and is done with `kept` */
 	struct right conditions, events;            /* patch pods/status; create and patch events */
 	struct right statuses[REPORT_DIALECTS_MAX]; /* patch podgroups/status, by dialect */
+	struct status_where where[REPORT_DIALECTS_MAX];
 	uint64_t pause_until_ns;
 	struct backoff backoff;
 	struct jsonout path, body;
@@ -208,6 +223,10 @@ enum showing report_status_showing(const struct group *g, const struct gang_view
                                    const char *now);
 /* Writes the status if it is to be written; false if not. */
 bool report_status_send(struct group *g, const struct gang_view *gang);
+/* The patch was answered with 404.  True if the group asks discovery next. */
+bool report_status_missing(struct group *g);
+/* The answer of discovery: the next request writes the status, where it says. */
+void report_status_discovered(struct group *g, const char *body, size_t body_bytes);
 /* Forgets what was written last. */
 void report_status_forget(struct group *g);
 

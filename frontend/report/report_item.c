@@ -323,8 +323,8 @@ static void refusal_log(const struct item *i, int status, const char *message)
 	if (log_allowed(&r->limit, r->config.env, "reports"))
 		env_log(r->config.env, "warn", "can't write the %s: HTTP %d: %.300s",
 		        i->step != STEP_CONDITION ? "event of a pod or group (create and patch events)"
-		        : i->kind == ITEM_GROUP   ? "status of a group (patch podgroups/status)"
-		                                  : "condition of a pod (patch pods/status)",
+		        : i->kind == ITEM_GROUP ? "status of a group (patch podgroups/status, or podgroups)"
+		                                : "condition of a pod (patch pods/status)",
 		        status, message);
 }
 
@@ -374,6 +374,22 @@ static void item_refused(struct item *i, const struct http_answer *answer, const
 	}
 }
 
+/* True if a group asks discovery where its status is written (STATUS_OBJECT), or has the answer.  A
+ * second 404 within DISCOVERED_NS is final. */
+static bool discovered(struct item *i, const struct http_answer *answer, const char *body,
+                       size_t body_bytes)
+{
+	if (i->kind != ITEM_GROUP || answer->end != HTTP_ANSWERED)
+		return false;
+	if (i->group->discovers && answer->status == 200) {
+		report_status_discovered(i->group, body, body_bytes);
+		i->tries = 0;
+		return true;
+	}
+	return answer->status == 404 && i->step == STEP_CONDITION && !i->group->discovers &&
+	       report_status_missing(i->group);
+}
+
 static void item_done(void *context, const struct http_answer *answer, const char *body,
                       size_t body_bytes)
 {
@@ -383,7 +399,9 @@ static void item_done(void *context, const struct http_answer *answer, const cha
 	i->call = NULL;
 	PROBE(report_answered, (uint32_t)i->kind, (uint32_t)i->step, answer->status);
 	report_item_unlist(i);
-	if (is_terminating(i, answer, body, body_bytes)) {
+	if (discovered(i, answer, body, body_bytes)) {
+		report_item_queue(i);
+	} else if (is_terminating(i, answer, body, body_bytes)) {
 		r->counts.terminating++;
 		item_give_up(i);
 		item_finish(i);

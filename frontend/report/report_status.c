@@ -4,6 +4,7 @@
 #include "frontend/report/report_impl.h"
 
 #include "frontend/api/apipath.h"
+#include "frontend/api/discovery.h"
 #include "frontend/base/probe.h"
 #include "frontend/report/event.h"
 
@@ -55,6 +56,72 @@ static bool status_echo(struct group *g, const struct gang_view *gang,
 	return true;
 }
 
+/* How long an answer of discovery is good: the CRD of a running cluster may be replaced. */
+#define DISCOVERED_NS (300 * NS_PER_S)
+
+static struct status_where *where_of(const struct group *g, const struct gang_view *gang)
+{
+	return &g->item.report->where[gang->dialect_index];
+}
+
+static bool is_discovered(const struct group *g, const struct status_where *where)
+{
+	return where->asked_ns > 0 &&
+	       env_now(g->item.report->config.env) - where->asked_ns < DISCOVERED_NS;
+}
+
+bool report_status_missing(struct group *g)
+{
+	struct report *r = g->item.report;
+	const struct status_where *where;
+	struct gang_view gang;
+
+	/* Gone on the watch, too; or the place is known, and it is gone. */
+	if (!model_gang(r->config.model, g->gang, g->generation, &gang) || !gang.resource ||
+	    gang.writes->strategic)
+		return false;
+	where = where_of(g, &gang);
+	g->discovers = where->place == STATUS_SUBRESOURCE && !is_discovered(g, where);
+	if (!g->discovers && log_allowed(&r->limit, r->config.env, "reports"))
+		env_log(r->config.env, "info",
+		        "can't write the status of group %s/%s: HTTP 404, though the watch still has it",
+		        gang.namespace, gang.name);
+	return g->discovers;
+}
+
+void report_status_discovered(struct group *g, const char *body, size_t body_bytes)
+{
+	struct report *r = g->item.report;
+	struct status_where *where;
+	enum status_place place;
+	struct gang_view gang;
+	bool has;
+
+	g->discovers = false;
+	if (!model_gang(r->config.model, g->gang, g->generation, &gang) || !gang.resource)
+		return;
+	where = where_of(g, &gang);
+	where->asked_ns = env_now(r->config.env);
+	if (discovery_has(body, body_bytes, gang.resource, "status", &has) < 0)
+		return;
+	place = has ? STATUS_SUBRESOURCE : STATUS_OBJECT;
+	if (where->place == place)
+		return;
+	where->place = place;
+	env_log(r->config.env, "info", "%s of %s have %s: their status is written %s",
+	        gang.resource->plural, gang.resource->group,
+	        has ? "a status subresource" : "no status subresource",
+	        has ? "there" : "with a patch of the object");
+}
+
+static void discovery_ask(struct group *g, const struct gang_view *gang)
+{
+	struct report *r = g->item.report;
+
+	discovery_path(&r->path, gang->resource);
+	report_item_request(&g->item, "GET", NULL);
+}
+
 static void status_write(struct group *g, const struct gang_view *gang,
                          const struct group_status *want, const char *now)
 {
@@ -68,7 +135,8 @@ static void status_write(struct group *g, const struct gang_view *gang,
 	if (!g->sent)
 		fatal_memory();
 	apipath_one(&r->path, gang->resource, gang->namespace, gang->name);
-	jsonout_add(&r->path, "/status");
+	if (where_of(g, gang)->place == STATUS_SUBRESOURCE)
+		jsonout_add(&r->path, "/status");
 	if (gang->writes->strategic)
 		jsonout_add(&r->body, "{\"metadata\":{\"uid\":@s},\"status\":", gang->uid);
 	else
@@ -98,7 +166,13 @@ bool report_status_send(struct group *g, const struct gang_view *gang)
 	}
 	if (status_echo(g, gang, &want))
 		return false;
-	status_write(g, gang, &want, now);
+	/* The API server ignores a status in a patch of an object with the subresource. */
+	if (where_of(g, gang)->place == STATUS_OBJECT && !is_discovered(g, where_of(g, gang)))
+		g->discovers = true;
+	if (g->discovers)
+		discovery_ask(g, gang);
+	else
+		status_write(g, gang, &want, now);
 	return true;
 }
 

@@ -61,11 +61,11 @@ void as_api_free(struct as_api *api); /* after all its watches */
 void as_api_handle(struct as_api *api, const struct as_request *request,
                    struct as_response *response);
 
-/* Declare a custom resource, as by POST of a CustomResourceDefinition with a
- * status subresource.  0, or -EINVAL and *why (a text to free). */
+/* Declare a custom resource, as by POST of a CustomResourceDefinition, `status`: with
+ * a status subresource.  0, or -EINVAL and *why (a text to free). */
 int as_api_add_custom(struct as_api *api, const char *group, const char *version,
-                      const char *plural, const char *kind, bool namespaced, uint64_t now_ns,
-                      char **why);
+                      const char *plural, const char *kind, bool namespaced, bool status,
+                      uint64_t now_ns, char **why);
 
 /* Late writes that a fault has put off.  Call it when the clock moves. */
 void as_api_advance(struct as_api *api, uint64_t now_ns);

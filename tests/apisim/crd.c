@@ -183,8 +183,8 @@ void as_crd_removed(struct as_api *api, struct as_arena *a, const struct as_json
 }
 
 int as_api_add_custom(struct as_api *api, const char *group, const char *version,
-                      const char *plural, const char *kind, bool namespaced, uint64_t now_ns,
-                      char **why)
+                      const char *plural, const char *kind, bool namespaced, bool status,
+                      uint64_t now_ns, char **why)
 {
 	struct as_response response = { 0 };
 	struct as_text body = { 0 };
@@ -195,9 +195,10 @@ int as_api_add_custom(struct as_api *api, const char *group, const char *version
 		"{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\","
 		"\"metadata\":{\"name\":\"%s.%s\"},\"spec\":{\"group\":\"%s\",\"scope\":\"%s\","
 		"\"names\":{\"plural\":\"%s\",\"kind\":\"%s\"},\"versions\":[{\"name\":\"%s\","
-		"\"served\":true,\"storage\":true,\"subresources\":{\"status\":{}},\"schema\":{"
+		"\"served\":true,\"storage\":true,\"subresources\":{%s},\"schema\":{"
 		"\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}",
-		plural, group, group, namespaced ? "Namespaced" : "Cluster", plural, kind, version);
+		plural, group, group, namespaced ? "Namespaced" : "Cluster", plural, kind, version,
+		status ? "\"status\":{}" : "");
 	as_api_handle(api,
 	              &(struct as_request){
 					  .method = "POST",

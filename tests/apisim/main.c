@@ -105,18 +105,19 @@ static int write_kubeconfig(const struct as_options *o, const struct as_tls *tls
 	return rc;
 }
 
-/* GROUP/VERSION/PLURAL[/KIND] */
+/* GROUP/VERSION/PLURAL[/KIND[/nostatus]] */
 static int add_custom(struct as_api *api, const char *flag)
 {
-	char *copy = as_copy(flag), *rest = copy, *part[4] = { NULL }, *why = NULL;
+	char *copy = as_copy(flag), *rest = copy, *part[5] = { NULL }, *why = NULL;
 	char kind[64];
 	size_t n = 0;
 	int rc = 0;
 
-	while (n < 4 && rest != NULL)
+	while (n < 5 && rest != NULL)
 		part[n++] = strsep(&rest, "/");
-	if (n < 3 || rest != NULL) {
-		fprintf(stderr, "muster-apisim: --crd %s: not GROUP/VERSION/PLURAL[/KIND]\n", flag);
+	if (n < 3 || rest != NULL || (n == 5 && strcmp(part[4], "nostatus") != 0)) {
+		fprintf(stderr, "muster-apisim: --crd %s: not GROUP/VERSION/PLURAL[/KIND[/nostatus]]\n",
+		        flag);
 		free(copy);
 		return 2;
 	}
@@ -124,7 +125,7 @@ static int add_custom(struct as_api *api, const char *flag)
 	snprintf(kind, sizeof(kind), "%.*s", (int)strlen(part[2]) - 1, part[2]);
 	if (kind[0] >= 'a' && kind[0] <= 'z')
 		kind[0] = (char)(kind[0] - 'a' + 'A');
-	if (as_api_add_custom(api, part[0], part[1], part[2], n == 4 ? part[3] : kind, true,
+	if (as_api_add_custom(api, part[0], part[1], part[2], n >= 4 ? part[3] : kind, true, n < 5,
 	                      as_clock_ns(), &why) < 0) {
 		fprintf(stderr, "muster-apisim: --crd %s: %s\n", flag, why);
 		free(why);

@@ -15,8 +15,8 @@ TASK_NAME, TASK_NUMBER = "scheduling.k8s.io/group-name", "scheduling.k8s.io/grou
 KOORDINATOR_NAME = "gang.scheduling.koordinator.sh/name"
 KOORDINATOR_MIN = "gang.scheduling.koordinator.sh/min-available"
 KUEUE_NAME, KUEUE_COUNT = "kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.io/pod-group-total-count"
-# The resources that apisim serves only with --crd.
-CRDS = ("scheduling.volcano.sh/v1beta1/podgroups/PodGroup", "scheduling.run.ai/v2alpha2/podgroups/PodGroup",
+# The resources that apisim serves only with --crd.  The CRD of Volcano (1.14, 1.15) has no status subresource.
+CRDS = ("scheduling.volcano.sh/v1beta1/podgroups/PodGroup/nostatus", "scheduling.run.ai/v2alpha2/podgroups/PodGroup",
         "kosmos.io/v1alpha1/workloadpolicies/WorkloadPolicy")
 LWS = "leaderworkerset.sigs.k8s.io/"
 KAI_NAME = "pod-group-name"

@@ -335,7 +335,7 @@ void workload_start(struct sim *s)
 	char *why = NULL;
 
 	if (as_api_add_custom(s->api, "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", true,
-	                      SIM_EPOCH_NS + s->now_ns, &why) < 0)
+	                      true, SIM_EPOCH_NS + s->now_ns, &why) < 0)
 		as_die("the simulator's resources: %s", why);
 	if (s->script->tenants)
 		sim_user(s, "POST", "/api/v1/namespaces", "%s",

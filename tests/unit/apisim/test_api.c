@@ -355,8 +355,9 @@ Test(apisim_api, a_custom_resource_comes_and_goes)
 	char *why = NULL;
 
 	cr_expect_eq(server_send(&s, "GET", target, NULL), 404);
-	cr_assert_eq(
-		as_api_add_custom(s.api, "x.example.com", "v1", "gangs", "Gang", true, s.now_ns, &why), 0);
+	cr_assert_eq(as_api_add_custom(s.api, "x.example.com", "v1", "gangs", "Gang", true, true,
+	                               s.now_ns, &why),
+	             0);
 	cr_expect_eq(server_send(&s, "GET", target, NULL), 200);
 	cr_expect_str_eq(server_text(&s, "kind"), "GangList");
 	cr_expect_eq(
@@ -367,8 +368,9 @@ Test(apisim_api, a_custom_resource_comes_and_goes)
 		201);
 	cr_expect_str_eq(server_text(&s, "spec.n"), "1");
 	cr_expect_str_eq(server_text(&s, "status.n"), "");
-	cr_expect_lt(
-		as_api_add_custom(s.api, "x.example.com", "v1", "gangs", "Gang", true, s.now_ns, &why), 0);
+	cr_expect_lt(as_api_add_custom(s.api, "x.example.com", "v1", "gangs", "Gang", true, true,
+	                               s.now_ns, &why),
+	             0);
 	free(why);
 	cr_expect_eq(
 		server_send(&s, "DELETE",
@@ -376,8 +378,9 @@ Test(apisim_api, a_custom_resource_comes_and_goes)
 	                ""),
 		200);
 	cr_expect_eq(server_send(&s, "GET", target, NULL), 404);
-	cr_assert_eq(
-		as_api_add_custom(s.api, "x.example.com", "v1", "gangs", "Gang", true, s.now_ns, &why), 0);
+	cr_assert_eq(as_api_add_custom(s.api, "x.example.com", "v1", "gangs", "Gang", true, true,
+	                               s.now_ns, &why),
+	             0);
 	cr_expect_eq(server_send(&s, "GET", "/apis/x.example.com/v1/namespaces/default/gangs/g", NULL),
 	             404);
 }

@@ -232,7 +232,8 @@ Test(report_group, a_right_that_is_missing_is_told_and_no_more_is_asked)
 		             world_status(403, "Forbidden", "no podgroups/status"));
 	}
 	quiet();
-	cr_assert(world_said(&b.w, "status of a group (patch podgroups/status)"), "%s", b.w.log);
+	cr_assert(world_said(&b.w, "status of a group (patch podgroups/status, or podgroups)"), "%s",
+	          b.w.log);
 	cr_assert_eq(report_counts(b.r)->deferred, 1);
 }
 
@@ -249,6 +250,61 @@ Test(report_group, a_group_that_is_gone_is_dropped)
 	quiet();
 	cr_assert_eq(report_queued(b.r), 0);
 	cr_assert_str_eq(b.w.log, "");
+}
+
+#define API "/apis/scheduling.x-k8s.io/v1alpha1"
+#define OBJECT API "/namespaces/ns/podgroups/g"
+
+static const char *resources(const char *more)
+{
+	static char text[512];
+
+	snprintf(text, sizeof(text),
+	         "{\"kind\":\"APIResourceList\",\"apiVersion\":\"v1\",\"resources\":["
+	         "{\"name\":\"podgroups\",\"kind\":\"PodGroup\"}%s]}",
+	         more);
+	return text;
+}
+
+/* The CRD of Volcano has none. */
+Test(report_group, a_status_without_a_subresource_is_written_to_the_object)
+{
+	struct http_call *c;
+
+	group("7", 3, "");
+	world_answer(next("PATCH", PATH), 404, world_status(404, "NotFound", "no such resource"));
+	world_answer(next("GET", API), 200, resources(""));
+	c = next("PATCH", OBJECT);
+	has(c, "{\"resourceVersion\":\"7\"},\"status\":{\"phase\":\"Pending\"}");
+	world_answer(c, 200, "{}");
+	cr_assert_eq(report_counts(b.r)->statuses, 1);
+	cr_assert(world_said(&b.w, "no status subresource"), "%s", b.w.log);
+	/* It is known now, for all groups; after some minutes it is asked again. */
+	group("8", 3, "");
+	world_answer(next("PATCH", OBJECT), 200, "{}");
+	quiet();
+	b.w.now_ns += 600 * SECOND;
+	group("9", 3, "");
+	world_answer(next("GET", API), 200, resources(",{\"name\":\"podgroups/status\"}"));
+	world_answer(next("PATCH", PATH), 200, "{}");
+	quiet();
+}
+
+/* A server that says of a group that it is gone, and of the resource that it has a status. */
+Test(report_group, a_status_that_is_not_found_is_given_up_once_discovery_has_it)
+{
+	group("7", 3, "");
+	world_answer(next("PATCH", PATH), 404, world_status(404, "NotFound", "there is no such group"));
+	world_answer(next("GET", API), 200, "{\"kind\":\"Status\"}");
+	world_answer(next("PATCH", PATH), 404, world_status(404, "NotFound", "there is no such group"));
+	quiet();
+	cr_assert(world_said(&b.w, "group ns/g: HTTP 404"), "%s", b.w.log);
+	b.w.now_ns += 600 * SECOND;
+	group("8", 3, "");
+	world_answer(next("PATCH", PATH), 404, world_status(404, "NotFound", "there is no such group"));
+	world_answer(next("GET", API), 200, resources(",{\"name\":\"podgroups/status\"}"));
+	world_answer(next("PATCH", PATH), 200, "{}");
+	quiet();
 }
 
 /* The list of pods may come after that of groups: nobody is told that there are none. */
