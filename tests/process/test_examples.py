@@ -41,6 +41,13 @@ def test_each_example_is_a_gang_of_its_dialect():
         check(answer["gangs"][0]["reason"], path.name)
 
 
+def test_all_examples_can_be_applied_together():
+    files = sorted(p for p in EXAMPLES.rglob("*.yaml"))
+    _, answer = simulate(*(word for path in files for word in ("-f", str(path))))
+    gangs = [g["gang"] for g in answer["gangs"]]
+    equal(len(gangs), len(files) - 2, gangs)  # nodes and the policy are no gangs
+
+
 def test_the_policy_puts_two_into_one_zone_and_one_into_the_other():
     code, answer = simulate("-f", str(EXAMPLES / "nodes.yaml"), "-f", str(EXAMPLES / "workload-policy.yaml"))
     zones = {"n1": "a", "n2": "a", "n3": "b", None: None}
