@@ -206,7 +206,7 @@ class Cluster:
 
     def _prepare(self):
         client = self.admin()
-        definitions = [*(DEPLOY / "crds").glob("*_*.yaml"), *(TESTS / "data" / "crds").glob("*.yaml")]
+        definitions = [*(DEPLOY / "crds").rglob("*_*.yaml"), *(TESTS / "data" / "crds").glob("*.yaml")]
         for path in (DEPLOY / "base" / "namespace.yaml", DEPLOY / "base" / "rbac.yaml", *sorted(definitions)):
             client.apply_yaml(path.read_text(encoding="utf-8"))
 

@@ -153,6 +153,9 @@ def test_the_extender_by_certificate_and_by_token():
 
 def test_definitions_of_kinds():
     applied(cluster.admin(), rendered(DEPLOY / "crds"))
+    applied(cluster.admin(), rendered(DEPLOY / "crds" / "scheduling.sigs.k8s.io"))
+    names = [o["spec"]["names"] for o in rendered(DEPLOY / "crds") if o["spec"]["names"]["plural"] == "podgroups"]
+    equal(len(names), 1, "one kind that kubectl get podgroups means")
 
 
 def test_monitoring_finds_the_service():
