@@ -148,7 +148,7 @@ def test_deployment():
     out = effective(str(BASE / "config.yaml"))
     check('listen: "0.0.0.0:10261"' in out, out)
     kustomization = (BASE / "kustomization.yaml").read_text(encoding="utf-8")
-    check(re.search(r"configMapGenerator:\n- name: muster\n  namespace: muster-system\n  files:\n  - config.yaml\n",
+    check(re.search(r"configMapGenerator:\n- name: muster-config\n  namespace: muster-system\n  files:\n  - config.yaml\n",
                     kustomization), kustomization)
     deployment, = yamlsub.load_all((BASE / "deployment.yaml").read_text(encoding="utf-8"))
     spec = deployment["spec"]["template"]["spec"]
@@ -156,8 +156,11 @@ def test_deployment():
     core, = [c for c in spec["containers"] if c["name"] == "core"]
     equal(frontend["args"], ["--config", "/etc/muster/config.yaml"], "args")
     equal([m["mountPath"] for m in frontend["volumeMounts"] if m["name"] == "config"], ["/etc/muster"], "mount")
-    equal([v["configMap"]["name"] for v in spec["volumes"] if v["name"] == "config"], ["muster"], "volume")
+    equal([v["configMap"]["name"] for v in spec["volumes"] if v["name"] == "config"], ["muster-config"], "volume")
     check(f"socket: {core['args'][1]}" in out, "core and frontend meet at one socket")
+    # kustomize adds the hash to resourceNames as well, and the Lease has none.
+    for rules in (o.get("rules", []) for o in yamlsub.load_all((BASE / "rbac.yaml").read_text(encoding="utf-8"))):
+        check(all("muster-config" not in rule.get("resourceNames", []) for rule in rules), rules)
 
 
 # ---- nodes by their labels ----------------------------------------------------------------
