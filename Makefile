@@ -106,7 +106,7 @@ STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stre
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .PHONY: all help programs unit stress fuzzers fuzz faults failpoints mutations oracle sim campaign soak service valgrind coverage demo test test-unit test-process test-clang test-real test-stress \
-	test-counts test-watching test-image counts-baseline bench layers install deb clean deps deps-test deps-real
+	test-counts test-watching test-image test-chart counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
 help:
@@ -226,6 +226,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make test-counts instructions of the hot paths; counts-baseline accepts them
 ## make test-watching   what watchers cost both daemons, in instructions
 ## make test-image  build and run the image without an engine; needs buildah, debootstrap, a network
+## make test-chart  deploy/chart makes what deploy/'s kustomizations make; builds helm and kustomize once
 ## make layers      show includes that point the wrong way
 ## make install     DESTDIR= PREFIX=/usr/local; units of systemd go to UNITDIR=
 ## make deb         Debian packages into build/deb
@@ -351,6 +352,10 @@ test-counts: deps-test
 # Not a part of anything: it fetches a Debian system.
 test-image: programs
 	@tests/image.py
+# Not a part of anything: the first run builds two programs of Go.
+test-chart: programs
+	@deploy/install-deps.sh chart
+	@tests/chart.py
 test-watching: deps-test programs
 	@tests/watching.py
 counts-baseline: deps-test

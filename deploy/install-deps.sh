@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that muster needs and that are missing.
 #
-#   deploy/install-deps.sh [build] [test] [browser] [real] [deb] [coverage]      build by default
+#   deploy/install-deps.sh [build] [test] [browser] [real] [chart] [deb] [coverage]      build by default
 #
 # Needs root or sudo; without either it prints the one line to run and exits 1.
 # Silent, and a few milliseconds, when nothing is missing.
@@ -31,6 +31,8 @@ coverage='gcovr'
 # openssl makes keys and certificates, the rest is what lies under the real
 # kube-apiserver that tests/real/build.sh makes.
 real='etcd-server python3 openssl ca-certificates'
+# helm and kustomize are built from Go modules (tests/chart.py).
+chart='python3 python3-yaml ca-certificates'
 
 [ $# -gt 0 ] || set -- build
 wanted=
@@ -41,13 +43,13 @@ for group in "$@"; do
 	deb) wanted="$wanted $deb" ;;
 	browser) wanted="$wanted $browser" ;;
 	coverage) wanted="$wanted $coverage" ;;
-	real)
-		wanted="$wanted $real"
+	real | chart)
+		if [ "$group" = real ]; then wanted="$wanted $real"; else wanted="$wanted $chart"; fi
 		# Any go will do: an old one fetches what it is missing.
 		command -v go > /dev/null || wanted="$wanted golang-go"
 		;;
 	*)
-		echo "install-deps.sh: no group named $group (build, test, browser, real, deb, coverage)" >&2
+		echo "install-deps.sh: no group named $group (build, test, browser, real, chart, deb, coverage)" >&2
 		exit 2
 		;;
 	esac

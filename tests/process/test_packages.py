@@ -165,6 +165,8 @@ def test_versions_agree():
     version = re.search(r"^VERSION := (\S+)", (ROOT / "Makefile").read_text(), re.M).group(1)
     check(f'image.version="{version}"' in dockerfile(), "Dockerfile")
     check((DEPLOY / "deb" / "changelog").read_text().startswith(f"muster ({version}) "), "changelog")
+    chart = (DEPLOY / "chart" / "Chart.yaml").read_text()
+    equal(re.findall(r"^(?:version|appVersion): (\S+)$", chart, re.M), [version] * 2, "chart")
     for path in DEPLOY.rglob("*.yaml"):
         for image in re.findall(r"image: (muster:\S+)", path.read_text()):
             equal(image, f"muster:{version}", path)

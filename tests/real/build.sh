@@ -4,6 +4,7 @@
 # the Go modules that k8s/go.mod names, into a cache outside the tree.
 #
 #   tests/real/build.sh [kube-apiserver|kube-scheduler|kube-controller-manager]...
+#   tests/real/build.sh --go      only prints a go that is new enough
 #
 # kube-apiserver by default.  The first build takes some minutes of two cores,
 # a later call milliseconds.  Prints the folder with the programs on standard
@@ -20,7 +21,7 @@ toolchain=go1.26.8 # what a go that cannot fetch one by itself gets
 [ $# -gt 0 ] || set -- kube-apiserver
 for part in "$@"; do
 	case $part in
-	kube-apiserver | kube-scheduler | kube-controller-manager) ;;
+	kube-apiserver | kube-scheduler | kube-controller-manager | --go) ;;
 	*)
 		echo "build.sh: no part named $part" >&2
 		exit 2
@@ -124,6 +125,10 @@ stale() { # PART...: those to build
 }
 
 mkdir -p "$cache"
+if [ "$1" = --go ]; then
+	choose_go
+	exit
+fi
 if [ -n "$(stale "$@")" ]; then
 	exec 9> "$cache/lock"
 	flock 9
