@@ -187,6 +187,8 @@ BUGS = [
         (SWEEP, "\t\treport_group_sweep(r, (gang_id)r->sweep_gang++, now);\n", "\t\tr->sweep_gang++;\n")),
     bug("a leader of a new revision joins the gang of the old one", unit("frontend/dialect/test_dialect"),
         ("frontend/dialect/dialect_leaderworkerset.c", '*revision = read_label(pod, PREFIX "template-revision-hash", arena);', "*revision = NULL;")),
+    bug("a group whose job was restarted stays Failed", unit("frontend/dialect/test_group_status"),
+        ("frontend/dialect/status_podgroup.c", "return g->pods.n >= quorum && g->pods.phases[POD_PHASE_FAILED] == 0;", "return false && g->pods.n >= quorum;")),
     bug("a status without a subresource is never written", unit("frontend/report/test_group"),
         ("frontend/report/report_item.c", "report_status_missing(i->group);", "false;")),
     bug("discovery is asked for ever", unit("frontend/report/test_group"),

@@ -2,7 +2,10 @@
 /* Phases and counters of scheduler-plugins' PodGroup, in its current and its older API.
  *
  * Its controller advances by one phase a write and counts pods of every namespace.  Here one write
- * has the final phase, computed from the group's own pods.  Failed and Finished are final. */
+ * has the final phase, computed from the group's own pods.  Finished is final, and Failed until the
+ * group is complete again without a member that failed: a controller that restarts a job (JobSet,
+ * Kueue) deletes all pods and makes new ones for the same object.  Their own controller leaves a
+ * group alone once it is Failed, and goes on with it from whatever phase it has then. */
 #include "frontend/dialect/group_status.h"
 
 #include <string.h>
@@ -12,9 +15,14 @@ static bool is_phase(const struct group_status *s, const char *phase)
 	return strcmp(s->phase, phase) == 0;
 }
 
-static bool is_final(const struct group_status *s)
+static bool is_restarted(const struct gang_view *g, uint32_t quorum)
 {
-	return is_phase(s, "Failed") || is_phase(s, "Finished");
+	return g->pods.n >= quorum && g->pods.phases[POD_PHASE_FAILED] == 0;
+}
+
+static bool is_final(const struct gang_view *g, uint32_t quorum, const struct group_status *s)
+{
+	return is_phase(s, "Finished") || (is_phase(s, "Failed") && !is_restarted(g, quorum));
 }
 
 static void count(const struct gang_view *g, struct group_status *out)
@@ -43,7 +51,7 @@ static void podgroup_want(const struct group_facts *f, struct group_status *out)
 {
 	uint32_t quorum = group_quorum(f->gang);
 
-	if (is_final(out))
+	if (is_final(f->gang, quorum, out))
 		return;
 	count(f->gang, out);
 	if (f->gang->pods.n < quorum) {
@@ -86,8 +94,12 @@ static void older_want(const struct group_facts *f, struct group_status *out)
 {
 	uint32_t quorum = group_quorum(f->gang);
 
-	if (is_final(out))
+	if (is_final(f->gang, quorum, out))
 		return;
+	if (is_phase(out, "Failed")) {
+		out->phase = "";
+		out->scheduled = 0;
+	}
 	count(f->gang, out);
 	if (f->gang->pods.bound > out->scheduled)
 		out->scheduled = f->gang->pods.bound;

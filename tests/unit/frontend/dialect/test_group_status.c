@@ -124,7 +124,7 @@ Test(group_status, a_member_that_fails_ends_the_group)
 	LIVE(&status_podgroup, 3,
 	     { 0, 2, 0, 1,
 	       "{\"phase\":\"Failed\",\"occupiedBy\":\"ns/job\",\"running\":2,\"failed\":1}" },
-	     { 0, 3, 0, 0, NULL });
+	     { 0, 2, 0, 0, NULL }, { 0, 0, 0, 0, NULL }, { 2, 0, 0, 0, NULL });
 	/* The quorum must have come to its end; enough that succeeded is a good end. */
 	LIVE(&status_podgroup, 4, { 1, 1, 0, 1, "{\"phase\":\"Pending\",\"running\":1,\"failed\":1}" });
 	LIVE(&status_podgroup, 4,
@@ -141,6 +141,36 @@ Test(group_status, a_group_that_loses_its_members_starts_over)
 	     { 0, 3, 0, 0, "{\"phase\":\"Running\",\"occupiedBy\":\"ns/job\",\"running\":3}" },
 	     { 1, 2, 0, 0, "{\"phase\":\"Scheduling\",\"running\":2}" },
 	     { 0, 2, 0, 0, "{\"phase\":\"Pending\"}" }, { 0, 0, 0, 0, "{\"running\":0}" });
+}
+
+/* JobSet and Kueue delete all pods and make new ones, for the same PodGroup. */
+Test(group_status, a_group_whose_job_is_restarted_is_not_failed_any_more)
+{
+	struct group g;
+
+	LIVE(&status_podgroup, 3,
+	     { 0, 2, 0, 1,
+	       "{\"phase\":\"Failed\",\"occupiedBy\":\"ns/job\",\"running\":2,\"failed\":1}" },
+	     { 0, 0, 0, 0, NULL }, { 2, 0, 0, 0, NULL },
+	     { 3, 0, 0, 0, "{\"phase\":\"Scheduling\",\"running\":0,\"failed\":0}" },
+	     { 0, 3, 0, 0, "{\"phase\":\"Running\",\"running\":3}" },
+	     { 0, 0, 3, 0, "{\"phase\":\"Finished\",\"running\":0,\"succeeded\":3}" });
+	/* A Job that replaces the one that failed keeps it. */
+	LIVE(&status_podgroup, 3,
+	     { 0, 2, 0, 1,
+	       "{\"phase\":\"Failed\",\"occupiedBy\":\"ns/job\",\"running\":2,\"failed\":1}" },
+	     { 1, 2, 0, 1, NULL });
+
+	group_init(&g, "v1alpha1", 2);
+	group_pods(&g, 0, 1, 0, 1, 2);
+	g.has.phase = "Running";
+	cr_assert(strstr(step(&g, &status_podgroup_older), "\"phase\":\"Failed\""));
+	group_pods(&g, 2, 0, 0, 0, 0);
+	cr_assert_str_eq(step(&g, &status_podgroup_older),
+	                 "{\"phase\":\"PreScheduling\",\"occupiedBy\":\"ns/job\",\"scheduled\":0,"
+	                 "\"running\":0,\"failed\":0}");
+	group_pods(&g, 0, 2, 0, 0, 2);
+	cr_assert(strstr(step(&g, &status_podgroup_older), "\"phase\":\"Scheduled\""));
 }
 
 Test(group_status, without_a_quorum_one_member_is_enough)
