@@ -101,6 +101,10 @@ struct dialect {
 	 * it on every pod, also of groups that another dialect describes. */
 	bool yields;
 
+	/* ... and on this pod, although the dialect does not yield otherwise: the pod's controller
+	 * wrote it beside a mark of the template.  NULL: never. */
+	bool (*pod_yields)(const struct pod_object *pod);
+
 	/* Its groups are those of this dialect, which is the line before it in the table: a group with
 	 * the same name is the same group, which an object of either may describe.  NULL: its own
 	 * groups. */

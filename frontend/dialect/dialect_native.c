@@ -16,6 +16,20 @@ static enum mark native_mark(const struct pod_object *pod, struct arena *arena, 
 	                 name);
 }
 
+/* kube-controller-manager 1.36 with WorkloadWithJob makes a PodGroup for each Indexed Job, also for
+ * those of a JobSet: it writes the group into the pods, and the PodGroup as one more owner.  A
+ * group that the template names has no such owner. */
+static bool native_yields(const struct pod_object *pod)
+{
+	if (pod->native_group.bytes == 0 || !text_is(pod->owner.kind, "Job") ||
+	    text_equal(pod->native_group, pod->owner.name))
+		return false;
+	for (size_t i = 0; i < pod->owner.all.n; i++)
+		if (text_equal(pod->owner.all.at[i], pod->native_group))
+			return true;
+	return false;
+}
+
 struct policy_read {
 	bool gang, basic;
 	int32_t minimum;
@@ -162,6 +176,7 @@ const struct dialect dialect_native = {
 	.resource = &native_resource,
 	.versions = native_versions,
 	.pod_mark = native_mark,
+	.pod_yields = native_yields,
 	.group_read = native_read,
 	.pod_group = native_group,
 	.agree_mark = "spec.schedulerName",

@@ -99,11 +99,13 @@ static void found_group(struct found *f, struct arena *arena, const char *group,
 /* The order in which marks count. */
 enum rank { RANK_FIRST, RANK_YIELDS, RANK_NOT_SERVED };
 
-static enum rank rank_of(uint32_t dialect, uint64_t served)
+static enum rank rank_of(const struct pod_object *pod, uint32_t dialect, uint64_t served)
 {
-	if (dialects[dialect]->if_served && !(served >> dialect & 1))
+	const struct dialect *d = dialects[dialect];
+
+	if (d->if_served && !(served >> dialect & 1))
 		return RANK_NOT_SERVED;
-	return dialects[dialect]->yields ? RANK_YIELDS : RANK_FIRST;
+	return d->yields || (d->pod_yields && d->pod_yields(pod)) ? RANK_YIELDS : RANK_FIRST;
 }
 
 /* The annotation of that name is not a text that can be read, such as one with a NUL: the pod is
@@ -175,7 +177,7 @@ static void find_supported(const struct pod_object *pod, uint64_t off, uint64_t 
                            enum rank rank, struct arena *arena, struct found *f)
 {
 	for (uint32_t i = 0; i < dialects_n; i++) {
-		if (off >> i & 1 || rank_of(i, served) != rank)
+		if (off >> i & 1 || rank_of(pod, i, served) != rank)
 			continue;
 		find_mark(pod, i, arena, f);
 		if (rank == RANK_NOT_SERVED && f->group)

@@ -30,6 +30,12 @@ static void mark_of(struct marked *m, const char *labels, const char *annotation
 #define LWS                                                                                        \
 	"\"leaderworkerset.sigs.k8s.io/name\":\"serve\",\"leaderworkerset.sigs.k8s.io/group-index\":\"1\""
 
+/* Behind members of the spec: the pod's controller, and one more owner. */
+#define OWNED(kind, name, more_kind, more)                                                         \
+	"},\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"" kind                 \
+	"\",\"name\":\"" name "\",\"uid\":\"u\",\"controller\":true},"                                 \
+	"{\"apiVersion\":\"v1\",\"kind\":\"" more_kind "\",\"name\":\"" more "\",\"uid\":\"w\"}]"
+
 #define NO_MARK MARK_NONE, NULL, NULL
 #define MEMBER(group, dialect) MARK_MEMBER, group, dialect
 #define REFUSED(text) MARK_REFUSED, text, NULL
@@ -137,6 +143,21 @@ static const struct {
 	  REFUSED(
 		  "label scheduling.x-k8s.io/pod-group names group g, annotation scheduling.k8s.io/group-name names group h") },
 	{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "", "\"schedulingGroup\":{\"podGroupName\":\"h\"}",
+	  REFUSED(
+		  "label scheduling.x-k8s.io/pod-group names group g, spec.schedulingGroup names group h") },
+	/* kube-controller-manager with WorkloadWithJob writes the second mark of a Job's pods; a user's
+	 * has no owner. */
+	{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "",
+	  "\"schedulingGroup\":{\"podGroupName\":\"h\"}" OWNED("Job", "j", "PodGroup", "h"),
+	  MEMBER("g", "scheduler-plugins") },
+	{ "", "", "\"schedulingGroup\":{\"podGroupName\":\"h\"}" OWNED("Job", "j", "PodGroup", "h"),
+	  MEMBER("h", "native") },
+	{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "",
+	  "\"schedulingGroup\":{\"podGroupName\":\"h\"}" OWNED("Job", "h", "PodGroup", "i"),
+	  REFUSED(
+		  "label scheduling.x-k8s.io/pod-group names group g, spec.schedulingGroup names group h") },
+	{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "",
+	  "\"schedulingGroup\":{\"podGroupName\":\"h\"}" OWNED("ReplicaSet", "j", "PodGroup", "h"),
 	  REFUSED(
 		  "label scheduling.x-k8s.io/pod-group names group g, spec.schedulingGroup names group h") },
 	{ "", "\"pod-group-name\":\"g\",\"gang.scheduling.koordinator.sh/name\":\"h\"", "",
