@@ -217,6 +217,10 @@ int dialect_mark(const struct pod_object *pod, uint64_t off, uint64_t served, st
 	if (f.refusal) {
 		out->mark = MARK_REFUSED;
 		out->name = f.refusal;
+		if (f.supported && strlen(f.group) <= GROUP_NAME_BYTES_MAX) {
+			out->dialect = f.dialect;
+			out->group = f.group;
+		}
 	} else if (f.group && strlen(f.group) > GROUP_NAME_BYTES_MAX) {
 		out->mark = MARK_REFUSED;
 		out->name = arena_printf(arena, "%s is longer than %d bytes", f.mark, GROUP_NAME_BYTES_MAX);

@@ -7,13 +7,14 @@
 
 /* The group of a pod, from the marks of all dialects.  The first dialect of the table counts; marks
  * that name different groups, and marks of systems that muster does not support, make it
- * MARK_REFUSED with the reason in `name`.  Dialects with their bit in `off` are ignored.  Those
- * with if_served whose bit is not in `served` come after all others, and only if none of those has
- * a mark.  Texts are the arena's.  Returns 0. */
+ * MARK_REFUSED with the reason in `name`, and with the first of these groups in `group`.  Dialects
+ * with their bit in `off` are ignored.  Those with if_served whose bit is not in `served` come
+ * after all others, and only if none of those has a mark.  Texts are the arena's.  Returns 0. */
 struct group_mark {
 	enum mark mark;
 	uint32_t dialect;
 	const char *name;
+	const char *group; /* of MARK_REFUSED, a group of `dialect`; NULL: none */
 };
 int dialect_mark(const struct pod_object *pod, uint64_t off, uint64_t served, struct arena *arena,
                  struct group_mark *out);

@@ -385,6 +385,8 @@ static void put_refused(struct out *o, const struct reason *r, const struct reas
 static void put_missing(struct out *o, const struct reason_about *about)
 {
 	put(o, "%s: %s", texts_of(about)->missing, about->gang ? about->gang : "");
+	if (about->refused_too && *about->refused_too)
+		put(o, ". %s", about->refused_too);
 }
 
 static void put_bind_refused(struct out *o, const struct reason *r, const char *gang)

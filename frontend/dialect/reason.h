@@ -66,6 +66,7 @@ size_t reason_nodes_text(uint32_t nodes, struct reason_part *parts, size_t n, ch
 struct reason_about {
 	const char *gang;                  /* "namespace/name", or NULL for a lone pod */
 	const char *refusal;               /* for WAIT_REFUSED */
+	const char *refused_too;           /* for WAIT_GROUP_MISSING: of a member, or "", NULL */
 	const struct dialect_texts *texts; /* of the gang's dialect; NULL: of scheduler-plugins */
 	uint64_t timed_out_ns;             /* the group's timeout, which has passed; 0 */
 	const char *tenant; /* namespace whose users read the text: gangs of others are not

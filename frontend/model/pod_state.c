@@ -90,6 +90,21 @@ static void state_role(struct model *m, const struct pod_object *pod, struct pod
 		s->role = model_number(&m->values, text_of(role));
 }
 
+/* Of a pod that is refused for its marks the first group that it names has one more member that
+ * can't be placed, so that the group's object shows why it waits.  It declares nothing: a group is
+ * not refused for such a pod. */
+static void state_refused_member(struct model *m, const struct pod_object *pod,
+                                 const struct group_mark *mark, struct pod_state *s)
+{
+	const char *flag;
+
+	if (!mark->group || !dialects[mark->dialect]->resource || pod->node_name.bytes > 0)
+		return;
+	s->gang_dialect = mark->dialect;
+	if (gang_find_or_make(m, mark->dialect, pod, mark->group, &s->gang, &flag) < 0)
+		s->gang = ID_NONE;
+}
+
 static void state_gang(struct model *m, const struct pod_object *pod, struct pod_state *s)
 {
 	struct group_mark mark;
@@ -101,6 +116,7 @@ static void state_gang(struct model *m, const struct pod_object *pod, struct pod
 		return;
 	if (mark.mark == MARK_REFUSED) {
 		pod_state_refuse(s, mark.name);
+		state_refused_member(m, pod, &mark, s);
 		return;
 	}
 	s->gang_dialect = mark.dialect;

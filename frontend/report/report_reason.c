@@ -52,7 +52,9 @@ static struct note *reason_note(struct report *r, const struct reason *reason,
 void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t timed_out_ns)
 {
 	struct telling t = { .report = r };
-	struct reason_about about = { .refusal = t.refusal, .timed_out_ns = timed_out_ns };
+	struct reason_about about = { .refusal = t.refusal,
+		                          .refused_too = t.refusal,
+		                          .timed_out_ns = timed_out_ns };
 	struct gang_view gang;
 	char name[600];
 
@@ -65,6 +67,8 @@ void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t
 			         gang.refusal);
 		else
 			model_gang_pending(r->config.model, cmd->gang, refused_member, &t);
+	} else if (cmd->reason.why == WAIT_GROUP_MISSING) {
+		model_gang_pending(r->config.model, cmd->gang, refused_member, &t);
 	}
 	about.gang = name;
 	about.tenant = gang.namespace;

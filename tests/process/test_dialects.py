@@ -98,6 +98,30 @@ def test_a_group_name_alone_where_volcano_is_not_served():
         until(lambda: c.bound("lone") == 1, SOON_S, "an ordinary pod")
 
 
+def test_pods_with_two_marks_are_shown_by_their_group():
+    """Neither mark counts, and the group's own object has the members and the reason; the first thing
+    that is missing is named, with the marks."""
+    flags = [f for crd in CRDS for f in ("--crd", crd)]
+    with Cluster(objects.node("n1"), apisim=flags) as c:
+        c.up()
+        pods = [objects.pod(f"g-{i}", group="g") for i in range(2)]
+        for pod in pods:
+            DIALECTS["volcano"].mark(pod, "h", 2)
+        c.create(*pods)
+        marks = "label scheduling.x-k8s.io/pod-group names group g, annotation scheduling.k8s.io/group-name names group h"
+
+        def said():
+            return [(check.condition(p) or {}).get("message", "") for p in c.pods()]
+        until(lambda: all("not found" in text and marks in text for text in said()), SOON_S, said)
+        c.create(objects.pod_group("g", 2))
+        until(lambda: all("not found" not in text and marks in text for text in said()), SOON_S, said)
+        shown = {g["gang"]: g for g in c.ask_json("gangs")[1]["gangs"]}["default/g"]
+        equal(shown["members"], 2, "members")
+        until(lambda: [e for e in c.client.list("Event") if e["regarding"]["kind"] == "PodGroup" and marks in e["note"]],
+              SOON_S, "an event of the group")
+        equal(c.bound(), 0, "bound")
+
+
 def native_in(version):
     """A native gang whose PodGroup is of that version, next to an older one."""
     [group], pods = made("native", "g", 3, cpu="1")

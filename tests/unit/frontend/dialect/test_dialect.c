@@ -416,3 +416,20 @@ Test(dialect, broken_marks_are_read_without_harm)
 	cr_assert_gt(members, 1000);
 	arena_free(&arena);
 }
+
+/* The group of a pod that is refused for its marks: whose object shows it. */
+Test(dialect, a_refused_mark_names_the_first_group)
+{
+	static struct marked m;
+
+	mark_of(&m, "\"scheduling.x-k8s.io/pod-group\":\"g\"", "\"scheduling.k8s.io/group-name\":\"h\"",
+	        "");
+	cr_assert_eq(m.mark.mark, MARK_REFUSED);
+	cr_assert_str_eq(m.mark.group, "g");
+	cr_assert_str_eq(dialects[m.mark.dialect]->name, "scheduler-plugins");
+	arena_free(&m.arena);
+	mark_of(&m, "\"godel.bytedance.com/pod-group-name\":\"g\"", "", "");
+	cr_assert_eq(m.mark.mark, MARK_REFUSED);
+	cr_assert_null(m.mark.group);
+	arena_free(&m.arena);
+}

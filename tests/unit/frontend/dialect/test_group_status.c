@@ -170,7 +170,8 @@ Test(group_status, a_group_whose_job_is_restarted_is_not_failed_any_more)
 	                 "{\"phase\":\"PreScheduling\",\"occupiedBy\":\"ns/job\",\"scheduled\":0,"
 	                 "\"running\":0,\"failed\":0}");
 	group_pods(&g, 0, 2, 0, 0, 2);
-	cr_assert(strstr(step(&g, &status_podgroup_older), "\"phase\":\"Scheduled\""));
+	cr_assert_str_eq(step(&g, &status_podgroup_older),
+	                 "{\"phase\":\"Running\",\"scheduled\":2,\"running\":2}");
 }
 
 Test(group_status, without_a_quorum_one_member_is_enough)
