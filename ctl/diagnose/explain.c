@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl explain: why a gang waits, and what would let it start. */
 #include "ctl/diagnose/explain.h"
+#include "ctl/objects/unroll.h"
 #include "ctl/offline/fetch.h"
 #include "ctl/live/live.h"
 #include "ctl/preempt/preempt.h"
@@ -109,7 +110,7 @@ static int explain_objects(const struct options *o, const char *command, const s
 	struct trial_config config = { .files = files, .offline = { .score = o->score } };
 	struct explanation x = { .gang = o->gang, .config = &config };
 	struct change change;
-	char error[2048] = "", passed[1024];
+	char error[2048] = "";
 	int rc = take_change(o, command, files, &change);
 
 	if (rc >= 0)
@@ -118,8 +119,7 @@ static int explain_objects(const struct options *o, const char *command, const s
 		world_free(&x.now);
 		return ctl_usage(command, "%s", error);
 	}
-	if (offline_passed_over(x.now.offline, passed, sizeof(passed))[0] != '\0')
-		fprintf(stderr, "%s: passed over: %s\n", command, passed);
+	offline_say(x.now.offline, files, command);
 	x.gangs = x.now.answers->gangs;
 	x.gangs_n = x.now.answers->gangs_n;
 	x.names = reason_names_of(x.now.answers->model);
@@ -147,7 +147,10 @@ static bool read_objects(const struct options *o, struct files *files, char *err
 
 	for (size_t i = 0; ok && i < o->files.n; i++)
 		ok = files_read(files, o->files.at[i], error, error_bytes);
-	return ok && files_check(files, error, error_bytes);
+	ok = ok && files_check(files, error, error_bytes);
+	/* A cluster has the pods that its controllers made. */
+	return ok && (o->files.n == 0 ||
+	              (unroll(files, error, error_bytes) && files_check(files, error, error_bytes)));
 }
 
 static int explain_offline(const struct options *o, const char *command)

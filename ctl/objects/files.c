@@ -19,6 +19,7 @@ struct files {
 	size_t texts_n, texts_room;
 	struct object *objects;
 	size_t objects_n, objects_room;
+	const char *notes; /* NULL: none */
 	struct arena arena;
 };
 
@@ -80,6 +81,40 @@ static struct bytes *keep_text(struct files *files, struct bytes text)
 	}
 	files->texts[files->texts_n] = text;
 	return &files->texts[files->texts_n++];
+}
+
+static struct object *new_object(struct files *files)
+{
+	if (files->objects_n == files->objects_room) {
+		files->objects_room = files->objects_room * 2 + 256;
+		files->objects = must_grow(files->objects, files->objects_room * sizeof(*files->objects));
+	}
+	return &files->objects[files->objects_n++];
+}
+
+void files_make(struct files *files, const struct object *from, const char *api_version,
+                const char *kind, const char *name, struct text json)
+{
+	struct object made = *from;
+	struct bytes copy = { 0 };
+
+	bytes_add(&copy, json.at, json.bytes);
+	keep_text(files, copy);
+	made.json = (struct text){ copy.at, copy.n };
+	made.api_version = keep(files, text_of(api_version));
+	made.kind = keep(files, text_of(kind));
+	made.name = keep(files, text_of(name));
+	*new_object(files) = made;
+}
+
+void files_note(struct files *files, struct text lines)
+{
+	files->notes = keep(files, lines);
+}
+
+const char *files_notes(const struct files *files)
+{
+	return files->notes != NULL ? files->notes : "";
 }
 
 const char *object_where(const struct object *object, char *out, size_t out_bytes)
@@ -202,11 +237,7 @@ static bool add_object(struct reading *r, struct text json, const struct head *h
 		snprintf(text, sizeof(text), "%.250s: metadata.name is missing", kind);
 		return fail(r, item, text);
 	}
-	if (files->objects_n == files->objects_room) {
-		files->objects_room = files->objects_room * 2 + 256;
-		files->objects = must_grow(files->objects, files->objects_room * sizeof(*files->objects));
-	}
-	o = &files->objects[files->objects_n++];
+	o = new_object(files);
 	*o = (struct object){
 		.json = json,
 		.file = r->path,

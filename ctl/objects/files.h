@@ -43,6 +43,14 @@ bool files_check(const struct files *files, char *error, size_t error_bytes);
 /* In the order in which they were read; good until files_free(). */
 const struct object *files_objects(const struct files *files, size_t *n);
 
+/* One more object, which stands for `from` in messages: the text is copied, so are the names. */
+void files_make(struct files *files, const struct object *from, const char *api_version,
+                const char *kind, const char *name, struct text json);
+
+/* Lines about what was made of the objects; "" when there are none. */
+void files_note(struct files *files, struct text lines);
+const char *files_notes(const struct files *files);
+
 /* "FILE: document 2: items[3]", as far as known. */
 const char *object_where(const struct object *object, char *out, size_t out_bytes);
 

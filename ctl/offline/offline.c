@@ -4,6 +4,7 @@
 #include "core/filter/evaluate.h"
 #include "core/daemon/policy.h"
 #include "ctl/objects/admission.h"
+#include "ctl/objects/unroll.h"
 #include "frontend/base/bytes.h"
 #include "ctl/term/ctl.h"
 #include "ipc/segment.h"
@@ -119,7 +120,8 @@ static void pass_over(struct offline *o, const struct object *object)
 	char kind[256];
 	size_t i = 0;
 
-	if (o->config.reads_budgets && strcmp(object->kind, "PodDisruptionBudget") == 0)
+	if ((o->config.reads_budgets && strcmp(object->kind, "PodDisruptionBudget") == 0) ||
+	    unroll_takes(object))
 		return;
 	snprintf(kind, sizeof(kind), "%s%s%s", object->kind, grouped ? " of " : "",
 	         grouped ? object->api_version : "");
@@ -242,7 +244,8 @@ bool offline_read(struct offline *o, struct files *files, const char *const *pat
 	for (size_t i = 0; i < paths_n; i++)
 		if (!files_read(files, paths[i], error, error_bytes))
 			return false;
-	return files_check(files, error, error_bytes) && offline_put_all(o, files, error, error_bytes);
+	return files_check(files, error, error_bytes) && unroll(files, error, error_bytes) &&
+	       files_check(files, error, error_bytes) && offline_put_all(o, files, error, error_bytes);
 }
 
 const char *offline_passed_over(const struct offline *o, char *out, size_t out_bytes)
@@ -254,6 +257,17 @@ const char *offline_passed_over(const struct offline *o, char *out, size_t out_b
 		at += (size_t)snprintf(out + at, out_bytes - at, "%s%zu %s", i > 0 ? ", " : "",
 		                       o->passed[i].n, o->passed[i].kind);
 	return out;
+}
+
+void offline_say(const struct offline *o, const struct files *files, const char *command)
+{
+	const char *line = files_notes(files), *end;
+	char passed[2048];
+
+	if (offline_passed_over(o, passed, sizeof(passed))[0] != '\0')
+		fprintf(stderr, "%s: passed over: %s\n", command, passed);
+	for (; (end = strchr(line, '\n')) != NULL; line = end + 1)
+		fprintf(stderr, "%s: %.*s\n", command, (int)(end - line), line);
 }
 
 static void keep_reason(struct reason **slot, const struct reason *reason)

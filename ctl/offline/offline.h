@@ -48,8 +48,9 @@ bool offline_score(const char *command, const char *text, void *to);
 	"kube: the sum of kube-scheduler's default profile (default);\n"                               \
 	"pack: the fullest nodes first; bestfit: the least that is left"
 
-/* Reads the files and takes all objects. False and `error`: file, object, field and value; nothing
- * can be used then. Kinds without influence on placement are counted and skipped. */
+/* Reads the files, makes the pods of workloads (ctl/objects/unroll.h) and takes all objects. False
+ * and `error`: file, object, field and value; nothing can be used then. Kinds without influence on
+ * placement are counted and skipped. */
 bool offline_read(struct offline *o, struct files *files, const char *const *paths, size_t paths_n,
                   char *error, size_t error_bytes);
 
@@ -68,6 +69,9 @@ bool offline_put_more(struct offline *o, const struct object *object, char *erro
 
 /* "3 Secret, 1 Ingress of networking.k8s.io/v1" of the kinds skipped, "" when there were none. */
 const char *offline_passed_over(const struct offline *o, char *out, size_t out_bytes);
+
+/* On standard error: what was passed over, and what unroll() made and left of the files. */
+void offline_say(const struct offline *o, const struct files *files, const char *command);
 
 /* Sends all objects to a core. False and `error` as from offline_place(). */
 bool offline_start(struct offline *o, char *error, size_t error_bytes);

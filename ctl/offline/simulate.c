@@ -26,7 +26,8 @@ static const struct flag flags[] = {
 	{ 0 },
 };
 
-static int place(const struct options *o, const char *command, struct offline *offline)
+static int place(const struct options *o, const char *command, const struct files *files,
+                 struct offline *offline)
 {
 	struct simulation *s;
 	char text[1024];
@@ -34,8 +35,7 @@ static int place(const struct options *o, const char *command, struct offline *o
 
 	if (!offline_place(offline, text, sizeof(text)))
 		return ctl_usage(command, "%s", text);
-	if (offline_passed_over(offline, text, sizeof(text))[0] != '\0')
-		fprintf(stderr, "%s: passed over: %s\n", command, text);
+	offline_say(offline, files, command);
 	s = simulation_new(offline);
 	simulation_print(s, o->output);
 	rc = s->waiting_n == 0 ? EXIT_DONE : EXIT_NO;
@@ -56,7 +56,7 @@ static int simulate(const struct options *o, const char *command)
 	int rc;
 
 	if (offline_read(offline, files, o->files.at, o->files.n, error, sizeof(error)))
-		rc = place(o, command, offline);
+		rc = place(o, command, files, offline);
 	else
 		rc = ctl_usage(command, "%s", error);
 	offline_free(offline);
@@ -85,8 +85,11 @@ const struct command simulate_command = {
 	.summary = "place everything pending in files of objects, offline",
 	.usage =
 		"-f FILE... [-o json] [--scheduler-name NAME]...\n                   [--score kube|pack|bestfit]",
-	.about = "Places everything that is pending in these objects, offline, by the code that the\n"
-			 "daemons run. Pods with a node stay where they are. Nothing is written anywhere.\n",
+	.about =
+		"Places everything that is pending in these objects, offline, by the code that the\n"
+		"daemons run. Pods with a node stay where they are; workloads (Deployment, ReplicaSet,\n"
+		"StatefulSet, Job, JobSet, LeaderWorkerSet) count with the pods that they would make.\n"
+		"Nothing is written anywhere.\n",
 	.exits = "0 everything pending was placed, 1 something waits, 2 bad input.",
 	.flags = flags,
 	.argument = "FILE",

@@ -126,8 +126,7 @@ static int verdict(const struct options *o, const char *command)
 		if (!verdict_find_pod(command, o->pods.at[i], offline, files, &pods[i]))
 			rc = EXIT_USAGE;
 	if (rc == EXIT_DONE) {
-		if (offline_passed_over(offline, text, sizeof(text))[0] != '\0')
-			fprintf(stderr, "%s: passed over: %s\n", command, text);
+		offline_say(offline, files, command);
 		rc = judge_pods(o, offline, pods);
 	}
 	free(pods);

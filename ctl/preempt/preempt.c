@@ -159,8 +159,7 @@ int preempt_explain(const char *command, const struct preempt_options *options,
 	    !offline_start(o, text, sizeof(text))) {
 		rc = ctl_usage(command, "%s", text);
 	} else {
-		if (offline_passed_over(o, text, sizeof(text))[0] != '\0')
-			fprintf(stderr, "%s: passed over: %s\n", command, text);
+		offline_say(o, files, command);
 		rc = answer(command, options, o, files, output);
 	}
 	offline_free(o);
