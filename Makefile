@@ -256,7 +256,7 @@ test-unit:
 
 # What the slow and obvious ways say, for as many seeds as wanted.
 SEEDS ?= 20
-ORACLE := $(addprefix build-address/unit/core/,filter/test_evaluate classes/test_pod_counts index/test_views plan/test_random \
+ORACLE := $(addprefix build-address/unit/core/,filter/test_evaluate classes/test_pod_counts index/test_views index/test_soft plan/test_random \
 	plan/test_levels_random step/test_random)
 oracle:
 	@$(MAKE) --no-print-directory -j2 SAN=address $(ORACLE)

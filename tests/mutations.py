@@ -47,6 +47,7 @@ def bug(name, finder, *edits):
     return Bug("", name, edits, finder)
 
 
+SOFT, SOFT_SCORE = "core/index/soft.c", "core/index/soft_score.c"
 RETAIN, RELEASE, EVENT = "core/lifecycle/retain.c", "core/lifecycle/members_release.c", "core/lifecycle/members_event.c"
 RESERVATION = "core/lifecycle/reservation.h"
 BINDING, STREAM, LIST = "frontend/bind/binding.c", "frontend/watch/watch_stream.c", "frontend/watch/watch_list.c"
@@ -211,6 +212,18 @@ BUGS = [
         ("frontend/report/report_item.c", "(!r->config.binder || !binder_has(r->config.binder, pod->id, pod->generation))", "true")),
     bug("a reservation is retained on a node that lacks the capacity", story("partially_bound:retains_nothing_on_a_full_node"),
         (RETAIN, "views_count_at(&c->views, p->node, p->class) > 0)", "p->node != ID_NONE)")),
+    bug("a pod leaves the sum of its domain as it was", unit("core/index/test_soft"),
+        (SOFT, "\t\t\tsum->sums[domains[i]] += now - values[i];", "\t\t\t;")),
+    bug("a node stays in its group when its own count changes", unit("core/index/test_soft"),
+        (SOFT, "\t\t\tmoved = true;", "\t\t\tmoved = false;")),
+    bug("groups outside a mask can be the best", unit("core/index/test_soft"),
+        (SOFT_SCORE, "best > s->best && !soft_group_key(s, s->live[i])[GROUP_HIDDEN]", "best > s->best")),
+    bug("scores are normalised over closed segments as well", unit("core/index/test_soft"),
+        (SOFT_SCORE, "\t\tif (!g->open)\n\t\t\tcontinue;\n\t\tr.taints", "\t\tr.taints")),
+    bug("the domains of a soft spread are counted once", unit("core/index/test_soft"),
+        (SOFT_SCORE, "\t\telse if (s->spans_old || s->known.rules)", "\t\telse if (spans == 0)")),
+    bug("groups do not follow a change of taints", unit("core/index/test_soft"),
+        (SOFT, "s->site_words * sizeof(*s->words)) != 0 ||", "s->site_words * sizeof(*s->words)) > INT32_MAX ||")),
     bug("ring: publishing does not release (R1 is relaxed)", race("stress_ring"),
         ("ipc/ring.c", "#ifdef MUSTER_WEAKEN_R1", "#ifndef MUSTER_WEAKEN_R1")),
     bug("ring: reading does not acquire (A1 is relaxed)", race("stress_ring"),

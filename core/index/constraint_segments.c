@@ -103,6 +103,7 @@ void segment_node_set(struct constraints *c, uint32_t rank)
 
 void segment_nodes_set(struct constraints *c)
 {
+	c->swept++;
 	for (uint32_t i = 0; i < c->segments_n; i++) {
 		struct segment *s = &c->segments[i];
 
@@ -139,6 +140,26 @@ uint32_t constraints_best(const struct constraints *c)
 bool constraints_open(const struct constraints *c, uint32_t rank)
 {
 	return c->segments[c->segment[rank]].open && node_open(c, rank);
+}
+
+bool constraints_node_open(const struct constraints *c, uint32_t rank)
+{
+	return tree_at(&c->segments[c->segment[rank]].tree, c->place[rank]) > 0;
+}
+
+uint32_t constraints_segment(const struct constraints *c, uint32_t rank)
+{
+	return c->segment[rank];
+}
+
+bool constraints_segment_open(const struct constraints *c, uint32_t segment)
+{
+	return c->segments[segment].open;
+}
+
+uint64_t constraints_swept(const struct constraints *c)
+{
+	return c->swept;
 }
 
 uint32_t constraints_tier(const struct constraints *c, uint32_t rank)

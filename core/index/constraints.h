@@ -52,6 +52,14 @@ uint32_t constraints_best(const struct constraints *c);
 
 bool constraints_open(const struct constraints *c, uint32_t rank);
 
+/* The parts of constraints_open(): the node by its base key and by the constraints that close
+ * single nodes, and its segment, which can be open or closed. */
+bool constraints_node_open(const struct constraints *c, uint32_t rank);
+uint32_t constraints_segment(const struct constraints *c, uint32_t rank);
+bool constraints_segment_open(const struct constraints *c, uint32_t segment);
+/* Counts changes after which constraints_node_open() may differ for any node. */
+uint64_t constraints_swept(const struct constraints *c);
+
 /* Tier of an open node by the WorkloadPolicy; 0 without one. */
 uint32_t constraints_tier(const struct constraints *c, uint32_t rank);
 

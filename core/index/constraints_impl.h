@@ -54,7 +54,8 @@ struct constraints {
 	uint32_t *ranks;   /* of each segment in a row, ascending */
 	struct segment *segments;
 	uint32_t segments_n;
-	void *trees; /* memory of all trees */
+	void *trees;    /* memory of all trees */
+	uint64_t swept; /* constraints_swept() */
 };
 
 static inline const struct topology *constraint_topology(const struct constraints *c,

@@ -10,6 +10,7 @@
 #include "core/filter/evaluation.h"
 #include "core/index/columns.h"
 #include "core/index/constraints.h"
+#include "core/index/soft.h"
 
 /* Memory of all views; at least VIEWS_LEAST are kept.  The least recently used one is replaced. */
 #define VIEWS_BYTES (UINT64_C(64) << 20)
@@ -68,12 +69,16 @@ struct view {
 	uint32_t *counts; /* pods that fit by the node itself; VIEW_EVALUATED: 0 where placing other
 	                   * members of the gang cannot make the node feasible */
 	uint64_t counted; /* sum of counts */
-	struct constraints *constraints; /* VIEW_CONSTRAINED */
+	struct constraints *constraints; /* VIEW_CONSTRAINED, and with closed_form; NULL: none */
+	struct soft *soft;               /* with closed_form; NULL: it is to be built */
 	tree_key *points;   /* VIEW_WEIGHED: key of the node by itself; see also `masked` */
 	uint8_t *facts_of;  /* enum node_facts */
 	uint8_t *images_of; /* image_locality(), if the class has images */
 	int32_t *preferred; /* rule_preferred(); NULL: no preferences */
-	bool stale;         /* VIEW_WEIGHED: scores are to be normalised before it is used */
+	/* VIEW_WEIGHED: the scores are those of `soft`, and the tree has no keys.  Not with a policy.
+	 */
+	bool closed_form;
+	bool stale; /* VIEW_WEIGHED: scores are to be normalised before it is used */
 	/* mask_version that is applied; 0: none.  But for VIEW_WEIGHED, `points` has the keys without
 	 * the mask */
 	uint64_t masked;
@@ -116,13 +121,15 @@ struct views {
 /* Rank of the feasible node with the highest score, of equal ones the first name; or TREE_NONE. */
 static inline uint32_t view_best(const struct view *v)
 {
-	return v->mode == VIEW_CONSTRAINED ? constraints_best(v->constraints) : tree_best(&v->tree);
+	if (v->mode == VIEW_CONSTRAINED)
+		return constraints_best(v->constraints);
+	return v->mode == VIEW_WEIGHED && v->soft ? soft_best(v->soft) : tree_best(&v->tree);
 }
 
 /* Score of a feasible node relative to others of the view; > 0. */
 static inline uint32_t view_key(const struct view *v, uint32_t rank)
 {
-	uint32_t key = (uint32_t)tree_at(&v->tree, rank);
+	uint32_t key = v->soft ? soft_key(v->soft, rank) : (uint32_t)tree_at(&v->tree, rank);
 
 	return v->mode == VIEW_CONSTRAINED ? constraints_tier(v->constraints, rank) << 16 | key : key;
 }
@@ -130,6 +137,8 @@ static inline uint32_t view_key(const struct view *v, uint32_t rank)
 /* True if the node of that rank is feasible for one pod. */
 static inline bool view_open(const struct view *v, uint32_t rank)
 {
+	if (v->soft)
+		return soft_key(v->soft, rank) > 0;
 	return tree_at(&v->tree, rank) > 0 &&
 	       (v->mode != VIEW_CONSTRAINED || constraints_open(v->constraints, rank));
 }

@@ -6,19 +6,10 @@
 #include "core/index/views_impl.h"
 
 #include "core/cluster/rule_node.h"
-#include "core/filter/rule_policy.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
 #include <string.h>
-
-/* kube-scheduler's total: weights 1, 1, 1, 3, 2, 2, 2, each score up to SCORE_MOST. */
-#define TOTAL_MOST (12 * SCORE_MOST)
-static_assert(TOTAL_MOST + 1 <= TREE_KEY_MOST, "a key has 15 bits");
-static_assert(TOTAL_MOST < POLICY_TIER_SCORE, "a tier exceeds every total");
-
-/* Tiers of a policy that a key can distinguish. */
-#define KEY_TIERS (TREE_KEY_MOST / (TOTAL_MOST + 1))
 
 /* True if terms of placed or waiting pods give the class a score (interpodaffinity: PreScore);
  * required affinity does too, with hardPodAffinityWeight. */
@@ -75,11 +66,6 @@ static enum view_mode mode_of(const struct views *vs, class_id class)
 	return VIEW_PLAIN;
 }
 
-static bool hidden(const struct view_scope *scope, const struct view *v, uint32_t rank)
-{
-	return v->masked && !(scope->mask[rank / 64] >> (rank % 64) & 1);
-}
-
 /* The keys of level 0 were written. */
 static void keys_set(struct views *vs, struct view *v)
 {
@@ -97,7 +83,7 @@ static void mask_set(const struct views *vs, const struct view_scope *scope, str
 	v->masked = version;
 	v->stale = v->mode == VIEW_WEIGHED;
 	for (uint32_t rank = 0; rank < vs->nodes->count; rank++)
-		sum += hidden(scope, v, rank) ? 0 : v->counts[rank];
+		sum += view_hidden(scope, v, rank) ? 0 : v->counts[rank];
 	v->counted = v->capacity = sum;
 }
 
@@ -117,111 +103,9 @@ static void mask_apply(struct views *vs, const struct view_scope *scope, struct 
 		return;
 	memcpy(v->points, v->tree.levels[0], vs->nodes->count * sizeof(*v->points));
 	for (uint32_t rank = 0; rank < vs->nodes->count; rank++)
-		if (hidden(scope, v, rank))
+		if (view_hidden(scope, v, rank))
 			v->tree.levels[0][rank] = 0;
 	keys_set(vs, v);
-}
-
-/* Filter reasons that placing another member of the same gang can clear. */
-#define MAY_OPEN (FILTER_BIT(FILTER_SPREAD) | FILTER_BIT(FILTER_POD_AFFINITY))
-
-/* The highest tiers of a policy that occur in the evaluation have a number each, all others share
- * 0. Without a policy all are 0. */
-struct tiers {
-	uint8_t number[POLICY_TIERS];
-};
-
-static struct tiers tiers_find(const struct views *vs, const struct shape *s)
-{
-	const struct evaluation *e = &vs->evaluation;
-	bool occurs[POLICY_TIERS] = { false };
-	struct tiers tiers = { 0 };
-	uint8_t next = KEY_TIERS - 1;
-
-	for (node_id id = 0; s->body->policies_n > 0 && id < vs->nodes->used; id++)
-		if (e->whys[id] == 0)
-			occurs[e->scores[id] / POLICY_TIER_SCORE] = true;
-	for (uint32_t tier = POLICY_TIERS; tier-- > 0 && next > 0;)
-		if (occurs[tier])
-			tiers.number[tier] = next--;
-	return tiers;
-}
-
-/* Of a feasible node. */
-static tree_key evaluated_key(const struct views *vs, const struct tiers *tiers, node_id id)
-{
-	uint32_t score = vs->evaluation.scores[id];
-
-	return (tree_key)(tiers->number[score / POLICY_TIER_SCORE] * (TOTAL_MOST + 1) +
-	                  score % POLICY_TIER_SCORE + 1);
-}
-
-/* VIEW_EVALUATED: all filters and scores again. */
-static void reevaluate(struct views *vs, struct view *v)
-{
-	const struct nodes *ns = vs->nodes;
-	const struct shape *s = shape_of(vs, v->class);
-	struct tiers tiers;
-
-	evaluate(vs->pod_counts, v->class, vs->score, &vs->evaluation);
-	tiers = tiers_find(vs, s);
-	v->capacity = 0;
-	for (uint32_t rank = 0; rank < ns->count; rank++) {
-		node_id id = ns->order[rank];
-		uint32_t count = 0, whys = vs->evaluation.whys[id];
-
-		if (node_present(&ns->slots[id]) && !(whys & ~MAY_OPEN))
-			count = v->hold > 0 ? node_count_behind(vs, id, s) : node_count(ns, id, s, vs->most);
-		v->capacity += count;
-		v->counts[rank] = count;
-		v->tree.levels[0][rank] = count > 0 && !whys ? evaluated_key(vs, &tiers, id) : 0;
-	}
-	v->masked = 0;
-	budget_spend(vs->budget, 8 * (uint64_t)ns->count);
-}
-
-/* VIEW_WEIGHED: rules between pods and normalised scores again; what each node is by itself is
- * kept. */
-static void weigh(struct views *vs, const struct view_scope *scope, struct view *v)
-{
-	const struct known_nodes known = { .points = v->points,
-		                               .facts = v->facts_of,
-		                               .preferred = v->preferred };
-	const struct nodes *ns = vs->nodes;
-	const struct evaluation *e = &vs->evaluation;
-	struct tiers tiers;
-
-	evaluate_known(vs->pod_counts, v->class, &known, &vs->evaluation);
-	tiers = tiers_find(vs, shape_of(vs, v->class));
-	v->capacity = v->counted;
-	for (uint32_t rank = 0; rank < ns->count; rank++) {
-		node_id id = ns->order[rank];
-
-		if (hidden(scope, v, rank)) {
-			v->tree.levels[0][rank] = 0;
-			continue;
-		}
-		v->tree.levels[0][rank] = e->whys[id] ? 0 : evaluated_key(vs, &tiers, id);
-		if (v->points[rank] > 0 && (e->whys[id] & ~MAY_OPEN))
-			v->capacity -= v->counts[rank];
-	}
-	tree_build(&v->tree);
-	v->stale = false;
-	budget_spend(vs->budget, 4 * (uint64_t)ns->count);
-}
-
-/* VIEW_WEIGHED: what only evaluate_known() reads of a node. */
-static void facts_set(struct views *vs, struct view *v, const struct shape *s, uint32_t rank)
-{
-	node_id id = vs->nodes->order[rank];
-	const struct node *n = &vs->nodes->slots[id];
-
-	v->facts_of[rank] = FACT_AFFINITY | FACT_TAINTS;
-	if (!shape_allows(s, id))
-		v->facts_of[rank] = (uint8_t)((rule_affinity(s, n) ? FACT_AFFINITY : 0) |
-		                              (rule_taint(s, n) ? 0 : FACT_TAINTS));
-	if (v->preferred)
-		v->preferred[rank] = (int32_t)rule_preferred(s, n);
 }
 
 static void scan(struct views *vs, struct view *v)
@@ -234,7 +118,7 @@ static void scan(struct views *vs, struct view *v)
 		v->images_of[rank] = (uint8_t)image_locality(vs->pod_counts, s, ns->order[rank]);
 	v->counted = scan_all(vs, v, s, keys, v->counts);
 	for (uint32_t rank = 0; v->mode == VIEW_WEIGHED && rank < ns->count; rank++)
-		facts_set(vs, v, s, rank);
+		view_facts_set(vs, v, s, rank);
 	v->capacity = v->counted;
 	budget_spend(vs->budget, 4 * (uint64_t)ns->count);
 }
@@ -245,7 +129,9 @@ static void rebuild(struct views *vs, struct view *v)
 	const struct shape *s = shape_of(vs, v->class);
 
 	constraints_free(v->constraints);
+	soft_free(v->soft);
 	v->constraints = NULL;
+	v->soft = NULL;
 	v->masked = 0;
 	memset(v->tree.levels[0] + ns->count, 0, (ns->limit - ns->count) * sizeof(tree_key));
 	v->mode = mode_of(vs, v->class);
@@ -253,13 +139,16 @@ static void rebuild(struct views *vs, struct view *v)
 	if (v->mode == VIEW_WEIGHED && s->body->preferences_n > 0 && !v->preferred)
 		v->preferred = must_array(ns->limit, sizeof(*v->preferred));
 	if (v->mode == VIEW_EVALUATED)
-		reevaluate(vs, v);
+		view_reevaluate(vs, v);
 	else
 		scan(vs, v);
 	if (v->mode == VIEW_PLAIN) {
 		v->constraints = constraints_new(vs->pod_counts, v->class, v->tree.levels[0]);
 		v->mode = v->constraints ? VIEW_CONSTRAINED : VIEW_PLAIN;
 	}
+	v->closed_form = v->mode == VIEW_WEIGHED && s->body->policies_n == 0;
+	if (v->closed_form)
+		v->constraints = constraints_new(vs->pod_counts, v->class, v->points);
 	v->stale = v->mode == VIEW_WEIGHED;
 	tree_build(&v->tree);
 	v->order_version = ns->order_version;
@@ -274,13 +163,14 @@ static void result_set(struct view *v, uint32_t rank, struct scan_result result)
 	v->counts[rank] = result.count;
 	if (v->mode == VIEW_WEIGHED || v->masked)
 		v->points[rank] = (tree_key)result.key;
-	if (v->mode == VIEW_WEIGHED) {
+	if (v->mode == VIEW_WEIGHED)
 		v->stale = true;
-		return;
-	}
-	tree_set(&v->tree, rank, (tree_key)result.key);
+	else
+		tree_set(&v->tree, rank, (tree_key)result.key);
 	if (v->constraints)
 		constraints_follow(v->constraints, rank, (tree_key)result.key);
+	if (v->soft)
+		soft_follow(v->soft, rank);
 }
 
 /* After the node took one more pod of the class. */
@@ -290,8 +180,6 @@ static void rescan_taken(struct views *vs, struct view *v, const struct shape *s
 
 	if (!v->plain_counts || v->counts[rank] == vs->most) {
 		result_set(v, rank, scan_node(vs, v, s, vs->nodes->order[rank]));
-		if (v->mode == VIEW_WEIGHED)
-			facts_set(vs, v, s, rank);
 		return;
 	}
 	if (result.count > 0)
@@ -306,7 +194,7 @@ static void node_apply(struct views *vs, struct view *v, const struct shape *s, 
 
 	result_set(v, rank, result);
 	if (v->mode == VIEW_WEIGHED)
-		facts_set(vs, v, s, rank);
+		view_weighed_follow(vs, v, s, rank);
 	budget_spend(vs->budget, v->constraints ? constraints_cost(v->constraints) : 0);
 }
 
@@ -407,7 +295,7 @@ static void follow(struct views *vs, const struct view_scope *scope, struct view
 	if (v->position == ns->log_n)
 		return;
 	if (v->mode == VIEW_EVALUATED) {
-		reevaluate(vs, v);
+		view_reevaluate(vs, v);
 		tree_build(&v->tree);
 		v->position = ns->log_n;
 		return;
@@ -427,7 +315,7 @@ void view_follow(struct views *vs, const struct view_scope *scope, struct view *
 	if (v->masked != scope->mask_version)
 		mask_apply(vs, scope, v);
 	if (v->stale)
-		weigh(vs, scope, v);
+		view_weigh(vs, scope, v);
 }
 
 void view_take(struct views *vs, struct view *v, uint32_t rank)
@@ -440,42 +328,6 @@ void view_take(struct views *vs, struct view *v, uint32_t rank)
 	rescan_taken(vs, v, shape_of(vs, v->class), rank);
 	v->position = vs->nodes->log_n;
 	budget_spend(vs->budget, v->constraints ? constraints_cost(v->constraints) : 0);
-}
-
-static bool evaluated_check(struct views *vs, const struct view *v)
-{
-	const struct nodes *ns = vs->nodes;
-	struct tiers tiers;
-
-	evaluate(vs->pod_counts, v->class, vs->score, &vs->evaluation);
-	tiers = tiers_find(vs, shape_of(vs, v->class));
-	for (uint32_t rank = 0; rank < ns->count; rank++) {
-		node_id id = ns->order[rank];
-		bool feasible = node_present(&ns->slots[id]) && vs->evaluation.whys[id] == 0;
-
-		if (v->hold == 0 && view_open(v, rank) != feasible)
-			return false;
-		if (v->mode >= VIEW_WEIGHED && tree_at(&v->tree, rank) > 0 &&
-		    tree_at(&v->tree, rank) != evaluated_key(vs, &tiers, id))
-			return false;
-	}
-	return true;
-}
-
-/* True if the view's best node is the one that evaluate() scores highest. */
-static bool best_check(const struct views *vs, const struct view *v)
-{
-	uint32_t best = TREE_NONE, most = 0;
-
-	for (uint32_t rank = 0; rank < vs->nodes->count; rank++) {
-		node_id id = vs->nodes->order[rank];
-
-		if (!view_open(v, rank) || (best != TREE_NONE && vs->evaluation.scores[id] <= most))
-			continue;
-		best = rank;
-		most = vs->evaluation.scores[id];
-	}
-	return best == view_best(v);
 }
 
 bool view_check(struct views *vs, const struct view *v)
@@ -496,7 +348,7 @@ bool view_check(struct views *vs, const struct view *v)
 	if (v->mode != VIEW_EVALUATED && counted != v->counted)
 		return false;
 	if ((v->mode < VIEW_WEIGHED && v->capacity != v->counted) ||
-	    (v->constraints && !constraints_check(v->constraints)))
+	    (v->constraints && !constraints_check(v->constraints)) || (v->soft && !soft_check(v->soft)))
 		return false;
-	return evaluated_check(vs, v) && best_check(vs, v);
+	return view_evaluated_check(vs, v) && view_best_check(vs, v);
 }

@@ -76,6 +76,7 @@ void views_free(struct views *vs)
 {
 	for (uint32_t i = 0; i < vs->slots_n; i++) {
 		constraints_free(vs->slots[i].constraints);
+		soft_free(vs->slots[i].soft);
 		free(vs->slots[i].preferred);
 	}
 	free(vs->slots);
@@ -102,8 +103,10 @@ static void evict(struct views *vs, uint32_t at)
 	vs->last_used[at] = 0;
 	v->masked = 0;
 	constraints_free(v->constraints);
+	soft_free(v->soft);
 	free(v->preferred);
 	v->constraints = NULL;
+	v->soft = NULL;
 	v->preferred = NULL;
 }
 
@@ -217,15 +220,15 @@ bool views_holds_within(const struct views *vs, const uint64_t *within, const ui
 
 uint32_t view_most_at(const struct view *v, uint32_t rank)
 {
-	return v->mode == VIEW_CONSTRAINED ? constraints_most_at(v->constraints, rank, v->counts[rank])
-	                                   : v->counts[rank];
+	return v->constraints ? constraints_most_at(v->constraints, rank, v->counts[rank])
+	                      : v->counts[rank];
 }
 
 uint64_t view_bound(struct views *vs, const struct view *v)
 {
 	if (view_best(v) == TREE_NONE)
 		return 0;
-	if (v->mode != VIEW_CONSTRAINED)
+	if (!v->constraints)
 		return v->capacity;
 	budget_spend(vs->budget, vs->nodes->count / 4);
 	return constraints_bound(v->constraints, v->counts);

@@ -25,6 +25,25 @@ struct scan_results {
 /* Brings the view up to date, within the scope. */
 void view_follow(struct views *vs, const struct view_scope *scope, struct view *v);
 
+/* VIEW_WEIGHED: computes the scores again, which are normalised over all nodes. */
+void view_weigh(struct views *vs, const struct view_scope *scope, struct view *v);
+/* VIEW_WEIGHED: the node of that rank, whose key is set, may have other labels or taints. */
+void view_weighed_follow(struct views *vs, struct view *v, const struct shape *s, uint32_t rank);
+/* VIEW_WEIGHED: what only scores and spreads read of a node. */
+void view_facts_set(struct views *vs, struct view *v, const struct shape *s, uint32_t rank);
+/* VIEW_EVALUATED: all filters and scores again. */
+void view_reevaluate(struct views *vs, struct view *v);
+/* True if the view's nodes are those that evaluate() finds feasible and, in the modes that are
+ * normalised, have its scores; and then if its best node is the one that evaluate() scores
+ * highest.  For tests. */
+bool view_evaluated_check(struct views *vs, const struct view *v);
+bool view_best_check(const struct views *vs, const struct view *v);
+
+static inline bool view_hidden(const struct view_scope *scope, const struct view *v, uint32_t rank)
+{
+	return v->masked && !(scope->mask[rank / 64] >> (rank % 64) & 1);
+}
+
 /* How many pods fit by resources (noderesources: fitsRequest), `most` or fewer. */
 uint32_t node_count(const struct nodes *ns, node_id id, const struct shape *s, uint32_t most);
 /* The same with the reservation subtracted. */

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Soft rules in closed form against evaluate(): on random clusters of some hundred nodes each
+ * member of a gang goes to the node that the evaluation scores highest, within a mask as well,
+ * while labels, taints, sizes and other pods change in between. */
+#include "tests/unit/support_random.h"
+
+#include "core/filter/evaluate.h"
+#include "core/lifecycle/state.h"
+#include "core/step/core.h"
+#include "core/index/views_impl.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NODES = 240, SHAPES = 24, GANGS = 24, MEMBERS = 40, CHANGES = 6, CLUSTERS = 3 };
+enum { KEY_HOST = 1, KEY_ZONE, KEY_RACK, KEY_DISK, KEY_APP, KEY_TAINT };
+enum { VALUE_APP = 10, VALUE_NAMESPACE = 20, VALUE_ZONE = 30, VALUE_NODE = 1000 };
+enum { APPS = 3, ZONES = 5, DISKS = 3, RESOURCES = 4, PODS = 2000, FIRST_PENDING = 1500 };
+
+static const struct limits limits = { .nodes = NODES,
+	                                  .pods = PODS,
+	                                  .gangs = 4,
+	                                  .shapes = SHAPES,
+	                                  .resources = RESOURCES,
+	                                  .names = 16,
+	                                  .name_bytes = 1 << 18,
+	                                  .command_ring_bytes = 4096 };
+
+struct world {
+	struct random r;
+	struct core *core;
+	struct ledger *ledger;
+	struct evaluation e;
+	uint64_t time_ns;
+	uint32_t pods;          /* that are placed */
+	bool taints;            /* PreferNoSchedule */
+	uint32_t moved, masked; /* choices compared, and those within a mask */
+	alignas(8) unsigned char bytes[4096];
+	size_t used;
+};
+
+static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	return context == NULL || kind == CMD_BIND || body || bytes;
+}
+
+static void add(struct world *w, const void *what, size_t bytes)
+{
+	const size_t padded = (bytes + 7) / 8 * 8;
+
+	cr_assert(w->used + padded <= sizeof(w->bytes));
+	memset(w->bytes + w->used, 0, padded);
+	memcpy(w->bytes + w->used, what, bytes);
+	w->used += padded;
+}
+
+static void begin(struct world *w, enum record_kind kind)
+{
+	const struct record head = { .kind = (uint16_t)kind,
+		                         .epoch = 1,
+		                         .time_ns = w->time_ns += 1000 };
+
+	w->used = 0;
+	add(w, &head, sizeof(head));
+}
+
+static void feed(struct world *w)
+{
+	struct record *r = (void *)w->bytes;
+
+	r->bytes = (uint32_t)w->used;
+	cr_assert_eq(core_step(w->core, r), 0, "%s", core_fault(w->core));
+}
+
+static void mark(struct world *w, enum record_kind kind)
+{
+	begin(w, kind);
+	feed(w);
+}
+
+/* Some lack a zone or a rack; a rack has about two nodes, a host one. */
+static void node(struct world *w, uint32_t id)
+{
+	struct random *r = &w->r;
+	const struct amount amounts[] = {
+		{ .resource = RESOURCE_CPU, .value = 2000 + 2000 * random_below(r, 4) },
+		{ .resource = RESOURCE_MEMORY, .value = INT64_C(1) << (32 + random_below(r, 3)) },
+		{ .resource = RESOURCE_PODS, .value = 4 + random_below(r, 20) },
+	};
+	struct label labels[5];
+	struct taint taint = { .key = KEY_TAINT,
+		                   .effect = w->taints && random_below(r, 2) ? EFFECT_PREFER_NO_SCHEDULE
+		                                                             : EFFECT_NO_SCHEDULE,
+		                   .name = RESOURCES };
+	char name[16];
+	struct event_node e = { .node = id,
+		                    .generation = 1,
+		                    .flags = NODE_PRESENT | (random_below(r, 30) ? 0 : NODE_CORDONED),
+		                    .amounts_n = 3,
+		                    .taints_n = random_below(r, 4) == 0 };
+
+	labels[e.labels_n++] = (struct label){ .key = LABEL_KEY_NODE_NAME, .value = VALUE_NODE + id };
+	if (random_below(r, 20))
+		labels[e.labels_n++] = (struct label){ .key = KEY_HOST, .value = VALUE_NODE + id };
+	if (random_below(r, 12))
+		labels[e.labels_n++] =
+			(struct label){ .key = KEY_ZONE, .value = VALUE_ZONE + random_below(r, ZONES) };
+	if (random_below(r, 6))
+		labels[e.labels_n++] = (struct label){ .key = KEY_RACK, .value = VALUE_NODE + id / 2 };
+	if (random_below(r, 2))
+		labels[e.labels_n++] =
+			(struct label){ .key = KEY_DISK, .value = 1 + random_below(r, DISKS) };
+	for (uint32_t i = 0; i < e.labels_n; i++)
+		labels[i].number = LABEL_NOT_A_NUMBER;
+	e.name_bytes = (uint32_t)snprintf(name, sizeof(name), "n%04u", id * 7919 % 10000);
+	begin(w, EVENT_NODE);
+	add(w, &e, sizeof(e));
+	add(w, amounts, sizeof(amounts));
+	add(w, labels, e.labels_n * sizeof(labels[0]));
+	if (e.taints_n > 0)
+		add(w, &taint, sizeof(taint));
+	add(w, name, e.name_bytes);
+	feed(w);
+}
+
+struct parts {
+	struct event_shape e;
+	struct amount amounts[3];
+	struct toleration tolerations[1];
+	struct requirement clauses[8];
+	uint32_t values[8];
+	struct preference preferences[2];
+	struct pod_term terms[3];
+	struct spread spreads[3];
+};
+
+/* A clause over the labels of pods or nodes with one value. */
+static struct span clause(struct parts *p, uint32_t key, uint32_t value)
+{
+	p->values[p->e.values_n] = value;
+	p->clauses[p->e.clauses_n] = (struct requirement){
+		.op = REQUIRE_IN, .key = key, .values_first = p->e.values_n++, .values_n = 1
+	};
+	return (struct span){ .first = p->e.clauses_n++, .n = 1 };
+}
+
+static uint32_t any_topology(struct random *r)
+{
+	return KEY_HOST + random_below(r, 3);
+}
+
+static void term(struct parts *p, struct random *r)
+{
+	/* Required rules are rare: they close most nodes. */
+	const uint32_t kind = random_below(r, 6) == 0 ? POD_TERM_ANTI_AFFINITY
+	                      : random_below(r, 2)    ? POD_TERM_PREFERRED
+	                                              : POD_TERM_PREFERRED_ANTI;
+
+	p->terms[p->e.pod_terms_n++] = (struct pod_term){
+		.kind = kind,
+		.weight = kind == POD_TERM_ANTI_AFFINITY ? 0 : 1 + (int32_t)random_below(r, 100),
+		.topology = kind == POD_TERM_ANTI_AFFINITY ? KEY_HOST : any_topology(r),
+		.flags = TERM_EVERY_NAMESPACE,
+		.clauses = clause(p, KEY_APP, VALUE_APP + random_below(r, APPS)),
+	};
+}
+
+static void spread(struct parts *p, struct random *r, uint32_t topology, uint32_t flags,
+                   uint32_t skew)
+{
+	if (topology == KEY_HOST && !(flags & SPREAD_HARD))
+		flags |= SPREAD_BY_NODE;
+	p->spreads[p->e.spreads_n++] =
+		(struct spread){ .topology = topology,
+		                 .flags = flags | (random_below(r, 4) ? 0 : SPREAD_IGNORES_AFFINITY) |
+		                          (random_below(r, 4) ? 0 : SPREAD_HONORS_TAINTS),
+		                 .max_skew = skew,
+		                 .min_domains = 1,
+		                 .clauses = clause(p, KEY_APP, VALUE_APP + random_below(r, APPS)) };
+}
+
+static void spreads(struct parts *p, struct random *r)
+{
+	switch (random_below(r, 4)) {
+	case 0: /* podtopologyspread: systemDefaultConstraints */
+		spread(p, r, KEY_HOST, SPREAD_DEFAULT, 3);
+		spread(p, r, KEY_ZONE, SPREAD_DEFAULT, 5);
+		break;
+	case 1:
+		for (uint32_t n = 1 + random_below(r, 2); n > 0; n--)
+			spread(p, r, any_topology(r), 0, 1 + random_below(r, 3));
+		break;
+	case 2:
+		spread(p, r, KEY_ZONE, SPREAD_HARD, 2 + random_below(r, 4));
+		spread(p, r, KEY_HOST, 0, 1);
+		break;
+	default:
+		break;
+	}
+}
+
+static void shape(struct world *w, uint32_t id)
+{
+	struct random *r = &w->r;
+	struct parts p = {
+		.e = { .shape = id, .amounts_n = 3, .namespace = VALUE_NAMESPACE },
+		.amounts = { { .resource = RESOURCE_CPU, .value = 100 + 200 * random_below(r, 4) },
+		             { .resource = RESOURCE_MEMORY, .value = INT64_C(1) << 28 },
+		             { .resource = RESOURCE_PODS, .value = 1 } },
+		.tolerations = { { .key = KEY_TAINT, .any_value = 1, .effect = EFFECT_NO_SCHEDULE } },
+	};
+
+	p.e.scored_cpu_milli = p.amounts[0].value;
+	p.e.scored_memory_bytes = p.amounts[1].value;
+	p.e.tolerations_n = random_below(r, 2);
+	for (uint32_t n = random_below(r, 3); n > 0; n--)
+		p.preferences[p.e.preferences_n++] =
+			(struct preference){ .weight = 1 + (int32_t)random_below(r, 100),
+			                     .clauses = clause(&p, KEY_DISK, 1 + random_below(r, DISKS)) };
+	for (uint32_t n = random_below(r, 3); n > 0; n--)
+		term(&p, r);
+	spreads(&p, r);
+	begin(w, EVENT_SHAPE);
+	add(w, &p.e, sizeof(p.e));
+	add(w, p.amounts, sizeof(p.amounts));
+	add(w, p.values, p.e.values_n * sizeof(p.values[0]));
+	add(w, p.tolerations, p.e.tolerations_n * sizeof(p.tolerations[0]));
+	add(w, p.clauses, p.e.clauses_n * sizeof(p.clauses[0]));
+	add(w, p.preferences, p.e.preferences_n * sizeof(p.preferences[0]));
+	add(w, p.terms, p.e.pod_terms_n * sizeof(p.terms[0]));
+	add(w, p.spreads, p.e.spreads_n * sizeof(p.spreads[0]));
+	feed(w);
+}
+
+/* The pods of a shape have one app, so that they are one class. */
+static void pod(struct world *w, uint32_t id, uint32_t shape_of, node_id on)
+{
+	struct event_pod e = { .pod = id,
+		                   .generation = 1,
+		                   .flags = on == ID_NONE ? POD_OURS : 0,
+		                   .gang = ID_NONE,
+		                   .shape = shape_of,
+		                   .node = on,
+		                   .name_bytes = 6,
+		                   .labels_n = 1,
+		                   .namespace = VALUE_NAMESPACE,
+		                   .role = ID_NONE,
+		                   .created_ns = id + 1,
+		                   .uid = { id, 1 } };
+	const struct pod_label label = { .key = KEY_APP, .value = VALUE_APP + shape_of % APPS };
+	char name[16];
+
+	snprintf(name, sizeof(name), "d/%04u", id);
+	begin(w, EVENT_POD);
+	add(w, &e, sizeof(e));
+	add(w, &label, sizeof(label));
+	add(w, name, 6);
+	feed(w);
+}
+
+static void change(struct world *w)
+{
+	if (random_below(&w->r, 3) == 0)
+		node(w, random_below(&w->r, NODES));
+	else if (w->pods < FIRST_PENDING)
+		pod(w, w->pods++, random_below(&w->r, SHAPES), random_below(&w->r, NODES));
+}
+
+static node_id evaluated_best(struct world *w, class_id class, const uint64_t *mask)
+{
+	struct core *c = w->core;
+	node_id best = ID_NONE;
+
+	nodes_sort(&c->nodes);
+	evaluate(&c->pod_counts, class, SCORE_KUBE, &w->e);
+	for (uint32_t rank = 0; rank < c->nodes.count; rank++) {
+		const node_id id = c->nodes.order[rank];
+
+		if (w->e.whys[id] == 0 && (!mask || mask[rank / 64] >> (rank % 64) & 1) &&
+		    (best == ID_NONE || w->e.scores[id] > w->e.scores[best]))
+			best = id;
+	}
+	return best;
+}
+
+/* A gang is placed member by member, with changes in between, and undone. */
+static void gang(struct world *w, class_id class, const uint64_t *mask)
+{
+	struct core *c = w->core;
+	struct view_scope scope = { 0 };
+	node_id placed[MEMBERS];
+	uint32_t n = 0;
+
+	if (mask)
+		view_scope_mask(&c->views, &scope, mask);
+	while (n < MEMBERS) {
+		struct view *v = views_get(&c->views, &scope, class);
+		const uint32_t rank = view_best(v);
+		const node_id best = evaluated_best(w, class, mask);
+
+		cr_assert_eq(rank == TREE_NONE ? ID_NONE : c->nodes.order[rank], best,
+		             "class %u, member %u: node %u, not %u", class, n,
+		             rank == TREE_NONE ? ID_NONE : c->nodes.order[rank], best);
+		cr_assert(n % 16 || mask || view_check(&c->views, v), "class %u, member %u", class, n);
+		if (rank == TREE_NONE)
+			break;
+		cr_assert(view_open(v, rank));
+		if (v->mode == VIEW_WEIGHED) {
+			cr_assert(v->soft, "no closed form");
+			cr_assert_eq(view_key(v, rank), w->e.scores[best] + 1);
+			w->moved++;
+			w->masked += mask != NULL;
+		}
+		view_take(&c->views, v, rank);
+		placed[n++] = best;
+		if (!mask && random_below(&w->r, 8) == 0)
+			change(w);
+	}
+	while (n-- > 0)
+		pod_counts_release(&c->pod_counts, placed[n], class, false);
+	cr_assert(view_check(&c->views, views_get(&c->views, &(struct view_scope){ 0 }, class)));
+}
+
+static void random_gangs(struct world *w)
+{
+	uint64_t mask[(NODES + 63) / 64];
+
+	for (uint32_t i = 0; i < GANGS; i++) {
+		const class_id class = w->core->pods.slots[FIRST_PENDING + i % SHAPES].class;
+
+		for (uint32_t k = 0; k < CHANGES; k++)
+			change(w);
+		for (uint32_t k = 0; k < (NODES + 63) / 64; k++)
+			mask[k] = random_next(&w->r) & random_next(&w->r);
+		gang(w, class, NULL);
+		nodes_sort(&w->core->nodes);
+		gang(w, class, mask);
+	}
+}
+
+static void world_fill(struct world *w)
+{
+	static const struct event_name name = { .id = RESOURCES, .kind = NAME_TAINT, .bytes = 3 };
+
+	mark(w, EVENT_BEGIN);
+	begin(w, EVENT_NAME);
+	add(w, &name, sizeof(name));
+	add(w, "old", 3);
+	feed(w);
+	for (uint32_t i = 0; i < SHAPES; i++)
+		shape(w, i);
+	for (uint32_t i = 0; i < NODES; i++)
+		node(w, i);
+	while (w->pods < NODES / 2)
+		pod(w, w->pods++, random_below(&w->r, SHAPES), random_below(&w->r, NODES));
+	for (uint32_t i = 0; i < SHAPES; i++)
+		pod(w, FIRST_PENDING + i, i, ID_NONE);
+	mark(w, EVENT_SYNCED);
+}
+
+Test(soft, each_member_goes_where_the_evaluation_says, .timeout = 120)
+{
+	const struct core_config config = { .limits = limits, .emit = emit, .score = SCORE_KUBE };
+	const uint64_t bytes = (core_ledger_bytes(&limits, NULL) + 63) / 64 * 64;
+	struct random r = random_start("soft");
+	uint32_t moved = 0, masked = 0;
+
+	for (uint32_t i = 0; i < CLUSTERS; i++) {
+		struct world w = { .r = { random_next(&r) }, .time_ns = 1, .taints = i % 2 };
+
+		w.ledger = aligned_alloc(64, bytes);
+		cr_assert_not_null(w.ledger);
+		memset(w.ledger, 0, bytes);
+		w.core = core_new(&config, w.ledger);
+		evaluation_init(&w.e, &limits, false);
+		world_fill(&w);
+		random_gangs(&w);
+		moved += w.moved;
+		masked += w.masked;
+		core_free(w.core);
+		evaluation_free(&w.e);
+		free(w.ledger);
+	}
+	fprintf(stderr, "soft: %u members, %u of them within a mask\n", moved, masked);
+	cr_assert(masked > 500 && moved - masked > 500);
+}
