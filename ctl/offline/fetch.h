@@ -13,7 +13,8 @@
 		"kubeconfig", 0, "--kubeconfig FILE", KUBECONFIG_HELP, NULL, option_text,                  \
 			offsetof(type, field.kubeconfig)                                                       \
 	}
-#define KUBECONFIG_HELP "the API server; else $KUBECONFIG, else the pod's service account"
+#define KUBECONFIG_HELP                                                                            \
+	"the API server; else $KUBECONFIG, else the pod's service\naccount, else ~/.kube/config"
 #define FLAG_CONTEXT(type, field)                                                                  \
 	{                                                                                              \
 		"context", 0, "--context NAME", "of the kubeconfig, instead of its current-context", NULL, \

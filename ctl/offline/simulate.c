@@ -3,6 +3,7 @@
 #include "ctl/offline/simulate.h"
 
 #include "ctl/objects/files.h"
+#include "ctl/offline/fetch.h"
 #include "ctl/offline/offline.h"
 
 #include <getopt.h>
@@ -12,12 +13,17 @@
 
 struct options {
 	struct arguments files, names;
+	struct access_options access;
 	enum output output;
 	enum score_policy score;
 };
 
 static const struct flag flags[] = {
 	FLAG_FILES(struct options, files),
+	{ "kubeconfig", 0, "--kubeconfig FILE",
+	  "instead of files: the objects of this API server, read once", NULL, option_text,
+	  offsetof(struct options, access.kubeconfig) },
+	FLAG_CONTEXT(struct options, access),
 	FLAG_OUTPUT(struct options, output, "JSON instead of tables; cpu is in milli, memory in bytes"),
 	{ "scheduler-name", 0, "--scheduler-name NAME",
 	  "only pods that name this scheduler; may be repeated\n(default: every pending pod)", NULL,
@@ -43,6 +49,17 @@ static int place(const struct options *o, const char *command, const struct file
 	return rc;
 }
 
+/* A cluster has the pods that its controllers made, so only those of files are made here. */
+static bool read_objects(const struct options *o, struct files *files, struct offline *offline,
+                         char *error, size_t error_bytes)
+{
+	if (o->files.n > 0)
+		return offline_read(offline, files, o->files.at, o->files.n, error, error_bytes);
+	return fetch_all(files, &o->access, error, error_bytes) &&
+	       files_check(files, error, error_bytes) &&
+	       offline_put_all(offline, files, error, error_bytes);
+}
+
 static int simulate(const struct options *o, const char *command)
 {
 	struct offline_config config = {
@@ -55,7 +72,7 @@ static int simulate(const struct options *o, const char *command)
 	char error[2048];
 	int rc;
 
-	if (offline_read(offline, files, o->files.at, o->files.n, error, sizeof(error)))
+	if (read_objects(o, files, offline, error, sizeof(error)))
 		rc = place(o, command, files, offline);
 	else
 		rc = ctl_usage(command, "%s", error);
@@ -67,12 +84,16 @@ static int simulate(const struct options *o, const char *command)
 static int run(int argc, char **argv)
 {
 	struct options o = { .score = SCORE_KUBE };
+	bool cluster;
 	int rc = command_read_flags(&simulate_command, argc, argv, &o);
 
 	for (int i = optind; rc == -1 && i < argc; i++)
 		arguments_add(&o.files, argv[i]);
-	if (rc == -1 && o.files.n == 0)
-		rc = ctl_usage(argv[0], "-f FILE is missing; see %s --help", argv[0]);
+	cluster = o.access.kubeconfig != NULL || o.access.context != NULL;
+	if (rc == -1 && o.files.n == 0 && !cluster)
+		rc = ctl_usage(argv[0], "-f FILE is missing, or --kubeconfig FILE; see %s --help", argv[0]);
+	if (rc == -1 && o.files.n > 0 && cluster)
+		rc = ctl_usage(argv[0], "-f and --kubeconfig: objects come from one of the two");
 	if (rc == -1)
 		rc = simulate(&o, argv[0]);
 	free(o.files.at);
@@ -83,8 +104,8 @@ static int run(int argc, char **argv)
 const struct command simulate_command = {
 	.name = "simulate",
 	.summary = "place everything pending in files of objects, offline",
-	.usage =
-		"-f FILE... [-o json] [--scheduler-name NAME]...\n                   [--score kube|pack|bestfit]",
+	.usage = "-f FILE... | --kubeconfig FILE [-o json] [--scheduler-name NAME]...\n"
+			 "                   [--score kube|pack|bestfit]",
 	.about =
 		"Places everything that is pending in these objects, offline, by the code that the\n"
 		"daemons run. Pods with a node stay where they are; workloads (Deployment, ReplicaSet,\n"

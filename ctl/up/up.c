@@ -8,8 +8,10 @@
 #include "frontend/config/config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Signals are blocked meanwhile, and the next poll is soon. */
 #define LOOK_NS UINT64_C(300000000)
@@ -18,7 +20,7 @@
 static const struct flag own_flags[] = {
 	{ .shown = "--kubeconfig FILE",
 	  .help =
-	      "the API server and the credentials (default: $KUBECONFIG, then the\npod's service account)" },
+	      "the API server and the credentials (default: $KUBECONFIG, then the\npod's service account, then ~/.kube/config)" },
 	{ .shown = "--scheduler-name NAME",
 	  .help = "serve pods that name it; may be repeated (default: muster)" },
 	{ .shown = "--listen ADDR:PORT", .help = "metrics and health (default: 127.0.0.1:10261)" },
@@ -36,7 +38,9 @@ static const struct flag own_flags[] = {
 };
 
 struct up {
-	const char *command;
+	const char *command; /* "musterctl up" */
+	const char *program; /* of it, to be pasted */
+	bool on_terminal;    /* people read it: three lines, and of the daemons only warnings */
 	const char *socket;
 	const char *listen;
 	char folder[TEMPDIR_BYTES]; /* ours, to be removed; "" when --socket was given */
@@ -64,23 +68,43 @@ static bool names_a_page(const char *listen)
 	return n > 0 && strcmp(listen, "off") != 0 && (n < 2 || strcmp(listen + n - 2, ":0") != 0);
 }
 
-/* Poll of the supervisor: prints one line once the ledger is synced. */
+static void say_to_people(const struct up *u, const char *page, uint64_t nodes, uint64_t pods,
+                          uint64_t gangs)
+{
+	printf("muster is ready: %" PRIu64 " nodes, %" PRIu64 " pending pods, %" PRIu64 " gangs\n",
+	       nodes, pods, gangs);
+	if (page[0] != '\0')
+		printf("the page:         %s\n", page);
+	printf("another shell:    %s gangs --socket %s\n", u->program, u->socket);
+}
+
+/* Poll of the supervisor: says it once the ledger is synced. */
 static bool say_ready(void *context)
 {
 	const struct up *u = context;
 	struct observer o;
 	struct link_error e;
+	uint64_t nodes, pods, gangs;
 	bool ready;
 
 	if (observer_open_within(&o, u->socket, LOOK_NS, &e) < 0)
 		return false;
 	ready = observe_count(&o.ledger->gauges.synced) != 0;
+	nodes = observe_count(&o.ledger->gauges.nodes);
+	pods = observe_count(&o.ledger->gauges.pods_pending);
+	gangs = observe_count(&o.ledger->gauges.gangs);
 	observer_close(&o);
 	if (ready) {
-		printf("muster is ready: MUSTER_SOCKET=%s", u->socket);
+		char page[256] = "";
+
 		if (names_a_page(u->listen))
-			printf(", http://%s%s/metrics", u->listen[0] == ':' ? "localhost" : "", u->listen);
-		putchar('\n');
+			snprintf(page, sizeof(page), "http://%s%s/", u->listen[0] == ':' ? "localhost" : "",
+			         u->listen);
+		if (u->on_terminal)
+			say_to_people(u, page, nodes, pods, gangs);
+		else
+			printf("muster is ready: MUSTER_SOCKET=%s%s%s%s\n", u->socket,
+			       page[0] != '\0' ? ", " : "", page, page[0] != '\0' ? "metrics" : "");
 		fflush(stdout);
 	}
 	return ready;
@@ -229,8 +253,14 @@ static int up(struct up *u, int argc, char **argv)
 		return EXIT_USAGE;
 	options_start(&u->file);
 	u->listen = u->file.listen;
+	/* What the file and the command line say comes later, and has precedence. */
+	if (u->on_terminal)
+		flags_add(&u->core, "--log-level=warn");
 	if (!take_file(u, argv + 1))
 		return EXIT_USAGE;
+	/* The frontend reads the file by itself, and its flags have precedence. */
+	if (u->on_terminal && !(u->file.from_file & setting_bit(setting_by_flag("--log-level"))))
+		flags_add(&u->frontend, "--log-level=warn");
 	rc = take_flags(u, argc, argv);
 	if (rc != -1)
 		return rc;
@@ -243,7 +273,11 @@ static int up(struct up *u, int argc, char **argv)
 
 static int run_up(int argc, char **argv)
 {
-	struct up u = { .command = argv[0] };
+	struct up u = {
+		.command = argv[0],
+		.program = program_invocation_name,
+		.on_terminal = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO),
+	};
 	int rc;
 
 	for (int i = 1; i < argc; i++)
@@ -266,7 +300,8 @@ const struct command up_command = {
 	.about =
 		"Runs muster-core and muster-frontend on this host, as two processes. One that dies is\n"
 		"started again: at once, then after 0.1 s, doubling up to 5 s. SIGTERM or ctrl-C stops\n"
-		"both. It prints one line when the lists are in the ledger.\n",
+		"both. It prints one line when the lists are in the ledger; on a terminal three, and of the\n"
+		"daemons' logs only warnings and errors unless --log-level says otherwise.\n",
 	.exits = "0 after a clean stop; 2 or 78 when a daemon ended with that, which no\n"
 			 "restart would change; 1 when one had to be killed.",
 	.flags = own_flags,

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <yaml.h>
 
 #define FILE_BYTES_MAX (16u << 20)
@@ -500,11 +501,23 @@ static int service_account_load(struct access *a, const char *folder, const char
 	return rc < 0 ? -EINVAL : 0;
 }
 
+/* ~/.kube/config, if there is one. */
+static bool of_home(const char *home, char *path, size_t path_bytes)
+{
+	int n;
+
+	if (home == NULL || *home == '\0')
+		return false;
+	n = snprintf(path, path_bytes, "%s/.kube/config", home);
+	return n > 0 && (size_t)n < path_bytes && access(path, F_OK) == 0;
+}
+
 int access_load(struct access *out, const struct access_options *o, char *error, size_t error_bytes)
 {
 	const char *(*env)(const char *) =
 		o->getenv ? o->getenv : (const char *(*)(const char *))getenv;
 	const char *paths = env("KUBECONFIG");
+	char home[4096];
 	const char *host = env("KUBERNETES_SERVICE_HOST"), *port = env("KUBERNETES_SERVICE_PORT");
 	struct access a = { 0 };
 	int rc;
@@ -516,10 +529,12 @@ int access_load(struct access *out, const struct access_options *o, char *error,
 	else if (host && *host && port && *port)
 		rc = service_account_load(&a, o->service_account ? o->service_account : SERVICE_ACCOUNT,
 		                          host, port, error, error_bytes);
+	else if (of_home(env("HOME"), home, sizeof(home)))
+		rc = kubeconfig_load(&a, o, home, false, error, error_bytes);
 	else {
 		snprintf(error, error_bytes,
-		         "no cluster: give --kubeconfig FILE, set KUBECONFIG, or run in a pod with a "
-		         "service account");
+		         "no cluster: give --kubeconfig FILE, set KUBECONFIG, run in a pod with a service "
+		         "account, or have a ~/.kube/config");
 		rc = -EINVAL;
 	}
 	if (rc == 0 && a.token_file) {

@@ -38,7 +38,8 @@ struct access_options {
 	const char *service_account; /* folder */
 };
 
-/* Finds and reads it: --kubeconfig, then $KUBECONFIG, then the service account.
+/* Finds and reads it: --kubeconfig, then $KUBECONFIG, then the service account, then
+ * ~/.kube/config.
  *
  *   -EINVAL  nothing usable: `error` names file and key
  *

@@ -19,7 +19,7 @@ static const char *const scores[] = { "kube", "pack", "bestfit", NULL };
 const struct setting settings[] = {
 	{ "socket", "--socket", "PATH", LINK_DEFAULT_SOCKET, "where muster-core listens", AT(socket) },
 	{ "kubeconfig", "--kubeconfig", "FILE", NULL,
-	  "how to reach the API server; else $KUBECONFIG, else the pod's service account",
+	  "how to reach the API server; else $KUBECONFIG, the pod's service account, ~/.kube/config",
 	  AT(kubeconfig) },
 	{ "context", "--context", "NAME", NULL, "of the kubeconfig, instead of its current-context",
 	  AT(context) },

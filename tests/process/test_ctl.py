@@ -4,6 +4,7 @@ of a live scheduler against the API server's own lists."""
 import gzip
 import json
 import os
+import pty
 import signal
 import socket as socket_module
 import subprocess
@@ -218,6 +219,44 @@ def test_up_passes_flags_on():
              "--leader-elect=false")
         c.create(objects.pod("a"), objects.pod("b", scheduler="second"))
         until(lambda: c.bound() == 2, 10, "both names are served")
+
+
+def test_up_on_a_terminal_says_three_lines():
+    with Cluster(objects.node("n1"), objects.node("n2")) as c, tempfile.TemporaryDirectory() as runtime:
+        c.create(objects.pod("elsewhere", scheduler="other"))
+        listen = f"127.0.0.1:{muster.free_port()}"
+        terminal, ours = pty.openpty()
+        # ~/.kube/config, as kubectl finds it.
+        os.mkdir(f"{runtime}/.kube")
+        os.symlink(c.kubeconfig, f"{runtime}/.kube/config")
+        environment = {k: v for k, v in os.environ.items() if k not in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST")}
+        up = subprocess.Popen([muster.program("musterctl"), "up", "--listen", listen], stdin=subprocess.DEVNULL, stdout=ours, stderr=ours,
+                              env={**environment, "XDG_RUNTIME_DIR": runtime, "HOME": runtime})
+        try:
+            os.close(ours)
+            said = b""
+            while b"another shell" not in said or not said.endswith(b"\n"):
+                said += os.read(terminal, 4096)
+            lines = said.decode().split("\r\n")
+            equal(lines[0], "muster is ready: 2 nodes, 0 pending pods, 0 gangs", lines)
+            equal(lines[1].split(), ["the", "page:", f"http://{listen}/"], lines)
+            check(lines[2].startswith("another shell:    ") and f"musterctl gangs --socket {runtime}/muster-" in lines[2], lines)
+            equal(lines[3:], [""], "and nothing else")
+        finally:
+            up.terminate()
+            equal(up.wait(20), 0, "stopped")
+            os.close(terminal)
+
+
+def test_simulate_asks_the_api_server():
+    nodes, (group, pods) = [objects.node("n1", cpu="2")], objects.gang("g", 3)
+    with Cluster(*nodes) as c:
+        c.create(group, *pods)
+        wanted = run("musterctl", "simulate", "-f", "-", stdin="\n".join(json.dumps(o) for o in (*nodes, group, *pods)))
+        equal(run("musterctl", "simulate", "--kubeconfig", c.kubeconfig), wanted, "as the same objects of a file")
+        check("default/g" in wanted[1] and "Waiting" in wanted[1], wanted)
+        code, _, err = run("musterctl", "simulate", "--kubeconfig", c.kubeconfig, "-f", "-", stdin="{}")
+        check(code == USAGE and "one of the two" in err, err)
 
 
 def test_up_gives_each_daemon_its_cpu():

@@ -50,14 +50,14 @@ static const char *file(const char *name, const char *text)
 	return path;
 }
 
-static const char *vars[3]; /* KUBECONFIG, KUBERNETES_SERVICE_HOST, _PORT */
+static const char *vars[4]; /* KUBECONFIG, KUBERNETES_SERVICE_HOST, _PORT, HOME */
 
 static const char *fake_getenv(const char *name)
 {
 	static const char *const names[] = { "KUBECONFIG", "KUBERNETES_SERVICE_HOST",
-		                                 "KUBERNETES_SERVICE_PORT" };
+		                                 "KUBERNETES_SERVICE_PORT", "HOME" };
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		if (strcmp(name, names[i]) == 0)
 			return vars[i];
 	return NULL;
@@ -383,6 +383,31 @@ Test(kubeconfig, the_service_account_is_the_last_resort)
 	free(token);
 	access_free(&a);
 	vars[1] = vars[2] = NULL;
+}
+
+/* As kubectl has it, but behind the service account: a pod is not its home's user. */
+Test(kubeconfig, the_home_is_looked_at_when_nothing_else_says)
+{
+	struct access a;
+	char path[160];
+
+	vars[3] = folder;
+	cr_assert_eq(load(&a, NULL, NULL, false), -EINVAL);
+	cr_assert(strstr(error, "have a ~/.kube/config"), "%s", error);
+	snprintf(path, sizeof(path), "%s/.kube", folder);
+	cr_assert(mkdir(path, 0700) == 0);
+	file(".kube/config", CONFIG("server: 'https://home'", "token: t"));
+	cr_assert_eq(load(&a, NULL, NULL, false), 0, "%s", error);
+	cr_assert_str_eq(a.server, "https://home");
+	access_free(&a);
+	file("ca.crt", PEM);
+	file("token", "abc");
+	vars[1] = "10.0.0.1";
+	vars[2] = "443";
+	cr_assert_eq(load(&a, NULL, NULL, false), 0, "%s", error);
+	cr_assert(a.in_cluster);
+	access_free(&a);
+	vars[1] = vars[2] = vars[3] = NULL;
 }
 
 Test(base64, decodes_exactly)
