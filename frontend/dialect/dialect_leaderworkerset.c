@@ -50,7 +50,7 @@ static bool leaderworkerset_group(const struct pod_object *pod, struct arena *ar
 extern const struct dialect dialect_leaderworkerset;
 const struct dialect dialect_leaderworkerset = {
 	.name = "leaderworkerset",
-	.texts = &texts_plain,
+	.texts = &texts_leaderworkerset,
 	.mark = "label " PREFIX "group-index",
 	.yields = true,
 	.pod_mark = leaderworkerset_mark,

@@ -193,7 +193,13 @@ static void put_room(struct out *o, const struct reason *r, const char *gang,
 
 #define PRE_FILTER "pre-filter pod"
 
+#define HELD_BACK                                                                                  \
+	"controllers that wait until the first pods run (JobSet with startupPolicy InOrder or an "     \
+	"exclusive-topology, MPIJob with WaitForWorkersReady, StatefulSet with OrderedReady) create "  \
+	"no others"
+
 const struct dialect_texts texts_podgroup = {
+	.held_back = HELD_BACK,
 	.missing = "PodGroup not found",
 	.pre_filter = true,
 	.refused = "",
@@ -210,6 +216,15 @@ const struct dialect_texts texts_configmap = {
 const struct dialect_texts texts_plain = {
 	.missing = "the group's object is not there",
 	.refused = "",
+	.held_back = HELD_BACK,
+};
+
+const struct dialect_texts texts_leaderworkerset = {
+	.missing = "the group's object is not there",
+	.refused = "",
+	.held_back = "with startupPolicy LeaderReady the workers are created when the leader is ready: "
+				 "such a set needs a gang provider of its controller, or the dialect "
+				 "leaderworkerset turned off",
 };
 
 static const struct dialect_texts *texts_of(const struct reason_about *about)
@@ -294,6 +309,8 @@ static void put_members(struct out *o, const struct reason *r, const struct reas
 		    r->members, r->quorum);
 	put(o, "gang %s: %u of %u members are there.", about->gang ? about->gang : "", r->members,
 	    r->quorum);
+	if (about->held_back)
+		put(o, " None has come for 30 s: %s.", texts_of(about)->held_back);
 }
 
 static void put_gated(struct out *o, const struct reason *r, const struct reason_about *about)

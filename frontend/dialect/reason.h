@@ -35,11 +35,18 @@ struct dialect_texts {
 	const char *timeout; /* its timeout has passed: the duration follows, then timeout_end; NULL: no
 	                      * text */
 	const char *timeout_end;
+	/* Which controllers create no more members until the first ones run; NULL: not named, since the
+	 * timeout is. */
+	const char *held_back;
 };
+
+/* For how long the number of members is the same when a reason names them. */
+#define HELD_BACK_NS (30 * UINT64_C(1000000000))
 
 extern const struct dialect_texts texts_podgroup; /* scheduler-plugins; the default */
 extern const struct dialect_texts texts_configmap;
 extern const struct dialect_texts texts_plain; /* systems without texts of their own */
+extern const struct dialect_texts texts_leaderworkerset;
 
 /* kube-scheduler's text of a filter_reason, without a count; arg as in struct filter_count.
  * Written and counted as by reason_text(). */
@@ -69,6 +76,7 @@ struct reason_about {
 	const char *refused_too;           /* for WAIT_GROUP_MISSING: of a member, or "", NULL */
 	const struct dialect_texts *texts; /* of the gang's dialect; NULL: of scheduler-plugins */
 	uint64_t timed_out_ns;             /* the group's timeout, which has passed; 0 */
+	bool held_back;                    /* WAIT_MEMBERS, for HELD_BACK_NS: no member has come */
 	const char *tenant; /* namespace whose users read the text: gangs of others are not
 	                     * named; NULL: operators */
 };

@@ -106,7 +106,7 @@ void report_gang(struct report *r, const struct cmd_gang *cmd)
 	struct group *g;
 
 	if (!model_gang(r->config.model, cmd->gang, cmd->generation, &gang) ||
-	    (!gang.writes && !has_timeout(&gang)))
+	    (!gang.writes && !has_timeout(&gang) && !group_find(r, cmd->gang, cmd->generation)))
 		return;
 	g = group_of(r, cmd->gang, cmd->generation);
 	g->state = cmd->state;
@@ -117,6 +117,8 @@ void report_gang(struct report *r, const struct cmd_gang *cmd)
 		report_note_drop(&g->why);
 		g->waits_ns = 0;
 		g->timed_out = false;
+		g->held_back_ns = 0;
+		g->held_back = false;
 	}
 	g->began |= g->state == GANG_BINDING;
 	group_wake_soon(g);
@@ -130,20 +132,68 @@ uint64_t report_group_timeout(const struct report *r, const struct cmd_reason *c
 	return g && g->timed_out && has_timeout(gang) ? gang->timeout_ns : 0;
 }
 
+static bool lacks_members(const struct reason *reason, const struct gang_view *gang)
+{
+	return reason->why == WAIT_MEMBERS && reason->members > 0 &&
+	       (!gang->texts || gang->texts->held_back);
+}
+
+bool report_group_held_back(const struct report *r, const struct cmd_reason *cmd,
+                            const struct gang_view *gang)
+{
+	const struct group *g = group_find(r, cmd->gang, cmd->gang_generation);
+
+	return g && g->held_back && lacks_members(&cmd->reason, gang) &&
+	       g->held_back_members == cmd->reason.members;
+}
+
+static void held_back_set(struct group *g, const struct reason *reason,
+                          const struct gang_view *gang)
+{
+	if (!lacks_members(reason, gang)) {
+		g->held_back_ns = 0;
+		g->held_back = false;
+	} else if (g->held_back_ns == 0 || g->held_back_members != reason->members) {
+		g->held_back_ns = env_now(report_of(g)->config.env);
+		g->held_back_members = reason->members;
+		g->held_back = false;
+	}
+}
+
+/* When its reason is to name what may hold members back, or NEVER_NS. */
+static uint64_t held_back_due(const struct group *g)
+{
+	return g->held_back_ns > 0 && !g->held_back && g->reason ? g->held_back_ns + HELD_BACK_NS
+	                                                         : NEVER_NS;
+}
+
+static void held_back_look(struct group *g)
+{
+	struct cmd_reason cmd = { .gang = g->gang, .gang_generation = g->generation, .pod = ID_NONE };
+
+	if (env_now(report_of(g)->config.env) < held_back_due(g))
+		return;
+	g->held_back = true;
+	cmd.reason = *g->reason;
+	report_gang_reason(report_of(g), &cmd, 0);
+}
+
 void report_group_waits(struct report *r, const struct cmd_reason *cmd,
                         const struct gang_view *gang, struct note *note)
 {
 	struct group *g;
 
-	if (!gang->writes && !has_timeout(gang))
+	if (!gang->writes && !has_timeout(gang) && !lacks_members(&cmd->reason, gang) &&
+	    !group_find(r, cmd->gang, cmd->gang_generation))
 		return;
 	g = group_of(r, cmd->gang, cmd->gang_generation);
+	held_back_set(g, &cmd->reason, gang);
 	report_note_drop(&g->why);
 	g->why = report_note_use(note);
 	g->why_kind = cmd->reason.why;
 	g->why_reason = reason_condition(&cmd->reason, note->text);
 	g->began = true;
-	if (has_timeout(gang)) {
+	if (has_timeout(gang) || g->held_back_ns > 0) {
 		if (!g->reason)
 			g->reason = must_alloc(sizeof(*g->reason));
 		*g->reason = cmd->reason;
@@ -271,6 +321,7 @@ bool report_group_send(struct item *i)
 		return false;
 	if (i->step == STEP_CONDITION) {
 		timeout_look(g, &gang);
+		held_back_look(g);
 		if (i->queued) /* it has a new reason with its own due time */
 			report_item_unlist(i);
 		if (report_status_send(g, &gang))
@@ -321,6 +372,8 @@ void report_group_finish(struct item *i)
 		group_wake(g, due);
 	}
 	due = timeout_due(g, &gang);
+	if (held_back_due(g) < due)
+		due = held_back_due(g);
 	if (g->event_due_ns > 0 && g->event_due_ns < due)
 		due = g->event_due_ns;
 	if (due != NEVER_NS)

@@ -95,6 +95,9 @@ struct group {
 	struct reason *reason;           /* the complete reason, for a gang with a timeout */
 	uint64_t waits_ns;               /* since; 0: it does not wait */
 	bool timed_out;
+	uint64_t held_back_ns; /* so many members are there since; 0: it has its quorum, or none */
+	uint32_t held_back_members;
+	bool held_back; /* for HELD_BACK_NS: its reason names what may hold them back */
 	bool discovers; /* its next or current request asks discovery about the status */
 	/* The last written status, until the watch shows it. */
 	struct group_status *sent;
@@ -205,6 +208,9 @@ void report_group_waits(struct report *r, const struct cmd_reason *cmd,
 /* The gang's timeout if it has passed, else 0. */
 uint64_t report_group_timeout(const struct report *r, const struct cmd_reason *cmd,
                               const struct gang_view *gang);
+/* True if no member has come for HELD_BACK_NS. */
+bool report_group_held_back(const struct report *r, const struct cmd_reason *cmd,
+                            const struct gang_view *gang);
 /* Sends the next request; false if there is none. The item is in no list then. */
 bool report_group_send(struct item *i);
 void report_group_written(struct item *i);

@@ -75,6 +75,7 @@ void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t
 	about.texts = gang.texts;
 	if (timed_out_ns == 0)
 		about.timed_out_ns = report_group_timeout(r, cmd, &gang);
+	about.held_back = report_group_held_back(r, cmd, &gang);
 	t.note = reason_note(r, &cmd->reason, &about);
 	if (r->config.decisions)
 		decisions_waits(r->config.decisions, cmd, &gang, t.note->text);

@@ -252,6 +252,56 @@ Test(report_group, a_group_that_is_gone_is_dropped)
 	cr_assert_str_eq(b.w.log, "");
 }
 
+/* Answers all requests for so long; the text of the last condition of a pod, "" without any. */
+static const char *told(unsigned seconds)
+{
+	static char last[4096];
+	const uint64_t until = b.w.now_ns + seconds * SECOND;
+
+	last[0] = '\0';
+	while (b.w.now_ns < until) {
+		report_poll(b.r, false);
+		for (struct http_call *c = b.w.calls; c; c = c->next) {
+			if (!c->open)
+				continue;
+			c->taken = true;
+			if (strstr(c->path, "/pods/"))
+				snprintf(last, sizeof(last), "%s", c->body);
+			world_answer(c, 200, "{}");
+		}
+		b.w.now_ns += 100 * MS;
+	}
+	return last;
+}
+
+/* A controller that starts pods in an order creates no more of them. */
+Test(report_group, what_holds_members_back_is_named_after_a_while)
+{
+	const char *text;
+
+	group("7", 3, "");
+	member("a", "8", "");
+	waits(WAIT_MEMBERS, 1);
+	text = told(25);
+	cr_assert(strstr(text, "gang ns/g: 1 of 3 members are there."), "%s", text);
+	cr_assert_null(strstr(text, "startupPolicy"), "%s", text);
+	/* One more: it is counted from there. */
+	member("b", "9", "");
+	waits(WAIT_MEMBERS, 2);
+	text = told(25);
+	cr_assert(strstr(text, "2 of 3 members are there."), "%s", text);
+	cr_assert_null(strstr(text, "startupPolicy"), "%s", text);
+	waits(WAIT_MEMBERS, 2);
+	text = told(10);
+	cr_assert(strstr(text, "2 of 3 members are there. None has come for 30 s: controllers"), "%s",
+	          text);
+	cr_assert(strstr(text, "JobSet with startupPolicy InOrder"), "%s", text);
+	/* No more when the reason is another one. */
+	waits(WAIT_ROOM, 3);
+	text = told(40);
+	cr_assert(*text && !strstr(text, "startupPolicy"), "%s", text);
+}
+
 #define API "/apis/scheduling.x-k8s.io/v1alpha1"
 #define OBJECT API "/namespaces/ns/podgroups/g"
 
