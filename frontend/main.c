@@ -179,6 +179,8 @@ static void frontend_begin(struct daemon *d)
 		.bind_deadline_ms = late_ms(o),
 		.report_per_second = (unsigned)d->options->report_per_second,
 		.report_queue = 10000,
+		.volcano_queues = d->options->volcano_queues.at,
+		.volcano_queues_n = d->options->volcano_queues.n,
 		.instance = d->instance,
 		.node_selector = d->options->node_selector,
 		.extender_reservations = (uint32_t)o->extender_reservations,

@@ -107,6 +107,9 @@ const struct setting settings[] = {
 	  AT(dialects), .kind = SETTING_DIALECTS },
 	{ "disabledDialects", .help = "or those that are off, when all others are to be on",
 	  AT(dialects_off), .kind = SETTING_DIALECTS },
+	{ "volcanoQueues", "--volcano-queue", "NAME", NULL,
+	  "write phase Inqueue to Volcano's PodGroups of this queue: its controller creates the pods of a job then",
+	  AT(volcano_queues), .kind = SETTING_NAMES },
 	{ "workloadPolicies", .initial = "true", .help = "honour Kosmos' WorkloadPolicies",
 	  AT(policies), .kind = SETTING_YES },
 

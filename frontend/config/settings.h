@@ -35,6 +35,7 @@ struct options {
 	struct text_list allowed_hosts;
 	struct text_list dialects; /* enabled ones */
 	struct text_list dialects_off;
+	struct text_list volcano_queues; /* whose PodGroups become Inqueue */
 	bool policies;
 	int64_t bind_connections;
 	int64_t report_per_second;

@@ -19,6 +19,7 @@ const struct group_status group_status_empty = {
 	.phase = "",
 	.occupied_by = "",
 	.started = "",
+	.queue = "",
 	.others = "",
 	.conditions = { NO_CONDITION, NO_CONDITION },
 };
@@ -134,6 +135,14 @@ static const struct json_field status_fields[] = {
 
 static const struct json_field object_fields[] = { JSON_NESTED("status", status_fields) };
 
+static const struct json_field spec_fields[] = {
+	JSON_FIELD("queue", read_text, struct status_read, s.queue),
+};
+static const struct json_field queued_fields[] = {
+	JSON_NESTED("spec", spec_fields),
+	JSON_NESTED("status", status_fields),
+};
+
 int group_status_read(const struct dialect_status *dialect, const char *json, size_t bytes,
                       struct arena *arena, struct group_status *out)
 {
@@ -141,12 +150,15 @@ int group_status_read(const struct dialect_status *dialect, const char *json, si
 	struct json j;
 
 	json_begin(&j, json, bytes, arena);
-	json_fields(&j, object_fields, &r);
+	if (dialect->queues)
+		json_fields(&j, queued_fields, &r);
+	else
+		json_fields(&j, object_fields, &r);
 	*out = r.s;
 	return j.failed ? -EINVAL : 0;
 }
 
-#define TEXTS_MAX (4 + 4 * GROUP_CONDITIONS_MAX)
+#define TEXTS_MAX (5 + 4 * GROUP_CONDITIONS_MAX)
 
 /* Addresses of its texts. */
 static size_t texts_of(struct group_status *s, const char **texts[TEXTS_MAX])
@@ -156,6 +168,7 @@ static size_t texts_of(struct group_status *s, const char **texts[TEXTS_MAX])
 	texts[n++] = &s->phase;
 	texts[n++] = &s->occupied_by;
 	texts[n++] = &s->started;
+	texts[n++] = &s->queue;
 	texts[n++] = &s->others;
 	for (size_t i = 0; i < GROUP_CONDITIONS_MAX; i++) {
 		texts[n++] = &s->conditions[i].status;

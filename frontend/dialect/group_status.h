@@ -30,6 +30,7 @@ struct group_status {
 	const char *phase;
 	const char *occupied_by;
 	const char *started; /* scheduleStartTime */
+	const char *queue;   /* spec.queue, "" where struct dialect_status does not ask for it */
 	uint32_t scheduled, running, succeeded, failed;
 	struct group_condition conditions[GROUP_CONDITIONS_MAX]; /* of the types of struct
 	                                                          * dialect_status */
@@ -45,10 +46,12 @@ struct group_facts {
 	const char *message; /* its text, "" */
 	const char *reason;  /* reason of the condition: Unschedulable, SchedulerError */
 	const char *now;     /* wall time, RFC 3339 */
+	bool enqueue;        /* muster serves the group's queue (--volcano-queue) */
 };
 
 struct dialect_status {
 	const char *conditions[GROUP_CONDITIONS_MAX]; /* types that are written; NULL: fewer */
+	bool queues;    /* spec.queue is read; a group without one is in "default" */
 	bool strategic; /* conditions are merged by type; a custom resource's are replaced as a whole */
 	/* Turns the current status in *out into the wanted one.  Texts are good as long as the
 	 * facts. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Phase, counters and conditions of Volcano's PodGroup.  muster has no queues of
  * Volcano: a group of ours is Inqueue at once.  The status of a group without a pod of ours is not
- * written: only pods name a scheduler. */
+ * written, since only pods name a scheduler, unless its queue is muster's: the controller of a
+ * Volcano job creates no pod before somebody has written Inqueue. */
 #include "frontend/dialect/group_status.h"
 
 #include <string.h>
@@ -39,8 +40,11 @@ static void volcano_want(const struct group_facts *f, struct group_status *out)
 	struct group_condition *unschedulable = &out->conditions[UNSCHEDULABLE];
 	struct group_condition *scheduled = &out->conditions[SCHEDULED];
 
-	if (g->pods.ours == 0)
+	if (g->pods.ours == 0) {
+		if (f->enqueue && g->pods.n == 0 && (!*out->phase || strcmp(out->phase, "Pending") == 0))
+			out->phase = "Inqueue";
 		return;
+	}
 	out->phase = phase_of(f, quorum);
 	out->running = g->pods.phases[POD_PHASE_RUNNING];
 	out->succeeded = g->pods.phases[POD_PHASE_SUCCEEDED];
@@ -60,5 +64,6 @@ static void volcano_want(const struct group_facts *f, struct group_status *out)
 
 const struct dialect_status status_volcano = {
 	.conditions = { "Unschedulable", "Scheduled" },
+	.queues = true,
 	.want = volcano_want,
 };

@@ -104,6 +104,8 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 		.queue_max = config->report_queue,
 		.delay_ns = REPORT_DELAY_NS,
 		.instance = config->instance,
+		.volcano_queues = config->volcano_queues,
+		.volcano_queues_n = config->volcano_queues_n,
 	};
 
 	f->config = *config;

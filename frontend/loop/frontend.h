@@ -26,6 +26,8 @@ struct journal_config; /* frontend/journal/journal.h */
 struct frontend_config {
 	unsigned bind_connections;
 	unsigned report_per_second;
+	const char *const *volcano_queues; /* struct report_config */
+	size_t volcano_queues_n;
 	size_t report_queue;       /* of reasons, and of events of bindings */
 	uint32_t bind_deadline_ms; /* of a Binding at the API server; 0: none */
 	const char *instance;      /* reportingInstance of Events */

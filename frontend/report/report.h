@@ -27,12 +27,14 @@ struct decisions; /* frontend/report/decisions.h */
 struct report_config {
 	const struct env *env;
 	struct model *model;
-	unsigned per_second;         /* requests */
-	size_t queue_max;            /* of each queue */
-	uint64_t delay_ns;           /* how long a reason must be current before it is written */
-	const char *instance;        /* for reportingInstance; copied */
-	const struct binder *binder; /* for the pods with a binding in flight; NULL: none */
-	struct decisions *decisions; /* decision log; NULL: none */
+	unsigned per_second;               /* requests */
+	size_t queue_max;                  /* of each queue */
+	uint64_t delay_ns;                 /* how long a reason must be current before it is written */
+	const char *instance;              /* for reportingInstance; copied */
+	const struct binder *binder;       /* for the pods with a binding in flight; NULL: none */
+	struct decisions *decisions;       /* decision log; NULL: none */
+	const char *const *volcano_queues; /* whose groups become Inqueue; good as long as the report */
+	size_t volcano_queues_n;
 };
 
 struct report_counts {

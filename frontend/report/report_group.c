@@ -235,7 +235,7 @@ void report_groups_changed(struct report *r)
 	while (model_next_status_dirty(r->config.model, &gang, &generation))
 		if (group_find(r, gang, generation) ||
 		    (model_gang(r->config.model, gang, generation, &view) &&
-		     report_status_showing(NULL, &view, now) != SHOWS))
+		     report_status_showing(r, NULL, &view, now) != SHOWS))
 			group_wake_soon(group_of(r, gang, generation));
 }
 
@@ -434,7 +434,7 @@ void report_group_sweep(struct report *r, gang_id gang, const char *now)
 	g = group_find(r, gang, generation);
 	if (!r->lists_in || !model_gang(r->config.model, gang, generation, &view))
 		return;
-	showing = report_status_showing(g, &view, now);
+	showing = report_status_showing(r, g, &view, now);
 	if (g || showing == SHOWS_OTHER)
 		entry_sweep(g ? g : group_of(r, gang, generation), &view, showing);
 }

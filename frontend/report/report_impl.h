@@ -225,8 +225,8 @@ enum showing {
 };
 
 /* `g` may be NULL; `now` as in event_time(), without microseconds. */
-enum showing report_status_showing(const struct group *g, const struct gang_view *gang,
-                                   const char *now);
+enum showing report_status_showing(const struct report *r, const struct group *g,
+                                   const struct gang_view *gang, const char *now);
 /* Writes the status if it is to be written; false if not. */
 bool report_status_send(struct group *g, const struct gang_view *gang);
 /* The patch was answered with 404.  True if the group asks discovery next. */

@@ -19,14 +19,28 @@ void report_status_forget(struct group *g)
 	g->sent_version = NULL;
 }
 
+static bool is_served(const struct report *r, const struct gang_view *gang)
+{
+	const char *queue = *gang->status->queue ? gang->status->queue : "default";
+
+	if (gang->writes->queues)
+		for (size_t i = 0; i < r->config.volcano_queues_n; i++)
+			if (strcmp(r->config.volcano_queues[i], queue) == 0)
+				return true;
+	return false;
+}
+
 /* The wanted status; texts live as long as *now and the gang's view. Without `g` no wait reason is
  * known. */
-static void status_want(const struct group *g, const struct gang_view *gang, const char *now,
-                        struct group_status *want)
+static void status_want(const struct report *r, const struct group *g, const struct gang_view *gang,
+                        const char *now, struct group_status *want)
 {
-	struct group_facts facts = {
-		.gang = gang, .why = WAIT_NONE, .message = "", .reason = "", .now = now
-	};
+	struct group_facts facts = { .gang = gang,
+		                         .why = WAIT_NONE,
+		                         .message = "",
+		                         .reason = "",
+		                         .now = now,
+		                         .enqueue = is_served(r, gang) };
 
 	if (g && g->why) {
 		facts.why = g->why_kind;
@@ -159,7 +173,7 @@ bool report_status_send(struct group *g, const struct gang_view *gang)
 	if (!gang->writes || !gang->status)
 		return false;
 	event_time(now, sizeof(now), env->wall_ns(env->context), false);
-	status_want(g, gang, now, &want);
+	status_want(g->item.report, g, gang, now, &want);
 	if (group_status_equal(gang->status, &want)) {
 		report_status_forget(g);
 		return false;
@@ -176,14 +190,14 @@ bool report_status_send(struct group *g, const struct gang_view *gang)
 	return true;
 }
 
-enum showing report_status_showing(const struct group *g, const struct gang_view *gang,
-                                   const char *now)
+enum showing report_status_showing(const struct report *r, const struct group *g,
+                                   const struct gang_view *gang, const char *now)
 {
 	struct group_status want;
 
 	if (!gang->writes || !gang->status)
 		return SHOWS;
-	status_want(g, gang, now, &want);
+	status_want(r, g, gang, now, &want);
 	if (group_status_equal(gang->status, &want))
 		return SHOWS;
 	if (g && g->sent && g->sent_ns > 0 && strcmp(g->sent_version, gang->resource_version) == 0 &&

@@ -160,6 +160,20 @@ def test_phases_and_conditions_of_volcano():
         has(c, VOLCANO, phase="Completed", succeeded=2)
 
 
+def test_a_volcano_job_gets_its_pods():
+    """Its controller creates none before its PodGroup is Inqueue; queues that aren't muster's stay untouched."""
+    flags = [f for crd in CRDS for f in ("--crd", crd)]
+    with cluster(flags=flags) as c:
+        c.up("--volcano-queue", "batch", "--volcano-queue", "default")
+        c.create(volcano_group("g", 2, queue="batch"), volcano_group("h", 2), volcano_group("i", 2, queue="theirs"))
+        has(c, VOLCANO, phase="Inqueue")
+        until(lambda: status(c, "h", VOLCANO).get("phase") == "Inqueue", SOON_S, "the queue default")
+        steady(lambda: not status(c, "i", VOLCANO), 1.5, "another's queue")
+        pods(c, "volcano", "g", "a", "b")
+        c.create(node("n1"))
+        has(c, VOLCANO, phase="Running")
+
+
 def test_groups_of_other_schedulers_are_theirs():
     with cluster(node("n1"), flags=("--gate", "GenericWorkload")) as c:
         c.up()

@@ -332,6 +332,30 @@ Test(group_status, phases_and_conditions_of_volcano)
 	cr_assert(strstr(step(&g, &status_volcano), "\"phase\":\"Completed\""));
 }
 
+/* The controller of a Volcano job creates no pod before that. */
+Test(group_status, a_group_without_pods_is_inqueue_where_muster_serves_its_queue)
+{
+	static const char *const before[] = { "",        "Pending",   "Inqueue",
+		                                  "Running", "Completed", "Unknown" };
+	struct group g;
+
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+		group_init(&g, "v1beta1", 2);
+		g.has.phase = before[i];
+		is_still(&g, &status_volcano);
+		g.facts.enqueue = true;
+		if (i < 2)
+			cr_assert_str_eq(step(&g, &status_volcano), "{\"phase\":\"Inqueue\"}");
+		is_still(&g, &status_volcano);
+	}
+	/* Pods of another scheduler: it is theirs. */
+	group_init(&g, "v1beta1", 2);
+	g.facts.enqueue = true;
+	group_pods(&g, 1, 0, 0, 0, 0);
+	g.gang.pods.ours = 0;
+	is_still(&g, &status_volcano);
+}
+
 static int read_status(const struct dialect_status *dialect, const char *json,
                        struct group_status **out)
 {
@@ -342,6 +366,22 @@ static int read_status(const struct dialect_status *dialect, const char *json,
 	*out = rc == 0 ? group_status_copy(&s) : NULL;
 	arena_free(&arena);
 	return rc;
+}
+
+Test(group_status, the_queue_is_read_for_volcano_alone)
+{
+	static const char json[] =
+		"{\"spec\":{\"queue\":\"batch\"},\"status\":{\"phase\":\"Pending\"}}";
+	struct group_status *s;
+
+	cr_assert_eq(read_status(&status_volcano, json, &s), 0);
+	cr_assert_str_eq(s->queue, "batch");
+	cr_assert_str_eq(s->phase, "Pending");
+	free(s);
+	cr_assert_eq(read_status(&status_podgroup, json, &s), 0);
+	cr_assert_str_eq(s->queue, "");
+	free(s);
+	cr_assert_eq(read_status(&status_volcano, "{\"spec\":{\"queue\":7}}", &s), -EINVAL);
 }
 
 Test(group_status, is_read_as_it_was_written)
