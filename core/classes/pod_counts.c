@@ -250,8 +250,11 @@ static void rules_follow(struct pod_counts *cs, node_id node, bool existed)
 	uint64_t before = topologies_version(&cs->topologies);
 
 	topologies_follow(&cs->topologies, node);
-	cs->rules_version += topologies_version(&cs->topologies) != before ||
-	                     existed != node_present(&cs->nodes->slots[node]);
+	if (topologies_version(&cs->topologies) == before &&
+	    existed == node_present(&cs->nodes->slots[node]))
+		return;
+	cs->rules_version++;
+	cs->domains_version++;
 }
 
 bool pod_counts_node_set(struct pod_counts *cs, const struct node_record *record, bool existed)

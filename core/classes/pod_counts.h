@@ -87,7 +87,8 @@ struct pod_counts {
 	struct id_table placed_term_ids;
 	struct shape_links **links; /* by shape */
 	struct usage *usage;
-	uint64_t rules_version; /* counts changes of rules and domains; not of counts */
+	uint64_t rules_version;   /* counts changes of rules and domains; not of counts */
+	uint64_t domains_version; /* the part of it that is of domains and presence of nodes */
 	struct pod_counts_hooks hooks;
 	uint32_t idle_most; /* idle selectors that are kept */
 };

@@ -93,74 +93,10 @@ void nodes_clear(struct nodes *ns)
 	memset(ns->free_sum, 0, sizeof(ns->free_sum));
 	ns->used = ns->count = ns->present = ns->behind_n = 0;
 	ns->columns = RESOURCE_EXTENDED;
-	ns->order_old = true;
+	ns->order_old = ns->order_lost = true;
 	/* All views are now further behind than the log. */
 	ns->log_n += NODE_LOG + 1;
 	ns->freed_version++;
-}
-
-static int name_compare(const struct nodes *ns, const struct node *n, const char *name,
-                        uint32_t bytes)
-{
-	uint32_t shorter = n->name_bytes < bytes ? n->name_bytes : bytes;
-	int order = memcmp(name_text(ns->ledger, node_name(n)), name, shorter);
-
-	if (order != 0)
-		return order;
-	return (n->name_bytes > bytes) - (n->name_bytes < bytes);
-}
-
-static int order_compare(const void *a, const void *b, void *context)
-{
-	const struct nodes *ns = context;
-	node_id left = *(const node_id *)a, right = *(const node_id *)b;
-	const struct node *other = &ns->slots[right];
-	int order = name_compare(ns, &ns->slots[left], name_text(ns->ledger, node_name(other)),
-	                         other->name_bytes);
-
-	/* Two nodes of one name are a mistake of the frontend; any fixed order is fine. */
-	return order ? order : (left > right) - (left < right);
-}
-
-void nodes_sort(struct nodes *ns)
-{
-	uint32_t n = 0;
-
-	if (!ns->order_old)
-		return;
-	for (node_id id = 0; id < ns->used; id++)
-		if (ns->slots[id].generation)
-			ns->order[n++] = id;
-	assert(n == ns->count);
-	qsort_r(ns->order, n, sizeof(*ns->order), order_compare, ns);
-	for (uint32_t rank = 0; rank < n; rank++)
-		ns->ranks[ns->order[rank]] = rank;
-	ns->order_old = false;
-	ns->order_version++;
-}
-
-struct node *nodes_named(struct nodes *ns, const char *name, uint32_t bytes)
-{
-	uint32_t low = 0, high = ns->count;
-
-	nodes_sort(ns);
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (name_compare(ns, &ns->slots[ns->order[middle]], name, bytes) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < ns->count; low++) {
-		struct node *n = &ns->slots[ns->order[low]];
-
-		if (name_compare(ns, n, name, bytes) != 0)
-			return NULL;
-		if (node_present(n))
-			return n;
-	}
-	return NULL;
 }
 
 static void changed(struct nodes *ns, node_id id)
@@ -499,7 +435,7 @@ static int node_new(struct nodes *ns, const struct node_record *record)
 	n->name_bytes = (uint16_t)name.bytes;
 	n->generation = e->generation;
 	ns->count++;
-	ns->order_old = true;
+	nodes_order_enter(ns, e->node);
 	if (e->node >= ns->used)
 		ns->used = e->node + 1;
 	return 0;
@@ -513,8 +449,8 @@ int nodes_set(struct nodes *ns, const struct node_record *record, bool *rules)
 	int rc;
 
 	assert(e->node < ns->limit);
-	if (!fresh &&
-	    (n->generation != e->generation || name_compare(ns, n, record->name, e->name_bytes) != 0))
+	if (!fresh && (n->generation != e->generation ||
+	               node_name_compare(ns, n, record->name, e->name_bytes) != 0))
 		return -EPROTO;
 	*rules = fresh || n->flags != e->flags ||
 	         !node_rules_are(n->rules, record->labels, e->labels_n, record->taints, e->taints_n);
@@ -549,6 +485,8 @@ void nodes_drop(struct nodes *ns, node_id id)
 	ns->facts_version++;
 	ns->freed_version++; /* its domain no longer counts for spreads */
 	changed(ns, id);
+	ns->log[n->logged % NODE_LOG] = ID_NONE; /* nothing to look at */
+	nodes_order_leave(ns, id);
 	node_forget(n);
 	/* The row is cleared before its name, whose memory name_drop() writes to. */
 	row_begin(&row->version);
@@ -558,7 +496,6 @@ void nodes_drop(struct nodes *ns, node_id id)
 	n->name_bytes = 0;
 	n->generation = 0;
 	ns->count--;
-	ns->order_old = true;
 }
 
 static void used_publish(const struct nodes *ns, node_id id)

@@ -18,6 +18,14 @@
 
 #define NODE_LOG 4096u /* changes in the log; a view that is further behind reads all nodes */
 
+#define ORDER_LOG 64u /* changes of the order that are known one by one */
+
+/* A node entered or left the order of names: the rank that it has from now on, or had. */
+struct order_change {
+	uint32_t rank;
+	bool left;
+};
+
 struct node {
 	uint32_t generation;      /* 0: no such node */
 	uint32_t pods;            /* bound or reserved here */
@@ -66,6 +74,13 @@ struct nodes {
 	uint32_t *ranks; /* by node */
 	bool order_old;
 	uint64_t order_version;
+	/* The changes since the last sort, if they are few; else all names are sorted. */
+	bool order_lost;
+	uint32_t entered_n, left_n;
+	node_id entered[ORDER_LOG];
+	uint32_t left[ORDER_LOG];                 /* ranks */
+	struct order_change order_log[ORDER_LOG]; /* [i % ORDER_LOG], in the order of their making */
+	uint64_t order_log_n;                     /* so far; leaps when all names were sorted */
 
 	uint32_t log[NODE_LOG]; /* log[i % NODE_LOG]; ID_NONE: the node changed again later */
 	uint64_t log_n;         /* changes so far */
@@ -174,8 +189,14 @@ static inline void nodes_note_freed(struct nodes *ns)
 	ns->freed_version++;
 }
 
-/* Updates order and ranks if nodes were added or removed. */
+/* Updates order and ranks if nodes were added or removed; core/cluster/node_order.c. */
 void nodes_sort(struct nodes *ns);
+/* After the node got its name, and before it loses it. */
+void nodes_order_enter(struct nodes *ns, node_id id);
+void nodes_order_leave(struct nodes *ns, node_id id);
+/* Compares the name of a node with another, as memcmp(). */
+int node_name_compare(const struct nodes *ns, const struct node *n, const char *name,
+                      uint32_t bytes);
 
 /* Updates the ledger rows of changed nodes. */
 void nodes_publish(struct nodes *ns);

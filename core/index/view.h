@@ -61,6 +61,10 @@ struct view {
 	uint64_t position;      /* in the log of nodes */
 	uint64_t order_version; /* of the ranks */
 	uint64_t rules_version; /* of the pod counts */
+	/* For view_reorder(): the rules alone, the place in the log of the order, the nodes; 0 nodes:
+	 * to be built */
+	uint64_t only_rules, order_log;
+	uint32_t nodes;
 	/* upper bound of the pods that fit together; VIEW_PLAIN: exact, the sum of counts */
 	uint64_t capacity;
 	/* keys: score + 1; 0: infeasible.  VIEW_CONSTRAINED: without the constraints; other modes:

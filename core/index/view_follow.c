@@ -153,6 +153,9 @@ static void rebuild(struct views *vs, struct view *v)
 	tree_build(&v->tree);
 	v->order_version = ns->order_version;
 	v->rules_version = vs->pod_counts->rules_version;
+	v->only_rules = v->rules_version - vs->pod_counts->domains_version;
+	v->order_log = ns->order_log_n;
+	v->nodes = ns->count;
 	v->position = ns->log_n;
 }
 
@@ -285,8 +288,9 @@ static void follow(struct views *vs, const struct view_scope *scope, struct view
 	const struct shape *s = shape_of(vs, v->class);
 
 	nodes_sort(ns);
-	if (v->order_version != ns->order_version ||
-	    v->rules_version != vs->pod_counts->rules_version || ns->log_n - v->position > NODE_LOG) {
+	if ((v->order_version != ns->order_version ||
+	     v->rules_version != vs->pod_counts->rules_version || ns->log_n - v->position > NODE_LOG) &&
+	    !view_reorder(vs, v, s)) {
 		rebuild(vs, v);
 		return;
 	}

@@ -150,6 +150,7 @@ static uint32_t slot_new(struct views *vs, bool behind, class_id class)
 	v->class = class;
 	v->hold = 0;
 	v->order_version = vs->nodes->order_version - 1;
+	v->nodes = 0;
 	vs->of_class[behind][class] = at;
 	return at;
 }
@@ -174,6 +175,7 @@ struct view *views_get(struct views *vs, const struct view_scope *scope, class_i
 	if (behind && v->hold != vs->hold.version) {
 		v->hold = vs->hold.version;
 		v->order_version = vs->nodes->order_version - 1;
+		v->nodes = 0;
 	}
 	vs->last_used[at] = ++vs->uses;
 	if (!is_current(vs, scope, v))
