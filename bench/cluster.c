@@ -4,6 +4,7 @@
 
 #include "bench/bench.h"
 #include "bench/cluster_records.h"
+#include "core/world/feed.h"
 #include "ipc/clock.h"
 
 #define GIB (INT64_C(1) << 30)
@@ -206,6 +207,8 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 
 	if (r)
 		memcpy(r + 1, body, bytes);
+	if (r && c->followed)
+		feed_output(c->followed, kind, body, bytes);
 	return r;
 }
 
@@ -216,8 +219,13 @@ static int make(void *context, uint64_t offset, uint64_t bytes)
 
 static bool feed_core(struct cluster *c, const struct record *r)
 {
-	int rc = core_apply(c->core, r);
+	int rc;
 
+	if (c->followed)
+		feed_input(c->followed, r);
+	rc = core_apply(c->core, r);
+	if (c->followed)
+		feed_done(c->followed, rc, false);
 	if (rc == 0)
 		return true;
 	fprintf(stderr, "muster-bench: record kind %u: %s: %s\n", r->kind, strerror(-rc),

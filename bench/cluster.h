@@ -41,6 +41,7 @@ struct cluster {
 	struct ledger *ledger;
 	struct limits limits;
 	cluster_feed_fn feed;
+	struct feed *followed; /* gets what a world would; NULL: nothing */
 	void *feed_context;
 	uint32_t nodes;
 	bool racks;

@@ -5,6 +5,7 @@
  *   muster-count POD.json */
 #include "bench/cluster.h"
 #include "core/step/core.h"
+#include "core/world/feed.h"
 #include "frontend/decode/extract.h"
 #include "ipc/ring.h"
 
@@ -61,6 +62,10 @@ COUNTED_WORK(spread, 9, cluster_decide(&cluster))
 COUNTED_WORK(mix, 7, cluster_decide(&cluster))
 COUNTED_WORK(service, 15, cluster_decide(&cluster))
 COUNTED_WORK(prefer, 16, cluster_decide(&cluster))
+COUNTED_WORK(pods_followed, 17, cluster_run(&cluster))
+COUNTED_WORK(gang_followed, 18, cluster_decide(&cluster))
+COUNTED_WORK(bound_followed, 19, cluster_run(&cluster))
+COUNTED_WORK(gone_followed, 20, cluster_run(&cluster); cluster_decide(&cluster))
 
 static void gang(uint32_t shape, uint32_t members)
 {
@@ -115,6 +120,29 @@ static void gangs(void)
 	count_anew();
 	counted_gone();
 	cluster_take(&cluster);
+}
+
+/* The first rows once more with a world's feed: what the loop has of it. */
+static bool followed_gangs(void)
+{
+	if (feed_open(&cluster.followed, FEED_BYTES) < 0)
+		return false;
+	gang(SHAPE_CPU, MEMBERS);
+	count_anew();
+	counted_pods_followed();
+	count_anew();
+	counted_gang_followed();
+	cluster_take(&cluster);
+	bound(MEMBERS);
+	count_anew();
+	counted_bound_followed();
+	gang_leaves(MEMBERS);
+	count_anew();
+	counted_gone_followed();
+	cluster_take(&cluster);
+	feed_close(cluster.followed);
+	cluster.followed = NULL;
+	return true;
 }
 
 /* The same with rules between the members. */
@@ -319,6 +347,8 @@ int main(int argc, char **argv)
 		return 1;
 	binds = cluster.binds;
 	gangs();
+	if (!followed_gangs())
+		return 1;
 	ruled_gangs();
 	singles();
 	refused();
@@ -327,7 +357,7 @@ int main(int argc, char **argv)
 	mixed();
 	cluster_run(&cluster);
 	soft_gangs();
-	if (cluster.binds - binds != 10 * MEMBERS + 3 + 2 * CLUSTER_MIX + MIXED) {
+	if (cluster.binds - binds != 11 * MEMBERS + 3 + 2 * CLUSTER_MIX + MIXED) {
 		fprintf(stderr, "muster-count: %llu bindings\n",
 		        (unsigned long long)(cluster.binds - binds));
 		return 1;

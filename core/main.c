@@ -5,6 +5,7 @@
 #include "ipc/logline.h"
 #include "core/daemon/policy.h"
 #include "core/daemon/recorder.h"
+#include "core/daemon/searchers.h"
 #include "ipc/confine.h"
 #include "ipc/link.h"
 
@@ -34,6 +35,8 @@ static const char help[] =
 	"  --spin-us N              poll the rings this long before sleeping, 0 to 1000000\n"
 	"                           (default 50)\n"
 	"  --cpu N                  run the planning thread on this CPU\n"
+	"  --searchers N            threads that answer questions beside planning, 0 to 16, and one that\n"
+	"                           follows it; 0: none of them (default 1)\n"
 	"  --max-nodes N            most nodes (default 8192)\n"
 	"  --max-pods N             most pods (default 65536)\n"
 	"  --max-gangs N            most gangs (default 16384)\n"
@@ -61,6 +64,7 @@ enum {
 	OPT_RETAIN,
 	OPT_SPIN,
 	OPT_CPU,
+	OPT_SEARCHERS,
 	OPT_NODES,
 	OPT_PODS,
 	OPT_GANGS,
@@ -86,6 +90,7 @@ static const struct option flags[] = {
 	{ "retain-for", required_argument, NULL, OPT_RETAIN },
 	{ "spin-us", required_argument, NULL, OPT_SPIN },
 	{ "cpu", required_argument, NULL, OPT_CPU },
+	{ "searchers", required_argument, NULL, OPT_SEARCHERS },
 	{ "max-nodes", required_argument, NULL, OPT_NODES },
 	{ "max-pods", required_argument, NULL, OPT_PODS },
 	{ "max-gangs", required_argument, NULL, OPT_GANGS },
@@ -225,6 +230,8 @@ static bool option_read(int option, struct control_config *c)
 			return false;
 		c->cpu = (int)n;
 		return true;
+	case OPT_SEARCHERS:
+		return number32(option, 0, SEARCHERS_MOST, &c->searchers);
 	case OPT_RECORD:
 		c->record = optarg;
 		return *optarg != '\0' || bad(option, "no file");
@@ -263,6 +270,7 @@ int main(int argc, char **argv)
 		.retain_for_ns = UINT64_C(600000000000),
 		.spin_us = 50,
 		.cpu = -1,
+		.searchers = 1,
 		.record_bytes = RECORD_BYTES_DEFAULT,
 		.seccomp = true,
 		.limits = { .nodes = 8192,

@@ -38,8 +38,12 @@
 	F(s, arena_offset) F(s, amounts_offset) F(s, committed) F(s, epoch) F(s, command_tail) \
 	F(s, event_head) \
 	F(s, result_head) F(s, core_parked) F(s, frontend_doorbell) F(s, padding0) F(s, progress) \
-	F(s, padding1) F(s, stats) F(s, gauges) F(s, plans)
+	F(s, padding1) F(s, stats) F(s, gauges) F(s, plans) F(s, world)
 #define FIELDS_core_plans(F, s) F(s, took) F(s, reserved)
+#define FIELDS_core_world(F, s) \
+	F(s, state) F(s, events) F(s, mismatches) F(s, waiting_bytes) F(s, snapshots) \
+	F(s, chunks_copied) F(s, chunks_shared) F(s, snapshots_put_off) F(s, questions) \
+	F(s, questions_refused) F(s, reserved)
 #define FIELDS_name_row(F, s) F(s, offset) F(s, bytes) F(s, kind)
 #define FIELDS_node_row(F, s) \
 	F(s, version) F(s, generation) F(s, flags) F(s, pods) F(s, name_offset) F(s, name_bytes) \
@@ -128,7 +132,7 @@
 	F(s, gang) F(s, generation) F(s, state) F(s, members) F(s, bound) F(s, quorum) F(s, reserved)
 
 #define DENSE_STRUCTS(S) \
-	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(core_plans) \
+	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(core_plans) S(core_world) \
 	S(name_row) S(node_row) S(node_amounts) \
 	S(filter_count) S(shortfall) S(reason) S(gang_row) S(record) S(event_name) S(amount) \
 	S(label) S(taint) \
@@ -150,6 +154,7 @@
 	N(NAME_RESOURCE) N(NAME_TAINT) \
 	N(AMOUNTS_BLOCK) N(PART_GANGS) N(PART_ARENA) N(PART_AMOUNTS) N(LEDGER_PARTS) \
 	N(NODE_PRESENT) N(NODE_CORDONED) N(NODE_RESTARTS_ALL) \
+	N(WORLD_OFF) N(WORLD_FOLLOWS) N(WORLD_MISMATCH) N(WORLD_FULL) N(WORLD_STATES) \
 	N(GANG_NONE) N(GANG_INCOMPLETE) N(GANG_WAITING) N(GANG_BINDING) N(GANG_PLACED) N(GANG_STATES) \
 	N(RECORD_PAD) N(EVENT_BEGIN) N(EVENT_SYNCED) N(EVENT_TICK) N(EVENT_NAME) N(EVENT_NODE) \
 	N(EVENT_NODE_DROP) N(EVENT_SHAPE) N(EVENT_SHAPE_DROP) N(EVENT_GANG) N(EVENT_GANG_DROP) \

@@ -149,6 +149,30 @@ struct core_plans {
 	_Atomic uint64_t reserved[6];
 };
 
+/* The world that follows the loop (core/world/follower.h). */
+enum world_state {
+	WORLD_OFF,      /* --searchers 0 */
+	WORLD_FOLLOWS,  /* it says what the loop said */
+	WORLD_MISMATCH, /* dropped: it would have said something else */
+	WORLD_FULL,     /* dropped: its ring was full */
+	WORLD_STATES
+};
+
+struct core_world {
+	_Atomic uint64_t state;         /* enum world_state */
+	_Atomic uint64_t events;        /* records applied, as in struct core_stats */
+	_Atomic uint64_t mismatches;    /* steps in which it differed from the loop */
+	_Atomic uint64_t waiting_bytes; /* in its ring */
+	_Atomic uint64_t snapshots;     /* published */
+	_Atomic uint64_t
+		chunks_copied; /* of them: chunks of 64 nodes that differed from the one before */
+	_Atomic uint64_t chunks_shared;
+	_Atomic uint64_t snapshots_put_off; /* readers kept too many earlier ones */
+	_Atomic uint64_t questions;         /* answered */
+	_Atomic uint64_t questions_refused;
+	_Atomic uint64_t reserved[6];
+};
+
 /* Parts whose pages are committed as they are needed.  After the first committed[] bytes a part
  * may have no pages and is not read. */
 enum ledger_part { PART_GANGS, PART_ARENA, PART_AMOUNTS, LEDGER_PARTS };
@@ -177,6 +201,7 @@ struct ledger {
 	alignas(CACHE_LINE) struct core_stats stats;   /* [C] */
 	alignas(CACHE_LINE) struct core_gauges gauges; /* [C] */
 	alignas(CACHE_LINE) struct core_plans plans;   /* [C] */
+	alignas(CACHE_LINE) struct core_world world;   /* [C], but for its loop */
 };
 
 /* Each row is a seqlock: a copy is consistent if `version` was even and the
@@ -650,6 +675,7 @@ static_assert(sizeof(struct record) == 32, "record header");
 static_assert(sizeof(struct core_stats) == 128, "two cache lines");
 static_assert(sizeof(struct core_gauges) == 128, "two cache lines");
 static_assert(sizeof(struct core_plans) == 256, "four cache lines");
+static_assert(sizeof(struct core_world) == 128, "two cache lines");
 static_assert(sizeof(struct amount) == 16 && sizeof(struct label) == 16, "pairs");
 static_assert(sizeof(struct taint) == 16 && sizeof(struct toleration) == 16, "pairs");
 static_assert(sizeof(struct requirement) == 32, "requirement");

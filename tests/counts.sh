@@ -57,11 +57,11 @@ fi
 awk -v margin="$margin" '
 	NR == FNR { if ($1 != "#") was[$1] = $2; next }
 	{
-		if (!($1 in was)) { printf "%-10s %12d  has no number in the file\n", $1, $2; failed++; next }
+		if (!($1 in was)) { printf "%-14s %12d  has no number in the file\n", $1, $2; failed++; next }
 		seen[$1] = 1
 		percent = ($2 - was[$1]) * 100 / was[$1]
 		word = percent > margin ? "FAIL: more than the margin" : percent < -margin ? "less: renew the file" : "ok"
-		printf "%-10s %12d instructions, was %12d, %+6.1f %% (margin %d %%)  %s\n", $1, $2, was[$1], percent, margin, word
+		printf "%-14s %12d instructions, was %12d, %+6.1f %% (margin %d %%)  %s\n", $1, $2, was[$1], percent, margin, word
 		if (percent > margin) failed++
 		else passed++
 	}

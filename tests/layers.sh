@@ -58,13 +58,13 @@ rm -r "$scratch"
 [ "$found" = 'core/low/a.h:1: core/high/b.h' ] || { echo "an include of a higher layer was not found: '$found'"; bad=1; }
 
 # state.h is struct core: what lies below lifecycle/ gets the parts that it uses as arguments.
-found=$(grep -rn '#include "core/lifecycle/state.h"' core --include='*.[ch]' | grep -vE '^core/(lifecycle|cycle|step|search)/')
-[ -n "$found" ] && { printf 'only lifecycle, cycle, step and search may see struct core:\n%s\n' "$found"; bad=1; }
+found=$(grep -rn '#include "core/lifecycle/state.h"' core --include='*.[ch]' | grep -vE '^core/(lifecycle|cycle|step|search|world)/')
+[ -n "$found" ] && { printf 'only lifecycle, cycle, step, search and world may see struct core:\n%s\n' "$found"; bad=1; }
 found=$(grep -rnE '#include "(core|frontend)/' ctl bench --include='*.[ch]' | grep -vE \
-	'"core/(step/core|search/search|base/config|filter/evaluate|shm/records|daemon/(loop|policy|recording))\.h"|"frontend/(base|json|trace|api|decode|dialect|volume|model|report|config)/')
+	'"core/(step/core|search/search|world/feed|world/follower|base/config|filter/evaluate|shm/records|daemon/(loop|policy|recording))\.h"|"frontend/(base|json|trace|api|decode|dialect|volume|model|report|config)/')
 [ -n "$found" ] && { printf 'ctl and bench use the public headers of core, and of frontend no I/O:\n%s\n' "$found"; bad=1; }
 
-layers core base shm cluster classes filter index queue plan lifecycle cycle step search daemon
+layers core base shm cluster classes filter index queue plan lifecycle cycle step search world daemon
 layers frontend base json trace api journal decode dialect volume model watch bind report serve loop config daemon
 layers ctl term objects up live offline preempt diagnose replay
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort; }
@@ -73,7 +73,7 @@ for program in build/bin/*; do
 	needed "$program" | grep -qx libjemalloc || { echo "$program was not linked with jemalloc"; bad=1; }
 done
 if [ -x build/bin/muster-core ]; then
-	found=$(needed build/bin/muster-core | grep -vxE 'lib(c|m|jemalloc|seccomp)')
+	found=$(needed build/bin/muster-core | grep -vxE 'lib(c|m|jemalloc|seccomp|urcu-memb|urcu-common)')
 	[ -n "$found" ] && { printf 'muster-core may not be linked with:\n%s\n' "$found"; bad=1; }
 fi
 [ "$bad" -eq 0 ] && echo 'layers: ok: frontend -> ipc <- core'

@@ -4,6 +4,7 @@
 #include "core/daemon/confine.h"
 #include "ipc/logline.h"
 #include "core/daemon/loop.h"
+#include "core/daemon/searchers.h"
 #include "core/base/probe.h"
 #include "ipc/memory.h"
 #include "ipc/confine.h"
@@ -30,7 +31,8 @@ enum { POLL_SIGNAL, POLL_LISTEN, POLL_NEWS, POLL_FRONTEND, POLL_OBSERVERS };
 struct control {
 	const struct control_config *config;
 	struct loop *loop;
-	struct recorder *recorder; /* NULL: none */
+	struct recorder *recorder;   /* NULL: none */
+	struct searchers *searchers; /* NULL: none */
 	int signal_fd;
 	int listen_fd;
 	int news_fd;               /* written by the loop: the state of the frontend changed */
@@ -263,6 +265,39 @@ static int record(struct control *k)
 	return USAGE;
 }
 
+/* The loop serves without a world as well. */
+static void world_failed(struct control *k, int rc)
+{
+	log_line(LOG_ERROR, "msg=\"no world follows the loop\" why=\"%s\"", strerror(-rc));
+	if (k->searchers && k->loop)
+		return; /* the loop has its feed */
+	searchers_close(k->searchers);
+	k->searchers = NULL;
+}
+
+static void world_open(struct control *k)
+{
+	const struct searchers_config config = { .limits = k->config->limits,
+		                                     .score = k->config->score,
+		                                     .reserve_after_ns = k->config->reserve_after_ns,
+		                                     .retain_for_ns = k->config->retain_for_ns,
+		                                     .searchers = k->config->searchers };
+	const int rc = config.searchers > 0 ? searchers_open(&k->searchers, &config) : 0;
+
+	if (rc < 0)
+		world_failed(k, rc);
+}
+
+/* After the loop, which has the ledger, and before its first record. */
+static void world_start(struct control *k)
+{
+	struct ledger *ledger = loop_ledger(k->loop)->base;
+	const int rc = k->searchers ? searchers_start(k->searchers, &ledger->world) : 0;
+
+	if (rc < 0)
+		world_failed(k, rc);
+}
+
 static int start(struct control *k)
 {
 	struct loop_config loop = { .limits = k->config->limits,
@@ -272,6 +307,7 @@ static int start(struct control *k)
 		                        .spin_ns = k->config->spin_us * 1000,
 		                        .cpu = k->config->cpu,
 		                        .recorder = k->recorder,
+		                        .feed = k->searchers ? searchers_feed(k->searchers) : NULL,
 		                        .notify = notify,
 		                        .context = k };
 	const char *what = "";
@@ -280,12 +316,14 @@ static int start(struct control *k)
 	if (rc == 0) {
 		const struct segment *ledger = loop_ledger(k->loop);
 
+		world_start(k);
 		log_line(LOG_INFO, "msg=\"memory\" ledger_bytes=%llu on_huge_pages=%llu",
 		         (unsigned long long)ledger->bytes, (unsigned long long)segment_huge_bytes(ledger));
 		return 0;
 	}
 	if (k->recorder)
 		recorder_close(k->recorder);
+	searchers_close(k->searchers);
 	return fail(what, rc);
 }
 
@@ -308,8 +346,10 @@ static int control_open(struct control *k)
 	/* After the socket is bound: a core that can't serve must not touch the recording of one that
 	 * does. */
 	rc = record(k);
-	if (rc == 0)
+	if (rc == 0) {
+		world_open(k);
 		rc = start(k);
+	}
 	if (rc != 0)
 		unlink(k->config->socket);
 	return rc;
@@ -367,7 +407,9 @@ int control_run(const struct control_config *config)
 	/* Before the loop stops, so that a frontend can't connect to a core that ends. */
 	unlink(config->socket);
 	close(k.listen_fd);
+	searchers_stop(k.searchers);
 	loop_stop(k.loop);
+	searchers_close(k.searchers);
 	if (k.recorder)
 		recorder_close(k.recorder);
 	log_line(LOG_INFO, "msg=\"stopped\"");

@@ -16,6 +16,7 @@ struct control_config {
 	uint64_t retain_for_ns;
 	uint64_t spin_us;
 	int cpu;                /* -1: any */
+	uint32_t searchers;     /* 0: no world follows the loop */
 	const char *record;     /* a file; NULL: none */
 	uint64_t record_bytes;  /* its limit */
 	bool seccomp;           /* filter system calls once it serves */

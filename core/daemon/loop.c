@@ -11,6 +11,7 @@
 
 #include "ipc/logline.h"
 #include "core/base/probe.h"
+#include "core/world/feed.h"
 #include "ipc/clock.h"
 #include "ipc/memory.h"
 #include "ipc/ring.h"
@@ -52,6 +53,7 @@ struct loop {
 	bool begun;        /* EVENT_BEGIN of this epoch was applied */
 	bool synced;       /* EVENT_SYNCED likewise */
 	bool command_full;
+	bool followed;       /* by a recorder or a world */
 	uint64_t nap_ns;     /* 0: sleeps until the doorbell rings */
 	uint64_t counted_ns; /* start of the present count ... */
 	uint64_t counted;    /* ... of records */
@@ -87,8 +89,12 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	PROBE(ring_out_reserved, (uint32_t)kind, l->epoch, r->sequence);
 	memcpy(r + 1, body, bytes);
 	PROBE(ring_out, (uint32_t)kind, l->epoch, r->sequence);
-	if (l->config.recorder)
-		recorder_output(l->config.recorder, kind, body, bytes);
+	if (l->followed) {
+		if (l->config.recorder)
+			recorder_output(l->config.recorder, kind, body, bytes);
+		if (l->config.feed)
+			feed_output(l->config.feed, kind, body, bytes);
+	}
 	return true;
 }
 
@@ -152,17 +158,30 @@ static bool peer_bad(struct loop *l, const char *ring, const struct record *r, i
 	return false;
 }
 
+/* core_apply(), and what it gets and gives into the recording and to the world. */
+static int apply_followed(struct loop *l, const struct record *r)
+{
+	int rc;
+
+	if (l->config.recorder)
+		recorder_input(l->config.recorder, r);
+	if (l->config.feed)
+		feed_input(l->config.feed, r);
+	rc = core_apply(l->core, r);
+	if (l->config.recorder)
+		recorder_done(l->config.recorder, rc, l->command_full);
+	if (l->config.feed)
+		feed_done(l->config.feed, rc, l->command_full);
+	return rc;
+}
+
 static bool step(struct loop *l, const char *ring, const struct record *r)
 {
 	int rc;
 
 	l->time_ns = r->time_ns;
 	l->command_full = false;
-	if (l->config.recorder)
-		recorder_input(l->config.recorder, r);
-	rc = core_apply(l->core, r);
-	if (l->config.recorder)
-		recorder_done(l->config.recorder, rc, l->command_full);
+	rc = l->followed ? apply_followed(l, r) : core_apply(l->core, r);
 	if (rc == -EPROTO)
 		return peer_bad(l, ring, r, rc, core_fault(l->core));
 	if (rc == -ENOSPC && !l->said_limit) {
@@ -361,6 +380,8 @@ static void serve_rest(struct loop *l)
 	const struct intake *intake = intake_of(l);
 	uint64_t nap_ns;
 
+	if (l->config.feed)
+		feed_wake(l->config.feed);
 	if (!spin(l))
 		return;
 	PROBE(parked, l->epoch);
@@ -477,6 +498,7 @@ int loop_start(struct loop **out, const struct loop_config *config, const char *
 		fatal_memory();
 	memset(l, 0, sizeof(*l));
 	l->config = *config;
+	l->followed = config->recorder || config->feed;
 	l->epoch = first_epoch();
 	pinned = pin(config->cpu, &before);
 	rc = loop_make(l, what);

@@ -32,6 +32,7 @@ struct loop_config {
 	uint64_t spin_ns;
 	int cpu;                   /* -1: any */
 	struct recorder *recorder; /* NULL: none */
+	struct feed *feed;         /* of the world that follows; NULL: none */
 	void (*notify)(void *context);
 	void *context;
 };

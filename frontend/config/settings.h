@@ -71,6 +71,7 @@ struct options {
 		int64_t reserve_after_s;
 		int64_t retain_for_s;
 		int64_t spin_us;
+		int64_t searchers;
 		int64_t cpu;
 		int64_t max_nodes, max_pods, max_gangs, max_shapes, max_resources, max_names,
 			max_name_bytes;

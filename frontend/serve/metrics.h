@@ -88,6 +88,8 @@ struct metrics_core {
 	uint64_t shapes, names, synced, reservations, reserved_gang, stale_results;
 	uint64_t progress;
 	uint64_t took[PLAN_BOUNDS + 1]; /* plans: ipc/plans.h */
+	/* The world that follows the loop: struct core_world. */
+	uint64_t world_state, world_events, world_mismatches, world_waiting_bytes;
 };
 
 struct ring_figures {

@@ -11,6 +11,7 @@
 static void metrics_fill(struct metrics *m)
 {
 	m->core_up = m->elects = m->extends = m->journals = true;
+	m->core.world_state = WORLD_FOLLOWS;
 	m->watches_n = 1;
 	m->watches[0] = (struct metrics_watch){ .resource = "pods", .group = "" };
 	m->latency.profiles_n = 1;

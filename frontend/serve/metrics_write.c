@@ -48,6 +48,10 @@ void metrics_read_core(struct metrics_core *out, const struct ledger *ledger)
 		.reserved_gang = look(&g->reserved_gang),
 		.stale_results = look(&s->stale_results),
 		.progress = look(&ledger->progress),
+		.world_state = look(&ledger->world.state),
+		.world_events = look(&ledger->world.events),
+		.world_mismatches = look(&ledger->world.mismatches),
+		.world_waiting_bytes = look(&ledger->world.waiting_bytes),
 	};
 	for (unsigned i = 0; i <= PLAN_BOUNDS; i++)
 		out->took[i] = look(&ledger->plans.took[i]);
@@ -324,6 +328,24 @@ static void http_write(const struct metrics *m, FILE *out)
 	            m->curl.renewals));
 }
 
+/* Nothing with --searchers 0. */
+static void world_write(const struct metrics_core *c, FILE *out)
+{
+	const bool follows = c->world_state == WORLD_FOLLOWS;
+
+	if (c->world_state == WORLD_OFF)
+		return;
+	FIGURES(out, GAUGE("muster_world_follows", "0 once the world was dropped.", follows),
+	        COUNTER("muster_world_mismatch_total",
+	                "Steps in which the world differed from the loop: a bug, and it was dropped.",
+	                c->world_mismatches),
+	        GAUGE("muster_world_lag_records",
+	              "Records that the loop has applied and the world not.",
+	              follows && c->events > c->world_events ? c->events - c->world_events : 0),
+	        GAUGE("muster_world_waiting_bytes", "Bytes that wait in the world's ring.",
+	              c->world_waiting_bytes));
+}
+
 static void core_write(const struct metrics *m, FILE *out)
 {
 	const struct metrics_core *c = &m->core;
@@ -375,6 +397,7 @@ static void core_write(const struct metrics *m, FILE *out)
 		GAUGE("muster_gangs_binding", "Gangs whose bindings are on their way.", c->gangs_binding),
 		GAUGE("muster_gangs_placed", "Gangs whose quorum is bound.", c->gangs_placed),
 		GAUGE("muster_core_synced", "1 once the lists are in the ledger.", c->synced));
+	world_write(c, out);
 }
 
 void metrics_write(const struct metrics *m, FILE *out)

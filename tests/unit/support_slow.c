@@ -352,18 +352,23 @@ static int make(void *context, uint64_t offset, uint64_t bytes)
 	return guarded_make(((struct slow *)context)->ledger, offset, bytes);
 }
 
-static struct core *core_make(struct slow *s)
+struct core_config slow_core_config(const struct slow *s)
 {
 	/* The reference knows nothing of holds. */
-	struct core_config config = { .limits = limits,
-		                          .score = s->score,
-		                          .emit = emit,
-		                          .make = make,
-		                          .context = s,
-		                          .reserve_after_ns = s->strict ? 0 : UINT64_C(3000000000),
-		                          .ask_all = s->ask_all };
+	return (struct core_config){ .limits = limits,
+		                         .score = s->score,
+		                         .reserve_after_ns = s->strict ? 0 : UINT64_C(3000000000),
+		                         .ask_all = s->ask_all };
+}
+
+static struct core *core_make(struct slow *s)
+{
+	struct core_config config = slow_core_config(s);
 	struct core *core;
 
+	config.emit = emit;
+	config.make = make;
+	config.context = s;
 	s->ledger = guarded_new(&limits);
 	core = core_new(&config, s->ledger);
 	cr_assert(core);
@@ -473,6 +478,20 @@ void slow_replay(const struct slow *s, bool ask_all)
 	cr_assert_eq(again->said_n, s->said_n);
 	cr_assert(memcmp(again->said, s->said, s->said_n) == 0, "the same records, other commands");
 	slow_free(again);
+}
+
+const struct record *slow_log_next(struct slow *s, size_t *at, uint32_t *room)
+{
+	static alignas(8) unsigned char record[sizeof(s->record)];
+	struct record r;
+
+	if (*at == s->log_n)
+		return NULL;
+	memcpy(room, s->log + *at, sizeof(*room));
+	memcpy(&r, s->log + *at + sizeof(*room), sizeof(r));
+	memcpy(record, s->log + *at + sizeof(*room), r.bytes);
+	*at += sizeof(*room) + r.bytes;
+	return (const struct record *)(const void *)record;
 }
 
 struct slow_counts slow_counts(const struct slow *s)

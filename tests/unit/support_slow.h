@@ -41,6 +41,12 @@ void slow_break(struct slow *s);
  * gang after each change. */
 void slow_replay(const struct slow *s, bool ask_all);
 
+/* The records of the random cluster again, and how many commands had room at each: *at is 0 at
+ * first.  NULL: no more.  The record is good until the next call. */
+const struct record *slow_log_next(struct slow *s, size_t *at, uint32_t *room);
+/* Of its core, without emit() and make(). */
+struct core_config slow_core_config(const struct slow *s);
+
 struct slow_counts {
 	unsigned records, binds, gangs_started, gangs_with_roles, gave_up, refused_records,
 		accepted_broken;

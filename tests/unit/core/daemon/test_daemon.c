@@ -41,7 +41,7 @@ static void nap(void)
 static void daemon_start(struct daemon *d)
 {
 	struct control_config config = {
-		.socket = d->socket, .limits = limits, .spin_us = 20, .cpu = -1
+		.socket = d->socket, .limits = limits, .spin_us = 20, .cpu = -1, .searchers = 1
 	};
 	struct link_error e;
 	struct link observer;
@@ -210,6 +210,21 @@ static bool hangs_up(const struct peer *p)
 	return poll(&fd, 1, WAIT_MS) > 0;
 }
 
+/* The world has every record of the loop, and differs in nothing. */
+static void world_caught_up(const struct peer *p)
+{
+	const struct ledger *l = ledger_of(p);
+
+	for (int i = 0; atomic_load(&l->world.events) < atomic_load(&l->stats.events); i++) {
+		cr_assert(i < WAIT_MS, "the world has %" PRIu64 " records of %" PRIu64,
+		          atomic_load(&l->world.events), atomic_load(&l->stats.events));
+		nap();
+	}
+	cr_assert(atomic_load(&l->stats.events) > 200);
+	cr_assert_eq(atomic_load(&l->world.state), WORLD_FOLLOWS);
+	cr_assert_eq(atomic_load(&l->world.mismatches), 0);
+}
+
 Test(daemon, places_pods_and_takes_results, .timeout = 60)
 {
 	struct daemon d;
@@ -248,6 +263,7 @@ Test(daemon, places_pods_and_takes_results, .timeout = 60)
 		nap();
 	}
 	cr_assert_eq(atomic_load(&ledger_of(&p)->gauges.pods_bound), 200);
+	world_caught_up(&p);
 	peer_close(&p);
 	cr_assert_eq(daemon_stop(&d), 0);
 }

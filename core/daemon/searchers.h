@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The threads beside the loop: one that keeps a world up to date (core/world/follower.h).
+ *
+ * The loop writes to the feed and wakes the world's thread when it has nothing to do; it never
+ * waits for it.  Everything here may fail or be dropped while the loop serves on. */
+#ifndef MUSTER_CORE_SEARCHERS_H
+#define MUSTER_CORE_SEARCHERS_H
+
+#include "core/step/core.h"
+
+#define SEARCHERS_MOST 16u
+
+struct feed;
+struct searchers;
+
+struct searchers_config {
+	struct limits limits;
+	enum score_policy score;
+	uint64_t reserve_after_ns; /* as in struct core_config */
+	uint64_t retain_for_ns;
+	uint32_t searchers; /* 1 to SEARCHERS_MOST */
+};
+
+/* Makes the feed.  -ENOMEM or another negative errno. */
+int searchers_open(struct searchers **out, const struct searchers_config *config);
+
+/* What the loop writes to. */
+struct feed *searchers_feed(const struct searchers *s);
+
+/* Starts the threads, before the first record.  On an error there are none, and nothing is read. */
+int searchers_start(struct searchers *s, struct core_world *stats);
+
+/* Ends the threads, which write to `stats`: before the loop frees its ledger.  NULL: nothing. */
+void searchers_stop(struct searchers *s);
+
+/* Frees the rest, after the loop has stopped.  NULL: nothing. */
+void searchers_close(struct searchers *s);
+
+#endif
