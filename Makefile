@@ -27,7 +27,7 @@ endif
 
 B := build$(if $(filter-out gcc,$(CC)),-$(notdir $(CC)))$(if $(SAN),-$(SAN))
 
-LIBS_PKG := libcurl libcjson libmicrohttpd gnutls yaml-0.1 zlib libseccomp
+LIBS_PKG := libcurl libcjson libmicrohttpd gnutls yaml-0.1 zlib libseccomp liburcu-memb
 LIBS_PKG_FLAGS = $(shell pkg-config --cflags $(LIBS_PKG) 2>/dev/null)
 LIBS_PKG_LIBS = $(shell pkg-config --libs $(LIBS_PKG) 2>/dev/null)
 

@@ -35,7 +35,7 @@ static const char help[] =
 	"  --spin-us N              poll the rings this long before sleeping, 0 to 1000000\n"
 	"                           (default 50)\n"
 	"  --cpu N                  run the planning thread on this CPU\n"
-	"  --searchers N            threads that answer questions beside planning, 0 to 16, and one that\n"
+	"  --searchers N            threads that read snapshots beside planning, 0 to 16, and one that\n"
 	"                           follows it; 0: none of them (default 1)\n"
 	"  --max-nodes N            most nodes (default 8192)\n"
 	"  --max-pods N             most pods (default 65536)\n"

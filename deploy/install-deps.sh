@@ -13,10 +13,10 @@ set -eu
 # curl and cjson: the API server; microhttpd and gnutls: /metrics, apisim and
 # its TLS; yaml: kubeconfigs and manifests; jemalloc: the allocator; zlib: .gz
 # input; ncurses: `musterctl top`; systemtap-sdt: one header, for probes; seccomp: filters of
-# system calls.
+# system calls; urcu: snapshots.
 build='gcc libc6-dev make pkg-config libjemalloc-dev libcurl4-openssl-dev libcjson-dev
 	libmicrohttpd-dev libgnutls28-dev libyaml-dev zlib1g-dev libncurses-dev systemtap-sdt-dev
-	libseccomp-dev'
+	libseccomp-dev liburcu-dev'
 # strace counts the core's system calls, spin proves the models of tests/model, clang is
 # the second compiler, clang-format holds the style, valgrind counts instructions.  dpkg-dev and binutils make the Debian
 # packages of `make deb`, lintian looks at them; systemd-analyze at the units; promtool of

@@ -42,8 +42,8 @@
 #define FIELDS_core_plans(F, s) F(s, took) F(s, reserved)
 #define FIELDS_core_world(F, s) \
 	F(s, state) F(s, events) F(s, mismatches) F(s, waiting_bytes) F(s, snapshots) \
-	F(s, chunks_copied) F(s, chunks_shared) F(s, snapshots_put_off) F(s, questions) \
-	F(s, questions_refused) F(s, reserved)
+	F(s, chunks_copied) F(s, chunks_shared) F(s, snapshots_put_off) F(s, audits) \
+	F(s, audit_faults) F(s, reserved)
 #define FIELDS_name_row(F, s) F(s, offset) F(s, bytes) F(s, kind)
 #define FIELDS_node_row(F, s) \
 	F(s, version) F(s, generation) F(s, flags) F(s, pods) F(s, name_offset) F(s, name_bytes) \

@@ -168,8 +168,8 @@ struct core_world {
 		chunks_copied; /* of them: chunks of 64 nodes that differed from the one before */
 	_Atomic uint64_t chunks_shared;
 	_Atomic uint64_t snapshots_put_off; /* readers kept too many earlier ones */
-	_Atomic uint64_t questions;         /* answered */
-	_Atomic uint64_t questions_refused;
+	_Atomic uint64_t audits;            /* of snapshots by a searcher; core/world/snapshot.h */
+	_Atomic uint64_t audit_faults;
 	_Atomic uint64_t reserved[6];
 };
 

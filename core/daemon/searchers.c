@@ -2,6 +2,7 @@
 #include "core/daemon/searchers.h"
 
 #include "core/world/follower.h"
+#include "core/world/snapshot.h"
 #include "ipc/clock.h"
 #include "ipc/logline.h"
 #include "ipc/memory.h"
@@ -18,14 +19,32 @@
 #define NAP_MOST_NS (4 * NAP_FIRST_NS)
 #define NAPS 8u /* without a record, before it sleeps until it is woken */
 #define JOIN_NS (NS_PER_S / 100)
+#define SNAPSHOT_NS (NS_PER_S / 10) /* between two */
+#define AUDIT_NS (10 * NS_PER_S)    /* between two */
+#define WAIT_NS (NS_PER_S / 20)     /* for a snapshot; then the world is woken again */
+
+struct searcher {
+	struct searchers *of;
+	uint32_t index;
+	pthread_t thread;
+	struct audit *audit;
+	uint64_t audited; /* records applied as of the last audit */
+};
 
 struct searchers {
 	struct searchers_config config;
 	struct feed *feed;
 	struct follower *follower; /* the world thread's once it runs */
+	struct core_world *stats;
+	struct snapshots *snapshots;
+	uint64_t published_ns; /* the world thread's */
 	pthread_t thread;
 	bool runs;
-	_Atomic uint32_t stop;
+	struct searcher all[SEARCHERS_MOST];
+	uint32_t searchers_n;       /* that run */
+	_Atomic uint32_t stop;      /* a futex word, for searchers */
+	_Atomic uint32_t wanted;    /* a snapshot */
+	_Atomic uint32_t published; /* counts snapshots */
 };
 
 int searchers_open(struct searchers **out, const struct searchers_config *config)
@@ -53,11 +72,49 @@ static bool is_stopped(const struct searchers *s)
 	return atomic_load_explicit(&s->stop, memory_order_relaxed);
 }
 
+static bool is_wanted(const struct searchers *s)
+{
+	/* Relaxed: it is polled. */
+	return atomic_load_explicit(&s->wanted, memory_order_relaxed);
+}
+
 static bool ready(void *context)
 {
 	const struct searchers *s = context;
 
-	return follower_has_news(s->follower) || is_stopped(s);
+	return follower_has_news(s->follower) || is_wanted(s) || is_stopped(s);
+}
+
+static void count(_Atomic uint64_t *figure, uint64_t more)
+{
+	atomic_fetch_add_explicit(figure, more, memory_order_relaxed);
+}
+
+/* The world thread: a snapshot if one is wanted and due. */
+static void publish(struct searchers *s)
+{
+	const struct core *core = follower_core(s->follower);
+	uint32_t copied, shared;
+	uint64_t now_ns;
+
+	if (!core || !is_wanted(s))
+		return;
+	now_ns = clock_monotonic_ns();
+	if (now_ns - s->published_ns < SNAPSHOT_NS)
+		return;
+	s->published_ns = now_ns;
+	if (!snapshots_has_room(s->snapshots)) {
+		count(&s->stats->snapshots_put_off, 1);
+		return;
+	}
+	atomic_store_explicit(&s->wanted, 0, memory_order_relaxed);
+	snapshots_publish(s->snapshots, snapshot_make(core, follower_position(s->follower)), &copied,
+	                  &shared);
+	count(&s->stats->snapshots, 1);
+	count(&s->stats->chunks_copied, copied);
+	count(&s->stats->chunks_shared, shared);
+	/* Relaxed: the snapshot is ordered by its root. */
+	atomic_fetch_add_explicit(&s->published, 1, memory_order_relaxed);
 }
 
 /* Naps while records come, so that the loop makes no system call for each of them. */
@@ -65,7 +122,7 @@ static void rest(struct searchers *s, uint32_t idle)
 {
 	const uint64_t nap_ns = NAP_FIRST_NS << (idle < 2 ? idle : 2);
 
-	if (idle < NAPS)
+	if (idle < NAPS || is_wanted(s))
 		nanosleep(
 			&(struct timespec){ .tv_nsec = (long)(nap_ns < NAP_MOST_NS ? nap_ns : NAP_MOST_NS) },
 			NULL);
@@ -78,15 +135,89 @@ static void *follow(void *context)
 	struct searchers *s = context;
 	uint32_t idle = 0;
 
+	snapshots_enter();
 	while (!is_stopped(s) && follower_state(s->follower) == WORLD_FOLLOWS) {
-		if (follower_run(s->follower, BATCH) > 0) {
+		const uint32_t n = follower_run(s->follower, BATCH);
+
+		publish(s);
+		if (n > 0) {
 			idle = 0;
 			continue;
 		}
 		rest(s, idle);
 		idle += idle < NAPS;
 	}
+	snapshots_leave();
 	return NULL;
+}
+
+/* True if there is a snapshot that is newer than the question. */
+static bool snapshot_ask(struct searchers *s)
+{
+	const uint32_t before = atomic_load_explicit(&s->published, memory_order_relaxed);
+
+	for (uint64_t waited_ns = 0; waited_ns < NS_PER_S && !is_stopped(s); waited_ns += WAIT_NS) {
+		atomic_store_explicit(&s->wanted, 1, memory_order_relaxed);
+		wake_poke(&s->feed->doorbell);
+		wake_wait_doorbell(&s->stop, 0, WAIT_NS);
+		if (atomic_load_explicit(&s->published, memory_order_relaxed) != before)
+			return true;
+	}
+	return false;
+}
+
+static void audit(struct searcher *r)
+{
+	struct searchers *s = r->of;
+	struct audit_difference d;
+	const struct snapshot *seen = snapshots_begin(s->snapshots);
+	const bool equal = !seen || snapshot_audit(seen, r->index, s->config.searchers, r->audit, &d);
+
+	snapshots_end();
+	count(&s->stats->audits, 1);
+	if (equal)
+		return;
+	count(&s->stats->audit_faults, 1);
+	log_line(LOG_ERROR,
+	         "msg=\"the free capacity of a node is not what its pods leave: this is a bug\" "
+	         "node=%u resource=%u free=%lld recomputed=%lld",
+	         d.node, d.resource, (long long)d.free, (long long)d.recomputed);
+}
+
+static void *search(void *context)
+{
+	struct searcher *r = context;
+	struct searchers *s = r->of;
+
+	snapshots_enter();
+	while (!is_stopped(s)) {
+		uint64_t events;
+
+		wake_wait_doorbell(&s->stop, 0, AUDIT_NS);
+		events = atomic_load_explicit(&s->stats->events, memory_order_relaxed);
+		if (is_stopped(s) || events == r->audited || !snapshot_ask(s))
+			continue;
+		r->audited = events;
+		audit(r);
+	}
+	snapshots_leave();
+	return NULL;
+}
+
+/* As many as can be had. */
+static void searchers_begin(struct searchers *s)
+{
+	for (uint32_t i = 0; i < s->config.searchers; i++) {
+		struct searcher *r = &s->all[i];
+
+		*r = (struct searcher){ .of = s, .index = i, .audit = audit_new(s->config.limits.shapes) };
+		if (pthread_create(&r->thread, NULL, search, r) != 0) {
+			audit_free(r->audit);
+			return;
+		}
+		pthread_setname_np(r->thread, "muster-search");
+		s->searchers_n++;
+	}
 }
 
 int searchers_start(struct searchers *s, struct core_world *stats)
@@ -99,6 +230,9 @@ int searchers_start(struct searchers *s, struct core_world *stats)
 		                                    .stats = stats };
 	int rc = follower_new(&s->follower, &config);
 
+	s->stats = stats;
+	if (rc == 0)
+		s->snapshots = snapshots_new();
 	if (rc == 0)
 		rc = -pthread_create(&s->thread, NULL, follow, s);
 	if (rc < 0) {
@@ -108,23 +242,25 @@ int searchers_start(struct searchers *s, struct core_world *stats)
 	s->runs = true;
 	/* Traces tell its steps from the loop's by the name. */
 	pthread_setname_np(s->thread, "muster-world");
+	searchers_begin(s);
 	return 0;
 }
 
 /* Until the thread has seen `stop`: a wake-up may come before it sleeps. */
-static void join(struct searchers *s)
+static void join(struct searchers *s, pthread_t thread)
 {
 	struct timespec until;
 
 	do {
 		wake_poke(&s->feed->doorbell);
+		wake_poke(&s->stop);
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_nsec += (long)JOIN_NS;
 		if (until.tv_nsec >= (long)NS_PER_S) {
 			until.tv_sec++;
 			until.tv_nsec -= (long)NS_PER_S;
 		}
-	} while (pthread_timedjoin_np(s->thread, NULL, &until) == ETIMEDOUT);
+	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
 }
 
 void searchers_stop(struct searchers *s)
@@ -132,7 +268,11 @@ void searchers_stop(struct searchers *s)
 	if (!s || !s->runs)
 		return;
 	atomic_store_explicit(&s->stop, 1, memory_order_relaxed);
-	join(s);
+	for (uint32_t i = 0; i < s->searchers_n; i++) {
+		join(s, s->all[i].thread);
+		audit_free(s->all[i].audit);
+	}
+	join(s, s->thread);
 	s->runs = false;
 }
 
@@ -141,6 +281,7 @@ void searchers_close(struct searchers *s)
 	if (!s)
 		return;
 	searchers_stop(s);
+	snapshots_free(s->snapshots);
 	follower_free(s->follower);
 	feed_close(s->feed);
 	free(s);

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The threads beside the loop: one that keeps a world up to date (core/world/follower.h).
+/* The threads beside the loop: one that keeps a world up to date (core/world/follower.h) and
+ * publishes snapshots of it (core/world/snapshot.h) when one is wanted, at most every 100 ms; and
+ * searchers, which read them under RCU.
+ *
+ * What searchers do so far: every ten seconds in which something changed they recompute the free
+ * capacity of each node from the pods there, each its share of the chunks.  A difference is logged
+ * and counted.
  *
  * The loop writes to the feed and wakes the world's thread when it has nothing to do; it never
  * waits for it.  Everything here may fail or be dropped while the loop serves on. */

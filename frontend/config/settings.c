@@ -152,7 +152,7 @@ const struct setting settings[] = {
 	{ "core.cpu", "--cpu", "N", NULL, "run the deciding thread on this CPU", AT(core.cpu),
 	  .kind = SETTING_NUMBER, .most = CPU_SETSIZE - 1 },
 	{ "core.searchers", "--searchers", "N", "1",
-	  "threads that answer questions beside planning, and one that follows it; 0: none of them",
+	  "threads that read snapshots beside planning, and one that follows it; 0: none of them",
 	  AT(core.searchers), .kind = SETTING_NUMBER, .most = 16 },
 	{ "core.maxNodes", "--max-nodes", "N", "8192", "room for nodes", AT(core.max_nodes),
 	  .kind = SETTING_NUMBER, .least = 1, .most = 1 << 20 },

@@ -52,6 +52,12 @@ void metrics_read_core(struct metrics_core *out, const struct ledger *ledger)
 		.world_events = look(&ledger->world.events),
 		.world_mismatches = look(&ledger->world.mismatches),
 		.world_waiting_bytes = look(&ledger->world.waiting_bytes),
+		.world_snapshots = look(&ledger->world.snapshots),
+		.world_chunks_copied = look(&ledger->world.chunks_copied),
+		.world_chunks_shared = look(&ledger->world.chunks_shared),
+		.world_put_off = look(&ledger->world.snapshots_put_off),
+		.world_audits = look(&ledger->world.audits),
+		.world_audit_faults = look(&ledger->world.audit_faults),
 	};
 	for (unsigned i = 0; i <= PLAN_BOUNDS; i++)
 		out->took[i] = look(&ledger->plans.took[i]);
@@ -335,15 +341,26 @@ static void world_write(const struct metrics_core *c, FILE *out)
 
 	if (c->world_state == WORLD_OFF)
 		return;
-	FIGURES(out, GAUGE("muster_world_follows", "0 once the world was dropped.", follows),
-	        COUNTER("muster_world_mismatch_total",
-	                "Steps in which the world differed from the loop: a bug, and it was dropped.",
-	                c->world_mismatches),
-	        GAUGE("muster_world_lag_records",
-	              "Records that the loop has applied and the world not.",
-	              follows && c->events > c->world_events ? c->events - c->world_events : 0),
-	        GAUGE("muster_world_waiting_bytes", "Bytes that wait in the world's ring.",
-	              c->world_waiting_bytes));
+	FIGURES(
+		out, GAUGE("muster_world_follows", "0 once the world was dropped.", follows),
+		COUNTER("muster_world_mismatch_total",
+	            "Steps in which the world differed from the loop: a bug, and it was dropped.",
+	            c->world_mismatches),
+		GAUGE("muster_world_lag_records", "Records that the loop has applied and the world not.",
+	          follows && c->events > c->world_events ? c->events - c->world_events : 0),
+		GAUGE("muster_world_waiting_bytes", "Bytes that wait in the world's ring.",
+	          c->world_waiting_bytes),
+		COUNTER("muster_snapshots_total", "Snapshots of the world.", c->world_snapshots),
+		COUNTER("muster_snapshot_chunks_copied_total", "Chunks of 64 nodes that differed.",
+	            c->world_chunks_copied),
+		COUNTER("muster_snapshot_chunks_shared_total", "Chunks that the snapshot before had.",
+	            c->world_chunks_shared),
+		COUNTER("muster_snapshots_put_off_total",
+	            "Snapshots that were not made, since readers kept earlier ones.", c->world_put_off),
+		COUNTER("muster_snapshot_audits_total", "Times that sums of nodes were recomputed.",
+	            c->world_audits),
+		COUNTER("muster_snapshot_audit_faults_total", "Of them: a sum was another one, a bug.",
+	            c->world_audit_faults));
 }
 
 static void core_write(const struct metrics *m, FILE *out)

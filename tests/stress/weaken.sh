@@ -17,7 +17,7 @@ log=$(mktemp) || exit 2
 trap 'rm -f "$log"' EXIT
 
 # The programs here need these files: the other libraries stay empty.
-FILES='ipc/ring.c ipc/wake.c ipc/segment.c ipc/abi.c core/daemon/recorder.c core/daemon/policy.c ipc/logline.c ipc/clean.c ipc/memory.c'
+FILES='ipc/ring.c ipc/wake.c ipc/segment.c ipc/abi.c core/daemon/recorder.c core/daemon/policy.c ipc/logline.c ipc/clean.c ipc/memory.c core/world/snapshots.c'
 build() { # FOLDER SAN PROGRAM FLAGS
 	make --no-print-directory -j2 B="$1" SAN="$2" LIB_core= \
 		lib_src="$FILES" CFLAGS="$4" \
@@ -72,6 +72,9 @@ for label in R3 A3; do
 done
 for label in RECORDER_R1 RECORDER_R2; do
 	expect_failure "$label" thread stress_recorder 3 'ThreadSanitizer: data race'
+done
+for label in RCU_GRACE RCU_DEREFERENCE RCU_ASSIGN; do
+	expect_failure "$label" thread stress_snapshots 3 'ThreadSanitizer: \(data race\|heap-use-after-free\)'
 done
 if [ "$(nproc)" -ge 2 ]; then
 	for label in F1 F2; do
