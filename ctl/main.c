@@ -9,9 +9,9 @@
 #include <string.h>
 
 const struct command *const commands[] = {
-	&up_command,      &status_command, &gangs_command,    &nodes_command,
-	&latency_command, &top_command,    &simulate_command, &verdict_command,
-	&explain_command, &fsck_command,   &replay_command,   &completion_command,
+	&up_command,   &status_command,   &gangs_command,      &nodes_command,   &latency_command,
+	&top_command,  &simulate_command, &verdict_command,    &devices_command, &explain_command,
+	&fsck_command, &replay_command,   &completion_command,
 };
 const size_t commands_n = sizeof(commands) / sizeof(commands[0]);
 

@@ -53,10 +53,19 @@ RESERVATION = "core/lifecycle/reservation.h"
 BINDING, STREAM, LIST = "frontend/bind/binding.c", "frontend/watch/watch_stream.c", "frontend/watch/watch_list.c"
 GROUP, JOURNAL = "frontend/bind/group_recheck.c", "frontend/journal/journal.c"
 GRANTS = "frontend/serve/grants.c"
+CEL_EVAL, CEL_REGEX = "frontend/cel/eval.c", "frontend/cel/regex.c"
 SWEEP = "frontend/report/report_sweep.c"
 SEARCH_BRANCH, SEARCH_COUNTS = "core/search/gang_branch.c", "core/search/gang_counts.c"
 
 BUGS = [
+    bug("cel: an error decides an && though a later term is false", unit("frontend/cel/test_cel"),
+        (CEL_EVAL, "\tif (v.kind == CEL_BOOL && v.b == i->flag) {\n\t\t*before = v;", "\tif (before->kind != CEL_ERROR && v.kind == CEL_BOOL && v.b == i->flag) {\n\t\t*before = v;")),
+    bug("cel: cel.bind() does not see that its value was computed for another item", unit("frontend/cel/test_cel"),
+        (CEL_EVAL, "\t\tp->set[i->a] = false;", "\t\tif (m->calls > 0)\n\t\t\tp->set[i->a] = false;")),
+    bug("cel: steps are not counted", unit("frontend/cel/test_cel"),
+        (CEL_EVAL, "if (++p->scratch.steps > CEL_STEPS)", "if (++p->scratch.steps > UINT64_MAX - 1)")),
+    bug("regex: a later alternative is preferred", unit("frontend/cel/test_cel"),
+        (CEL_REGEX, "at = split(c, true, compile", "at = split(c, false, compile")),
     bug("core: the capacity of a deleted pod is not released", sim(100),
         (EVENT, "\treservation_set(c, p, RESERVATION_NONE, ID_NONE);\n\tbackoff_leave",
          "\tp->node = ID_NONE;\n\treservation_set(c, p, RESERVATION_NONE, ID_NONE);\n\tbackoff_leave")),

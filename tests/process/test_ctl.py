@@ -18,7 +18,7 @@ from lib.harness import check, equal, main, until  # noqa: E402
 
 DATA = muster.ROOT / "tests" / "data" / "simulate"
 DONE, NO, USAGE = 0, 1, 2
-COMMANDS = ("up", "status", "gangs", "nodes", "latency", "top", "simulate", "verdict", "explain", "fsck", "replay", "completion")
+COMMANDS = ("up", "status", "gangs", "nodes", "latency", "top", "simulate", "verdict", "devices", "explain", "fsck", "replay", "completion")
 
 
 def test_help_and_version():
