@@ -55,6 +55,7 @@ GROUP, JOURNAL = "frontend/bind/group_recheck.c", "frontend/journal/journal.c"
 GRANTS = "frontend/serve/grants.c"
 CEL_EVAL, CEL_REGEX = "frontend/cel/eval.c", "frontend/cel/regex.c"
 SWEEP = "frontend/report/report_sweep.c"
+CHOICE = "core/devices/choice.c"
 SEARCH_BRANCH, SEARCH_COUNTS = "core/search/gang_branch.c", "core/search/gang_counts.c"
 
 BUGS = [
@@ -66,6 +67,12 @@ BUGS = [
         (CEL_EVAL, "if (++p->scratch.steps > CEL_STEPS)", "if (++p->scratch.steps > UINT64_MAX - 1)")),
     bug("regex: a later alternative is preferred", unit("frontend/cel/test_cel"),
         (CEL_REGEX, "at = split(c, true, compile", "at = split(c, false, compile")),
+    bug("devices: distinctAttribute keeps the value of a device that is given back", unit("core/devices/test_choice"),
+        (CHOICE, "\tif (c->distinct)\n\t\tstate->distinct[p->request] = 0;\n", "")),
+    bug("devices: what a rejected device draws from its counters stays drawn", unit("core/devices/test_choice"),
+        (CHOICE, "s->drawn[s->node->uses[i].counter] -= s->node->uses[i].amount;", ";")),
+    bug("devices: an error on a device in use fails the attempt", unit("core/devices/test_choice"),
+        (CHOICE, "\t\tif (!is_free(s, p, device))\n\t\t\tcontinue;\n", "")),
     bug("core: the capacity of a deleted pod is not released", sim(100),
         (EVENT, "\treservation_set(c, p, RESERVATION_NONE, ID_NONE);\n\tbackoff_leave",
          "\tp->node = ID_NONE;\n\treservation_set(c, p, RESERVATION_NONE, ID_NONE);\n\tbackoff_leave")),

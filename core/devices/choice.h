@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which devices of a node serve the claims of a pod: the search of kube-scheduler's allocator
+ * (dynamic-resource-allocation/structured/internal/incubating, v1.36.3), whose first solution is
+ * the answer.
+ *
+ * Depth first over claims, their requests, the alternatives of a request and the devices, which
+ * ascend within a request; every choice is taken back when what follows fails.  A function of its
+ * arguments. */
+#ifndef MUSTER_CORE_CHOICE_H
+#define MUSTER_CORE_CHOICE_H
+
+#include "ipc/devices.h"
+
+/* Steps of one search, each a device that is tried; the search is exponential in the worst case. */
+#define CHOICE_STEPS_MAX 1000000u
+
+enum choice_outcome {
+	CHOICE_FOUND,
+	CHOICE_NONE,
+	CHOICE_GAVE_UP, /* after CHOICE_STEPS_MAX: it is unknown whether there is a solution */
+	/* The attempt as a whole fails, wherever else the pod fits. */
+	CHOICE_TOO_MANY,   /* `claim` needs `number` devices, above DEVICE_RESULTS_MAX */
+	CHOICE_INCOMPLETE, /* the option asks for all devices, and `pool` is incomplete */
+	CHOICE_INVALID,    /* the same, invalid */
+	CHOICE_SELECTOR,   /* a selector of the option fails on `device` */
+	CHOICE_CONSTRAINT, /* the option asks for all devices, and a constraint bars `device` */
+};
+
+struct choice_pick {
+	uint32_t claim;
+	uint32_t request;
+	uint32_t option;
+	uint32_t device;
+};
+
+struct choice {
+	enum choice_outcome outcome;
+	struct choice_pick at; /* what an error is about */
+	uint32_t pool;
+	uint32_t number;
+	struct choice_pick *picks; /* CHOICE_FOUND: in the order of the search */
+	uint32_t picks_n;
+	uint32_t steps;
+};
+
+/* *out is the caller's to free with choice_free(). */
+void choice_make(const struct device_node *node, const struct device_question *question,
+                 struct choice *out);
+void choice_free(struct choice *c);
+
+/* How much of a capacity (index of node->capacities) one share of its device takes for the option:
+ * what is asked for, or the default, or all; rounded up to what the policy allows.  False: more
+ * than the policy allows, or than the device has. */
+bool choice_consumes(const struct device_node *node, const struct device_option *option,
+                     uint32_t capacity, device_amount *out);
+
+#endif
