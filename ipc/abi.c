@@ -111,7 +111,7 @@
 	F(s, pod) F(s, generation) F(s, flags) F(s, gang) F(s, shape) F(s, node) F(s, priority) \
 	F(s, name_bytes) \
 	F(s, labels_n) F(s, namespace) F(s, role) F(s, scheduled_s) F(s, created_ns) F(s, uid) \
-	F(s, keep_ms) F(s, reserved)
+	F(s, keep_ms) F(s, run_s)
 #define FIELDS_pod_label(F, s) F(s, key) F(s, value)
 #define FIELDS_event_namespace(F, s) F(s, name) F(s, labels_n)
 #define FIELDS_event_assume(F, s) \

@@ -572,7 +572,7 @@ struct event_pod {
 	uint64_t created_ns;
 	uint64_t uid[2];  /* the same pod across epochs */
 	uint32_t keep_ms; /* POD_INTENT_BIND of another scheduler: how long it is reserved */
-	uint32_t reserved;
+	uint32_t run_s;   /* it ends at the latest so long after it was bound; 0: not known */
 };
 
 struct pod_label {

@@ -26,6 +26,10 @@ struct core_config {
 	struct limits limits;
 	enum score_policy score;
 	uint64_t reserve_after_ns; /* wait before a backfill reservation; 0: there is none */
+	/* How many promises of a start stand at most (core/timeline/timeline.h); 0: there are none, and
+	 * nothing is kept for them.  Known ends are rounded up to the grain, 0: 60 s. */
+	uint32_t promise_depth;
+	uint64_t promise_grain_ns;
 	uint64_t retain_for_ns; /* of a partially bound gang, from the first failure on: how long it has
 	                         * precedence; 0: for ever, in tests */
 	/* Offline: a scheduling cycle is one gang, and an unschedulable gang is not retried because

@@ -3,6 +3,7 @@
 
 #include "core/base/probe.h"
 #include "core/cycle/backfill.h"
+#include "core/cycle/promises.h"
 #include "core/lifecycle/assume.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/precedence.h"
@@ -110,8 +111,16 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 	need = c->need.total;
 	if (g->ready_class == CLASS_NONE)
 		gang_ready_class_find(&c->gangs, g);
+	if (c->promises.timeline && promises_bar(c, index)) {
+		reason_begin(r, g, &c->nodes);
+		return WAIT_RESERVED;
+	}
 	answer = plan_gang(plan, &c->views, behind, &c->gangs, g, &c->need);
 	search_note(c, g, answer);
+	if (c->promises.timeline && answer == PLAN_PLACED && !promises_accept(c)) {
+		reason_begin(r, g, &c->nodes);
+		return WAIT_RESERVED;
+	}
 	if (answer == PLAN_PLACED) {
 		PROBE(planned, index, g->generation, plan->n, plan->placed);
 		gang_release_finally(c, g);
@@ -126,7 +135,8 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 		plan_lack(plan, &c->views, &c->gangs, &c->need);
 	reason_begin(r, g, &c->nodes);
 	PROBE(refused, index, g->generation, need);
-	hint_set(g, plan, need);
+	if (!c->promises.timeline) /* a plan alone can tell what promises leave */
+		hint_set(g, plan, need);
 	if (plan->failed != CLASS_NONE)
 		reason_capacity(r, c->tally, &c->views, plan, need, plan->placed > 0 ? 0 : plan->fit);
 	if (plan->failed != CLASS_NONE && c->retaining_n > 0)
@@ -232,6 +242,8 @@ static bool schedule_gang(struct core *c, uint32_t index)
 	g->freed_version = freed_version;
 	g->refresh = c->refresh.round;
 	backfill_gang_tried(c, index, waits_for_capacity(why), gang_have(g) > had);
+	if (c->promises.timeline)
+		promises_gang_tried(c, index, waits_for_capacity(why), gang_have(g) > had);
 	squeue_cycle_end(&c->queue);
 	if (waits) {
 		PROBE(gang_waits, index, g->generation, (uint32_t)why);
@@ -247,6 +259,8 @@ BY_NAME void cycle_run(struct core *c)
 	budget_reset(&c->budget);
 	if (!c->synced || !outbox_flush(c) || !assumes_answer(c))
 		return;
+	if (c->promises.timeline)
+		promises_begin(c);
 	if (!c->config.once)
 		squeue_walk_begin(&c->queue, &c->views, c->refresh.round);
 	/* The hints may have followed many changed nodes; that does not count, or no gang would be
@@ -278,6 +292,8 @@ static __attribute__((noinline)) void reasons_refresh(struct core *c)
 	uint32_t index;
 
 	backfill_tick(c);
+	if (c->promises.timeline)
+		promises_tick(c);
 	while ((index = refresh_pop_deferred(&c->refresh)) != ID_NONE)
 		if (c->gangs.slots[index].generation)
 			gang_requeue(c, index);

@@ -42,4 +42,6 @@ void backfill_forget(struct core *c, uint32_t index)
 {
 	if (c->backfill.gang == index)
 		backfill_end(c);
+	if (c->promises.timeline && promise_drop(c->promises.timeline, index))
+		nodes_note_freed(&c->nodes);
 }

@@ -270,6 +270,8 @@ static void fields_set(const struct core *c, struct pod *p, const struct event_p
 	p->role = e->role;
 	p->created_ns = e->created_ns;
 	memcpy(p->uid, e->uid, sizeof(p->uid));
+	if (c->promises.timeline)
+		timeline_pod_set(c->promises.timeline, e->pod, e->run_s, e->scheduled_s);
 }
 
 /* A new pod without a node: nothing of it was counted before. */
@@ -359,6 +361,8 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 	    is_unchanged(p, e, gang, means.labels, node)) {
 		reservation_set(c, p, now, node);
 		memcpy(p->uid, e->uid, sizeof(p->uid));
+		if (c->promises.timeline)
+			timeline_pod_set(c->promises.timeline, e->pod, e->run_s, e->scheduled_s);
 		named_set(c, p, e->flags & POD_BINDING ? ID_NONE : e->node);
 		PROBE(pod_set, e->pod, e->generation, (uint32_t)p->reservation, p->node);
 		return 0;

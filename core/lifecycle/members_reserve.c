@@ -34,6 +34,14 @@ static inline void member_reserve(struct core *c, struct gang *g, struct cmd_bin
 	gang_count(g, p);
 }
 
+static __attribute__((noinline)) void timeline_enter(struct core *c, const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (plan->nodes[i] != ID_NONE)
+			timeline_pod_enter(c->promises.timeline, plan->pods[i], plan->nodes[i],
+			                   c->pods.slots[plan->pods[i]].shape, true, c->now_ns);
+}
+
 BY_NAME void gang_reserve(struct core *c, uint32_t index, const struct plan *plan)
 {
 	struct gang *g = &c->gangs.slots[index];
@@ -58,6 +66,8 @@ BY_NAME void gang_reserve(struct core *c, uint32_t index, const struct plan *pla
 		member_reserve(c, g, &bind, plan->pods[i], plan->nodes[i]);
 		n++;
 	}
+	if (c->promises.timeline)
+		timeline_enter(c, plan);
 	assert(n == plan->placed && n <= c->pods.by_readiness[MEMBER_READY]);
 	c->pods.by_readiness[MEMBER_READY] -= n;
 	c->pods.by_readiness[MEMBER_BINDING] += n;

@@ -44,6 +44,8 @@ void capacity_release(struct core *c, struct pod *p)
 	if (p->node == ID_NONE)
 		return;
 	pod_counts_release(&c->pod_counts, p->node, p->class, p->leaving);
+	if (c->promises.timeline)
+		timeline_pod_leave(c->promises.timeline, pods_id(&c->pods, p));
 	p->node = ID_NONE;
 	nodes_note_freed(&c->nodes);
 }
@@ -56,6 +58,9 @@ void capacity_move(struct core *c, struct pod *p, node_id node)
 	p->node = node;
 	p->leaving = p->flags & POD_DELETING;
 	pod_counts_allocate(&c->pod_counts, node, p->class, p->leaving);
+	if (c->promises.timeline)
+		timeline_pod_enter(c->promises.timeline, pods_id(&c->pods, p), node, p->shape, false,
+		                   c->now_ns);
 	capacity_satisfies_others(c, p);
 }
 
@@ -83,6 +88,8 @@ void reservation_relist(struct core *c, struct pod *p, enum reservation to)
 	assert(to != RESERVATION_RETAINED || p->gang < c->gangs.n);
 	if (reservation_is_retained(p) && --c->gangs.slots[p->gang].retained == 0)
 		retaining_remove(c, p->gang);
+	if (to == RESERVATION_RETAINED && c->promises.timeline)
+		timeline_pod_leave(c->promises.timeline, pods_id(&c->pods, p));
 	if (to == RESERVATION_RETAINED) {
 		if (c->gangs.slots[p->gang].retained++ == 0 && c->retaining_n < RETAINING_SHOWN)
 			c->retaining[c->retaining_n++] = p->gang;

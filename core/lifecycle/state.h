@@ -17,6 +17,7 @@
 #include "core/queue/refresh.h"
 #include "core/queue/scheduling_queue.h"
 #include "core/shm/ledger.h"
+#include "core/timeline/timeline.h"
 
 #include <errno.h>
 
@@ -68,6 +69,16 @@ struct backfill {
 	uint64_t *whole_nodes; /* bits by node, scratch of core/cycle/backfill_nodes.c */
 };
 
+/* core/cycle/promises.c */
+struct promising {
+	struct timeline *timeline; /* NULL: config.promise_depth is 0 */
+	/* What the gang in the cycle asks for; wants_n 0: not certain enough for a promise. */
+	struct timeline_ask ask;
+	bool asked;
+	struct timeline_place *places; /* of the plan */
+	uint32_t places_room;
+};
+
 struct core {
 	struct core_config config; /* constant */
 
@@ -87,6 +98,7 @@ struct core {
 	struct scheduling_queue queue;
 	struct refresh refresh;
 	struct backfill backfill;
+	struct promising promises;
 
 	uint32_t retaining[RETAINING_SHOWN]; /* gangs with retained reservations, some of them */
 	uint32_t retaining_n;

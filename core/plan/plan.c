@@ -54,6 +54,19 @@ void plan_take(struct plan *plan, struct views *vs, uint32_t member, uint32_t ra
 	budget_spend(vs->budget, TAKE_STEPS);
 }
 
+bool plan_take_on(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t member,
+                  node_id node)
+{
+	const class_id class = class_at(plan, gs, member);
+
+	assert(plan->nodes[member] == ID_NONE);
+	views_get(vs, &plan->scope, class); /* and ranks are in order */
+	if (views_count_at(vs, node, class) == 0)
+		return false;
+	plan_take(plan, vs, member, vs->nodes->ranks[node], class);
+	return true;
+}
+
 void plan_undo(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t member)
 {
 	assert(plan->placed > 0);

@@ -115,6 +115,11 @@ void plan_free(struct plan *plan);
 /* Undoes every placement of the plan: it was asked whether there is one. */
 void undo_all(struct plan *plan, struct views *vs, const struct gangs *gs);
 
+/* Of a plan that was undone: places member `member`, which has no node, on that one.  False: it
+ * does not fit there by the node itself. */
+bool plan_take_on(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t member,
+                  node_id node);
+
 /* After plan_gang() has not placed members of several classes: sets plan->fit to how many of `need`
  * can be placed together, and what they lack. */
 void plan_lack(struct plan *plan, struct views *vs, const struct gangs *gs,

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PROMISE_GRAIN_NS (60 * UINT64_C(1000000000))
+
 uint64_t core_ledger_bytes(const struct limits *limits, const char **what)
 {
 	return ledger_bytes(limits, what);
@@ -63,6 +65,10 @@ static void core_init(struct core *c, const struct limits *l, struct ledger *led
 	squeue_init(&c->queue, l, &c->gangs, c->config.ask_all);
 	refresh_init(&c->refresh, c->gangs.n);
 	backfill_init(c);
+	if (c->config.promise_depth > 0)
+		c->promises.timeline = timeline_new(
+			l, &c->nodes, &c->shapes, &c->budget, c->config.promise_depth,
+			c->config.promise_grain_ns > 0 ? c->config.promise_grain_ns : PROMISE_GRAIN_NS);
 	plan_init(&c->plan, l);
 	c->own = must_array(l->nodes, sizeof(*c->own));
 	c->tally = tally_new(l);
@@ -88,6 +94,8 @@ void core_free(struct core *c)
 	squeue_free(&c->queue);
 	refresh_free(&c->refresh);
 	backfill_free(c);
+	timeline_free(c->promises.timeline);
+	free(c->promises.places);
 	gangs_free(&c->gangs);
 	pods_free(&c->pods);
 	pod_counts_free(&c->pod_counts);
@@ -126,6 +134,8 @@ static int on_begin(struct core *c, const struct record *r)
 	shapes_clear(&c->shapes);
 	nodes_clear(&c->nodes);
 	lasting_clear(&c->lasting);
+	if (c->promises.timeline)
+		timeline_clear(c->promises.timeline);
 	ledger_clear(&c->ledger);
 	PROBE(tables_cleared, r->epoch, inflight_n);
 	c->names_n = 0;
@@ -516,6 +526,35 @@ int core_step(struct core *c, const struct record *record)
 
 	core_show(c);
 	return rc;
+}
+
+bool core_promise(const struct core *c, uint32_t gang, struct core_promise *out)
+{
+	const struct promise *p;
+
+	if (!c->promises.timeline || gang >= c->gangs.n)
+		return false;
+	p = promise_of(c->promises.timeline, gang);
+	if (p)
+		*out = (struct core_promise){ .first_ns = p->first_ns,
+			                          .at_ns = p->at_ns,
+			                          .earlier = p->earlier,
+			                          .later = p->later,
+			                          .reason = promise_move_name(p->last) };
+	return p != NULL;
+}
+
+void core_promises(const struct core *c, struct core_promises *out)
+{
+	const struct timeline_counts *n;
+
+	*out = (struct core_promises){ 0 };
+	if (!c->promises.timeline)
+		return;
+	n = promises_counts(c->promises.timeline);
+	*out = (struct core_promises){ .made = n->made, .earlier = n->earlier, .lost = n->lost };
+	for (uint32_t i = 0; i < MOVES; i++)
+		out->later += n->later[i];
 }
 
 bool core_wants_plan(const struct core *c)

@@ -55,6 +55,23 @@ const char *core_fault(const struct core *core);
 /* True if there is a gang to plan, or a command that was not accepted. */
 bool core_wants_plan(const struct core *core);
 
+/* The start that a waiting gang is promised (core/timeline/timeline.h); gang: its number, or
+ * limits.gangs + the pod of a lone one.  False: none. */
+struct core_promise {
+	uint64_t first_ns; /* as first told */
+	uint64_t at_ns;
+	uint32_t earlier, later; /* moves */
+	const char *reason;      /* of the last one to later; "": there was none */
+};
+bool core_promise(const struct core *core, uint32_t gang, struct core_promise *out);
+
+/* Of all promises so far: how many were made, and their moves. */
+struct core_promises {
+	uint64_t made, earlier, later;
+	uint64_t lost; /* no new time was found for them */
+};
+void core_promises(const struct core *core, struct core_promises *out);
+
 /* Evaluates a pending pod on each node, given the pods that are placed: filter reasons, or the
  * score. `out` is of this core's limits; nothing else changes.
  *

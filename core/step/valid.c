@@ -373,6 +373,13 @@ static bool pod_counts_right(struct checking *k)
 	return pod_counts_valid(&k->c->pod_counts, &why) || wrong(k, "pod counts: %s", why);
 }
 
+static bool promises_valid(struct checking *k)
+{
+	struct timeline *t = k->c->promises.timeline;
+
+	return !t || timeline_valid(t, k->c->now_ns) || wrong(k, "known ends or promises");
+}
+
 bool core_valid(const struct core *core, char *why, size_t why_bytes)
 {
 	struct checking k = { .c = core, .why = why, .why_bytes = why_bytes };
@@ -389,7 +396,7 @@ bool core_valid(const struct core *core, char *why, size_t why_bytes)
 	        views_valid(&k) && gangs_valid(&k) && queue_valid(&k, &core->queue.active) &&
 	        queue_valid(&k, &core->queue.unschedulable) && hints_valid(&k) &&
 	        list_valid(&k, &core->sends, "sends") && list_valid(&k, &core->backoff, "backoff") &&
-	        list_valid(&k, &core->assumes.pods, "assumed") && walk_valid(&k);
+	        list_valid(&k, &core->assumes.pods, "assumed") && walk_valid(&k) && promises_valid(&k);
 	free(k.sums);
 	free(k.lasting);
 	free(k.scored);

@@ -194,6 +194,7 @@ static const struct field pod_fields[] = {
 	ANY(struct event_pod, role),
 	ANY(struct event_pod, scheduled_s),
 	ANY(struct event_pod, keep_ms),
+	ANY(struct event_pod, run_s),
 	I64(struct event_pod, created_ns, INT64_MIN, INT64_MAX),
 	I64(struct event_pod, uid, INT64_MIN, INT64_MAX),
 };

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/cycle/promises.h"
+
+#include "core/lifecycle/members.h"
+#include "ipc/memory.h"
+
+#include <assert.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+void promises_begin(struct core *c)
+{
+	struct timeline *t = c->promises.timeline;
+
+	if (!timeline_changed(t, c->now_ns))
+		return;
+	promises_look(t, c->now_ns);
+	for (uint32_t i = 0; i < promises_n(t); i++) {
+		const struct promise *p = promise_at(t, i);
+
+		if (p->at_ns <= c->now_ns && c->gangs.slots[p->ask.gang].queue == QUEUE_UNSCHEDULABLE)
+			gang_requeue(c, p->ask.gang);
+	}
+}
+
+/* True if free amounts and the node's own rules alone decide where a pod of the class fits. */
+static bool class_certain(const struct core *c, class_id class)
+{
+	const struct shape *s = class_shape(&c->pod_counts, class);
+
+	return !class_links(&c->pod_counts, class) && s->body->ports_n == 0 && s->absent_n == 0 &&
+	       s->volumes_n == 0;
+}
+
+/* Adds members of the shape; false: there are too many shapes. */
+static bool want_add(struct timeline_ask *ask, shape_id shape, uint32_t members)
+{
+	uint32_t k = 0;
+
+	while (k < ask->wants_n && ask->wants[k].shape != shape)
+		k++;
+	if (k == PROMISE_SHAPES_MAX)
+		return false;
+	if (k == ask->wants_n) {
+		ask->wants[ask->wants_n++].shape = shape;
+		ask->wants[k].members = 0;
+	}
+	ask->wants[k].members += members;
+	return true;
+}
+
+/* What the gang asks for: of one class the members that have to start together, else all that are
+ * ready. */
+static void ask_find(struct core *c, uint32_t index)
+{
+	const struct gang *g = &c->gangs.slots[index];
+	struct timeline_ask *ask = &c->promises.ask;
+	bool certain = !gang_has_levels(g) && !gang_asks_minimum(g) && g->retained == 0;
+	uint64_t most_s = 0;
+	uint32_t n = 0;
+
+	*ask = (struct timeline_ask){ .gang = index, .priority = gang_priority(g) };
+	for (pod_id id = g->first; n < g->counts[MEMBER_READY]; id = c->pods.slots[id].next) {
+		const struct pod *p = &c->pods.slots[id];
+		const uint32_t run_s = timeline_run_s(c->promises.timeline, id);
+
+		if (p->readiness != MEMBER_READY)
+			continue;
+		n++;
+		if (run_s == 0)
+			ask->length_ns = TIME_NEVER;
+		most_s = run_s > most_s ? run_s : most_s;
+		certain = certain && class_certain(c, p->class);
+		if (certain && (g->ready_class == CLASS_NONE || n <= c->need.total))
+			certain = want_add(ask, p->shape, 1);
+	}
+	if (ask->length_ns != TIME_NEVER)
+		ask->length_ns = most_s * SECOND_NS;
+	if (!certain)
+		ask->wants_n = 0;
+}
+
+bool promises_bar(struct core *c, uint32_t index)
+{
+	ask_find(c, index);
+	c->promises.asked = true;
+	return !promises_may_start(c->promises.timeline, &c->promises.ask, c->now_ns);
+}
+
+/* The places of the plan. */
+static uint32_t places_find(struct core *c)
+{
+	const struct plan *plan = &c->plan;
+	struct promising *s = &c->promises;
+	uint32_t n = 0;
+
+	if (s->places_room < plan->n) {
+		s->places_room = plan->n * 2 + 64;
+		s->places = must_grow(s->places, s->places_room * sizeof(*s->places));
+	}
+	for (uint32_t i = 0; i < plan->n; i++) {
+		const shape_id shape = c->pods.slots[plan->pods[i]].shape;
+
+		if (plan->nodes[i] == ID_NONE)
+			continue;
+		if (n > 0 && s->places[n - 1].node == plan->nodes[i] && s->places[n - 1].shape == shape)
+			s->places[n - 1].members++;
+		else
+			s->places[n++] =
+				(struct timeline_place){ .node = plan->nodes[i], .shape = shape, .members = 1 };
+	}
+	return n;
+}
+
+/* The next member of the shape without a node; plan->n: none. */
+static uint32_t member_of(const struct core *c, shape_id shape)
+{
+	const struct plan *plan = &c->plan;
+	uint32_t i = 0;
+
+	while (i < plan->n &&
+	       (plan->nodes[i] != ID_NONE || c->pods.slots[plan->pods[i]].shape != shape))
+		i++;
+	return i;
+}
+
+static bool take_places(struct core *c, const struct timeline_place *places, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < places[i].members; k++) {
+			const uint32_t member = member_of(c, places[i].shape);
+
+			if (member == c->plan.n ||
+			    !plan_take_on(&c->plan, &c->views, &c->gangs, member, places[i].node))
+				return false;
+		}
+	return true;
+}
+
+bool promises_accept(struct core *c)
+{
+	struct timeline *t = c->promises.timeline;
+	const struct timeline_ask *ask = &c->promises.ask;
+	const struct timeline_place *places;
+	uint32_t n = places_find(c);
+
+	assert(c->promises.asked);
+	if (promises_hold(t, ask, c->promises.places, n, c->now_ns))
+		return true;
+	undo_all(&c->plan, &c->views, &c->gangs);
+	for (int kept = 0; kept < 2 && ask->wants_n > 0; kept++) {
+		n = promises_places(t, ask, kept, c->now_ns, &places);
+		if (n > 0 && take_places(c, places, n) &&
+		    promises_hold(t, ask, c->promises.places, places_find(c), c->now_ns))
+			return true;
+		undo_all(&c->plan, &c->views, &c->gangs);
+	}
+	return false;
+}
+
+void promises_gang_tried(struct core *c, uint32_t index, bool waits_for_capacity, bool placed)
+{
+	struct promising *s = &c->promises;
+
+	if (placed && s->asked)
+		promises_started(s->timeline, &s->ask, c->now_ns);
+	else if (!waits_for_capacity && promise_drop(s->timeline, index))
+		nodes_note_freed(&c->nodes);
+	if (waits_for_capacity && !placed && s->asked && s->ask.wants_n > 0)
+		promise_make(s->timeline, &s->ask, true, c->now_ns);
+	s->asked = false;
+}
+
+void promises_tick(struct core *c)
+{
+	if (timeline_changed(c->promises.timeline, c->now_ns))
+		nodes_note_freed(&c->nodes);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Promises in the scheduling cycle: core/timeline/timeline.h for the gangs of the queue.  All are
+ * called with config.promise_depth > 0 alone.
+ *
+ *   cycle begins      promises_begin()       promises are looked at; gangs that are due are planned
+ *   before a plan     promises_bar()         may the gang start now, beside the promises?
+ *   after it          promises_accept()      do they hold with these nodes?  If not, with others?
+ *   cycle of a gang   promises_gang_tried()  it started, or waits and gets a promise
+ *
+ * A gang gets a promise if its members that have to start together ask for rules of single nodes
+ * alone: no required levels, no rules between pods, no host ports, no minResources.  Others start
+ * where the promises leave room, and hold by core/cycle/backfill.h. */
+#ifndef MUSTER_CORE_CYCLE_PROMISES_H
+#define MUSTER_CORE_CYCLE_PROMISES_H
+
+#include "core/lifecycle/state.h"
+
+void promises_begin(struct core *c);
+
+/* True if gang `index` has to wait; c->need is its own. */
+bool promises_bar(struct core *c, uint32_t index);
+
+/* The plan placed the gang of promises_bar(): true if it may be reserved, on these nodes or on
+ * others that c->plan has now.  False: it was undone. */
+bool promises_accept(struct core *c);
+
+void promises_gang_tried(struct core *c, uint32_t index, bool waits_for_capacity, bool placed);
+
+/* Once in REFRESH_NS: known ends that pass without a record. */
+void promises_tick(struct core *c);
+
+#endif

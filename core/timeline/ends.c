@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Known ends, sorted by time and pod. */
+#include "core/timeline/timeline_impl.h"
+
+#include "ipc/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+static uint32_t ends_find(const struct timeline *t, uint64_t end_ns, pod_id pod)
+{
+	uint32_t low = 0, high = t->ends_n;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		const struct known_end *e = &t->ends[middle];
+
+		if (e->end_ns < end_ns || (e->end_ns == end_ns && e->pod < pod))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void end_put(struct timeline *t, pod_id pod)
+{
+	const uint64_t end_ns = t->stays[pod].end_ns;
+	const uint32_t at = ends_find(t, end_ns, pod);
+
+	if (t->ends_n == t->ends_room) {
+		t->ends_room = t->ends_room * 2 + 256;
+		t->ends = must_grow(t->ends, t->ends_room * sizeof(*t->ends));
+	}
+	memmove(&t->ends[at + 1], &t->ends[at], (t->ends_n - at) * sizeof(*t->ends));
+	t->ends[at] = (struct known_end){ .end_ns = end_ns, .pod = pod };
+	t->ends_n++;
+}
+
+static void end_take(struct timeline *t, pod_id pod)
+{
+	const uint32_t at = ends_find(t, t->stays[pod].end_ns, pod);
+
+	assert(at < t->ends_n && t->ends[at].pod == pod);
+	memmove(&t->ends[at], &t->ends[at + 1], (t->ends_n - at - 1) * sizeof(*t->ends));
+	t->ends_n--;
+}
+
+static void note(struct timeline *t)
+{
+	t->changed = true;
+	t->profile_old = true;
+}
+
+static void suspect(struct timeline *t, enum promise_move why, uint32_t who)
+{
+	if (t->suspect != MOVE_NONE && t->suspect != why)
+		who = ID_NONE;
+	t->suspect = why;
+	t->suspect_who = who;
+}
+
+/* Sets when the stay ends, of a pod that has a node. */
+static void stay_end(struct timeline *t, pod_id pod)
+{
+	struct stay *s = &t->stays[pod];
+	const uint64_t before_ns = s->end_ns;
+
+	if (before_ns != TIME_NEVER)
+		end_take(t, pod);
+	s->end_ns = s->due_ns =
+		s->run_s > 0 ? time_grain(t, time_add(s->since_ns, s->run_s * SECOND_NS)) : TIME_NEVER;
+	if (s->end_ns != TIME_NEVER)
+		end_put(t, pod);
+	if (before_ns != TIME_NEVER && s->end_ns > before_ns)
+		suspect(t, MOVE_END_OVERRUN, pod);
+	t->profile_old = true;
+}
+
+void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t since_s)
+{
+	struct stay *s = &t->stays[pod];
+	const uint64_t since_ns = since_s > 0 ? since_s * SECOND_NS : s->since_ns;
+
+	assert(pod < t->pods);
+	if (s->run_s == run_s && s->since_ns == since_ns)
+		return;
+	s->run_s = run_s;
+	s->since_ns = since_ns;
+	if (s->node == ID_NONE)
+		return;
+	stay_end(t, pod);
+	t->changed = true;
+}
+
+uint32_t timeline_run_s(const struct timeline *t, pod_id pod)
+{
+	return t->stays[pod].run_s;
+}
+
+void timeline_pod_enter(struct timeline *t, pod_id pod, node_id node, shape_id shape, bool ours,
+                        uint64_t now_ns)
+{
+	struct stay *s = &t->stays[pod];
+
+	assert(pod < t->pods && node != ID_NONE);
+	assert(s->node == ID_NONE && s->end_ns == TIME_NEVER);
+	s->node = node;
+	s->shape = shape;
+	s->since_ns = s->since_ns > 0 ? s->since_ns : now_ns;
+	stay_end(t, pod);
+	if (!ours)
+		suspect(t, MOVE_ROOM_TAKEN, pod);
+}
+
+void timeline_pod_leave(struct timeline *t, pod_id pod)
+{
+	struct stay *s = &t->stays[pod];
+
+	assert(pod < t->pods);
+	if (s->node == ID_NONE)
+		return;
+	if (s->end_ns != TIME_NEVER)
+		end_take(t, pod);
+	s->node = ID_NONE;
+	s->end_ns = TIME_NEVER;
+	s->since_ns = 0;
+	note(t);
+}
+
+/* A pod that outlives its end by a time is expected to stay for as long again, so that its end is
+ * moved O(log) times. */
+void ends_overrun(struct timeline *t, uint64_t now_ns)
+{
+	while (t->ends_n > 0 && t->ends[0].end_ns <= now_ns) {
+		const pod_id pod = t->ends[0].pod;
+		struct stay *s = &t->stays[pod];
+		const uint64_t over_ns = now_ns - s->due_ns;
+
+		end_take(t, pod);
+		s->end_ns = time_grain(t, time_add(now_ns, over_ns > t->grain_ns ? over_ns : t->grain_ns));
+		if (s->end_ns != TIME_NEVER)
+			end_put(t, pod);
+		suspect(t, MOVE_END_OVERRUN, pod);
+		note(t);
+	}
+}
+
+struct timeline *timeline_new(const struct limits *limits, const struct nodes *nodes,
+                              const struct shapes *shapes, struct budget *budget, uint32_t depth,
+                              uint64_t grain_ns)
+{
+	struct timeline *t = must_alloc(sizeof(*t));
+
+	assert(depth > 0 && grain_ns > 0);
+	t->nodes = nodes;
+	t->shapes = shapes;
+	t->budget = budget;
+	t->depth = depth;
+	t->grain_ns = grain_ns;
+	t->pods = limits->pods;
+	t->stays = must_array(limits->pods, sizeof(*t->stays));
+	t->slots = must_array((size_t)limits->gangs + limits->pods, sizeof(*t->slots));
+	timeline_clear(t);
+	return t;
+}
+
+void timeline_free(struct timeline *t)
+{
+	if (!t)
+		return;
+	free(t->stays);
+	free(t->slots);
+	free(t->ends);
+	for (uint32_t i = 0; i < t->promises_n; i++)
+		free(t->promises[i].places);
+	free(t->promises);
+	free(t->profile.times);
+	free(t->profile.free);
+	free(t->free);
+	free(t->starts);
+	free(t->places);
+	free(t->standing);
+	free(t->order);
+	free(t);
+}
+
+void timeline_clear(struct timeline *t)
+{
+	for (pod_id pod = 0; pod < t->pods; pod++)
+		t->stays[pod] = (struct stay){ .end_ns = TIME_NEVER, .node = ID_NONE };
+	for (uint32_t i = 0; i < t->promises_n; i++) {
+		t->slots[t->promises[i].ask.gang] = 0;
+		free(t->promises[i].places);
+	}
+	t->promises_n = t->ends_n = 0;
+	t->suspect = MOVE_NONE;
+	t->facts_version = 0;
+	note(t);
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The picture: the nodes as they will be when all promises are kept.  Pods leave at their known
+ * ends, and at its time each promise takes the first nodes by id that have the room.
+ *
+ * A picture that holds is a proof: each promise has nodes from its time on for its whole length.
+ * One that doesn't is none, where nodes differ; on nodes that are alike, each with room for one
+ * member, it is exact (what starts first may take any free node: interval graphs). */
+#include "core/timeline/timeline_impl.h"
+
+#include "ipc/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void change(struct timeline *t, node_id node, const struct shape *s, int64_t times)
+{
+	int64_t *free = &t->free[(size_t)node * t->nodes->stride];
+
+	for (uint32_t i = 0; i < s->sums_n; i++)
+		free[s->requests[i].resource] =
+			wide_cut(free[s->requests[i].resource] + (wide)times * s->requests[i].value);
+}
+
+/* How many pods of the shape the node takes, at most `most`. */
+static uint32_t count(const struct timeline *t, node_id node, const struct shape *s, uint32_t most)
+{
+	const int64_t *free = &t->free[(size_t)node * t->nodes->stride];
+	uint32_t least = most;
+
+	if (!shape_allows(s, node))
+		return 0;
+	for (uint32_t i = 0; i < s->requests_n && least > 0; i++)
+		least = s->requests[i].resource < t->nodes->stride
+		            ? amount_count(free[s->requests[i].resource], s->requests[i].value,
+		                           s->requests[i].inverse, least)
+		            : 0;
+	return least;
+}
+
+static void place_put(struct timeline *t, node_id node, shape_id shape, uint32_t members)
+{
+	if (t->places_n == t->places_room) {
+		t->places_room = t->places_room * 2 + 256;
+		t->places = must_grow(t->places, t->places_room * sizeof(*t->places));
+	}
+	t->places[t->places_n++] =
+		(struct timeline_place){ .node = node, .shape = shape, .members = members };
+}
+
+static void places_change(struct timeline *t, uint32_t first, uint32_t n, int64_t sign)
+{
+	for (uint32_t i = first; i < first + n; i++)
+		change(t, t->places[i].node, &t->shapes->slots[t->places[i].shape],
+		       sign * t->places[i].members);
+}
+
+/* All members take the first nodes that have room, or none does. */
+static bool place(struct timeline *t, const struct timeline_ask *ask)
+{
+	const uint32_t first = t->places_n;
+
+	for (uint32_t k = 0; k < ask->wants_n; k++) {
+		const struct shape *s = &t->shapes->slots[ask->wants[k].shape];
+		uint32_t left = ask->wants[k].members;
+
+		for (node_id node = 0; node < t->nodes->used && left > 0; node++) {
+			const uint32_t n = count(t, node, s, left);
+
+			if (n == 0)
+				continue;
+			change(t, node, s, -(int64_t)n);
+			place_put(t, node, ask->wants[k].shape, n);
+			left -= n;
+		}
+		if (left == 0)
+			continue;
+		places_change(t, first, t->places_n - first, 1);
+		t->places_n = first;
+		return false;
+	}
+	return true;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct start *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->ask->gang < y->ask->gang ? -1 : x->ask->gang > y->ask->gang;
+}
+
+/* The starts of the picture by time; their number. */
+static uint32_t starts_find(struct timeline *t, const struct picture *p)
+{
+	uint32_t n = 0;
+
+	if (t->starts_room < t->promises_n + 1) {
+		t->starts_room = t->promises_n * 2 + 64;
+		t->starts = must_grow(t->starts, t->starts_room * sizeof(*t->starts));
+	}
+	if (t->standing_room < t->starts_room) {
+		t->standing_room = t->starts_room;
+		t->standing = must_grow(t->standing, t->standing_room * sizeof(*t->standing));
+	}
+	for (uint32_t i = 0; i < t->promises_n; i++) {
+		const struct promise *q = &t->promises[i];
+
+		if (i == p->without || q->ask.priority < p->priority)
+			continue;
+		t->starts[n++] = (struct start){ .ask = &q->ask,
+			                             .at_ns = q->at_ns > p->now_ns ? q->at_ns : p->now_ns,
+			                             .promise = i };
+	}
+	if (p->ask)
+		t->starts[n++] = (struct start){ .ask = p->ask, .at_ns = p->at_ns, .promise = ID_NONE };
+	if (n > 1)
+		qsort(t->starts, n, sizeof(*t->starts), by_time);
+	return n;
+}
+
+static void free_copy(struct timeline *t)
+{
+	const size_t n = (size_t)t->nodes->used * t->nodes->stride;
+
+	if (n > t->free_room) {
+		t->free_room = n;
+		t->free = must_grow(t->free, n * sizeof(*t->free));
+	}
+	if (n > 0)
+		memcpy(t->free, t->nodes->free, n * sizeof(*t->free));
+}
+
+/* Brings the picture to the time of a start: what has ended by then is free. */
+struct sweep {
+	const struct picture *p;
+	uint32_t end, standing;
+	uint64_t more_end_ns;
+};
+
+static void sweep_to(struct timeline *t, struct sweep *w, uint64_t at_ns)
+{
+	for (; w->end < t->ends_n && t->ends[w->end].end_ns <= at_ns; w->end++) {
+		const struct stay *stay = &t->stays[t->ends[w->end].pod];
+
+		change(t, stay->node, &t->shapes->slots[stay->shape], 1);
+	}
+	for (uint32_t i = 0; w->more_end_ns <= at_ns && i < w->p->more_n; i++)
+		change(t, w->p->more[i].node, &t->shapes->slots[w->p->more[i].shape],
+		       w->p->more[i].members);
+	w->more_end_ns = w->more_end_ns <= at_ns ? TIME_NEVER : w->more_end_ns;
+	for (uint32_t i = 0; i < w->standing; i++)
+		if (t->standing[i].end_ns <= at_ns) {
+			places_change(t, t->standing[i].first, t->standing[i].n, 1);
+			t->standing[i--] = t->standing[--w->standing];
+		}
+}
+
+/* The places of the promise, as kept; false: they are not free. */
+static bool place_kept(struct timeline *t, const struct promise *p)
+{
+	for (uint32_t i = 0; i < p->places_n; i++) {
+		const struct timeline_place *at = &p->places[i];
+		const struct shape *s = &t->shapes->slots[at->shape];
+
+		if (at->node >= t->nodes->used || count(t, at->node, s, at->members) < at->members)
+			return false;
+		change(t, at->node, s, -(int64_t)at->members);
+		place_put(t, at->node, at->shape, at->members);
+	}
+	return p->places_n > 0;
+}
+
+static bool holds(struct timeline *t, const struct picture *p, bool kept)
+{
+	struct sweep w = { .p = p, .more_end_ns = p->more_n > 0 ? p->more_end_ns : TIME_NEVER };
+
+	t->starts_n = starts_find(t, p);
+	budget_spend(t->budget, t->ends_n + (uint64_t)t->starts_n * t->nodes->used);
+	free_copy(t);
+	t->places_n = t->asked_n = 0;
+	for (uint32_t i = 0; i < t->starts_n; i++) {
+		struct start *s = &t->starts[i];
+
+		sweep_to(t, &w, s->at_ns);
+		s->first = t->places_n;
+		if (!(kept ? place_kept(t, &t->promises[s->promise]) : place(t, s->ask)))
+			return false;
+		s->n = t->places_n - s->first;
+		t->standing[w.standing].end_ns = time_add(s->at_ns, s->ask->length_ns);
+		t->standing[w.standing].first = s->first;
+		t->standing[w.standing++].n = s->n;
+		if (s->promise == ID_NONE) {
+			t->asked_first = s->first;
+			t->asked_n = s->n;
+		}
+	}
+	return true;
+}
+
+bool picture_holds(struct timeline *t, const struct picture *p)
+{
+	return holds(t, p, false);
+}
+
+bool picture_kept_holds(struct timeline *t, const struct picture *p)
+{
+	assert(!p->ask);
+	return holds(t, p, true);
+}
+
+void picture_keep(struct timeline *t, uint32_t asked)
+{
+	for (uint32_t i = 0; i < t->starts_n; i++) {
+		const struct start *s = &t->starts[i];
+		const uint32_t index = s->promise == ID_NONE ? asked : s->promise;
+		struct promise *p;
+
+		if (index == ID_NONE)
+			continue;
+		p = &t->promises[index];
+		if (p->places_room < s->n) {
+			p->places_room = s->n;
+			p->places = must_grow(p->places, s->n * sizeof(*p->places));
+		}
+		p->places_n = s->n;
+		memcpy(p->places, &t->places[s->first], s->n * sizeof(*p->places));
+	}
+}

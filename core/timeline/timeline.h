@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Known ends of pods, the free capacity that follows from them, and promises: start times of
+ * waiting gangs.  ../spec/queues.md, section 10; decision 058.
+ *
+ *   ends      pods with a node whose end is known, by time                           ends.c
+ *   profile   free capacity over time, summed over all nodes: an upper bound, so
+ *             that a start before its answer is impossible                          profile.c
+ *   picture   the nodes as they will be: every promise is placed, in order of
+ *             the times, on nodes with the room; proves a set of times              picture.c
+ *   promises  (gang, time); move earlier only, but for the named reasons            promises.c
+ *
+ * What is free later can only grow by early ends, so places that were proved stay a proof; they are
+ * kept with each promise, for when first nodes with room, chosen again, are none.
+ *
+ * A promise is kept when the picture of all promises holds.  It is never moved by a gang that
+ * starts or is promised later with the same priority: such a gang is accepted only if the picture
+ * holds with it.  When pods end early each promise is tried again alone, with all others fixed, so
+ * it can always fall back to its own time; planning all of them again in the order of the queue
+ * would let one take the room into which another had moved.
+ *
+ * Pure: no clock, ids only.  Amounts are those of nodes and shapes, times ns of the records.  All
+ * functions take `now`, which does not decrease.
+ *
+ * With E known ends, P promises, N nodes, R resources, M members of a gang:
+ *
+ *   a pod comes or goes   O(E) moves of 16 bytes, O(log E) compares
+ *   profile               O((E + P) R) once after such a change
+ *   earliest start        O((E + P) R), and a picture for each start that the profile allows, at
+ *                         most PICTURES_MOST
+ *   picture               O(E + P (N + P)) and a copy of the free capacity, O(N R)
+ *   memory                16 E + 32 bytes for each pod, 16 N R, 160 P */
+#ifndef MUSTER_CORE_TIMELINE_H
+#define MUSTER_CORE_TIMELINE_H
+
+#include "core/base/budget.h"
+#include "core/cluster/nodes.h"
+#include "core/cluster/shapes.h"
+
+#define TIME_NEVER UINT64_MAX
+#define PROMISE_SHAPES_MAX 8u
+#define PICTURES_MOST 8u
+
+/* Why a promise moved later. */
+enum promise_move {
+	MOVE_NONE,
+	MOVE_NODE_LOST,    /* a node went, was cordoned or tainted, shrank */
+	MOVE_END_OVERRUN,  /* a known end passed, or became later */
+	MOVE_ROOM_TAKEN,   /* pods that this core did not place */
+	MOVE_OUTRANKED,    /* a gang of strictly higher priority */
+	MOVE_GANG_CHANGED, /* its own members or their requests */
+	MOVES
+};
+
+/* What a gang asks for: members of some shapes, together, for a time. */
+struct timeline_ask {
+	uint32_t gang;
+	int32_t priority;
+	uint64_t length_ns; /* TIME_NEVER: not known */
+	uint32_t wants_n;
+	struct {
+		shape_id shape;
+		uint32_t members;
+	} wants[PROMISE_SHAPES_MAX];
+};
+
+/* Where members go. */
+struct timeline_place {
+	node_id node;
+	shape_id shape;
+	uint32_t members;
+};
+
+struct promise {
+	struct timeline_ask ask;
+	uint64_t at_ns;
+	uint64_t first_ns;       /* as first told */
+	uint32_t earlier, later; /* moves */
+	enum promise_move last;  /* why it last moved later */
+	uint32_t who;            /* node, pod or gang of that reason; ID_NONE: not one alone */
+	uint64_t serial;         /* order in which they were made */
+	/* Its nodes in the last picture that held: still a proof when more becomes free, where the
+	 * first nodes with room may not be. */
+	struct timeline_place *places;
+	uint32_t places_n, places_room;
+};
+
+struct timeline_counts {
+	uint64_t made;
+	uint64_t earlier;
+	uint64_t later[MOVES];
+	uint64_t lost; /* of them no new time was found */
+};
+
+struct timeline;
+
+/* The nodes and shapes outlive it.  depth: promises that stand at most, 1 or more; ends are rounded
+ * up to multiples of grain_ns, 1 or more. */
+struct timeline *timeline_new(const struct limits *limits, const struct nodes *nodes,
+                              const struct shapes *shapes, struct budget *budget, uint32_t depth,
+                              uint64_t grain_ns);
+void timeline_free(struct timeline *t);
+/* A new epoch: forgets everything but its counts. */
+void timeline_clear(struct timeline *t);
+
+/* The pod's record: it runs run_s seconds at most (0: not known), since since_s (0: since it gets
+ * its node). */
+void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t since_s);
+/* The seconds of its last record. */
+uint32_t timeline_run_s(const struct timeline *t, pod_id pod);
+
+/* The pod takes capacity on a node.  `ours`: its gang was accepted by promises_hold(). */
+void timeline_pod_enter(struct timeline *t, pod_id pod, node_id node, shape_id shape, bool ours,
+                        uint64_t now_ns);
+/* It releases it, or will not run there; without effect for one that is not there. */
+void timeline_pod_leave(struct timeline *t, pod_id pod);
+
+/* True if something changed since the last promises_look(), or a known end or promise is due. */
+bool timeline_changed(const struct timeline *t, uint64_t now_ns);
+
+/* At the start of a cycle: ends that have passed are moved, promises that no longer hold move later
+ * with their reason, and each promise is tried at an earlier time, alone. */
+void promises_look(struct timeline *t, uint64_t now_ns);
+
+/* The gang's promise, or NULL; good until the next call that is not const. */
+const struct promise *promise_of(const struct timeline *t, uint32_t gang);
+uint32_t promises_n(const struct timeline *t);
+const struct promise *promise_at(const struct timeline *t, uint32_t i);
+const struct timeline_counts *promises_counts(const struct timeline *t);
+const char *promise_move_name(enum promise_move move);
+
+/* True unless it is certain that the gang can't start now: what is free, less what promises of its
+ * priority and above need before it ends, is too little. */
+bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns);
+
+/* The gang has been placed on nodes, whose capacity it has taken there: true if all promises of its
+ * priority and above but its own still hold.  places: n, as placed. */
+bool promises_hold(struct timeline *t, const struct timeline_ask *ask,
+                   const struct timeline_place *places, uint32_t n, uint64_t now_ns);
+
+/* Places on which the gang can start now and all those promises hold; good until the next call.
+ * `kept`: those that were proved with its own promise.  0: none was found. */
+uint32_t promises_places(struct timeline *t, const struct timeline_ask *ask, bool kept,
+                         uint64_t now_ns, const struct timeline_place **out);
+
+/* Promises the gang the earliest time, unless `depth` stand already or no time is found; one that
+ * has a promise and asks for the same keeps it.  `later`: not now.  True if it has one then. */
+bool promise_make(struct timeline *t, const struct timeline_ask *ask, bool later, uint64_t now_ns);
+
+/* Ends the gang's promise, if it has one; true if it had.  `first_ns` of a promise that is made
+ * again for the gang starts over. */
+bool promise_drop(struct timeline *t, uint32_t gang);
+
+/* The gang has started: promises of lower priority that no longer hold move later. */
+void promises_started(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns);
+
+/* Recomputes what is derived, and places all promises; for tests.  False: something differs. */
+bool timeline_valid(struct timeline *t, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by core/timeline/. */
+#ifndef MUSTER_CORE_TIMELINE_IMPL_H
+#define MUSTER_CORE_TIMELINE_IMPL_H
+
+#include "core/timeline/timeline.h"
+
+struct known_end {
+	uint64_t end_ns;
+	pod_id pod;
+};
+
+/* Of a pod, by id. */
+struct stay {
+	uint64_t end_ns; /* as planned with; TIME_NEVER: not known */
+	uint64_t due_ns; /* as first known */
+	node_id node;    /* ID_NONE: it has none */
+	shape_id shape;
+	uint32_t run_s;
+	uint64_t since_ns; /* 0: not known yet */
+};
+
+/* Free capacity over time: row i holds from times[i] to times[i + 1], the last for ever. */
+struct profile {
+	uint64_t *times;
+	wide *free; /* [i * stride + resource] */
+	uint32_t n, room, stride;
+};
+
+/* A promise, or the gang that asks, in a picture. */
+struct start {
+	const struct timeline_ask *ask;
+	uint64_t at_ns;
+	uint32_t promise;  /* its index; ID_NONE: the gang that asks */
+	uint32_t first, n; /* of timeline.places */
+};
+
+struct timeline {
+	const struct nodes *nodes;
+	const struct shapes *shapes;
+	struct budget *budget;
+	uint64_t grain_ns;
+	uint32_t depth;
+
+	struct stay *stays; /* by pod */
+	uint32_t pods;      /* limit */
+	struct known_end *ends;
+	uint32_t ends_n, ends_room;
+
+	struct promise *promises;
+	uint32_t promises_n, promises_room;
+	uint32_t *slots; /* by gang: index + 1 of its promise */
+	struct timeline_counts counts;
+	uint64_t serial;
+
+	struct profile profile;
+	bool profile_old;
+	uint64_t profile_ns;      /* for which it was made */
+	uint64_t profile_log;     /* length of the log of nodes then */
+	int32_t profile_priority; /* of which promises and above are in it */
+
+	bool changed;
+	enum promise_move suspect; /* promises may no longer hold, for this reason */
+	uint32_t suspect_who;
+	uint64_t facts_version; /* of the nodes at the last look */
+
+	/* Scratch of the picture. */
+	int64_t *free;
+	size_t free_room;
+	struct start *starts;
+	uint32_t starts_n, starts_room;
+	struct timeline_place *places; /* of all starts, one after the other */
+	uint32_t places_n, places_room;
+	struct {
+		uint64_t end_ns;
+		uint32_t first, n;
+	} * standing;
+	uint32_t standing_room;
+	uint32_t *order; /* of promises */
+	uint32_t order_room;
+	uint32_t asked_first, asked_n; /* of places: of the gang that asked */
+};
+
+static inline uint64_t time_add(uint64_t at_ns, uint64_t length_ns)
+{
+	return length_ns > TIME_NEVER - at_ns ? TIME_NEVER : at_ns + length_ns;
+}
+
+static inline uint64_t time_grain(const struct timeline *t, uint64_t at_ns)
+{
+	const uint64_t rest = at_ns % t->grain_ns;
+
+	return rest == 0 ? at_ns : time_add(at_ns - rest, t->grain_ns);
+}
+
+/* ends.c: those that have passed are moved on. */
+void ends_overrun(struct timeline *t, uint64_t now_ns);
+
+/* profile.c: brings it up to date, with the promises of that priority and above. */
+void profile_make(struct timeline *t, int32_t priority, uint64_t now_ns);
+/* Adds (sign 1) or subtracts (-1) what the ask takes from `from` to `to`. */
+void profile_change(struct timeline *t, const struct timeline_ask *ask, uint64_t from_ns,
+                    uint64_t to_ns, int sign);
+/* The first time from row *i on at which the sums suffice for the whole length; TIME_NEVER: none.
+ * *i: where to go on for a later one. */
+uint64_t profile_find(const struct timeline *t, const struct timeline_ask *ask, uint32_t *i);
+
+/* A row begins at the time. */
+void profile_begin(struct timeline *t, uint64_t at_ns);
+/* True if the sums suffice from the first row on until then. */
+bool profile_suffices(const struct timeline *t, const struct timeline_ask *ask, uint64_t until_ns);
+
+/* picture.c: places all promises of the priority and above, but `without` (ID_NONE: none), and the
+ * gang that asks (NULL: none) at at_ns.  True if each has nodes.
+ * more: places that are taken already and released at more_end_ns. */
+struct picture {
+	int32_t priority;
+	uint32_t without; /* index of a promise */
+	const struct timeline_ask *ask;
+	uint64_t at_ns;
+	const struct timeline_place *more;
+	uint32_t more_n;
+	uint64_t more_end_ns;
+	uint64_t now_ns;
+};
+bool picture_holds(struct timeline *t, const struct picture *p);
+/* The same with the places that were kept with each promise; without a gang that asks. */
+bool picture_kept_holds(struct timeline *t, const struct picture *p);
+/* Keeps the places of the last picture, which held; those of the gang that asked with promise
+ * `asked` (ID_NONE: nowhere). */
+void picture_keep(struct timeline *t, uint32_t asked);
+
+#endif
