@@ -186,7 +186,7 @@ $(B)/lib/muster-%.so: tests/shim/%.c Makefile
 
 # A unit test is one Criterion program for one module; it may use any library.
 $(B)/unit/%: $(B)/obj/tests/unit/%.o $(call obj,$(wildcard tests/unit/support*.c)) \
-		$(LIB_ctl) $(LIB_frontend) $(LIB_core) $(LIB_apisim) $(LIB_ipc)
+		$(LIB_bench) $(LIB_ctl) $(LIB_frontend) $(LIB_core) $(LIB_apisim) $(LIB_ipc)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LDLIBS) -lcriterion

@@ -14,7 +14,8 @@
 /* One figure.  `goal` 0: none. */
 struct bench_row {
 	char name[64];
-	const char *unit; /* s, ms, us, ns, per_s or bytes; percent in openb alone */
+	const char *unit; /* s, ms, us, ns, per_s or bytes; percent in openb and trace, n: a count or a
+	                   * ratio in trace */
 	bool higher_is_better;
 	double best;
 	double median;
@@ -44,6 +45,12 @@ struct bench_options {
 	uint32_t gang;
 	const char *data; /* folder with the openb trace */
 	const char *only; /* openb: one trace */
+	const char *file; /* trace: the log */
+	uint32_t depth;   /* trace: of promises */
+	uint32_t add_nodes;
+	bool true_times;
+	uint32_t score;    /* enum score_policy */
+	const char *gantt; /* trace: SVG to be written */
 };
 
 /* The CPU's own counter if it is steady, since reading it is cheap. */
@@ -84,6 +91,7 @@ bool bench_memory(struct bench_report *report, const struct bench_options *optio
 bool bench_e2e(struct bench_report *report, const struct bench_options *options);
 bool bench_extender(struct bench_report *report, const struct bench_options *options);
 bool bench_compare(struct bench_report *report, const struct bench_options *options);
+bool bench_trace(struct bench_report *report, const struct bench_options *options);
 bool bench_openb(struct bench_report *report, const struct bench_options *options);
 
 #endif

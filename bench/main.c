@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* muster-bench: how fast, and how sure we are. */
 #include "bench/bench.h"
+#include "core/base/config.h"
 
 #define USAGE 2
 
@@ -20,6 +21,8 @@ static const struct {
 	{ "extender", "questions of kube-scheduler, node names alone, as answered over HTTP",
 	  bench_extender, false },
 	{ "compare", "muster and kube-scheduler on a real API server", bench_compare, true },
+	{ "trace", "a log of jobs through the core in virtual time: slowdown, promises kept",
+	  bench_trace, true },
 	{ "openb", "share of GPUs that bestfit allocates on a real trace", bench_openb, true },
 };
 #define BENCHES_N (sizeof(benches) / sizeof(benches[0]))
@@ -33,7 +36,9 @@ struct arguments {
 
 static void usage(FILE *out)
 {
-	fputs("usage: muster-bench NAME [-o json] [options]\n\n", out);
+	fputs("usage: muster-bench NAME [-o json] [options]\n"
+	      "       muster-bench trace FILE [--nodes N] [--promise-depth N] [options]\n\n",
+	      out);
 	for (size_t i = 0; i < BENCHES_N; i++)
 		fprintf(out, "  %-10s %s%s\n", benches[i].name, benches[i].what,
 		        benches[i].alone ? "; not part of all" : "");
@@ -45,6 +50,11 @@ static void usage(FILE *out)
 	      "                     nodes; --nodes N makes N more for the time of the bench\n"
 	      "  --data DIR         openb: where the trace lies, if not in the source tree\n"
 	      "  --only NAME        openb: one trace\n"
+	      "  --promise-depth N  trace: so many jobs that wait are promised a start (64); 0: none\n"
+	      "  --true-times       trace: limits are the run times, as if users knew them\n"
+	      "  --add-nodes N      trace: so many nodes more than --nodes or the log say\n"
+	      "  --score NAME       trace: kube (default), pack or bestfit\n"
+	      "  --gantt FILE       trace: write a Gantt chart as SVG\n"
 	      "  --help, --version\n\n"
 	      "Every table names the CPU, the load and the stall floor of its own run.\n",
 	      out);
@@ -65,6 +75,21 @@ static bool number(const char *flag, const char *text, uint32_t *out)
 	return true;
 }
 
+static bool score(const char *text, uint32_t *out)
+{
+	static const char *const names[] = {
+		[SCORE_KUBE] = "kube", [SCORE_PACK] = "pack", [SCORE_BESTFIT] = "bestfit"
+	};
+
+	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(text, names[i]) == 0) {
+			*out = i;
+			return true;
+		}
+	fprintf(stderr, "muster-bench: --score \"%s\" is none of kube, pack, bestfit\n", text);
+	return false;
+}
+
 /* A flag with a value. False and a message when it is unknown or invalid. */
 static bool read_flag(struct arguments *a, const char *flag, const char *value)
 {
@@ -77,6 +102,16 @@ static bool read_flag(struct arguments *a, const char *flag, const char *value)
 		o->data = value;
 	else if (strcmp(flag, "--only") == 0)
 		o->only = value;
+	else if (strcmp(flag, "--gantt") == 0)
+		o->gantt = value;
+	else if (strcmp(flag, "--score") == 0)
+		return score(value, &o->score);
+	else if (strcmp(flag, "--promise-depth") == 0 && strcmp(value, "0") == 0)
+		o->depth = 0;
+	else if (strcmp(flag, "--promise-depth") == 0)
+		return number(flag, value, &o->depth);
+	else if (strcmp(flag, "--add-nodes") == 0)
+		return number(flag, value, &o->add_nodes);
 	else if (strcmp(flag, "--nodes") == 0)
 		return number(flag, value, &o->nodes);
 	else if (strcmp(flag, "--pods") == 0)
@@ -87,6 +122,8 @@ static bool read_flag(struct arguments *a, const char *flag, const char *value)
 		a->runs = n;
 	else if (strcmp(flag, "-o") == 0 && strcmp(value, "json") == 0)
 		a->json = true;
+	else if (strcmp(flag, "-o") == 0 && strcmp(value, "text") == 0)
+		a->json = false;
 	else {
 		fprintf(stderr, "muster-bench: unexpected argument \"%s %s\"; see --help\n", flag, value);
 		return false;
@@ -108,16 +145,24 @@ static int read_arguments(struct arguments *a, int argc, char **argv)
 		}
 		if (strcmp(argv[i], "--quick") == 0) {
 			a->options.quick = true;
+		} else if (strcmp(argv[i], "--true-times") == 0) {
+			a->options.true_times = true;
 		} else if (argv[i][0] == '-' && i + 1 < argc) {
 			if (!read_flag(a, argv[i], argv[i + 1]))
 				return USAGE;
 			i++;
 		} else if (argv[i][0] != '-' && a->name == NULL) {
 			a->name = argv[i];
+		} else if (argv[i][0] != '-' && a->options.file == NULL && strcmp(a->name, "trace") == 0) {
+			a->options.file = argv[i];
 		} else {
 			fprintf(stderr, "muster-bench: unexpected argument \"%s\"; see --help\n", argv[i]);
 			return USAGE;
 		}
+	}
+	if (a->name && strcmp(a->name, "trace") == 0 && !a->options.file) {
+		fputs("muster-bench: trace: which log?  see --help\n", stderr);
+		return USAGE;
 	}
 	if (a->name)
 		return -1;
@@ -139,7 +184,7 @@ static bool run(size_t i, const struct arguments *a)
 
 int main(int argc, char **argv)
 {
-	struct arguments a = { .runs = 1 };
+	struct arguments a = { .runs = 1, .options.depth = 64 };
 	int rc = read_arguments(&a, argc, argv);
 	bool known = false, all;
 

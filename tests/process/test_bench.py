@@ -14,7 +14,7 @@ from lib import muster, objects  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, main  # noqa: E402
 
-NAMES = ["ring", "decide", "pipeline", "sustained", "memory", "e2e", "extender", "compare", "openb"]
+NAMES = ["ring", "decide", "pipeline", "sustained", "memory", "e2e", "extender", "compare", "trace", "openb"]
 UNITS = {"s", "ms", "us", "ns", "per_s", "bytes"}
 
 
@@ -40,7 +40,7 @@ def test_usage():
         check(re.search(rf"^  {name} ", out, re.M), f"--help does not name {name}")
     equal(run("muster-bench", "--version")[1].split()[0], "muster-bench", "--version")
     for wrong in ([], ["nothing"], ["decide", "--pods", "none"], ["decide", "-o", "xml"], ["decide", "--runs"],
-                  ["decide", "ring"]):
+                  ["decide", "ring"], ["trace"], ["trace", "log", "--score", "best"], ["trace", "log", "--promise-depth", "-1"]):
         code, out, err = run("muster-bench", *wrong)
         equal((code, out), (2, ""), wrong)
         check(err, wrong)

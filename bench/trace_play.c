@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plays a log through the core: each job is a gang, time is that of the log. */
+#include "bench/builder.h"
+#include "bench/trace.h"
+
+#include "core/step/core.h"
+#include "ipc/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+#define EPOCH_S 1000u /* the clock at the first submission: time 0 means none to a core */
+#define PROGRESS_JOBS 64u
+
+struct member {
+	pod_id pod;
+	uint32_t generation;
+};
+
+/* A job that is in the cluster. */
+struct live {
+	gang_id gang;
+	uint32_t bound;
+	struct member *members;
+};
+
+struct end {
+	uint64_t at_s;
+	uint32_t job;
+};
+
+struct player {
+	const struct trace *t;
+	const struct play_options *o;
+	struct play *p;
+	struct core *core;
+	struct ledger *ledger;
+	uint64_t now_s;
+	struct live *live; /* by job */
+	uint32_t *job_of;  /* by gang */
+	uint32_t *waiting; /* jobs, by submission */
+	uint32_t waiting_n;
+	uint64_t due_s;   /* the earliest promise; UINT64_MAX: there is none */
+	struct end *ends; /* a heap, the earliest first */
+	uint32_t ends_n;
+	uint32_t *free_gangs, *free_pods;
+	uint32_t free_gangs_n, free_pods_n, gangs_n, pods_n;
+	uint32_t generation;
+	struct cmd_bind *binds; /* commands of the last record */
+	uint32_t binds_n, binds_room;
+	uint32_t *shape_of; /* by milli */
+	uint32_t shapes_n;
+	uint32_t ended;
+	bool failed;
+};
+
+static uint64_t now_ns(const struct player *y)
+{
+	return (y->now_s + EPOCH_S) * SECOND_NS;
+}
+
+static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	struct player *y = context;
+
+	(void)bytes;
+	if (kind != CMD_BIND)
+		return true;
+	if (y->binds_n == y->binds_room) {
+		y->binds_room = y->binds_room * 2 + 256;
+		y->binds = must_grow(y->binds, y->binds_room * sizeof(*y->binds));
+	}
+	y->binds[y->binds_n++] = *(const struct cmd_bind *)body;
+	return true;
+}
+
+static void step(struct player *y, struct builder *b)
+{
+	const int rc = y->failed ? 0 : core_step(y->core, builder_end(b));
+	char why[256] = "";
+
+	if (rc != 0) {
+		fprintf(stderr, "muster-bench: trace: %s: %s\n", strerror(-rc), core_fault(y->core));
+		y->failed = true;
+	} else if (y->o->check && !core_valid(y->core, why, sizeof(why))) {
+		fprintf(stderr, "muster-bench: trace: %s\n", why);
+		y->failed = true;
+	}
+}
+
+static void mark(struct player *y, enum record_kind kind)
+{
+	struct builder b;
+
+	builder_begin(&b, kind, now_ns(y));
+	step(y, &b);
+}
+
+static void tell_node(struct player *y, node_id node)
+{
+	struct amount amounts[] = {
+		{ .resource = RESOURCE_CPU, .value = y->t->node_milli },
+		{ .resource = RESOURCE_PODS, .value = y->t->node_milli },
+	};
+	char name[32];
+	struct event_node e = { .node = node, .generation = 1, .flags = NODE_PRESENT, .amounts_n = 2 };
+	struct builder b;
+
+	e.name_bytes = (uint32_t)snprintf(name, sizeof(name), "n%07u", node);
+	builder_begin(&b, EVENT_NODE, now_ns(y));
+	builder_add(&b, &e, sizeof(e));
+	builder_add(&b, amounts, sizeof(amounts));
+	builder_add(&b, name, e.name_bytes);
+	step(y, &b);
+}
+
+/* The shape of members of that size; told when it is first used. */
+static shape_id shape_for(struct player *y, uint32_t milli)
+{
+	struct amount amounts[] = {
+		{ .resource = RESOURCE_CPU, .value = milli },
+		{ .resource = RESOURCE_PODS, .value = 1 },
+	};
+	struct event_shape e = { .amounts_n = 2, .scored_cpu_milli = milli, .namespace = ID_NONE };
+	struct builder b;
+
+	if (y->shape_of[milli] > 0)
+		return y->shape_of[milli] - 1;
+	e.shape = y->shapes_n++;
+	y->shape_of[milli] = y->shapes_n;
+	builder_begin(&b, EVENT_SHAPE, now_ns(y));
+	builder_add(&b, &e, sizeof(e));
+	builder_add(&b, amounts, sizeof(amounts));
+	step(y, &b);
+	return e.shape;
+}
+
+static uint64_t limit_of(const struct player *y, const struct trace_job *j)
+{
+	const uint64_t run_s = j->run_s > 0 ? j->run_s : 1;
+
+	return y->o->true_times && run_s < j->limit_s ? run_s : j->limit_s;
+}
+
+/* How long it runs: it is ended at its limit. */
+static uint64_t runs_of(const struct trace_job *j)
+{
+	return j->run_s < j->limit_s ? j->run_s : j->limit_s;
+}
+
+static void submit(struct player *y, uint32_t job)
+{
+	const struct trace_job *j = &y->t->jobs[job];
+	struct live *l = &y->live[job];
+	const uint64_t limit_s = limit_of(y, j);
+	const shape_id shape = shape_for(y, j->milli);
+	char name[48];
+	struct event_gang g = { .generation = ++y->generation, .quorum = j->members };
+	struct builder b;
+
+	l->gang = y->free_gangs_n > 0 ? y->free_gangs[--y->free_gangs_n] : y->gangs_n++;
+	l->members = must_array(j->members, sizeof(*l->members));
+	l->bound = 0;
+	y->job_of[l->gang] = job;
+	g.gang = l->gang;
+	/* Jobs of one second stay in their order. */
+	g.created_ns = now_ns(y) + job % 1000000;
+	g.name_bytes = (uint32_t)snprintf(name, sizeof(name), "trace/job-%07u", job);
+	builder_begin(&b, EVENT_GANG, now_ns(y));
+	builder_add(&b, &g, sizeof(g));
+	builder_add(&b, name, g.name_bytes);
+	step(y, &b);
+	for (uint32_t i = 0; i < j->members; i++) {
+		const pod_id pod = y->free_pods_n > 0 ? y->free_pods[--y->free_pods_n] : y->pods_n++;
+		struct event_pod e = { .pod = pod,
+			                   .generation = ++y->generation,
+			                   .flags = POD_OURS,
+			                   .gang = l->gang,
+			                   .shape = shape,
+			                   .node = ID_NONE,
+			                   .role = ID_NONE,
+			                   .namespace = 0,
+			                   .created_ns = g.created_ns,
+			                   .uid = { pod, y->generation },
+			                   .run_s = (uint32_t)limit_s };
+
+		l->members[i] = (struct member){ .pod = pod, .generation = e.generation };
+		e.name_bytes = (uint32_t)snprintf(name, sizeof(name), "trace/job-%07u-%u", job, i);
+		builder_begin(&b, EVENT_POD, now_ns(y));
+		builder_add(&b, &e, sizeof(e));
+		builder_add(&b, name, e.name_bytes);
+		step(y, &b);
+	}
+	y->waiting[y->waiting_n++] = job;
+}
+
+static void drop(struct player *y, enum record_kind kind, uint32_t id, uint32_t generation)
+{
+	struct event_drop e = { .id = id, .generation = generation };
+	struct builder b;
+
+	builder_begin(&b, kind, now_ns(y));
+	builder_add(&b, &e, sizeof(e));
+	step(y, &b);
+}
+
+static void heap_put(struct player *y, struct end e)
+{
+	uint32_t i = y->ends_n++;
+
+	for (; i > 0 && y->ends[(i - 1) / 2].at_s > e.at_s; i = (i - 1) / 2)
+		y->ends[i] = y->ends[(i - 1) / 2];
+	y->ends[i] = e;
+}
+
+static struct end heap_take(struct player *y)
+{
+	const struct end first = y->ends[0], last = y->ends[--y->ends_n];
+	uint32_t i = 0, child;
+
+	while ((child = 2 * i + 1) < y->ends_n) {
+		child += child + 1 < y->ends_n && y->ends[child + 1].at_s < y->ends[child].at_s;
+		if (y->ends[child].at_s >= last.at_s)
+			break;
+		y->ends[i] = y->ends[child];
+		i = child;
+	}
+	y->ends[i] = last;
+	return first;
+}
+
+static void finish(struct player *y, uint32_t job)
+{
+	const struct trace_job *j = &y->t->jobs[job];
+	struct live *l = &y->live[job];
+
+	for (uint32_t i = 0; i < j->members; i++) {
+		drop(y, EVENT_POD_DROP, l->members[i].pod, l->members[i].generation);
+		y->free_pods[y->free_pods_n++] = l->members[i].pod;
+	}
+	drop(y, EVENT_GANG_DROP, l->gang, l->members[0].generation - 1);
+	y->free_gangs[y->free_gangs_n++] = l->gang;
+	free(l->members);
+	l->members = NULL;
+	y->p->jobs[job].end_s = y->now_s;
+	y->ended++;
+	if (y->o->progress && y->ended % PROGRESS_JOBS == 0)
+		y->o->progress(y->o->context, y->ended, y->t->jobs_n);
+}
+
+static void node_note(struct play *p, node_id node)
+{
+	if (p->nodes_n == p->nodes_room) {
+		p->nodes_room = p->nodes_room * 2 + 4096;
+		p->nodes = must_grow(p->nodes, p->nodes_room * sizeof(*p->nodes));
+	}
+	p->nodes[p->nodes_n++] = node;
+}
+
+/* The API server accepts a binding; with the last one of a gang its job runs. */
+static void accept_bind(struct player *y, const struct cmd_bind *bind)
+{
+	const uint32_t job = y->job_of[bind->gang];
+	const struct trace_job *j = &y->t->jobs[job];
+	struct play_job *out = &y->p->jobs[job];
+	struct result e = { .pod = bind->pod,
+		                .generation = bind->pod_generation,
+		                .node = bind->node,
+		                .attempt = bind->attempt };
+	struct builder b;
+
+	builder_begin(&b, RESULT_BOUND, now_ns(y));
+	builder_add(&b, &e, sizeof(e));
+	step(y, &b);
+	if (y->live[job].bound++ == 0)
+		out->nodes_first = y->p->nodes_n;
+	node_note(y->p, bind->node);
+	if (y->live[job].bound < j->members)
+		return;
+	out->start_s = y->now_s;
+	heap_put(y, (struct end){ .at_s = y->now_s + runs_of(j), .job = job });
+}
+
+/* Jobs that wait no longer leave the list; promises of the others are noted. */
+static void look_at_waiting(struct player *y)
+{
+	uint32_t n = 0;
+
+	y->due_s = UINT64_MAX;
+	for (uint32_t i = 0; i < y->waiting_n; i++) {
+		const uint32_t job = y->waiting[i];
+		struct play_job *out = &y->p->jobs[job];
+		struct core_promise promise;
+
+		if (out->start_s != TRACE_NOT_STARTED)
+			continue;
+		y->waiting[n++] = job;
+		if (!core_promise(y->core, y->live[job].gang, &promise))
+			continue;
+		if (promise.at_ns / SECOND_NS - EPOCH_S < y->due_s)
+			y->due_s = promise.at_ns / SECOND_NS - EPOCH_S;
+		if (out->told_s == TRACE_NOT_STARTED) {
+			out->told_s = promise.first_ns / SECOND_NS - EPOCH_S;
+			y->p->promises++;
+		}
+	}
+	y->waiting_n = n;
+}
+
+static void plan(struct player *y)
+{
+	while (!y->failed && core_wants_plan(y->core)) {
+		y->binds_n = 0;
+		mark(y, EVENT_PLAN);
+		for (uint32_t i = 0; i < y->binds_n; i++)
+			accept_bind(y, &y->binds[i]);
+	}
+	look_at_waiting(y);
+}
+
+static bool too_large(const struct player *y, const struct trace_job *j)
+{
+	return j->milli > y->t->node_milli ||
+	       j->members > (uint64_t)y->o->nodes * (y->t->node_milli / j->milli);
+}
+
+/* All that happens at one time: ends first, then submissions, then plans. */
+static void play_all(struct player *y)
+{
+	const struct trace *t = y->t;
+	uint64_t last_s = 0;
+	uint32_t next = 0;
+
+	y->due_s = UINT64_MAX;
+	while (!y->failed &&
+	       (next < t->jobs_n || y->ends_n > 0 || (y->due_s > last_s && y->due_s < UINT64_MAX))) {
+		y->now_s = next < t->jobs_n ? t->jobs[next].submit_s : UINT64_MAX;
+		if (y->ends_n > 0 && y->ends[0].at_s < y->now_s)
+			y->now_s = y->ends[0].at_s;
+		/* A promise can be due at a time at which nothing ends: what it waited for ended earlier.
+		 */
+		if (y->due_s > last_s && y->due_s < y->now_s) {
+			y->now_s = y->due_s;
+			mark(y, EVENT_TICK);
+		}
+		last_s = y->now_s;
+		while (y->ends_n > 0 && y->ends[0].at_s == y->now_s)
+			finish(y, heap_take(y).job);
+		for (; next < t->jobs_n && t->jobs[next].submit_s == y->now_s; next++) {
+			if (too_large(y, &t->jobs[next]))
+				y->p->left_out++;
+			else
+				submit(y, next);
+		}
+		plan(y);
+	}
+}
+
+static void sum_up(struct play *p, const struct trace *t, const struct play_options *o)
+{
+	double places_s = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->jobs_n; i++) {
+		const struct trace_job *j = &t->jobs[i];
+		const struct play_job *out = &p->jobs[i];
+		const double run_s = (double)runs_of(j);
+		double slowdown;
+
+		if (out->start_s == TRACE_NOT_STARTED)
+			continue;
+		n++;
+		slowdown = ((double)(out->start_s - j->submit_s) + run_s) /
+		           (run_s > SLOWDOWN_BOUND_S ? run_s : SLOWDOWN_BOUND_S);
+		p->slowdown += slowdown > 1 ? slowdown : 1;
+		p->wait_s += (double)(out->start_s - j->submit_s);
+		p->late += out->told_s != TRACE_NOT_STARTED && out->start_s > out->told_s;
+		p->span_s = out->end_s > p->span_s ? out->end_s : p->span_s;
+		places_s += run_s * j->members * j->milli;
+	}
+	p->slowdown /= n > 0 ? n : 1;
+	p->wait_s /= n > 0 ? n : 1;
+	if (p->span_s > 0)
+		p->utilisation = places_s / ((double)p->span_s * o->nodes * t->node_milli);
+}
+
+/* Makes the core and the tables; false and a message. */
+static bool player_init(struct player *y)
+{
+	const struct trace *t = y->t;
+	struct core_config config = { .score = y->o->score,
+		                          .promise_depth = y->o->promise_depth,
+		                          .promise_grain_ns = SECOND_NS,
+		                          .emit = emit,
+		                          .context = y };
+	const char *what = NULL;
+	uint64_t members = 0, bytes;
+
+	for (uint32_t i = 0; i < t->jobs_n; i++)
+		members += too_large(y, &t->jobs[i]) ? 0 : t->jobs[i].members;
+	members = members > 0 ? members : 1;
+	config.limits = (struct limits){ .nodes = y->o->nodes,
+		                             .pods = members < (1u << 22) ? (uint32_t)members : 1u << 22,
+		                             .gangs = t->jobs_n,
+		                             .shapes = t->node_milli,
+		                             .names = 16,
+		                             .resources = 4,
+		                             .name_bytes = UINT64_C(32) << 20,
+		                             .command_ring_bytes = 1u << 20 };
+	bytes = core_ledger_bytes(&config.limits, &what);
+	y->ledger = bytes ? must_aligned(4096, (bytes + 4095) & ~UINT64_C(4095)) : NULL;
+	y->core = y->ledger ? core_new(&config, y->ledger) : NULL;
+	if (!y->core) {
+		fprintf(stderr, "muster-bench: trace: no core for %u nodes and %u jobs%s%s\n", y->o->nodes,
+		        t->jobs_n, what ? ": " : "", what ? what : "");
+		return false;
+	}
+	y->live = must_array(t->jobs_n, sizeof(*y->live));
+	y->job_of = must_array(t->jobs_n, sizeof(*y->job_of));
+	y->waiting = must_array(t->jobs_n, sizeof(*y->waiting));
+	y->ends = must_array(t->jobs_n, sizeof(*y->ends));
+	y->free_gangs = must_array(t->jobs_n, sizeof(*y->free_gangs));
+	y->free_pods = must_array(config.limits.pods, sizeof(*y->free_pods));
+	y->shape_of = must_array(t->node_milli + 1u, sizeof(*y->shape_of));
+	return true;
+}
+
+static void player_free(struct player *y)
+{
+	core_free(y->core);
+	free(y->ledger);
+	for (uint32_t i = 0; y->live && i < y->t->jobs_n; i++)
+		free(y->live[i].members);
+	free(y->live);
+	free(y->job_of);
+	free(y->waiting);
+	free(y->ends);
+	free(y->free_gangs);
+	free(y->free_pods);
+	free(y->shape_of);
+	free(y->binds);
+}
+
+bool trace_play(struct play *p, const struct trace *t, const struct play_options *o)
+{
+	struct player y = { .t = t, .o = o, .p = p };
+	struct core_promises totals;
+	bool ok;
+
+	*p = (struct play){ .jobs = must_array(t->jobs_n, sizeof(*p->jobs)) };
+	for (uint32_t i = 0; i < t->jobs_n; i++)
+		p->jobs[i] = (struct play_job){ .start_s = TRACE_NOT_STARTED, .told_s = TRACE_NOT_STARTED };
+	ok = player_init(&y);
+	if (ok) {
+		mark(&y, EVENT_BEGIN);
+		for (node_id node = 0; node < o->nodes; node++)
+			tell_node(&y, node);
+		mark(&y, EVENT_SYNCED);
+		play_all(&y);
+		ok = !y.failed;
+		core_promises(y.core, &totals);
+		p->moved_later = totals.later;
+		sum_up(p, t, o);
+	}
+	player_free(&y);
+	if (!ok)
+		play_free(p);
+	return ok;
+}
+
+void play_free(struct play *p)
+{
+	free(p->jobs);
+	free(p->nodes);
+	*p = (struct play){ 0 };
+}
