@@ -59,9 +59,10 @@
 	F(s, retained_generation) F(s, reserved) F(s, counts_n) F(s, shortfalls_n) F(s, counts) \
 	F(s, shortfalls)
 #define FIELDS_gang_row(F, s) \
-	F(s, version) F(s, generation) F(s, state) F(s, dialect) F(s, quorum) F(s, members) \
-	F(s, bound) \
-	F(s, priority) F(s, created_ns) F(s, name_offset) F(s, name_bytes) F(s, band) F(s, reason)
+	F(s, version) F(s, generation) F(s, state) F(s, placement) F(s, dialect) F(s, quorum) \
+	F(s, members) F(s, bound) F(s, succeeded) F(s, failed) F(s, priority) F(s, reserved) \
+	F(s, created_ns) F(s, waiting_since_ns) \
+	F(s, name_offset) F(s, name_bytes) F(s, band) F(s, reason)
 #define FIELDS_record(F, s) F(s, bytes) F(s, kind) F(s, flags) F(s, epoch) F(s, sequence) \
 	F(s, time_ns)
 #define FIELDS_event_name(F, s) F(s, id) F(s, kind) F(s, bytes) F(s, reserved)
@@ -106,7 +107,7 @@
 	F(s, gang) F(s, generation) F(s, flags) F(s, dialect) F(s, quorum) F(s, amounts_n) \
 	F(s, name_bytes) \
 	F(s, roles_n) F(s, levels_n) F(s, priority) F(s, created_ns) F(s, timeout_ns) \
-	F(s, spec_id) F(s, reserved)
+	F(s, spec_id) F(s, succeeded) F(s, failed) F(s, reserved)
 #define FIELDS_event_pod(F, s) \
 	F(s, pod) F(s, generation) F(s, flags) F(s, gang) F(s, shape) F(s, node) F(s, priority) \
 	F(s, name_bytes) \
@@ -155,7 +156,8 @@
 	N(AMOUNTS_BLOCK) N(PART_GANGS) N(PART_ARENA) N(PART_AMOUNTS) N(LEDGER_PARTS) \
 	N(NODE_PRESENT) N(NODE_CORDONED) N(NODE_RESTARTS_ALL) \
 	N(WORLD_OFF) N(WORLD_FOLLOWS) N(WORLD_MISMATCH) N(WORLD_FULL) N(WORLD_STATES) \
-	N(GANG_NONE) N(GANG_INCOMPLETE) N(GANG_WAITING) N(GANG_BINDING) N(GANG_PLACED) N(GANG_STATES) \
+	N(GANG_NONE) N(GANG_INCOMPLETE) N(GANG_WAITING) N(GANG_BINDING) N(GANG_PLACED) \
+	N(GANG_FINISHED) N(GANG_FAILED) N(GANG_DEGRADED) N(GANG_STATES) \
 	N(RECORD_PAD) N(EVENT_BEGIN) N(EVENT_SYNCED) N(EVENT_TICK) N(EVENT_NAME) N(EVENT_NODE) \
 	N(EVENT_NODE_DROP) N(EVENT_SHAPE) N(EVENT_SHAPE_DROP) N(EVENT_GANG) N(EVENT_GANG_DROP) \
 	N(EVENT_NAMESPACE) N(EVENT_NAMESPACE_DROP) N(EVENT_POD) \
@@ -174,6 +176,7 @@
 	N(SPREAD_DEFAULT) N(SPREAD_BY_NODE) N(PORT_EVERY_ADDRESS) N(EXCLUSIVE_CLAIM) \
 	N(EXCLUSIVE_SHARED) \
 	N(GANG_OBJECT_MISSING) N(GANG_REFUSED) N(GANG_PRIORITY) N(GANG_AFTER_OTHERS) N(GANG_UNCHANGED) \
+	N(GANG_WHOLE) N(GANG_ENDED_COUNT) \
 	N(GANG_ROLES_MAX) N(GANG_LEVELS_MAX) N(LEVEL_REQUIRED) N(POLICY_REQUIRED) N(POLICY_FILL) \
 	N(POLICY_UNSELECTED) \
 	N(POD_OURS) N(POD_GATED) N(POD_DELETING) N(POD_REFUSED) N(POD_BINDING) N(POD_LASTS) \

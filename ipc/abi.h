@@ -246,12 +246,16 @@ struct node_amounts {
 	int64_t used[AMOUNTS_BLOCK];
 };
 
+/* The first five are those of its placement, which commands carry; the others are in rows only. */
 enum gang_state {
 	GANG_NONE,
 	GANG_INCOMPLETE, /* group or members are missing */
 	GANG_WAITING,    /* complete and unschedulable, see the reason */
 	GANG_BINDING,    /* reserved, bindings in flight */
 	GANG_PLACED,     /* the quorum is bound */
+	GANG_FINISHED,   /* as many members as the quorum succeeded, or all; none is left */
+	GANG_FAILED,     /* members failed, and none is left */
+	GANG_DEGRADED,   /* incomplete or waiting after its quorum had been bound */
 	GANG_STATES
 };
 
@@ -329,13 +333,18 @@ struct gang_row {
 	_Atomic uint32_t version;
 	uint32_t generation; /* 0: no such gang */
 	uint32_t state;      /* enum gang_state */
+	uint32_t placement;  /* likewise: GANG_PLACED at most */
 	uint32_t dialect;
 	uint32_t quorum;
 	uint32_t members;
 	uint32_t bound;
+	uint32_t succeeded; /* members that ended and still exist */
+	uint32_t failed;
 	int32_t priority;
-	uint64_t created_ns;  /* of the group, else of its oldest member; 0: unknown */
-	uint64_t name_offset; /* "namespace/name" in the arena */
+	uint32_t reserved;
+	uint64_t created_ns;       /* of the group, else of its oldest member; 0: unknown */
+	uint64_t waiting_since_ns; /* for capacity, by the clock of the records; 0: it does not wait */
+	uint64_t name_offset;      /* "namespace/name" in the arena */
 	uint32_t name_bytes;
 	uint32_t band; /* enum queue_band */
 	struct reason reason;
@@ -501,6 +510,9 @@ enum gang_flags {
 	GANG_AFTER_OTHERS = 1u << 3, /* in the last band of the queue, where age comes before priority,
 	                              * until it has been unschedulable for --reserve-after */
 	GANG_UNCHANGED = 1u << 4,    /* the spec of its object has not changed since its creation */
+	GANG_WHOLE = 1u << 5,        /* its quorum was bound at some time since it has members */
+	GANG_ENDED_COUNT = 1u << 6,  /* succeeded members count for the quorum, which the quorums of
+	                              * its roles are then part of no more */
 };
 
 #define GANG_ROLES_MAX 32
@@ -536,6 +548,8 @@ struct event_gang {
 	uint64_t created_ns; /* 0: the age of its oldest member */
 	uint64_t timeout_ns; /* 0: none */
 	uint32_t spec_id; /* the frontend's number for the spec in this record; returned in CMD_BIND */
+	uint32_t succeeded; /* members that ended and still exist */
+	uint32_t failed;
 	uint32_t reserved;
 };
 
@@ -680,7 +694,7 @@ static_assert(sizeof(struct amount) == 16 && sizeof(struct label) == 16, "pairs"
 static_assert(sizeof(struct taint) == 16 && sizeof(struct toleration) == 16, "pairs");
 static_assert(sizeof(struct requirement) == 32, "requirement");
 static_assert(sizeof(struct event_node) == 40 && sizeof(struct event_shape) == 120, "events");
-static_assert(sizeof(struct event_gang) == 64 && sizeof(struct event_pod) == 80, "events");
+static_assert(sizeof(struct event_gang) == 72 && sizeof(struct event_pod) == 80, "events");
 static_assert(sizeof(struct preference) == 16 && sizeof(struct volume_rule) == 16, "rules");
 static_assert(sizeof(struct pod_term) == 40 && sizeof(struct spread) == 24, "rules");
 static_assert(sizeof(struct event_assume) == 24 &&

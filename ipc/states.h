@@ -5,7 +5,29 @@
 
 #include "ipc/abi.h"
 
-/* "Placed", "Waiting", ...; "Unknown" for other numbers. */
+#include <stdbool.h>
+
+/* Of a live gang: "Running", "Waiting", ...; "Unknown" for other numbers. */
 const char *gang_state_text(uint32_t state);
+
+/* Of its placement alone, as simulate and records have it: "Placed", "Incomplete", ... */
+const char *gang_placement_text(uint32_t state);
+
+/* The word that live commands had for the state before version 0.2: what its placement is called;
+ * "Incomplete" of an ended gang.  `placement` is that of the row. */
+const char *gang_state_former(uint32_t state, uint32_t placement);
+
+/* The state with that text, or the former one, in any case; GANG_STATES: none.  "Placed" is
+ * GANG_PLACED, "Incomplete" is GANG_INCOMPLETE. */
+uint32_t gang_state_find(const char *text);
+
+/* True if all of its quorum runs, or has ended: it waits for nothing. */
+static inline bool gang_state_is_done(uint32_t state)
+{
+	return state == GANG_PLACED || state == GANG_FINISHED || state == GANG_FAILED;
+}
+
+/* Rank in lists: what waits comes first. */
+uint32_t gang_state_rank(uint32_t state);
 
 #endif

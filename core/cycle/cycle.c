@@ -236,8 +236,14 @@ static bool schedule_gang(struct core *c, uint32_t index)
 	if (why == WAIT_ROLE)
 		reason_role(&r, g);
 	state = state_of(g);
-	if (state == GANG_PLACED)
+	if (state == GANG_PLACED) {
 		precedence_complete(g);
+		g->whole = true;
+	} else if (g->members == 0 && g->succeeded + g->failed == 0) {
+		g->whole = false; /* members to come are those of another run */
+	}
+	if (waits_for_capacity(why) && g->waiting_since_ns == 0)
+		g->waiting_since_ns = c->now_ns ? c->now_ns : 1; /* the row has it */
 	outbox_gang(c, index, state, &r);
 	g->freed_version = freed_version;
 	g->refresh = c->refresh.round;

@@ -36,9 +36,11 @@ static struct gang_parts *parts_make(struct core *c, const struct gang_record *r
 {
 	const struct event_gang *e = record->body;
 	const size_t amounts = e->amounts_n * sizeof(struct amount);
-	const size_t roles = e->roles_n * sizeof(struct gang_role);
+	/* Of which roles the succeeded members were is not known: their quorums were met once. */
+	const uint32_t roles_n = (e->flags & GANG_ENDED_COUNT) && e->succeeded > 0 ? 0 : e->roles_n;
+	const size_t roles = roles_n * sizeof(struct gang_role);
 	const size_t levels = e->levels_n * sizeof(struct gang_level);
-	const size_t counts = e->roles_n * sizeof(uint32_t[READINESS_N]);
+	const size_t counts = roles_n * sizeof(uint32_t[READINESS_N]);
 	struct gang_parts *p;
 
 	if (amounts + roles + levels == 0 && !(e->flags & GANG_PRIORITY))
@@ -46,10 +48,10 @@ static struct gang_parts *parts_make(struct core *c, const struct gang_record *r
 	p = must_alloc(sizeof(*p) + amounts + roles + levels + counts);
 	p->amounts = (void *)(p + 1);
 	p->amounts_n = e->amounts_n;
-	p->roles_n = e->roles_n;
+	p->roles_n = roles_n;
 	p->priority = e->priority;
 	p->roles = (void *)(p->amounts + e->amounts_n);
-	p->levels = (void *)(p->roles + e->roles_n);
+	p->levels = (void *)(p->roles + roles_n);
 	p->counts = (void *)(p->levels + e->levels_n);
 	memcpy(p->amounts, record->amounts, amounts);
 	memcpy(p->roles, record->roles, roles);
@@ -97,6 +99,19 @@ static int group_begin(struct core *c, const struct gang_record *record)
 	return 0;
 }
 
+/* The quorum, without the succeeded members that are part of it. */
+static void quorum_take(struct gang *g, const struct event_gang *e)
+{
+	uint32_t counted;
+
+	g->declared = e->quorum > 0 ? e->quorum : 1;
+	g->succeeded = e->succeeded;
+	g->failed = e->failed;
+	g->whole |= (e->flags & GANG_WHOLE) != 0;
+	counted = gang_ended_count(g);
+	g->quorum = counted < g->declared ? g->declared - counted : 1;
+}
+
 static void group_fill(struct core *c, const struct gang_record *record, struct gang_parts *parts)
 {
 	const struct event_gang *e = record->body;
@@ -108,7 +123,7 @@ static void group_fill(struct core *c, const struct gang_record *record, struct 
 	g->parts = parts;
 	g->flags = e->flags;
 	g->dialect = e->dialect;
-	g->quorum = e->quorum > 0 ? e->quorum : 1;
+	quorum_take(g, e);
 	g->created_ns = e->created_ns;
 	g->timeout_ns = e->timeout_ns;
 	g->spec_id = e->spec_id;

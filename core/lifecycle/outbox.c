@@ -115,7 +115,7 @@ static void state_set(struct core *c, uint32_t index, enum gang_state state)
 		                                .state = state,
 		                                .members = gang_members(g),
 		                                .bound = gang_have(g),
-		                                .quorum = g->quorum };
+		                                .quorum = g->declared };
 }
 
 /* A reason is published while members are pending.  One that differs in numbers only and comes too
@@ -171,13 +171,17 @@ void gang_publish(struct core *c, uint32_t index, const struct reason *reason)
 	row_begin(&row->version);
 	PROBE(gang_row_open, index, g->generation);
 	row->generation = g->generation;
-	row->state = g->state;
+	row->state = gang_life(g);
+	row->placement = g->state;
 	row->dialect = g->dialect;
-	row->quorum = g->quorum;
+	row->quorum = g->declared;
 	row->members = gang_members(g);
 	row->bound = gang_have(g);
+	row->succeeded = g->succeeded;
+	row->failed = g->failed;
 	row->priority = gang_priority(g);
 	row->created_ns = g->members > 0 || g->created_ns != 0 ? g->age_ns : 0;
+	row->waiting_since_ns = g->state == GANG_WAITING ? g->waiting_since_ns : 0;
 	row->band = gang_key(g).band;
 	row->name_offset = g->stored.offset;
 	row->name_bytes = g->stored.bytes;

@@ -33,8 +33,8 @@ void tally_free(struct tally *tally)
 void reason_begin(struct reason *r, const struct gang *g, const struct nodes *ns)
 {
 	memset(r, 0, sizeof(*r));
-	r->quorum = g->quorum;
-	r->members = gang_members(g);
+	r->quorum = g->declared;
+	r->members = gang_members(g) + gang_ended_count(g);
 	r->gated = g->counts[MEMBER_GATED];
 	r->bound = gang_have(g);
 	r->need = gang_quorum_met(g) ? gang_pending(g) > 0 : gang_missing(g);

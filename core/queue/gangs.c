@@ -59,6 +59,22 @@ void gangs_set_state(struct gangs *gs, struct gang *g, enum gang_state state)
 	g->state = (uint8_t)state;
 }
 
+enum gang_state gang_life(const struct gang *g)
+{
+	if (gang_members(g) > 0) {
+		if (!g->whole || (g->state != GANG_INCOMPLETE && g->state != GANG_WAITING))
+			return g->state;
+		if (gang_quorum_met(g))
+			return GANG_PLACED; /* its object is missing, and its members run on */
+		return g->succeeded < g->declared ? GANG_DEGRADED : g->state;
+	}
+	/* Finished members may be deleted before others have ended: of a gang that ran, all that are
+	 * left have to have succeeded. */
+	if (g->succeeded >= g->declared || (g->whole && g->succeeded > 0 && g->failed == 0))
+		return GANG_FINISHED;
+	return g->failed > 0 ? GANG_FAILED : g->state;
+}
+
 static int names_compare(const struct gang *a, const struct gang *b)
 {
 	int order =

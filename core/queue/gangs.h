@@ -35,7 +35,7 @@ struct gang {
 	/* The fields that each change of a member reads come first, in two cache lines. */
 	uint32_t generation; /* 0: no such gang; of a lone pod: its pod's */
 	uint32_t flags;      /* enum gang_flags */
-	uint32_t quorum;     /* 1 or more */
+	uint32_t quorum;     /* 1 or more; without the succeeded members that count */
 	uint32_t counts[READINESS_N];
 	uint32_t members;         /* on the list */
 	uint32_t retained;        /* of them: reservation_is_retained() */
@@ -51,6 +51,7 @@ struct gang {
 	bool promoted;       /* out of BAND_LAST by --reserve-after; core/cycle/backfill.c */
 	uint8_t turns;       /* of its reservations that ended by time; core/cycle/backfill.c */
 	bool unpromised;     /* struct reason; core/cycle/backfill.c */
+	bool whole;          /* its quorum was bound at some time since it has members */
 	uint8_t queue;       /* enum gang_queue */
 	uint32_t name_bytes;
 	/* gang_total() when its first placement began; 0: none is under way (core/lifecycle/
@@ -63,6 +64,9 @@ struct gang {
 
 	uint32_t dialect;
 	uint32_t age_n;     /* members of that age, with created_ns 0 */
+	uint32_t declared;  /* its quorum as it is declared; 1 or more */
+	uint32_t succeeded; /* members that ended and still exist */
+	uint32_t failed;
 	struct name stored; /* of a group: its name in the arena */
 	uint64_t timeout_ns;
 	uint32_t spec_id;     /* of struct event_gang */
@@ -273,6 +277,15 @@ static inline bool gang_queued_right(const struct gang *g)
 {
 	return gang_key_is(g, &g->queued);
 }
+
+/* Members that ended and are part of its declared quorum. */
+static inline uint32_t gang_ended_count(const struct gang *g)
+{
+	return g->flags & GANG_ENDED_COUNT ? g->succeeded : 0;
+}
+
+/* The state that people see; `g->state` is that of its placement. */
+enum gang_state gang_life(const struct gang *g);
 
 /* Puts a pod on the list of members, or takes it off; gang_count() counts it. */
 void gang_link(struct gangs *gs, uint32_t index, pod_id pod);

@@ -123,8 +123,8 @@ const struct gang_facts *search_gang_facts(struct search *s, uint32_t gang)
 	if (g->flags & GANG_PRIORITY)
 		f->priority = g->parts->priority;
 	left = f->bound + s->facts->gangs[gang].succeeded;
-	f->stale = left < g->quorum || !search_roles_live(s, gang);
-	f->surplus = f->stale ? 0 : left - g->quorum;
+	f->stale = left < g->declared || !search_roles_live(s, gang);
+	f->surplus = f->stale ? 0 : left - g->declared;
 	return f;
 }
 

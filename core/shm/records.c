@@ -370,8 +370,9 @@ const char *record_gang(const struct record *r, const struct limits *l, struct g
 		return "a gang id is out of bounds";
 	if (g.body->generation == 0)
 		return "the generation of a gang is 0";
-	if (g.body->flags & ~(uint32_t)(GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY |
-	                                GANG_AFTER_OTHERS | GANG_UNCHANGED))
+	if (g.body->flags &
+	    ~(uint32_t)(GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY | GANG_AFTER_OTHERS |
+	                GANG_UNCHANGED | GANG_WHOLE | GANG_ENDED_COUNT))
 		return "a gang has unknown flags";
 	*out = g;
 	fault = amounts_fault(g.amounts, g.body->amounts_n, l->resources, l->names);

@@ -206,8 +206,10 @@ static int explain_live(const struct options *o, const struct live *l)
 		rc = ctl_usage(l->command, "--try: %s", error);
 	} else {
 		explain_print(&x, o->live.output);
-		rc =
-			x.result->state == GANG_PLACED || x.result->state == GANG_BINDING ? EXIT_DONE : EXIT_NO;
+		rc = x.result->state == GANG_PLACED || x.result->state == GANG_BINDING ||
+		             x.result->life == GANG_FINISHED
+		         ? EXIT_DONE
+		         : EXIT_NO;
 	}
 	world_free(&x.first);
 	world_free(&x.now);

@@ -24,7 +24,8 @@ static struct gang_result result_of(struct gang_copy *g)
 	return (struct gang_result){
 		.gang = g->name,
 		.dialect = row->dialect < dialects_n ? dialects[row->dialect]->name : "unknown",
-		.state = row->state < GANG_STATES ? (enum gang_state)row->state : GANG_NONE,
+		.state = row->placement < GANG_STATES ? (enum gang_state)row->placement : GANG_NONE,
+		.life = row->state,
 		.quorum = row->quorum,
 		.members = row->members,
 		.placed = row->bound,

@@ -175,6 +175,12 @@ static void json_reservations(cJSON *o, const struct reservations *p)
 		json_add_text(live, "roomHeldFor", p->held);
 }
 
+static const char *state_text(const struct explanation *x)
+{
+	return x->reservations != NULL ? gang_state_text(x->result->life)
+	                               : gang_placement_text(x->result->state);
+}
+
 static void print_json(const struct explanation *x)
 {
 	const struct gang_result *g = x->result;
@@ -182,7 +188,9 @@ static void print_json(const struct explanation *x)
 
 	json_add_text(o, "gang", g->gang);
 	json_add_text(o, "dialect", g->dialect);
-	json_add_text(o, "state", gang_state_text(g->state));
+	json_add_text(o, "state", state_text(x));
+	if (x->reservations != NULL)
+		json_add_text(o, "formerState", gang_state_former(g->life, g->state));
 	json_add_number(o, "quorum", g->quorum);
 	json_add_number(o, "members", g->members);
 	json_add_number(o, "placed", g->placed);
@@ -309,7 +317,7 @@ static void print_text(const struct explanation *x)
 	const struct gang_result *g = x->result;
 
 	ctl_say("gang %s (%s): %s, %" PRIu32 " of %" PRIu32 " members placed, quorum %" PRIu32 "\n",
-	        g->gang, g->dialect, gang_state_text(g->state), g->placed, g->members, g->quorum);
+	        g->gang, g->dialect, state_text(x), g->placed, g->members, g->quorum);
 	if (g->reason == NULL)
 		return;
 	ctl_say("\n%s\n", g->reason);

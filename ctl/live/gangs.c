@@ -30,7 +30,10 @@ static void print_json(const struct live *l, const struct gangs *gangs)
 		json_add_number(o, "quorum", g->row.quorum);
 		json_add_number(o, "members", g->row.members);
 		json_add_number(o, "placed", g->row.bound);
+		json_add_number(o, "succeeded", g->row.succeeded);
+		json_add_number(o, "failed", g->row.failed);
 		json_add_text(o, "state", gang_state_text(g->row.state));
+		json_add_text(o, "formerState", gang_state_former(g->row.state, g->row.placement));
 		json_add_number(o, "priority", g->row.priority);
 		json_add_number(o, "age_s",
 		                (int64_t)(rows_gang_age_ns(g, live_wall_ns()) / UINT64_C(1000000000)));

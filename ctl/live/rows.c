@@ -2,7 +2,10 @@
 #include "ctl/live/rows.h"
 
 #include "ctl/term/ctl.h"
+#include "ipc/states.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +43,12 @@ struct nodes rows_nodes(const struct observer *o)
 	return nodes;
 }
 
+/* False for a group without a member of muster's: another scheduler's, or one that is not used. */
+static bool has_members(const struct gang_row *row)
+{
+	return row->members > 0 || row->succeeded > 0 || row->failed > 0;
+}
+
 struct gangs rows_gangs(const struct observer *o, const char *wanted)
 {
 	struct gang_copy *one = must_alloc(sizeof(*one));
@@ -47,7 +56,8 @@ struct gangs rows_gangs(const struct observer *o, const char *wanted)
 	size_t room = 0;
 
 	for (gang_id id = 0; id < o->places.limits.gangs; id++) {
-		if (!observe_gang(o, id, one) || (wanted != NULL && strcmp(wanted, one->name) != 0))
+		if (!observe_gang(o, id, one) ||
+		    (wanted != NULL ? strcmp(wanted, one->name) != 0 : !has_members(&one->row)))
 			continue;
 		if (g.n == room) {
 			room = room * 2 + 16;
@@ -61,10 +71,27 @@ struct gangs rows_gangs(const struct observer *o, const char *wanted)
 	return g;
 }
 
+const char *rows_states_text(const struct gangs *gangs, char out[256])
+{
+	uint64_t n[GANG_STATES] = { 0 };
+
+	for (size_t i = 0; i < gangs->n; i++) {
+		const uint32_t state = gangs->at[i].row.state;
+
+		n[state < GANG_STATES ? state : GANG_NONE]++;
+	}
+	snprintf(out, 256,
+	         "%zu: %" PRIu64 " pending, %" PRIu64 " waiting, %" PRIu64 " binding, %" PRIu64
+	         " running, %" PRIu64 " degraded, %" PRIu64 " failed, %" PRIu64 " finished",
+	         gangs->n, n[GANG_INCOMPLETE], n[GANG_WAITING], n[GANG_BINDING], n[GANG_PLACED],
+	         n[GANG_DEGRADED], n[GANG_FAILED], n[GANG_FINISHED]);
+	return out;
+}
+
 bool rows_gang_waits(const struct gang_copy *g)
 {
 	return g->row.reason.why != WAIT_NONE &&
-	       (g->row.state != GANG_PLACED || g->row.members > g->row.bound);
+	       (!gang_state_is_done(g->row.state) || g->row.members > g->row.bound);
 }
 
 uint64_t rows_gang_age_ns(const struct gang_copy *g, uint64_t now_ns)

@@ -22,8 +22,11 @@ struct gangs {
 
 struct nodes rows_nodes(const struct observer *o);
 
-/* The gang of that name, or all (NULL). */
+/* The gang of that name, or all (NULL) that have a member, ended ones included. */
 struct gangs rows_gangs(const struct observer *o, const char *wanted);
+
+/* "4: 1 pending, 2 waiting, ...": how many are in each state.  Returns out. */
+const char *rows_states_text(const struct gangs *gangs, char out[256]);
 
 /* True if the row has a reason: the gang waits, or members of a placed gang do. */
 bool rows_gang_waits(const struct gang_copy *g);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl status: the live scheduler at a glance. */
 #include "ctl/live/live.h"
+#include "ctl/live/rows.h"
 #include "ctl/term/print.h"
 
 #include <inttypes.h>
@@ -64,10 +65,8 @@ static void print_text(const struct live *l)
 	const struct core_gauges *g = &ledger->gauges;
 	const struct core_stats *s = &ledger->stats;
 	uint64_t plans = observe_count(&s->plans);
-	uint64_t gangs = observe_count(&g->gangs), waiting = observe_count(&g->gangs_waiting);
-	uint64_t binding = observe_count(&g->gangs_binding), placed = observe_count(&g->gangs_placed);
-	/* The values are not of one moment, so the difference may be negative. */
-	uint64_t others = waiting + binding + placed < gangs ? gangs - waiting - binding - placed : 0;
+	struct gangs gangs = rows_gangs(&l->observer, NULL);
+	char states[256];
 	uint64_t mean = plans > 0 ? observe_count(&s->plan_ns_sum) / plans : 0;
 
 	printf("muster on %s: %s, epoch %" PRIu64 "\n", l->socket,
@@ -76,9 +75,8 @@ static void print_text(const struct live *l)
 	printf("nodes   %" PRIu64 "\n", observe_count(&g->nodes));
 	printf("pods    %" PRIu64 ": %" PRIu64 " pending, %" PRIu64 " bound\n", observe_count(&g->pods),
 	       observe_count(&g->pods_pending), observe_count(&g->pods_bound));
-	printf("gangs   %" PRIu64 ": %" PRIu64 " incomplete, %" PRIu64 " waiting, %" PRIu64
-	       " binding, %" PRIu64 " placed\n",
-	       gangs, others, waiting, binding, placed);
+	printf("gangs   %s\n", rows_states_text(&gangs, states));
+	free(gangs.at);
 	printf("plans   %" PRIu64 ": %" PRIu64 " placed, %" PRIu64
 	       " refused; %.1f us mean, %.1f us max\n",
 	       plans, observe_count(&s->plans_placed), observe_count(&s->plans_refused),

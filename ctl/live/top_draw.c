@@ -111,22 +111,15 @@ static void draw_used(struct styled_text *s, const struct live *l, const struct 
 
 static void draw_counts(struct styled_text *s, const struct top_look *look)
 {
-	uint64_t states[GANG_STATES] = { 0 };
+	char states[256];
 
-	for (size_t i = 0; i < look->gangs.n; i++)
-		states[look->gangs.at[i].row.state < GANG_STATES ? look->gangs.at[i].row.state
-		                                                 : GANG_NONE]++;
 	styled_line(s);
 	styled_add(s, STYLE_DIM, "pods    ");
 	styled_add(s, STYLE_PLAIN, "%" PRIu64 ": %" PRIu64 " pending, %" PRIu64 " bound", look->pods,
 	           look->pods_pending, look->pods_bound);
 	styled_line(s);
 	styled_add(s, STYLE_DIM, "gangs   ");
-	styled_add(s, STYLE_PLAIN,
-	           "%zu: %" PRIu64 " incomplete, %" PRIu64 " waiting, %" PRIu64 " binding, %" PRIu64
-	           " placed",
-	           look->gangs.n, states[GANG_INCOMPLETE], states[GANG_WAITING], states[GANG_BINDING],
-	           states[GANG_PLACED]);
+	styled_add(s, STYLE_PLAIN, "%s", rows_states_text(&look->gangs, states));
 	if (look->held[0] != '\0')
 		styled_add(s, STYLE_BUSY, "   capacity reserved for %s", look->held);
 }
@@ -187,15 +180,10 @@ static int number_order(uint64_t x, uint64_t y)
 /* Waiting gangs first, in queue order. */
 static int queue_order(const struct gang_row *x, const struct gang_row *y)
 {
-	static const int rank[GANG_STATES] = { [GANG_WAITING] = 0,
-		                                   [GANG_BINDING] = 1,
-		                                   [GANG_INCOMPLETE] = 2,
-		                                   [GANG_PLACED] = 3,
-		                                   [GANG_NONE] = 4 };
+	const uint32_t a = gang_state_rank(x->state), b = gang_state_rank(y->state);
 
-	if (x->state != y->state)
-		return x->state < GANG_STATES && y->state < GANG_STATES ? rank[x->state] - rank[y->state]
-		                                                        : 0;
+	if (a != b)
+		return a < b ? -1 : 1;
 	return gang_key_compare(
 		&(struct gang_key){ .band = x->band, .priority = x->priority, .age_ns = x->created_ns },
 		&(struct gang_key){ .band = y->band, .priority = y->priority, .age_ns = y->created_ns });
@@ -232,7 +220,7 @@ static int compare(const void *a, const void *b, void *context)
 
 static bool is_chosen(const struct gang_copy *g, const struct top_view *view)
 {
-	if (view->waiting_only && g->row.state == GANG_PLACED)
+	if (view->waiting_only && gang_state_is_done(g->row.state))
 		return false;
 	return view->filter[0] == '\0' || strcasestr(g->name, view->filter) != NULL ||
 	       strcasestr(gang_state_text(g->row.state), view->filter) != NULL;
@@ -240,7 +228,10 @@ static bool is_chosen(const struct gang_copy *g, const struct top_view *view)
 
 static enum style state_ink(uint32_t state)
 {
-	return state == GANG_PLACED ? STYLE_GOOD : state == GANG_BINDING ? STYLE_BUSY : STYLE_BAD;
+	return state == GANG_FINISHED  ? STYLE_DIM
+	       : state == GANG_PLACED  ? STYLE_GOOD
+	       : state == GANG_BINDING ? STYLE_BUSY
+	                               : STYLE_BAD;
 }
 
 /* The gangs to show, in order. */

@@ -21,7 +21,8 @@ struct placement {
 struct gang_result {
 	char *gang; /* "ns/name" */
 	const char *dialect;
-	enum gang_state state;
+	enum gang_state state; /* of its placement; GANG_FINISHED, GANG_FAILED without members */
+	uint32_t life;         /* enum gang_state: as people see a live one */
 	uint32_t quorum, members, placed;
 	uint32_t pending; /* members without a node before placement */
 	int32_t priority;

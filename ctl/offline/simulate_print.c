@@ -39,7 +39,7 @@ static cJSON *gang_json(const struct model *model, const struct gang_result *g)
 	json_add_number(o, "quorum", g->quorum);
 	json_add_number(o, "members", g->members);
 	json_add_number(o, "placed", g->placed);
-	json_add_text(o, "state", gang_state_text(g->state));
+	json_add_text(o, "state", gang_placement_text(g->state));
 	if (g->reason != NULL) {
 		json_add_text(o, "reason", g->reason);
 		json_add_shortfalls(o, &g->why, name_text, model);
@@ -96,7 +96,7 @@ static void print_gangs(const struct simulation *s)
 		const struct gang_result *g = &s->gangs[i];
 
 		text_table_cell(t, "%s", g->gang);
-		text_table_cell(t, "%s", gang_state_text(g->state));
+		text_table_cell(t, "%s", gang_placement_text(g->state));
 		text_table_cell(t, "%" PRIu32, g->quorum);
 		text_table_cell(t, "%" PRIu32, g->members);
 		text_table_cell(t, "%" PRIu32, g->placed);

@@ -2,6 +2,7 @@
 /* Sorted results out of the tables of model and core. */
 #include "ctl/offline/simulate.h"
 #include "frontend/dialect/reason.h"
+#include "ipc/states.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +105,7 @@ static void add_pod(void *context, const struct pod_view *pod)
 		p->gang = ctl_print("%s/%s", pod->namespace, pod->gang);
 	if (p->node != NULL)
 		return;
-	p->with_gang = row != NULL && row->state != GANG_PLACED && !pod->deleting;
+	p->with_gang = row != NULL && row->placement != GANG_PLACED && !pod->deleting;
 	p->reason = pod_reason(b, pod, row, p);
 	if (pod->deleting)
 		s->leaving_n++;
@@ -126,7 +127,8 @@ static void add_gang(struct building *b, gang_id id)
 	*g = (struct gang_result){
 		.gang = ctl_print("%s/%s", view.namespace, view.name),
 		.dialect = view.dialect,
-		.state = (enum gang_state)row->state,
+		.state = (enum gang_state)(row->members > 0 ? row->placement : row->state),
+		.life = row->state,
 		.quorum = row->quorum,
 		.members = row->members,
 		.placed = row->bound,
@@ -139,7 +141,7 @@ static void add_gang(struct building *b, gang_id id)
 	about = (struct reason_about){ .gang = g->gang,
 		                           .refusal = gang_refusal(b, id, &view),
 		                           .texts = view.texts };
-	if (g->state != GANG_PLACED || (row->reason.why != WAIT_NONE && g->members > g->placed))
+	if (!gang_state_is_done(g->state) || (row->reason.why != WAIT_NONE && g->members > g->placed))
 		g->reason = print_reason(s->model, &row->reason, &about);
 }
 

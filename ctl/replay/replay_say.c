@@ -116,7 +116,7 @@ static void say_gang(const struct names *names, const struct cmd_gang *c, char *
                      size_t out_bytes)
 {
 	snprintf(out, out_bytes, "gang %s is %s: quorum %u, %u members, %u bound",
-	         name_of(names->gangs, names->limits.gangs, c->gang), gang_state_text(c->state),
+	         name_of(names->gangs, names->limits.gangs, c->gang), gang_placement_text(c->state),
 	         c->quorum, c->members, c->bound);
 }
 

@@ -113,6 +113,10 @@ struct dialect {
 	/* A group with members of several schedulers is refused. */
 	bool one_scheduler;
 
+	/* Succeeded members count for the quorum from the start, as in the dialect's own scheduler;
+	 * else only those of a gang that was whole once. */
+	bool ended_count;
+
 	enum group_timeout timeout;          /* of groups without timeout_ns: which setting */
 	const struct dialect_status *status; /* the status written to the object; NULL: none */
 	const struct dialect_texts *texts;   /* wording of reasons (reason.h); NULL: of

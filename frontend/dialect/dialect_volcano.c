@@ -105,6 +105,7 @@ const struct dialect dialect_volcano = {
 	.texts = &texts_plain,
 	.mark = "annotation scheduling.k8s.io/group-name",
 	.if_served = true,
+	.ended_count = true, /* pkg/scheduler/api: JobInfo.ReadyTaskNum */
 	.resource = &volcano_resource,
 	.pod_mark = volcano_mark,
 	.group_read = volcano_read,

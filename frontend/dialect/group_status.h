@@ -56,6 +56,8 @@ struct dialect_status {
 	/* Turns the current status in *out into the wanted one.  Texts are good as long as the
 	 * facts. */
 	void (*want)(const struct group_facts *facts, struct group_status *out);
+	/* True if the status says that the group's quorum was scheduled at some time. */
+	bool (*was_whole)(const struct group_status *s);
 };
 
 extern const struct group_status group_status_empty;

@@ -28,8 +28,15 @@ static void native_want(const struct group_facts *f, struct group_status *out)
 	}
 }
 
+static bool native_was_whole(const struct group_status *s)
+{
+	return strcmp(s->conditions[INITIALLY_SCHEDULED].status, "True") == 0 ||
+	       strcmp(s->conditions[SCHEDULED].status, "True") == 0;
+}
+
 const struct dialect_status status_native = {
 	.conditions = { "PodGroupInitiallyScheduled", "PodGroupScheduled" },
 	.strategic = true,
 	.want = native_want,
+	.was_whole = native_was_whole,
 };

@@ -64,8 +64,15 @@ static void podgroup_want(const struct group_facts *f, struct group_status *out)
 	end(quorum, out);
 }
 
+static bool podgroup_was_whole(const struct group_status *s)
+{
+	return is_phase(s, "Scheduled") || is_phase(s, "Running") || is_phase(s, "Finished") ||
+	       is_phase(s, "Failed");
+}
+
 const struct dialect_status status_podgroup = {
 	.want = podgroup_want,
+	.was_whole = podgroup_was_whole,
 };
 
 /* The group has members, `bound` of them on nodes. */
@@ -113,4 +120,5 @@ static void older_want(const struct group_facts *f, struct group_status *out)
 
 const struct dialect_status status_podgroup_older = {
 	.want = older_want,
+	.was_whole = podgroup_was_whole,
 };

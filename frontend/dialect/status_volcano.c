@@ -62,8 +62,16 @@ static void volcano_want(const struct group_facts *f, struct group_status *out)
 	}
 }
 
+/* "Unknown": some of its pods run, and the others can't be scheduled. */
+static bool volcano_was_whole(const struct group_status *s)
+{
+	return strcmp(s->phase, "Running") == 0 || strcmp(s->phase, "Completed") == 0 ||
+	       strcmp(s->phase, "Unknown") == 0;
+}
+
 const struct dialect_status status_volcano = {
 	.conditions = { "Unschedulable", "Scheduled" },
 	.queues = true,
 	.want = volcano_want,
+	.was_whole = volcano_was_whole,
 };

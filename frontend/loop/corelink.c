@@ -184,10 +184,12 @@ static void gang_count(const volatile struct gang_row *row, struct link_figures 
 
 	if (state >= GANG_STATES || why >= WAIT_REASONS)
 		return;
+	if (row->members == 0 && row->succeeded == 0 && row->failed == 0)
+		return; /* without a member of ours */
 	out->gangs[state]++;
-	if (state == GANG_INCOMPLETE || state == GANG_WAITING)
+	if (state == GANG_INCOMPLETE || state == GANG_WAITING || state == GANG_DEGRADED)
 		out->waiting[why]++;
-	out->partial += state != GANG_BINDING && bound > 0 && bound < row->quorum;
+	out->partial += state != GANG_BINDING && state != GANG_PLACED && bound > 0;
 }
 
 void corelink_figures(const struct corelink *c, struct link_figures *out)

@@ -11,6 +11,7 @@
 #include "frontend/model/columns.h"
 #include "frontend/model/columns_refresh.h"
 #include "frontend/model/gangs.h"
+#include "frontend/model/group_pods.h"
 #include "frontend/model/images.h"
 #include "frontend/model/namespaces.h"
 #include "frontend/model/nodes.h"
@@ -272,6 +273,7 @@ static bool send_gang(const struct flush *f, uint32_t gang, const struct gang_en
 	e->flags |= form.object && form.object->unchanged ? GANG_UNCHANGED : 0;
 	e->levels_n += form.object ? form.levels_n : 0;
 	e->name_bytes = (uint32_t)name;
+	gang_life_to_wire(f->m, gang, &form, e);
 	amounts_to_wire(f->m, (void *)(e + 1), e->amounts_n);
 	return true;
 }

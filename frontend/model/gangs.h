@@ -27,6 +27,9 @@ struct gang_entry {
 	uint32_t status_next, status_prev;
 	bool status_dirty;
 	char *owners; /* "ns/name,ns/name" of its first member; NULL */
+
+	uint32_t quorum; /* as it was sent last; 0: not yet */
+	bool whole;      /* members as many as that had a node at one time; group_pods.h */
 };
 
 static inline struct gang_entry *gang_at(const struct model *m, uint32_t s)
@@ -40,8 +43,10 @@ struct non_member_sum {
 	uint64_t key[2]; /* of dialect and name */
 	uint32_t gang;   /* SLOT_NONE: the gang has no entry */
 	struct gang_counts counts;
-	uint32_t foreign;   /* other schedulers', not ended */
-	uint32_t scheduler; /* of the last of them, referenced while there are any */
+	uint32_t succeeded, failed; /* of ours */
+	uint32_t had;               /* of those: they had a node */
+	uint32_t foreign;           /* other schedulers', not ended */
+	uint32_t scheduler;         /* of the last of them, referenced while there are any */
 };
 
 static inline struct non_member_sum *non_member_sum_at(const struct model *m, uint32_t s)

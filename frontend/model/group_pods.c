@@ -43,6 +43,46 @@ void gang_read_status(struct model *m, uint32_t gang, uint32_t dialect, const ch
 		e->objects[dialect - e->dialect].status = group_status_copy(&status);
 }
 
+/* A gang is whole from the time on at which members as many as its quorum have or had a node. */
+static void gang_note_bound(const struct model *m, struct gang_entry *e)
+{
+	uint64_t bound = e->bound;
+
+	if (e->whole || e->quorum == 0)
+		return;
+	if (e->non_members != SLOT_NONE)
+		bound += non_member_sum_at(m, e->non_members)->had;
+	e->whole = bound >= e->quorum;
+}
+
+/* What its object says counts only as long as a member is left of the run that it is about. */
+static bool status_says_whole(const struct gang_entry *e, const struct gang_form *form,
+                              uint32_t had)
+{
+	const struct group_object *o = form->object;
+	const struct dialect_status *s = dialects[form->dialect]->status;
+
+	return o && o->status && s && e->bound + had > 0 && s->was_whole(o->status);
+}
+
+void gang_life_to_wire(struct model *m, uint32_t gang, const struct gang_form *form,
+                       struct event_gang *e)
+{
+	static const struct non_member_sum none;
+	struct gang_entry *g = gang_at(m, gang);
+	const struct non_member_sum *s =
+		g->non_members != SLOT_NONE ? non_member_sum_at(m, g->non_members) : &none;
+
+	g->quorum = !form->object ? 0 : e->quorum > 0 ? e->quorum : 1;
+	gang_note_bound(m, g);
+	g->whole = g->whole || status_says_whole(g, form, s->had);
+	e->succeeded = s->succeeded;
+	e->failed = s->failed;
+	e->flags |= g->whole ? GANG_WHOLE : 0;
+	if (s->succeeded > 0 && (g->whole || dialects[form->dialect]->ended_count))
+		e->flags |= GANG_ENDED_COUNT;
+}
+
 static void phase_count(struct model *m, const struct pod_entry *pod, uint32_t change)
 {
 	struct gang_entry *e;
@@ -54,6 +94,8 @@ static void phase_count(struct model *m, const struct pod_entry *pod, uint32_t c
 	e->phases[pod->phase] += change;
 	e->bound += pod->node != ID_NONE ? change : 0;
 	assert(e->phases[pod->phase] != UINT32_MAX && e->bound != UINT32_MAX);
+	if (!e->whole && change == 1)
+		gang_note_bound(m, e);
 	gang_mark_status_dirty(m, pod->gang);
 }
 
@@ -141,6 +183,26 @@ static void foreign_uncount(struct model *m, struct non_member_sum *s)
 	foreign_changed(m, s);
 }
 
+/* Count a member of ours that ended, or not any more; the gang's record has their number. */
+static void ended_count(struct model *m, struct non_member_sum *s, const struct non_member *o,
+                        uint32_t change)
+{
+	struct gang_entry *e;
+
+	if (!o->ours)
+		return;
+	s->succeeded += o->phase == POD_PHASE_SUCCEEDED ? change : 0;
+	s->failed += o->phase == POD_PHASE_FAILED ? change : 0;
+	s->had += o->bound ? change : 0;
+	assert(s->succeeded != UINT32_MAX && s->failed != UINT32_MAX && s->had != UINT32_MAX);
+	if (s->gang == SLOT_NONE)
+		return;
+	e = gang_at(m, s->gang);
+	gang_note_bound(m, e);
+	if (e->entry.slot.list != STORE_DEAD)
+		store_mark_dirty(&m->gangs, s->gang);
+}
+
 static void non_member_uncount(struct model *m, const struct non_member *o)
 {
 	struct non_member_sum *s = non_member_sum_at(m, o->sum);
@@ -150,6 +212,7 @@ static void non_member_uncount(struct model *m, const struct non_member *o)
 	s->counts.ours -= o->ours;
 	s->counts.bound -= o->bound;
 	s->counts.phases[o->phase]--;
+	ended_count(m, s, o, UINT32_MAX);
 	if (o->scheduler != ID_NONE) {
 		foreign_uncount(m, s);
 		intern_give(&m->schedulers, o->scheduler);
@@ -167,6 +230,7 @@ static void non_member_count(struct model *m, const struct non_member *o)
 	s->counts.ours += o->ours;
 	s->counts.bound += o->bound;
 	s->counts.phases[o->phase]++;
+	ended_count(m, s, o, 1);
 	if (o->scheduler != ID_NONE) {
 		intern_hold(&m->schedulers, o->scheduler);
 		foreign_count(m, s, o->scheduler);
@@ -271,14 +335,20 @@ int non_member_put(struct model *m, const struct pod_object *pod, struct decode_
 	uint32_t slot = non_member_of(m, &pod->meta), scheduler = ID_NONE, sum;
 	struct group_mark mark;
 	const char *name;
+	bool ended;
 	int rc;
 
 	dialect_mark(pod, m->dialects_off, m->served, &m->arena, &mark);
-	if (mark.mark != MARK_MEMBER || !dialects[mark.dialect]->status) {
+	ended = pod->ended && pod_is_ours(m, pod);
+	if (mark.mark != MARK_MEMBER || (!ended && !dialects[mark.dialect]->status)) {
 		if (slot != SLOT_NONE)
 			non_member_forget(m, slot);
 		return 0;
 	}
+	/* Of such a group a state is shown, and no status is written. */
+	if (slot == SLOT_NONE && !dialects[mark.dialect]->status &&
+	    m->non_members.pool.used >= m->non_members.pool.limit)
+		return 0;
 	name = arena_printf(&m->arena, "%.*s/%s", (int)pod->meta.namespace.bytes,
 	                    pod->meta.namespace.at, mark.name);
 	if (!pod->ended && !pod_is_ours(m, pod))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the status of a group's object is computed from: its present status, its members by phase,
+/* Succeeded and failed members, whether the gang was whole once, and what the status of a group's
+ * object is computed from: its present status, its members by phase,
  * and the pods that name the group but are no members, which the core does not get: those that
  * ended, and those of other schedulers.
  *
@@ -39,6 +40,11 @@ void gang_phase_count(struct model *m, const struct pod_entry *pod);
 void gang_phase_uncount(struct model *m, const struct pod_entry *pod);
 /* The owners of its members: those of the first member that has any. */
 void gang_set_owners(struct model *m, uint32_t gang, const struct pod_object *pod);
+
+/* Fills in the fields of its record that follow from its members that ended. */
+struct gang_form;
+void gang_life_to_wire(struct model *m, uint32_t gang, const struct gang_form *form,
+                       struct event_gang *e);
 
 /* A non-member was put: -ENOSPC with *error. */
 int non_member_put(struct model *m, const struct pod_object *pod, struct decode_error *error);

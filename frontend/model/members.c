@@ -210,7 +210,10 @@ static void gang_join(struct model *m, uint32_t gang, uint32_t pod)
 	assert(p->gang_dialect - e->dialect < 2);
 	chain_push(&m->pods.pool, offsetof(struct pod_entry, gang_link), &e->members_first, pod);
 	p->gang = gang;
-	e->members++;
+	/* The first member, also of another run than the one that was whole. */
+	if (e->members++ == 0 &&
+	    (e->non_members == SLOT_NONE || non_member_sum_at(m, e->non_members)->counts.ours == 0))
+		e->whole = false;
 	if (gang_count(m, gang, p, true))
 		gang_changed(m, gang);
 	else if (e->members == 1)

@@ -331,7 +331,7 @@ static void check_non_members(struct check *c)
 	{
 		const struct non_member_sum *s = non_member_sum_at(m, i);
 		struct gang_counts counts = { 0 };
-		uint32_t foreign = 0;
+		uint32_t foreign = 0, succeeded = 0, failed = 0, had = 0;
 
 		if (s->foreign > 0)
 			c->schedulers[s->scheduler]++;
@@ -349,7 +349,13 @@ static void check_non_members(struct check *c)
 			counts.ours += o->ours;
 			counts.bound += o->bound;
 			counts.phases[o->phase]++;
+			succeeded += o->ours && o->phase == POD_PHASE_SUCCEEDED;
+			failed += o->ours && o->phase == POD_PHASE_FAILED;
+			had += o->ours && o->bound;
 		}
+		if (succeeded != s->succeeded || failed != s->failed || had != s->had)
+			bad(c, "members of a group that ended: %u, %u, %u with a node, not %u, %u, %u",
+			    succeeded, failed, had, s->succeeded, s->failed, s->had);
 		if (foreign != s->foreign)
 			bad(c, "%u pods of other schedulers, not %u", foreign, s->foreign);
 		if (counts.n == 0 || memcmp(&counts, &s->counts, sizeof(counts)) != 0)

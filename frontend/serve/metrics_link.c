@@ -110,20 +110,38 @@ static void limits_write(const struct metrics *m, FILE *out)
 static void gangs_write(const struct link_figures *l, FILE *out)
 {
 	static const char *const states[GANG_STATES] = {
-		[GANG_NONE] = "none",       [GANG_INCOMPLETE] = "incomplete", [GANG_WAITING] = "waiting",
-		[GANG_BINDING] = "binding", [GANG_PLACED] = "placed",
+		[GANG_NONE] = "none",         [GANG_INCOMPLETE] = "pending", [GANG_WAITING] = "waiting",
+		[GANG_BINDING] = "binding",   [GANG_PLACED] = "running",     [GANG_FINISHED] = "finished",
+		[GANG_DEGRADED] = "degraded", [GANG_FAILED] = "failed",
+	};
+	/* The words of muster_gangs_by_state, which is served for one version more. */
+	const struct {
+		const char *name;
+		uint64_t n;
+	} former[] = {
+		{ "none", l->gangs[GANG_NONE] },
+		{ "incomplete",
+		  l->gangs[GANG_INCOMPLETE] + l->gangs[GANG_DEGRADED] + l->gangs[GANG_FAILED] },
+		{ "waiting", l->gangs[GANG_WAITING] },
+		{ "binding", l->gangs[GANG_BINDING] },
+		{ "placed", l->gangs[GANG_PLACED] + l->gangs[GANG_FINISHED] },
 	};
 	static const char *const reasons[WAIT_REASONS] = {
 #define WAIT_REASON(code, name) [WAIT_##code] = name,
 #include "ipc/reasons.def"
 	};
 
-	family_write(out, "muster_gangs_by_state", "gauge",
-	             "Gangs of more than one pod by state; \"none\" are not told yet.");
+	family_write(out, "muster_gangs_in_state", "gauge",
+	             "Gangs with members, by state; \"none\": the core has not looked at them yet.");
 	for (int i = 0; i < GANG_STATES; i++)
-		fprintf(out, "muster_gangs_by_state{state=\"%s\"} %" PRIu64 "\n", states[i], l->gangs[i]);
+		fprintf(out, "muster_gangs_in_state{state=\"%s\"} %" PRIu64 "\n", states[i], l->gangs[i]);
+	family_write(out, "muster_gangs_by_state", "gauge",
+	             "Deprecated: muster_gangs_in_state. The states of former versions.");
+	for (size_t i = 0; i < sizeof(former) / sizeof(former[0]); i++)
+		fprintf(out, "muster_gangs_by_state{state=\"%s\"} %" PRIu64 "\n", former[i].name,
+		        former[i].n);
 	family_write(out, "muster_gangs_by_reason", "gauge",
-	             "Gangs that are incomplete or wait, by why.");
+	             "Gangs that are pending, waiting or degraded, by why.");
 	for (int i = 0; i < WAIT_REASONS; i++)
 		fprintf(out, "muster_gangs_by_reason{reason=\"%s\"} %" PRIu64 "\n", reasons[i],
 		        l->waiting[i]);

@@ -168,13 +168,16 @@ static void add_gang(const struct gang_copy *g, gang_id id, const struct model *
 		g->row.created_ns != 0 && g->row.created_ns < wall_ns ? wall_ns - g->row.created_ns : 0;
 
 	jsonout_add(
-		out, "{\"gang\":@s,\"state\":@s,\"dialect\":@s,\"quorum\":@u,\"members\":@u,\"placed\":@u",
+		out,
+		"{\"gang\":@s,\"state\":@s,\"dialect\":@s,\"quorum\":@u,\"members\":@u,\"placed\":@u,"
+		"\"succeeded\":@u,\"failed\":@u",
 		g->name, gang_state_text(g->row.state),
 		g->row.dialect < dialects_n ? dialects[g->row.dialect]->name : "unknown",
-		(ull)g->row.quorum, (ull)g->row.members, (ull)g->row.bound);
+		(ull)g->row.quorum, (ull)g->row.members, (ull)g->row.bound, (ull)g->row.succeeded,
+		(ull)g->row.failed);
 	add_signed(out, ",\"priority\":@r", g->row.priority);
 	jsonout_add(out, ",\"age_s\":@u", (ull)(age / NS_PER_S));
-	if (g->row.state != GANG_PLACED && g->row.reason.why != WAIT_NONE)
+	if (!gang_state_is_done(g->row.state) && g->row.reason.why != WAIT_NONE)
 		add_reason(g, id, model, out);
 	jsonout_add(out, "}");
 }
@@ -189,15 +192,10 @@ struct gang_place {
 /* Waiting gangs first, then by the order of the queue. */
 static int compare_gangs(const void *a, const void *b)
 {
-	static const int rank[GANG_STATES] = { [GANG_WAITING] = 0,
-		                                   [GANG_BINDING] = 1,
-		                                   [GANG_INCOMPLETE] = 2,
-		                                   [GANG_PLACED] = 3,
-		                                   [GANG_NONE] = 4 };
 	const struct gang_place *x = a, *y = b;
 
 	if (x->state != y->state)
-		return rank[x->state] - rank[y->state];
+		return gang_state_rank(x->state) < gang_state_rank(y->state) ? -1 : 1;
 	if (x->priority != y->priority)
 		return x->priority > y->priority ? -1 : 1;
 	if (x->created_ns != y->created_ns)
@@ -213,8 +211,9 @@ static struct gang_place *take_gangs(const struct observer *o, size_t *n)
 
 	*n = 0;
 	for (gang_id id = 0; id < o->places.limits.gangs; id++) {
-		if (!observe_gang(o, id, one))
-			continue;
+		if (!observe_gang(o, id, one) ||
+		    one->row.members + one->row.succeeded + one->row.failed == 0)
+			continue; /* without a member of ours */
 		if (*n == cap) {
 			cap = cap * 2 + 256;
 			places = must_grow(places, cap * sizeof(*places));

@@ -173,10 +173,10 @@ static void read_gangs(struct view *v)
 		if (!observe_gang(&v->observer, id, &gang))
 			continue;
 		left--;
-		v->placed += gang.row.state == GANG_PLACED;
-		v->binding += gang.row.state == GANG_BINDING;
-		v->ended += gang.row.state == GANG_INCOMPLETE && gang.row.members == 0;
-		if (gang.row.state != GANG_WAITING)
+		v->placed += gang.row.placement == GANG_PLACED;
+		v->binding += gang.row.placement == GANG_BINDING;
+		v->ended += gang.row.members == 0;
+		if (gang.row.placement != GANG_WAITING)
 			continue;
 		v->waiting++;
 		keep_waiting(v, &gang);

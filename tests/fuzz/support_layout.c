@@ -169,9 +169,12 @@ static const struct field gang_fields[] = {
 	U32(struct event_gang, gang, 0, STREAM_GANGS - 1),
 	U32(struct event_gang, generation, 1, UINT32_MAX),
 	BITS(struct event_gang, flags,
-	     GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY | GANG_AFTER_OTHERS | GANG_UNCHANGED),
+	     GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY | GANG_AFTER_OTHERS | GANG_UNCHANGED |
+	         GANG_WHOLE | GANG_ENDED_COUNT),
 	ANY(struct event_gang, dialect),
 	ANY(struct event_gang, quorum),
+	ANY(struct event_gang, succeeded),
+	ANY(struct event_gang, failed),
 	I32(struct event_gang, priority, INT32_MIN, INT32_MAX),
 	I64(struct event_gang, created_ns, INT64_MIN, INT64_MAX),
 	I64(struct event_gang, timeout_ns, INT64_MIN, INT64_MAX),

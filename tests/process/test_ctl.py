@@ -165,7 +165,8 @@ def test_views_of_a_live_scheduler():
         equal(big["shortfall"], [{"resource": "nvidia.com/gpu", "need": 10, "have": 4}], "shortfall of big")
         check("nvidia.com/gpu: need 10, have 4" in big["reason"], big["reason"])
         train = ask(c, "gangs", "default/train")["gangs"][0]
-        equal((train["state"], train["placed"], train["dialect"]), ("Placed", 4, "scheduler-plugins"), "train")
+        equal((train["state"], train["placed"], train["dialect"]), ("Running", 4, "scheduler-plugins"), "train")
+        equal((train["formerState"], train["succeeded"], train["failed"]), ("Placed", 0, 0), "train")
 
         # Nodes against what the API server's own pods add up to.
         used = {f"n{i}": {"cpu": 0, "nvidia.com/gpu": 0, "pods": 0} for i in range(3)}
@@ -192,14 +193,14 @@ def test_views_of_a_live_scheduler():
         group, pods = objects.gang("part", 2, 1, cpu="100m")
         pods[1]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "100"
         c.create(group, *pods)
-        part = until(lambda: (g := ask(c, "gangs", "default/part")["gangs"][0]).get("reason") and g["state"] == "Placed" and g,
+        part = until(lambda: (g := ask(c, "gangs", "default/part")["gangs"][0]).get("reason") and g["state"] == "Running" and g,
                      10, "a reason of a placed gang")
         equal((part["placed"], part["members"]), (1, 2), part)
         check("0 of 1 members have room" in part["reason"], part)
         check(part["reason"] in c.ask("gangs", "default/part")[1], part)
         code, out, err = c.ask("explain", "default/part", "--try")
         equal((code, err), (DONE, ""))
-        check("Placed, 1 of 2 members placed" in out and part["reason"] in out and "would let" not in out, out)
+        check("Running, 1 of 2 members placed" in out and part["reason"] in out and "would let" not in out, out)
 
 
 # ---- up -------------------------------------------------------------------------

@@ -90,6 +90,38 @@ def test_succeeded_members_do_not_count():
         still(c, "g", 1)
 
 
+def phase(c, name, to):
+    c.client.patch("Pod", name, {"status": {"phase": to}}, sub="status", content_type=STRATEGIC)
+
+
+def lives(c, wanted):
+    """The states of the gangs that are listed."""
+    told = lambda: {g["gang"].split("/")[1]: g["state"] for g in c.ask_json("gangs")[1]["gangs"]}  # noqa: E731
+    until(lambda: told() == wanted, SOON_S, told)
+
+
+def test_a_replaced_member_starts_after_others_succeeded():
+    """Of a gang that was whole once, also when both daemons start over; then it is finished.  A group of another
+    scheduler is not listed."""
+    with Cluster(node("n1", cpu="6")) as c:
+        c.up()
+        gang(c, "g", 3)
+        c.create(pod_group("theirs", 2), pod("theirs-0", group="theirs", schedulerName="other"))
+        settles(c, "g", 3)
+        for name in ("g-0", "g-1"):
+            phase(c, name, "Succeeded")
+        c.delete("Pod", "g-2")
+        lives(c, {"g": "Finished"})
+        c.create(pod("g-3", group="g", cpu="7"))
+        lives(c, {"g": "Degraded"})
+        c.delete("Pod", "g-3")
+        c.create(pod("g-4", group="g"))
+        until(lambda: is_bound(c.client.get("Pod", "g-4")), SOON_S, "the replacement is bound")
+        lives(c, {"g": "Running"})
+        phase(c, "g-4", "Failed")
+        lives(c, {"g": "Failed"})
+
+
 def test_quorum_is_edited_while_it_waits():
     with Cluster(node("n1", cpu="3")) as c:
         c.up()

@@ -117,6 +117,7 @@ def test_after_pods_were_placed():
               p.value("scheduler_scheduling_algorithm_duration_seconds_count"), "plans, twice")
         check(p.value("muster_plan_duration_seconds_count") >= 7, "a plan for the gang and for each lone pod")
         equal(p.value("muster_gangs_by_state", state="placed"), 1, "gangs placed")
+        equal(p.value("muster_gangs_in_state", state="running"), 1, "gangs that run")
         equal(p.value("muster_partial_gangs"), 0, "partial")
         equal(p.value("muster_invariant_checks_total"), 10, "looked at")
         equal(p.value("muster_invariant_violations_total"), 0, "violations")

@@ -44,7 +44,7 @@ def cluster():
         for group, pods in (gang("small", 2, cpu="4"), gang("big", 5, cpu="6")):
             c.create(group, *pods)
         until(lambda: c.bound("small") == 2, 20, "placed")
-        until(lambda: {g["state"] for g in state(c)["gangs"]} == {"Placed", "Waiting"}, 10, "all said")
+        until(lambda: {g["state"] for g in state(c)["gangs"]} == {"Running", "Waiting"}, 10, "all said")
         yield c
 
 
@@ -54,7 +54,8 @@ def test_state_says_what_musterctl_says():
         got = state(c)
         equal(got["not_ready"], "")
         equal((got["gangs_n"], got["gangs_told"]), (2, 2))
-        equal(got["states"], {"Incomplete": 0, "Waiting": 1, "Binding": 0, "Placed": 1})
+        equal({k: n for k, n in got["states"].items() if n}, {"Waiting": 1, "Running": 1})
+        equal(sorted(got["states"]), ["Binding", "Degraded", "Failed", "Finished", "Pending", "Running", "Waiting"])
         told = {g["gang"]: g for g in c.ask_json("gangs")[1]["gangs"]}
         for g in got["gangs"]:
             for field in ("state", "dialect", "quorum", "members", "placed", "priority"):
@@ -108,7 +109,7 @@ def test_bounds():
             group, pods = gang(f"g{i:03}", 2, cpu="9" if i % 10 else "1", memory="1Mi")
             c.create(group, *pods)
         until(lambda: c.bound() == 47, 30, "bound")
-        until(lambda: state(c)["states"] == {"Incomplete": 0, "Waiting": 207, "Binding": 0, "Placed": 23}, 20,
+        until(lambda: {k: n for k, n in state(c)["states"].items() if n} == {"Waiting": 207, "Running": 23}, 20,
               lambda: state(c)["states"])
         got = state(c)
         cells = got["cells"]
@@ -155,7 +156,7 @@ def test_browser_shows_the_cluster():
         until(lambda: b.ask(ROWS) == ["default/big", "default/small"], 20, lambda: (b.ask(ROWS), b.complaints))
         equal(b.ask(STATE), "in step with the cluster")
         check("Insufficient cpu" in b.ask("document.querySelector('td.why').textContent"), "the reason")
-        equal(b.ask("document.getElementById('states').textContent"), "0 incomplete, 1 waiting, 0 binding, 1 placed")
+        equal(b.ask("document.getElementById('states').textContent"), "0 pending, 1 waiting, 0 binding, 1 running, 0 finished, 0 failed, 0 degraded")
         check(b.ask("document.getElementById('map').height") >= 4, "the map is drawn")
         until(lambda: b.ask("document.querySelectorAll('.tile b')[1].textContent") not in ("", "–"), 10, "rates")
         # Sorted by name, then filtered.

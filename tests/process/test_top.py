@@ -33,7 +33,7 @@ def cluster():
         group, pods = gang("half", 4)
         c.create(group, *pods[:2])
         until(lambda: c.bound("small") == 2 and c.bound("waits") == 0, 20, "placed")
-        until(lambda: states(c) == {"small": "Placed", "big": "Waiting", "waits": "Waiting", "half": "Incomplete"}, 10,
+        until(lambda: states(c) == {"small": "Running", "big": "Waiting", "waits": "Waiting", "half": "Pending"}, 10,
               lambda: states(c))
         yield c
 
@@ -67,14 +67,14 @@ def test_text():
         # 16 of 48 cpus; 17 pods of which two run.
         check(re.search(r"nodes +6 +cpu 33\.3 %", out), out)
         check("pods    17: 15 pending, 2 bound\n" in out, out)
-        check("gangs   4: 1 incomplete, 2 waiting, 0 binding, 1 placed" in out, out)
+        check("gangs   4: 1 pending, 2 waiting, 0 binding, 1 running, 0 degraded, 0 failed, 0 finished" in out, out)
         cells = out.splitlines()[out.splitlines().index(next(x for x in out.splitlines() if x.startswith("NODES"))) + 1]
         equal(sorted(cells), sorted("##...c"), "a cell for each node")
         equal(names(out), ["big", "waits", "half", "small"])
         by_name = {row[0]: row for row in rows(out)}
         equal(by_name["default/big"][1:6], ["Waiting", "3/9", "0", "9", "7"])
         check("Insufficient cpu" in out and "3 of 9 members have room" in out, out)
-        equal(by_name["default/small"][1:5], ["Placed", "2", "2", "0"])
+        equal(by_name["default/small"][1:5], ["Running", "2", "2", "0"])
 
 
 def test_order_and_filter():

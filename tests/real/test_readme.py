@@ -68,7 +68,7 @@ def test_the_readme_as_it_is_written():
                     log = shell.start(line)
                     until(lambda: "muster is ready" in said(log), 60, lambda: said(log)[-2000:])
                 elif "musterctl gangs" in line:
-                    until(lambda: "Placed" in shell(line), 30, lambda: shell(line))
+                    until(lambda: "Running" in shell(line), 30, lambda: shell(line))
                 else:
                     shell(line)
             equal(sum(bool(p["spec"].get("nodeName")) for p in admin.list("Pod")), 3, "pods with a node")

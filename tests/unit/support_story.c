@@ -350,7 +350,9 @@ void story_set_gang(struct story *s, struct story_gang gang)
 		                    .created_ns = gang.created,
 		                    .dialect = 1,
 		                    .priority = gang.priority,
-		                    .spec_id = gang.spec };
+		                    .spec_id = gang.spec,
+		                    .succeeded = gang.succeeded,
+		                    .failed = gang.failed };
 
 	e.roles_n = roles_of(s, roles, gang.roles);
 	e.gang = take(&s->gangs, gang.name);
@@ -358,7 +360,8 @@ void story_set_gang(struct story *s, struct story_gang gang)
 	e.generation = s->gangs.generation[e.gang];
 	e.flags = (gang.missing ? GANG_OBJECT_MISSING : 0) | (gang.refused ? GANG_REFUSED : 0) |
 	          (gang.has_priority ? GANG_PRIORITY : 0) |
-	          (gang.after_others ? GANG_AFTER_OTHERS : 0) | (gang.changed ? 0 : GANG_UNCHANGED);
+	          (gang.after_others ? GANG_AFTER_OTHERS : 0) | (gang.changed ? 0 : GANG_UNCHANGED) |
+	          (gang.whole ? GANG_WHOLE : 0) | (gang.ended_count ? GANG_ENDED_COUNT : 0);
 	e.amounts_n = amounts_of(amounts, gang.cpu * 1000, 0, 0, gang.gpu);
 	add(s, &e, sizeof(e));
 	add(s, amounts, e.amounts_n * sizeof(amounts[0]));

@@ -41,7 +41,8 @@ struct story_gang {
 	bool changed;      /* since its creation */
 	bool has_priority; /* of the group's own */
 	int32_t priority;
-	uint32_t spec;                        /* struct event_gang */
+	uint32_t spec, succeeded, failed;     /* struct event_gang */
+	bool whole, ended_count;              /* GANG_WHOLE, GANG_ENDED_COUNT */
 	struct story_role roles[STORY_ROLES]; /* up to the first without a name */
 };
 

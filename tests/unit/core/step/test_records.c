@@ -3,6 +3,7 @@
  * malformed requests of the extender, times and records of other epochs, and single fields of the
  * ledger. */
 #include "core/step/core.h"
+#include "ipc/states.h"
 #include "tests/unit/support_story.h"
 
 static struct story *one_node(int64_t cpu)
@@ -206,5 +207,97 @@ Test(records, rows_of_the_ledger)
 	story_drop_pod(s, "g-1");
 	story_drop_gang(s, "g");
 	cr_assert_eq(row->generation, 0);
+	story_free(s);
+}
+
+static void state_is(struct story *s, enum gang_state state, enum gang_state placement)
+{
+	const struct gang_row *row = story_row(s, "g");
+
+	story_plan(s);
+	cr_expect_eq(row->state, state, "%s, not %s", gang_state_text(row->state),
+	             gang_state_text(state));
+	cr_expect_eq(row->placement, placement, "%s, not %s", gang_placement_text(row->placement),
+	             gang_placement_text(placement));
+}
+
+static void put_g(struct story *s, uint32_t succeeded, uint32_t failed, bool counts)
+{
+	story_gang(s, .name = "g", .quorum = 3, .succeeded = succeeded, .failed = failed,
+	           .whole = counts, .ended_count = counts);
+}
+
+/* Pending, Running, Degraded, Running again since succeeded members count, Finished. */
+Test(records, the_life_of_a_gang)
+{
+	struct story *s = one_node(8);
+
+	put_g(s, 0, 0, false);
+	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
+	state_is(s, GANG_INCOMPLETE, GANG_INCOMPLETE);
+	for (int i = 0; i < 3; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "g-%d", i);
+		story_pod(s, .name = name, .gang = "g", .cpu = 1, .node = "n1");
+	}
+	state_is(s, GANG_PLACED, GANG_PLACED);
+	story_drop_pod(s, "g-2");
+	state_is(s, GANG_DEGRADED, GANG_INCOMPLETE);
+	story_pod(s, .name = "g-3", .gang = "g", .cpu = 99);
+	state_is(s, GANG_DEGRADED, GANG_WAITING);
+	cr_expect_eq(story_row(s, "g")->quorum, 3);
+	put_g(s, 1, 0, true);
+	story_drop_pod(s, "g-0");
+	story_drop_pod(s, "g-3");
+	state_is(s, GANG_DEGRADED, GANG_INCOMPLETE);
+	cr_expect_eq(story_row(s, "g")->reason.members, 2, "the succeeded one is a member");
+	story_pod(s, .name = "g-4", .gang = "g", .cpu = 1);
+	story_plan(s);
+	cr_expect_str_eq(story_where(s, "g-4"), "n1", "one of three succeeded: two suffice");
+	story_pod(s, .name = "g-4", .gang = "g", .cpu = 1, .node = "n1");
+	state_is(s, GANG_PLACED, GANG_PLACED);
+	put_g(s, 3, 0, true);
+	story_drop_pod(s, "g-1");
+	story_drop_pod(s, "g-4");
+	state_is(s, GANG_FINISHED, GANG_INCOMPLETE);
+	put_g(s, 2, 0, true);
+	state_is(s, GANG_FINISHED, GANG_INCOMPLETE);
+	put_g(s, 2, 1, true);
+	state_is(s, GANG_FAILED, GANG_INCOMPLETE);
+	cr_expect_eq(story_row(s, "g")->failed, 1);
+	story_free(s);
+}
+
+/* COS-11: succeeded members of a gang that was never whole do not count. */
+Test(records, what_never_started_waits_for_the_whole_quorum)
+{
+	struct story *s = one_node(8);
+
+	put_g(s, 1, 0, false);
+	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
+	state_is(s, GANG_INCOMPLETE, GANG_INCOMPLETE);
+	cr_expect_eq(story_row(s, "g")->reason.members, 2);
+	put_g(s, 1, 0, true);
+	story_plan(s);
+	cr_expect_str_eq(story_where(s, "g-0"), "n1");
+	cr_expect_str_eq(story_where(s, "g-1"), "n1");
+	story_free(s);
+}
+
+/* The members of a new run start together, whatever became of those before. */
+Test(records, another_run_is_not_degraded)
+{
+	struct story *s = one_node(8);
+
+	put_g(s, 0, 0, false);
+	story_pods(s, 3, .name = "g", .gang = "g", .cpu = 1, .node = "n1");
+	state_is(s, GANG_PLACED, GANG_PLACED);
+	story_drop_pod(s, "g-0");
+	story_drop_pod(s, "g-1");
+	story_drop_pod(s, "g-2");
+	story_plan(s);
+	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
+	state_is(s, GANG_INCOMPLETE, GANG_INCOMPLETE);
 	story_free(s);
 }

@@ -634,3 +634,90 @@ Test(gangs, one_name_in_two_dialects_is_two_gangs)
 	cr_assert_eq(replay_count(s.replay.gangs, LIMITS.gangs), 3);
 	cr_assert_neq(replay_pod(&s.replay, "ns/a")->gang, replay_pod(&s.replay, "ns/b")->gang);
 }
+
+static void put_phase(const char *name, const char *marks, const char *phase)
+{
+	char spec[200];
+
+	snprintf(spec, sizeof(spec), ",\"nodeName\":\"n1\"},\"status\":{\"phase\":\"%s\"", phase);
+	put_pod_as("muster", name, marks, spec);
+}
+
+static void life_is(uint32_t succeeded, uint32_t failed, uint32_t flags)
+{
+	const struct event_gang *e = gang("ns/g");
+	char why[200] = "";
+
+	cr_expect_eq(e->succeeded, succeeded);
+	cr_expect_eq(e->failed, failed);
+	cr_expect_eq(e->flags & (GANG_WHOLE | GANG_ENDED_COUNT), flags, "flags %u",
+	             e->flags & (GANG_WHOLE | GANG_ENDED_COUNT));
+	cr_expect(model_valid(s.m, why, sizeof(why)), "%s", why);
+}
+
+#define GROUP_OF(n, status) "},\"spec\":{\"minMember\":" #n "},\"status\":{" status "}}"
+
+static void put_group_with_status(const char *rest)
+{
+	cr_assert_eq(put_as(NEW_API, "PodGroup", "g", "u", rest), 0);
+}
+
+Test(gangs, succeeded_members_count_once_it_was_whole)
+{
+	put_group(NEW_API, "g", "\"minMember\":2");
+	put_phase("a", NEW_MARK, "Running");
+	put_pod("b", NEW_MARK);
+	life_is(0, 0, 0);
+	put_phase("b", NEW_MARK, "Running");
+	put_phase("a", NEW_MARK, "Succeeded");
+	life_is(1, 0, GANG_WHOLE | GANG_ENDED_COUNT);
+	delete_pod("b");
+	put_pod("c", NEW_MARK);
+	life_is(1, 0, GANG_WHOLE | GANG_ENDED_COUNT);
+	model_restart(s.m);
+	replay_forget(&s.replay);
+	life_is(1, 0, GANG_WHOLE | GANG_ENDED_COUNT);
+	put_phase("c", NEW_MARK, "Failed");
+	life_is(1, 1, GANG_WHOLE | GANG_ENDED_COUNT);
+	/* Another run: nothing is left of the one that was whole. */
+	delete_pod("a");
+	delete_pod("c");
+	life_is(0, 0, GANG_WHOLE);
+	put_pod("d", NEW_MARK);
+	life_is(0, 0, 0);
+}
+
+/* COS-11: of a gang that never started they do not. */
+Test(gangs, succeeded_members_of_what_never_started)
+{
+	put_group(NEW_API, "g", "\"minMember\":3");
+	put_phase("a", NEW_MARK, "Succeeded");
+	put_pod("b", NEW_MARK);
+	life_is(1, 0, 0);
+	/* ... unless the status says that it did. */
+	put_group_with_status(GROUP_OF(3, "\"phase\":\"Running\""));
+	life_is(1, 0, GANG_WHOLE | GANG_ENDED_COUNT);
+	put_group_with_status(GROUP_OF(3, "\"phase\":\"Scheduling\""));
+	life_is(1, 0, GANG_WHOLE | GANG_ENDED_COUNT);
+}
+
+/* pkg/scheduler/api: JobInfo.ReadyTaskNum. */
+Test(gangs, volcano_counts_succeeded_members_from_the_start)
+{
+	model_resource_served(s.m, resource_of(VOLCANO_API, "PodGroup"), true);
+	put_group(VOLCANO_API, "g", "\"minMember\":3");
+	put_phase("a", VOLCANO_MARK("w"), "Succeeded");
+	put_pod("b", VOLCANO_MARK("w"));
+	life_is(1, 0, GANG_ENDED_COUNT);
+}
+
+/* No status is written to the object of such a group, for it has none. */
+Test(gangs, ended_members_of_groups_without_a_status)
+{
+	put_phase("a", PAIR("2"), "Running");
+	put_phase("b", PAIR("2"), "Running");
+	life_is(0, 0, GANG_WHOLE);
+	put_phase("a", PAIR("2"), "Succeeded");
+	put_pod("c", PAIR("2"));
+	life_is(1, 0, GANG_WHOLE | GANG_ENDED_COUNT);
+}

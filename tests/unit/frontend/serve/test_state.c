@@ -52,7 +52,7 @@ static void put_gang(const struct observer *o, uint32_t id, enum gang_state stat
 
 	row->generation = 1;
 	row->state = state;
-	row->members = id;
+	row->members = id + 1;
 	row->name_offset = offset;
 	row->name_bytes = bytes;
 	if (state == GANG_WAITING)
@@ -124,7 +124,7 @@ Test(state, names_are_escaped)
 	cr_assert_str_eq(row_text(at(json, "gangs"), 0, "gang"), "</script>\"\\?<b>");
 	cr_assert_str_eq(row_text(at(json, "gangs"), 0, "state"), "Waiting",
 	                 "those that wait come first");
-	cr_assert_str_eq(row_text(at(json, "gangs"), 1, "state"), "Placed");
+	cr_assert_str_eq(row_text(at(json, "gangs"), 1, "state"), "Running");
 	cr_assert_str_eq(cJSON_GetArrayItem(at(at(json, "cells"), "name"), 0)->valuestring,
 	                 "</script>\"\\?<b>");
 	cr_assert_eq(cJSON_GetArrayItem(at(at(json, "cells"), "share"), 0)->valueint, 500);
