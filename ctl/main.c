@@ -3,6 +3,7 @@
 #include "ctl/commands.h"
 #include "ctl/completion.h"
 #include "ctl/term/ctl.h"
+#include "ctl/term/near.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,10 +54,61 @@ static int run(const struct command *command, int argc, char **argv)
 	return ctl_flush(name) ? rc : EXIT_USAGE;
 }
 
+/* Words of kubectl and of other tools for ours. */
+static const struct {
+	const char *word, *name;
+} synonyms[] = {
+	{ "gang", "gangs" }, { "podgroup", "gangs" },   { "podgroups", "gangs" },
+	{ "pg", "gangs" },   { "queue", "gangs" },      { "node", "nodes" },
+	{ "no", "nodes" },   { "describe", "explain" }, { "why", "explain" },
+};
+
+static const struct command *command_named(const char *word)
+{
+	for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
+		if (strcmp(word, synonyms[i].word) == 0)
+			word = synonyms[i].name;
+	for (size_t i = 0; i < commands_n; i++)
+		if (strcmp(word, commands[i]->name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+/* The arguments without the verb of "get gangs", or the noun of "describe gang NAME". */
+static char **plain_words(int *argc, char **argv)
+{
+	const struct command *noun = *argc > 2 ? command_named(argv[2]) : NULL;
+
+	if (strcmp(argv[1], "get") == 0 && noun != NULL) {
+		--*argc;
+		return argv + 1;
+	}
+	if (strcmp(argv[1], "describe") == 0 && noun != NULL) {
+		argv[2] = noun == &nodes_command ? argv[2] : argv[1];
+		--*argc;
+		return argv + 1;
+	}
+	return argv;
+}
+
+static int not_a_command(const char *word)
+{
+	const char *names[32], *near;
+
+	for (size_t i = 0; i < commands_n; i++)
+		names[i] = commands[i]->name;
+	near = near_word(word, names, commands_n);
+	if (near != NULL)
+		return ctl_usage(our_name, "no command named \"%s\"; did you mean %s?", word, near);
+	return ctl_usage(our_name, "no command named \"%s\"; see %s --help", word, our_name);
+}
+
 int main(int argc, char **argv)
 {
 	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
 	const char *program = slash != NULL ? slash + 1 : argc > 0 ? argv[0] : our_name;
+
+	const struct command *command;
 
 	memory_before_end(out_of_memory);
 	if (strcmp(program, "kubectl_complete-muster") == 0)
@@ -72,12 +124,11 @@ int main(int argc, char **argv)
 		print_help(stdout);
 		return ctl_flush(our_name) ? EXIT_DONE : EXIT_USAGE;
 	}
-	if (strcmp(argv[1], "--version") == 0) {
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
 		options_version();
 		return ctl_flush(our_name) ? EXIT_DONE : EXIT_USAGE;
 	}
-	for (size_t i = 0; i < commands_n; i++)
-		if (strcmp(argv[1], commands[i]->name) == 0)
-			return run(commands[i], argc - 1, argv + 1);
-	return ctl_usage(our_name, "no command named \"%s\"; see %s --help", argv[1], our_name);
+	argv = plain_words(&argc, argv);
+	command = command_named(argv[1]);
+	return command != NULL ? run(command, argc - 1, argv + 1) : not_a_command(argv[1]);
 }

@@ -30,6 +30,8 @@ static const struct flag flags[] = {
 	  "prints; may be repeated. Implies --try",
 	  NULL, option_texts, offsetof(struct options, files) },
 	FLAG_SOCKET(struct options, live.socket),
+	{ "namespace", 'n', "-n, --namespace NAMESPACE", "of a gang that is named without one", NULL,
+	  option_text, offsetof(struct options, live.namespace) },
 	{ "try", 0, "--try", "what would let it start", NULL, NULL, offsetof(struct options, try) },
 	{ "kubeconfig", 0, "--kubeconfig FILE",
 	  KUBECONFIG_HELP ".\n"
@@ -270,17 +272,22 @@ static int run(int argc, char **argv)
 {
 	struct options o = { .live = { .command = argv[0] }, .score = SCORE_KUBE };
 	int rc = command_read_flags(&explain_command, argc, argv, &o);
+	char *name = NULL;
 
 	if (rc == -1 && o.preempt.on)
 		rc = preempt(&o, argc - optind);
 	else if (rc == -1 && (o.preempt.pods.n > 0 || o.preempt.gang != NULL))
 		rc = ctl_usage(argv[0], "--pod and --gang go with --preempt");
-	if (rc == -1 && (optind + 1 != argc || strchr(argv[optind], '/') == NULL))
-		rc = ctl_usage(argv[0], "one gang is needed, as NAMESPACE/NAME");
+	if (rc == -1 &&
+	    (optind + 1 != argc || (strchr(argv[optind], '/') == NULL && o.live.namespace == NULL)))
+		rc = ctl_usage(argv[0], "one gang is needed, as NAMESPACE/NAME or -n NAMESPACE NAME");
 	if (rc == -1) {
-		o.gang = argv[optind];
+		if (strchr(argv[optind], '/') == NULL)
+			name = ctl_print("%s/%s", o.live.namespace, argv[optind]);
+		o.gang = name != NULL ? name : argv[optind];
 		rc = explain(&o);
 	}
+	free(name);
 	free(o.files.at);
 	free(o.preempt.pods.at);
 	return rc;

@@ -32,6 +32,7 @@ static struct gang_result result_of(struct gang_copy *g)
 		.pending = row->members > row->bound ? row->members - row->bound : 0,
 		.priority = row->priority,
 		.created_ns = row->created_ns,
+		.waiting_since_ns = row->waiting_since_ns,
 		.band = (enum queue_band)row->band,
 		.why = row->reason,
 	};

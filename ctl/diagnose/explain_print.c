@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/diagnose/explain.h"
+#include "ctl/term/units.h"
 #include "ctl/term/print.h"
 #include "frontend/dialect/reason.h"
 #include "ipc/order.h"
@@ -90,16 +91,41 @@ static size_t pods_giving_way(const struct explanation *x)
 }
 
 struct others {
-	const struct gang_result *gangs;
+	const struct gang_result **at; /* to be freed */
 	size_t n;
 };
 
-/* Which gangs give way was found by trying; which are before it is given by the queue. */
+static int queue_order(const void *a, const void *b)
+{
+	const struct gang_result *x = *(const struct gang_result *const *)a;
+	const struct gang_result *y = *(const struct gang_result *const *)b;
+
+	return stands_before(x, y) ? -1 : stands_before(y, x);
+}
+
+/* Which gangs give way was found by trying; which are before it is given by the queue, in the order
+ * of the queue. */
 static struct others others_of(const struct explanation *x, bool tried)
 {
-	if (tried)
-		return (struct others){ x->now.answers->gangs, x->now.answers->gangs_n };
-	return (struct others){ x->gangs, x->gangs_n };
+	const struct gang_result *all = tried ? x->now.answers->gangs : x->gangs;
+	const size_t n = tried ? x->now.answers->gangs_n : x->gangs_n;
+	struct others of = { .at = must_array(n + 1, sizeof(*of.at)) };
+
+	for (size_t i = 0; i < n; i++)
+		if (tried ? gives_way(x, &all[i]) : is_before(x, &all[i]))
+			of.at[of.n++] = &all[i];
+	if (!tried && of.n > 1)
+		qsort(of.at, of.n, sizeof(*of.at), queue_order);
+	return of;
+}
+
+/* In the scheduling queue, from 1. */
+static size_t position_of(const struct explanation *x)
+{
+	const struct others of = others_of(x, false);
+
+	free(of.at);
+	return of.n + (x->reservations == NULL ? pods_before(x) : 0) + 1;
 }
 
 static void json_reasons(cJSON *o, const struct explanation *x)
@@ -124,12 +150,9 @@ static void json_others(cJSON *o, const char *name, const struct explanation *x,
 
 	struct others of = others_of(x, first);
 
-	for (size_t i = 0; i < of.n; i++) {
-		const struct gang_result *g = &of.gangs[i];
-
-		if (first ? gives_way(x, g) : is_before(x, g))
-			cJSON_AddItemToArray(list, json_checked(cJSON_CreateString(g->gang)));
-	}
+	for (size_t i = 0; i < of.n; i++)
+		cJSON_AddItemToArray(list, json_checked(cJSON_CreateString(of.at[i]->gang)));
+	free(of.at);
 }
 
 static void json_help(cJSON *o, const struct explanation *x)
@@ -175,6 +198,14 @@ static void json_reservations(cJSON *o, const struct reservations *p)
 		json_add_text(live, "roomHeldFor", p->held);
 }
 
+/* Of a live gang: for capacity. */
+static int64_t waited_s(const struct gang_result *g)
+{
+	const int64_t s = (int64_t)time(NULL) - (int64_t)(g->waiting_since_ns / UINT64_C(1000000000));
+
+	return s > 0 ? s : 0;
+}
+
 static const char *state_text(const struct explanation *x)
 {
 	return x->reservations != NULL ? gang_state_text(x->result->life)
@@ -202,6 +233,9 @@ static void print_json(const struct explanation *x)
 		json_reasons(o, x);
 	}
 	if (g->reason != NULL && explain_is_queued(g)) {
+		json_add_number(o, "position", (int64_t)position_of(x));
+		if (g->waiting_since_ns > 0)
+			json_add_number(o, "waited_s", waited_s(g));
 		json_others(o, "before", x, false);
 		if (x->reservations == NULL)
 			json_add_number(o, "beforePods", (int64_t)pods_before(x));
@@ -220,21 +254,15 @@ static void print_json(const struct explanation *x)
 static void print_others(const struct explanation *x, bool first)
 {
 	struct others of = others_of(x, first);
-	size_t n = 0;
 
-	for (size_t i = 0; i < of.n; i++) {
-		const struct gang_result *g = &of.gangs[i];
-
-		if (!(first ? gives_way(x, g) : is_before(x, g)))
-			continue;
-		if (n++ < OTHERS_SHOWN)
-			ctl_say("%s%s (%s)", n > 1 ? ", " : "", g->gang,
-			        g->state == GANG_PLACED ? "placed" : "waits");
-	}
-	if (n > OTHERS_SHOWN)
-		printf(" and %zu more", n - OTHERS_SHOWN);
-	if (n == 0)
+	for (size_t i = 0; i < of.n && i < OTHERS_SHOWN; i++)
+		ctl_say("%s%s (%s)", i > 0 ? ", " : "", of.at[i]->gang,
+		        of.at[i]->state == GANG_PLACED ? "placed" : "waits");
+	if (of.n > OTHERS_SHOWN)
+		printf(" and %zu more", of.n - OTHERS_SHOWN);
+	if (of.n == 0)
 		fputs("no gang", stdout);
+	free(of.at);
 }
 
 static const char *pods(uint64_t n)
@@ -245,8 +273,14 @@ static const char *pods(uint64_t n)
 static void print_before(const struct explanation *x)
 {
 	size_t n = x->reservations == NULL ? pods_before(x) : 0;
+	char waited[32];
 
-	fputs("\nBefore it in the queue: ", stdout);
+	printf("\nPosition in the queue: %zu", position_of(x));
+	if (x->result->waiting_since_ns > 0)
+		printf("; it has waited for capacity for %s",
+		       units_age((uint64_t)waited_s(x->result) * UINT64_C(1000000000), waited,
+		                 sizeof(waited)));
+	fputs(".\nBefore it in the queue: ", stdout);
 	print_others(x, false);
 	if (n > 0)
 		printf(", %zu %s without a gang", n, pods(n));

@@ -49,6 +49,34 @@ int live_run(const struct command *c, int argc, char **argv,
 	return rc;
 }
 
+int live_list(struct live *l, const struct list_kind *kind, const char *argument,
+              cJSON *(*list)(struct live *l, const char *argument))
+{
+	cJSON *before = NULL, *items;
+	int rc = EXIT_DONE;
+
+	if (l->list.watch && (l->list.form == LIST_JSON || l->list.form == LIST_YAML))
+		return ctl_usage(l->command, "--watch goes with text, -o wide, name and custom-columns");
+	while ((items = list(l, argument)) != NULL) {
+		if (!list_sort(l->command, &l->list, items))
+			rc = EXIT_USAGE;
+		else
+			rc = list_print(l->command, &l->list, kind, items, before);
+		cJSON_Delete(before);
+		before = items;
+		if (rc != EXIT_DONE || !l->list.watch || !ctl_flush(l->command))
+			break;
+		sleep(1);
+		if (!live_is_there(l)) {
+			fprintf(stderr, "%s: muster-core went away\n", l->command);
+			rc = EXIT_NO;
+			break;
+		}
+	}
+	cJSON_Delete(before);
+	return items == NULL ? EXIT_NO : rc;
+}
+
 int live_open(struct live *l)
 {
 	struct link_error e;

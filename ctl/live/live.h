@@ -4,6 +4,7 @@
 #ifndef MUSTER_CTL_LIVE_H
 #define MUSTER_CTL_LIVE_H
 
+#include "ctl/live/list.h"
 #include "ctl/term/options.h"
 #include "ipc/observe.h"
 #include "frontend/dialect/reason.h"
@@ -14,6 +15,10 @@ struct live {
 	const char *command;
 	const char *socket;
 	enum output output;
+	struct list_options list;
+	const char *namespace; /* of lists: NULL: all */
+	bool all_namespaces;
+	const char *state;   /* of gangs: NULL: all */
 	uint32_t progress_s; /* of status: 0: not checked */
 	struct observer observer;
 	char **names; /* by name id; NULL: not read yet */
@@ -32,6 +37,12 @@ extern const struct flag live_flags[];
 #define LIVE_EXITS                                                                                 \
 	"0 done, 1 no scheduler runs or nothing has that name, 2 usage,\n"                             \
 	"78 it has another memory layout."
+
+/* Calls list() at once, and each second with --watch, with the items that it returned before (NULL
+ * at first); it returns new ones, or NULL after a message.  The items are printed.  Returns the
+ * exit code. */
+int live_list(struct live *l, const struct list_kind *kind, const char *argument,
+              cJSON *(*list)(struct live *l, const char *argument));
 
 /* A whole command with flags into a struct live: reads them, connects, and calls show() with the
  * first argument, or NULL.  Returns the exit code. */

@@ -21,22 +21,17 @@ static void add_amounts(const struct live *l, const struct nodes *nodes, cJSON *
 			json_add_number(list, live_name(l, r), amounts[r]);
 }
 
-static void print_json(const struct live *l, const struct nodes *nodes)
+static cJSON *item_of(const struct live *l, const struct nodes *nodes, const struct node_view *n)
 {
-	fputs("{\"nodes\": [", stdout);
-	for (size_t i = 0; i < nodes->n; i++) {
-		const struct node_view *n = &nodes->at[i];
-		cJSON *o = json_checked(cJSON_CreateObject());
+	cJSON *o = json_checked(cJSON_CreateObject());
 
-		json_add_text(o, "node", n->name);
-		json_checked(cJSON_AddBoolToObject(o, "present", (n->flags & NODE_PRESENT) != 0));
-		json_checked(cJSON_AddBoolToObject(o, "cordoned", (n->flags & NODE_CORDONED) != 0));
-		json_add_number(o, "pods", n->pods);
-		add_amounts(l, nodes, o, "allocatable", n->allocatable);
-		add_amounts(l, nodes, o, "used", n->used);
-		json_print_line(o, i == 0);
-	}
-	fputs("]}\n", stdout);
+	json_add_text(o, "node", n->name);
+	json_checked(cJSON_AddBoolToObject(o, "present", (n->flags & NODE_PRESENT) != 0));
+	json_checked(cJSON_AddBoolToObject(o, "cordoned", (n->flags & NODE_CORDONED) != 0));
+	json_add_number(o, "pods", n->pods);
+	add_amounts(l, nodes, o, "allocatable", n->allocatable);
+	add_amounts(l, nodes, o, "used", n->used);
+	return o;
 }
 
 static const char *node_state(const struct node_view *n)
@@ -65,11 +60,13 @@ static void print_text(const struct live *l, const struct nodes *nodes)
 		if (nodes->shown[r])
 			strcat(columns, "R");
 	t = text_table_new(columns);
-	text_table_cell(t, "NODE");
-	text_table_cell(t, "STATE");
-	for (uint32_t r = 0; r < nodes->resources; r++)
-		if (nodes->shown[r])
-			text_table_cell(t, "%s", live_name(l, r));
+	if (!l->list.no_headers) {
+		text_table_cell(t, "NODE");
+		text_table_cell(t, "STATE");
+		for (uint32_t r = 0; r < nodes->resources; r++)
+			if (nodes->shown[r])
+				text_table_cell(t, "%s", live_name(l, r));
+	}
 	for (size_t i = 0; i < nodes->n; i++) {
 		text_table_cell(t, "%s", nodes->at[i].name);
 		text_table_cell(t, "%s", node_state(&nodes->at[i]));
@@ -81,18 +78,60 @@ static void print_text(const struct live *l, const struct nodes *nodes)
 	text_table_free(t);
 }
 
-static int show(struct live *l, const char *argument)
+static cJSON *list(struct live *l, const char *wanted)
 {
 	struct nodes nodes = rows_nodes(&l->observer);
+	cJSON *items = json_checked(cJSON_CreateArray());
 
-	(void)argument;
-	if (l->output == OUTPUT_JSON)
-		print_json(l, &nodes);
-	else
-		print_text(l, &nodes);
+	for (size_t i = 0; i < nodes.n; i++)
+		if (wanted == NULL || strcmp(wanted, nodes.at[i].name) == 0)
+			cJSON_AddItemToArray(items, item_of(l, &nodes, &nodes.at[i]));
 	free(nodes.at);
-	return EXIT_DONE;
+	if (wanted == NULL || items->child != NULL)
+		return items;
+	fprintf(stderr, "%s: no node named %s\n", l->command, wanted);
+	cJSON_Delete(items);
+	return NULL;
 }
+
+/* The columns of text are the resources of the cluster: not those of a table of fields. */
+static int show_text(struct live *l, const char *wanted)
+{
+	struct nodes nodes = rows_nodes(&l->observer);
+	size_t n = 0;
+
+	for (size_t i = 0; i < nodes.n; i++)
+		if (wanted == NULL || strcmp(wanted, nodes.at[i].name) == 0)
+			nodes.at[n++] = nodes.at[i];
+	nodes.n = n;
+	if (n > 0 || wanted == NULL)
+		print_text(l, &nodes);
+	else
+		fprintf(stderr, "%s: no node named %s\n", l->command, wanted);
+	free(nodes.at);
+	return n > 0 || wanted == NULL ? EXIT_DONE : EXIT_NO;
+}
+
+static const struct list_kind kind = {
+	.items = "nodes",
+	.name = "node",
+	.ignored = (const char *const[]){ NULL },
+};
+
+static int show(struct live *l, const char *argument)
+{
+	const bool text = l->list.form == LIST_TEXT || l->list.form == LIST_WIDE;
+
+	if (text && (l->list.sort_by != NULL || l->list.watch))
+		return ctl_usage(l->command, "--sort-by and --watch go with -o name and custom-columns");
+	return text ? show_text(l, argument) : live_list(l, &kind, argument, list);
+}
+
+static const struct flag flags[] = {
+	FLAG_SOCKET(struct live, socket),
+	LIST_FLAGS(struct live, list),
+	{ 0 },
+};
 
 static int run(int argc, char **argv)
 {
@@ -102,10 +141,12 @@ static int run(int argc, char **argv)
 const struct command nodes_command = {
 	.name = "nodes",
 	.summary = "its nodes, and what is used of them",
-	.usage = "[--socket PATH] [-o json]",
+	.usage = "[NODE] [-o FORM] [--sort-by .FIELD] [--no-headers] [-w] [--socket PATH]",
 	.about = "The nodes of the live scheduler, and how much of each resource is used by pods that\n"
 			 "run there or have capacity reserved. In JSON cpu is in milli, memory in bytes.\n",
 	.exits = LIVE_EXITS,
-	.flags = live_flags,
+	.flags = flags,
+	.argument = "NODE",
+	.arguments_max = 1,
 	.run = run,
 };

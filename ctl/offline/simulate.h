@@ -26,7 +26,8 @@ struct gang_result {
 	uint32_t quorum, members, placed;
 	uint32_t pending; /* members without a node before placement */
 	int32_t priority;
-	uint64_t created_ns; /* of its oldest member when the group has none */
+	uint64_t created_ns;       /* of its oldest member when the group has none */
+	uint64_t waiting_since_ns; /* of a live one: for capacity; 0: it does not wait, or offline */
 	enum queue_band band;
 	char *reason; /* why it, or the rest of its members, waits; NULL: nothing waits */
 	struct reason why;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/term/options.h"
 
+#include "ctl/term/near.h"
+
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,6 +107,26 @@ static bool store(const struct flag *f, const char *command, const char *value, 
 	return true;
 }
 
+/* The flag that was meant by one that there is not. */
+static void suggest(const struct option *longs, size_t n, const char *given)
+{
+	const char *names[FLAGS_MAX + 2], *near;
+	char name[64];
+	const size_t bytes = strcspn(given, "=");
+	size_t names_n = 0;
+
+	if (strncmp(given, "--", 2) != 0 || bytes - 2 >= sizeof(name))
+		return;
+	memcpy(name, given + 2, bytes - 2);
+	name[bytes - 2] = '\0';
+	for (size_t i = 0; i < n; i++)
+		if (longs[i].name != NULL)
+			names[names_n++] = longs[i].name;
+	near = near_word(name, names, names_n);
+	if (near != NULL && strcmp(near, name) != 0)
+		fprintf(stderr, "Did you mean --%s?\n", near);
+}
+
 int command_read_flags(const struct command *c, int argc, char **argv, void *options)
 {
 	struct option longs[FLAGS_MAX + 3];
@@ -118,8 +140,10 @@ int command_read_flags(const struct command *c, int argc, char **argv, void *opt
 			return options_help(c), EXIT_DONE;
 		if (got == 'V')
 			return options_version(), EXIT_DONE;
-		if (got == '?')
-			return EXIT_USAGE; /* getopt_long() has printed a message */
+		if (got == '?') { /* getopt_long() has printed a message */
+			suggest(longs, n + 2, argv[optind - 1]);
+			return EXIT_USAGE;
+		}
 		for (i = 0; i < n && got != LONG_FLAG + (int)i && got != c->flags[i].letter; i++)
 			;
 		if (!store(&c->flags[i], argv[0], optarg, options))

@@ -203,6 +203,44 @@ def test_views_of_a_live_scheduler():
         check("Running, 1 of 2 members placed" in out and part["reason"] in out and "would let" not in out, out)
 
 
+def test_lists_take_kubectls_flags():
+    with live_cluster() as c:
+        c.up()
+        fill(c)
+        c.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}})
+        for name, ns in (("other", "team"), ("wants", "default")):
+            group, pods = objects.gang(name, 3, cpu="9")
+            for o in (group, *pods):
+                o["metadata"]["namespace"] = ns
+            c.create(group, *pods)
+        until(lambda: sum(g["position"] is not None for g in ask(c, "gangs")["gangs"]) == 3, 10, lambda: ask(c, "gangs"))
+        gangs = {g["gang"]: g for g in ask(c, "gangs")["gangs"]}
+        equal(sorted(g["position"] for g in gangs.values() if g["position"]), [1, 2, 3], "positions")
+        equal({(g["queue"], g["start"]) for g in gangs.values()}, {(None, None)}, "without queues")
+        equal((gangs["default/train"]["position"], gangs["default/train"]["waited_s"]), (None, None), "what runs")
+        check(gangs["team/other"]["waited_s"] is not None, gangs["team/other"])
+        lines = lambda *flags: c.ask("gangs", *flags)[1].splitlines()  # noqa: E731
+        equal(lines("-n", "team", "-o", "name"), ["gang/team/other"])
+        equal(len(lines("-A", "--no-headers")), 4)
+        equal(lines("--state", "incomplete", "--no-headers"), [])
+        equal(lines("--state", "running", "-o", "custom-columns=G:.gang,P:.placed"), ["G               P", "default/train   4"])
+        order = [line.split()[0] for line in lines("--sort-by", ".position", "--no-headers")]
+        equal(order, sorted(gangs, key=lambda g: gangs[g]["position"] or 99), "by position")
+        before = json.loads(c.ask("explain", order[2], "-o", "json")[1])
+        equal((before["before"], before["position"]), (order[:2], 3), "explain says the same")
+        equal(c.ask("gangs", "train", "--no-headers", "-o", "wide")[1].split()[:2], ["default/train", "Running"])
+        equal(c.ask("explain", "-n", "team", "other")[0], NO)
+        equal([n["node"] for n in ask(c, "nodes", "n1")["nodes"]], ["n1"])
+        equal(c.ask("nodes", "n9")[0], NO)
+        equal(run("musterctl", "get", "gangs", "--socket", c.socket, "-o", "yaml")[1].splitlines()[:2],
+              ["gangs:", f'- gang: "{min(gangs)}"'])
+        for flags, said in ((("--state", "sad"), "Finished"), (("-o", "xml"), "custom-columns"), (("-w", "-o", "json"), "--watch"),
+                            (("--sort-by", ".no"), "no such field"), (("--sotr-by", ".gang"), "Did you mean --sort-by?")):
+            code, _, err = c.ask("gangs", *flags)
+            check(code == USAGE and said in err, code, err)
+    equal(run("musterctl", "explian")[2], 'musterctl: no command named "explian"; did you mean explain?\n')
+
+
 # ---- up -------------------------------------------------------------------------
 
 def test_up_passes_flags_on():
