@@ -104,10 +104,10 @@ struct snapshot {
 	uint32_t shapes_n; /* live */
 	uint32_t requests_n;
 	uint32_t gangs_n;
-	bool exact; /* no sum of requests exceeds int64: free capacity is the difference */
+	bool exact;             /* no sum of requests exceeds int64: free capacity is the difference */
 	uint32_t backfill_gang; /* the owner of the backfill reservation; ID_NONE: none */
 	struct snapshot_chunk **chunks;
-	shape_id *shapes;            /* by row, ascending */
+	shape_id *shapes; /* by row, ascending */
 	struct snapshot_request *requests;
 	struct snapshot_gang *gangs; /* in the order of the queue */
 };

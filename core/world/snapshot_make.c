@@ -29,10 +29,9 @@ static void shapes_fill(const struct core *c, struct snapshot *s)
 		if (!shape)
 			continue;
 		for (uint32_t i = 0; i < shape->sums_n; i++)
-			s->requests[n++] =
-				(struct snapshot_request){ .shape = row,
-				                           .resource = shape->requests[i].resource,
-				                           .value = shape->requests[i].value };
+			s->requests[n++] = (struct snapshot_request){ .shape = row,
+				                                          .resource = shape->requests[i].resource,
+				                                          .value = shape->requests[i].value };
 		s->shapes[row++] = id;
 	}
 }

@@ -135,8 +135,10 @@ static void take_existing(struct unrolling *u)
 			                    { "", 0 }, false,        false,   -1 };
 		metadata = members_find(&u->arena, o->json, "metadata");
 		read_owner(&u->arena, members_find(&u->arena, metadata, "ownerReferences"), e);
-		if (strcmp(o->kind, "Pod") == 0)
+		if (strcmp(o->kind, "Pod") == 0) {
+			u->pods_in_files++;
 			read_pod(&u->arena, o, metadata, e);
+		}
 		u->existing_n++;
 	}
 	if (u->existing_n == 0)
@@ -357,6 +359,10 @@ static bool one(struct unrolling *u, const struct kind *kind, const struct objec
 	w.created = unroll_raw(&w, "metadata.creationTimestamp");
 	if (unroll_raw(&w, "metadata.deletionTimestamp").at != NULL)
 		return unroll_note(&w, "it is being deleted");
+	/* Its controller has made its pods there, so they are in the files, or were left out. */
+	if (w.uid.at != NULL)
+		return u->pods_in_files > 0 ||
+		       unroll_note(&w, "it comes from a server, and the files have no pods");
 	return kind->unroll(&w);
 }
 

@@ -25,7 +25,7 @@ struct unrolling {
 	struct arena arena;   /* to the end */
 	struct arena scratch; /* of one object that is being made: unroll_add() empties it */
 	struct existing *by_owner;
-	size_t existing_n;
+	size_t existing_n, pods_in_files;
 	const struct existing **by_name;
 	size_t pods; /* made */
 	struct bytes notes;

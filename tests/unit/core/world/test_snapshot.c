@@ -49,8 +49,7 @@ static void assert_gangs(const struct snapshot *s, const struct core *c)
 
 		cr_assert_eq(g->generation, s->gangs[i].generation);
 		cr_assert_eq(gang_missing(g), s->gangs[i].missing);
-		cr_assert(i == 0 ||
-		          gang_queued_before(&c->gangs, s->gangs[i - 1].gang, s->gangs[i].gang));
+		cr_assert(i == 0 || gang_queued_before(&c->gangs, s->gangs[i - 1].gang, s->gangs[i].gang));
 	}
 }
 

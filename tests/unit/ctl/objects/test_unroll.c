@@ -10,7 +10,6 @@
 
 #define POD                                                                                        \
 	"spec: {containers: [{name: m, image: x, resources: {requests: {memory: 9007199254740993}}}]}\n"
-#define UID "uid: 6a3a2c1e-0000-0000-0000-000000000001"
 
 static struct arena arena;
 
@@ -117,10 +116,34 @@ Test(unroll, a_deployment_makes_a_replicaset_and_its_pods)
 	files_free(f);
 }
 
+/* The controllers of the cluster that the record is of have made what they make. */
+Test(unroll, nothing_is_made_of_what_a_server_had)
+{
+	static const char set[] = "apiVersion: apps/v1\nkind: StatefulSet\n"
+							  "metadata: {name: web, uid: 6a3a2c1e-0000-0000-0000-000000000001}\n"
+							  "spec: {replicas: 3, template: {spec: {containers: []}}}\n";
+	static const char with_pod[] = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\n";
+	static const char note[] = "not unrolled: StatefulSet default/web: it comes from a server, and "
+							   "the files have no pods\n";
+	char yaml[1024];
+
+	for (int pod = 0; pod < 2; pod++) {
+		struct files *f;
+		size_t n;
+
+		snprintf(yaml, sizeof(yaml), "%s%s", set, pod ? with_pod : "");
+		f = unrolled(yaml);
+		files_objects(f, &n);
+		cr_assert_eq(n, 1u + (unsigned)pod);
+		cr_assert_str_eq(files_notes(f), pod ? "" : note);
+		files_free(f);
+	}
+}
+
 Test(unroll, pods_that_run_count_and_ended_ones_do_not)
 {
 	static const char set[] =
-		"apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: web, " UID "}\n"
+		"apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: web}\n"
 		"spec: {replicas: 4, template: {spec: {containers: []}}}\nstatus: {replicas: %d}\n"
 		"---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, ownerReferences: [{kind: ReplicaSet, name: web, controller: true}]}\n"
 		"status: {phase: %s}\n"
