@@ -66,7 +66,7 @@
 #define FIELDS_record(F, s) F(s, bytes) F(s, kind) F(s, flags) F(s, epoch) F(s, sequence) \
 	F(s, time_ns)
 #define FIELDS_event_name(F, s) F(s, id) F(s, kind) F(s, bytes) F(s, reserved)
-#define FIELDS_amount(F, s) F(s, resource) F(s, reserved) F(s, value)
+#define FIELDS_amount(F, s) F(s, resource) F(s, flags) F(s, value)
 #define FIELDS_label(F, s) F(s, key) F(s, value) F(s, number)
 #define FIELDS_taint(F, s) F(s, key) F(s, value) F(s, effect) F(s, name)
 #define FIELDS_event_node(F, s) \
@@ -98,7 +98,7 @@
 	F(s, image_containers) \
 	F(s, scored_cpu_milli) F(s, scored_memory_bytes) F(s, placed_cpu_milli) \
 	F(s, placed_memory_bytes) F(s, namespace) F(s, policies_n) \
-	F(s, shares_n) F(s, reserved)
+	F(s, shares_n) F(s, devices)
 #define FIELDS_policy(F, s) F(s, topology) F(s, flags) F(s, clauses) F(s, shares)
 #define FIELDS_policy_share(F, s) F(s, value) F(s, replicas)
 #define FIELDS_gang_role(F, s) F(s, role) F(s, quorum)

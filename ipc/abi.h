@@ -408,12 +408,16 @@ struct event_name {
 	uint32_t reserved;
 };
 
+enum amount_flags {
+	AMOUNT_DEVICES = 1u << 0, /* on a node without the resource devices serve it */
+};
+
 /* In requests of a shape and in minResources of a gang, `resource` may be the name_id of a
  * NAME_TAINT: a resource that no node has and that takes no column.  Those come last, sorted. */
 struct amount {
 	uint32_t resource;
-	uint32_t reserved;
-	int64_t value; /* >= 0, in the unit of the resource */
+	uint32_t flags; /* enum amount_flags; of a shape's requests */
+	int64_t value;  /* >= 0, in the unit of the resource */
 };
 
 /* Label keys and values are numbers of the frontend's table of strings; equal
@@ -500,7 +504,7 @@ struct event_shape {
 	uint32_t namespace;          /* number of the pods' namespace; ID_NONE: no spread or policy */
 	uint32_t policies_n;         /* 0 or 1 */
 	uint32_t shares_n;           /* struct policy_share, after the policy */
-	uint32_t reserved;
+	uint32_t devices; /* number of what the pod asks for (struct device_filter); 0: none */
 };
 
 enum gang_flags {

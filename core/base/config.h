@@ -22,6 +22,16 @@ enum score_policy {
 	SCORE_BESTFIT, /* least free capacity left over; core/filter/score.h */
 };
 
+/* Devices of pods, chosen outside of the core: offline only. */
+struct device_filter {
+	void *context;
+	/* FILTER_BIT of each reason why the node has no devices for a shape's `devices`; 0: it has.
+	 * With FILTER_DEVICES_FAILED the attempt fails on all nodes. */
+	uint32_t (*filter)(void *context, uint32_t devices, uint32_t node);
+	/* Points of a node that has them, before they are normalised. */
+	uint32_t (*points)(void *context, uint32_t node);
+};
+
 struct core_config {
 	struct limits limits;
 	enum score_policy score;
@@ -37,6 +47,7 @@ struct core_config {
 	bool once;
 	/* For tests: every unschedulable gang is retried after each change, without queueing hints. */
 	bool ask_all;
+	const struct device_filter *devices; /* NULL: a shape that asks for devices fits nowhere */
 	core_emit_fn emit;
 	core_make_fn make; /* NULL: all of the ledger is committed */
 	void *context;

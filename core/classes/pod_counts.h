@@ -90,7 +90,8 @@ struct pod_counts {
 	uint64_t rules_version;   /* counts changes of rules and domains; not of counts */
 	uint64_t domains_version; /* the part of it that is of domains and presence of nodes */
 	struct pod_counts_hooks hooks;
-	uint32_t idle_most; /* idle selectors that are kept */
+	const struct device_filter *devices; /* core/base/config.h; NULL: none */
+	uint32_t idle_most;                  /* idle selectors that are kept */
 };
 
 void pod_counts_init(struct pod_counts *cs, const struct limits *limits, struct nodes *nodes,

@@ -13,6 +13,7 @@
 /* A request that is not 0. */
 struct request {
 	uint32_t resource;
+	bool devices; /* AMOUNT_DEVICES */
 	int64_t value;
 	double inverse; /* 1 / value */
 };

@@ -230,6 +230,10 @@ static void requests_fill(struct shape *s, uint32_t columns)
 	for (uint32_t r = 0; r < RESOURCES_MAX; r++)
 		if (values[r] > 0)
 			request_add(s, r, values[r]);
+	for (uint32_t i = 0; i < n - s->absent_n; i++)
+		for (uint32_t k = 0; s->parts.amounts[i].flags & AMOUNT_DEVICES && k < s->requests_n; k++)
+			if (s->requests[k].resource == s->parts.amounts[i].resource)
+				s->requests[k].devices = true;
 	s->sums_n = s->requests_n;
 	if (s->absent_n > 0)
 		request_add(s, RESOURCE_PODS, INT64_MAX); /* saturated: fits nowhere */

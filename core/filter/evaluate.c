@@ -14,6 +14,9 @@ static uint32_t filter_fit(const struct evaluator *e, node_id id)
 	for (uint32_t i = 0; i < e->shape->sums_n; i++) {
 		const struct request *q = &e->shape->requests[i];
 
+		/* noderesources: fitsRequest passes over what DynamicResources allocates. */
+		if (q->devices && nodes_allocatable(e->nodes, id, q->resource) == 0)
+			continue;
 		if (!amount_fits(nodes_free_amount(e->nodes, id, q->resource), q->value))
 			short_of |= UINT64_C(1) << q->resource;
 	}
@@ -72,6 +75,28 @@ static uint32_t filter_node(const struct evaluator *e, node_id id)
 	return whys ? whys : filter_volumes(e, id);
 }
 
+/* dynamicresources: Filter.  An error on one node fails the attempt. */
+static void filter_devices(const struct evaluator *e)
+{
+	const uint32_t devices = e->shape->body->devices;
+	uint32_t *whys = e->out->whys;
+	bool failed = false;
+
+	if (devices == 0)
+		return;
+	for (node_id id = 0; id < e->nodes->used; id++) {
+		if (!is_feasible(e, id))
+			continue;
+		whys[id] = FILTER_BIT(FILTER_DEVICES);
+		if (e->cs->devices)
+			whys[id] = e->cs->devices->filter(e->cs->devices->context, devices, id);
+		failed = failed || whys[id] & FILTER_BIT(FILTER_DEVICES_FAILED);
+	}
+	for (node_id id = 0; failed && id < e->nodes->used; id++)
+		if (node_present(&e->nodes->slots[id]))
+			whys[id] = FILTER_BIT(FILTER_DEVICES_FAILED);
+}
+
 /* nodedeclaredfeatures: Filter. */
 static void filter_features(const struct evaluator *e)
 {
@@ -116,6 +141,7 @@ static void filter_all(const struct evaluator *e)
 		return;
 	filter_spread(e);
 	filter_pods(e);
+	filter_devices(e);
 	filter_features(e);
 	filter_policy(e);
 	for (node_id id = 0; id < e->nodes->used; id++)

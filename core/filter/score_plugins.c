@@ -164,6 +164,25 @@ static void add_images(const struct evaluator *e)
 			add_points(e, SCORE_PART_IMAGES, id, image_locality(e->cs, e->shape, id));
 }
 
+/* dynamicresources: Score.  It is in the total and no part of its own. */
+static void add_devices(const struct evaluator *e)
+{
+	const struct device_filter *devices = e->cs->devices;
+	int64_t most = 0;
+
+	if (e->shape->body->devices == 0 || !devices)
+		return;
+	for (node_id id = 0; id < e->nodes->used; id++) {
+		if (!is_feasible(e, id))
+			continue;
+		e->scratch->raw[id] = devices->points(devices->context, id);
+		most = e->scratch->raw[id] > most ? e->scratch->raw[id] : most;
+	}
+	for (node_id id = 0; most > 0 && id < e->nodes->used; id++)
+		if (is_feasible(e, id))
+			e->out->scores[id] += 2 * (uint32_t)(e->scratch->raw[id] * SCORE_MOST / most);
+}
+
 /* framework: RunScorePlugins with the weights of the default profile (getDefaultPlugins). */
 void score_all(const struct evaluator *e, enum score_policy policy)
 {
@@ -184,6 +203,7 @@ void score_all(const struct evaluator *e, enum score_policy policy)
 	add_affinity(e);
 	add_spread(e);
 	add_pods(e);
+	add_devices(e);
 }
 
 void score_between(const struct evaluator *e, const int32_t *preferred)

@@ -67,6 +67,9 @@ void view_reevaluate(struct views *vs, struct view *v)
 
 		if (node_present(&ns->slots[id]) && !(whys & ~MAY_OPEN))
 			count = v->hold > 0 ? node_count_behind(vs, id, s) : node_count(ns, id, s, vs->most);
+		/* Devices are chosen for one pod at a time. */
+		if (s->body->devices > 0)
+			count = !whys;
 		v->capacity += count;
 		v->counts[rank] = count;
 		v->tree.levels[0][rank] = count > 0 && !whys ? evaluated_key(vs, &tiers, id) : 0;

@@ -61,6 +61,7 @@ static void core_init(struct core *c, const struct limits *l, struct ledger *led
 	views_init(&c->views, l, &c->pod_counts, &c->budget, c->config.score);
 	c->pod_counts.hooks =
 		(struct pod_counts_hooks){ .context = c, .moved = pod_moved, .class_gone = class_gone };
+	c->pod_counts.devices = c->config.devices;
 	gangs_init(&c->gangs, l, &c->pods);
 	squeue_init(&c->queue, l, &c->gangs, c->config.ask_all);
 	refresh_init(&c->refresh, c->gangs.n);

@@ -5,6 +5,7 @@
 #include "core/daemon/policy.h"
 #include "ctl/objects/admission.h"
 #include "ctl/objects/unroll.h"
+#include "ctl/offline/claims.h"
 #include "frontend/base/bytes.h"
 #include "ctl/term/ctl.h"
 #include "ipc/segment.h"
@@ -26,6 +27,8 @@ struct passed_over {
 struct offline {
 	struct offline_config config;
 	struct model *model;
+	struct claims *claims; /* NULL: none are read */
+	bool any_claims;       /* some object needs them */
 	struct core *core;
 	struct ledger *ledger;
 	size_t ledger_bytes;
@@ -72,6 +75,10 @@ struct offline *offline_new(const struct offline_config *config)
 	};
 
 	o->config = *config;
+	if (config->reads_devices) {
+		o->claims = claims_new(o);
+		model.devices = claims_devices(o->claims);
+	}
 	o->model = model_new(&model);
 	o->filling = aligned_alloc(16, RECORD_BYTES_MAX);
 	if (o->model == NULL || o->filling == NULL)
@@ -90,6 +97,7 @@ void offline_free(struct offline *o)
 	if (o->ledger != NULL)
 		munmap(o->ledger, o->ledger_bytes);
 	model_free(o->model);
+	claims_free(o->claims);
 	for (uint32_t i = 0; o->pods != NULL && i < o->limits.pods; i++)
 		free(o->pods[i]);
 	for (uint32_t i = 0; o->gangs != NULL && i < o->limits.gangs; i++)
@@ -136,6 +144,31 @@ static void pass_over(struct offline *o, const struct object *object)
 	o->passed[i].n++;
 }
 
+/* The same object for the claims. */
+static bool put_devices(struct offline *o, const struct object *object, struct text json,
+                        char *error, size_t error_bytes)
+{
+	char where[512], text[512];
+
+	if (devices_put(claims_devices(o->claims), object->kind, json.at, json.bytes, text,
+	                sizeof(text)))
+		return true;
+	ctl_plain(text);
+	snprintf(error, error_bytes, "%s: %s %s: %s", object_where(object, where, sizeof(where)),
+	         object->kind, object->name, text);
+	return false;
+}
+
+/* True if the object is of resource.k8s.io or asks for claims: others need no second reading. */
+static bool needs_claims(const struct object *object)
+{
+	static const char asks[] = "resourceClaim";
+
+	return strncmp(object->api_version, "resource.k8s.io/", 16) == 0 ||
+	       (strcmp(object->kind, "Pod") == 0 &&
+	        memmem(object->json.at, object->json.bytes, asks, sizeof(asks) - 1) != NULL);
+}
+
 static bool put(struct offline *o, struct admission *admission, const struct object *object,
                 char *error, size_t error_bytes)
 {
@@ -145,15 +178,19 @@ static bool put(struct offline *o, struct admission *admission, const struct obj
 	char where[512];
 	int rc;
 
-	if (resource < 0) {
-		pass_over(o, object);
-		return true;
-	}
 	if (resource == RESOURCE_INDEX_PODS &&
 	    !admission_pod(admission, object, &json, error, error_bytes))
 		return false;
 	if (resource == RESOURCE_INDEX_NODES)
 		json = admission_node(object, &o->node);
+	if (o->any_claims && devices_take(object->api_version, object->kind) &&
+	    !put_devices(o, object, json, error, error_bytes))
+		return false;
+	if (resource < 0) {
+		if (o->claims == NULL || !devices_take(object->api_version, object->kind))
+			pass_over(o, object);
+		return true;
+	}
 	rc = model_put(o->model, resource, json.at, json.bytes, &e);
 	if (rc == 0)
 		return true;
@@ -210,6 +247,8 @@ bool offline_put_changed(struct offline *o, const struct files *files, offline_c
 	const struct object **objects = as_listed(files, &n);
 	bool ok = true;
 
+	for (size_t i = 0; o->claims != NULL && !o->any_claims && i < n; i++)
+		o->any_claims = needs_claims(objects[i]);
 	for (size_t i = 0; ok && i < n; i++)
 		if (admission_takes(objects[i]))
 			ok = admission_put(admission, objects[i], error, error_bytes);
@@ -346,6 +385,14 @@ static bool flush(struct offline *o)
 	return all && o->failed == 0;
 }
 
+static void place_claims(struct offline *o, const struct cmd_bind *bind)
+{
+	struct pod_view pod;
+
+	if (model_pod(o->model, bind->pod, bind->pod_generation, &pod))
+		claims_place(o->claims, pod.namespace, pod.name, bind->node);
+}
+
 /* Accepts every Binding, in the order in which they were sent; volume claims that waited for the
  * pod are bound. */
 static void answer_binds(struct offline *o)
@@ -359,6 +406,8 @@ static void answer_binds(struct offline *o)
 		struct cmd_bind bind = o->binds[i];
 
 		o->nodes[bind.pod] = bind.node;
+		if (o->any_claims)
+			place_claims(o, &bind);
 		answer.result = (struct result){
 			.pod = bind.pod,
 			.generation = bind.pod_generation,
@@ -403,6 +452,7 @@ static bool start_core(struct offline *o, char *error, size_t error_bytes)
 		.limits = o->limits,
 		.score = o->config.score,
 		.once = true,
+		.devices = o->claims != NULL ? claims_filter(o->claims) : NULL,
 		.emit = take_command,
 		.context = o,
 	};
@@ -469,7 +519,14 @@ const struct evaluation *offline_evaluate(struct offline *o, pod_id pod)
 		o->evaluation = must_alloc(sizeof(*o->evaluation));
 		evaluation_init(o->evaluation, &o->limits, false);
 	}
+	if (o->claims != NULL)
+		claims_begin(o->claims);
 	return core_verdict(o->core, pod, o->evaluation) == 0 ? o->evaluation : NULL;
+}
+
+struct claims *offline_claims(const struct offline *o)
+{
+	return o->claims;
 }
 
 struct core *offline_core(struct offline *o)

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct claims;     /* ctl/offline/claims.h */
 struct evaluation; /* core/filter/evaluate.h */
 struct offline;
 
@@ -22,6 +23,7 @@ struct offline_config {
 	const char *const *scheduler_names; /* 0 of them: every pending pod */
 	size_t scheduler_names_n;
 	enum score_policy score;
+	bool reads_devices; /* claims of pods are allocated; else such pods are refused */
 	bool reads_budgets; /* PodDisruptionBudgets are used, so they are not passed over */
 };
 
@@ -88,6 +90,9 @@ const struct ledger *offline_ledger(const struct offline *o);
 /* The core's evaluation of a pending pod on each node, without other pending pods; good until the
  * next call. NULL when the core has no such pending pod. */
 const struct evaluation *offline_evaluate(struct offline *o, pod_id pod);
+
+/* Devices of the pods; NULL without config.reads_devices. */
+struct claims *offline_claims(const struct offline *o);
 
 /* Of a started core, for searches (core/search/search.h). */
 struct core *offline_core(struct offline *o);

@@ -66,6 +66,7 @@ static int simulate(const struct options *o, const char *command)
 		.scheduler_names = o->names.at,
 		.scheduler_names_n = o->names.n,
 		.score = o->score,
+		.reads_devices = true,
 	};
 	struct files *files = files_new();
 	struct offline *offline = offline_new(&config);

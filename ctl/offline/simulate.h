@@ -16,6 +16,7 @@ struct placement {
 	bool queued;      /* no reason of its own keeps it from being placed */
 	int32_t priority;
 	uint64_t created_ns;
+	const struct claim_devices *devices; /* ctl/offline/claims.h; NULL: none */
 };
 
 struct gang_result {
@@ -35,6 +36,7 @@ struct gang_result {
 
 struct simulation {
 	const struct model *model;
+	const struct claims *claims;  /* NULL: not read */
 	struct placement *placements; /* sorted by pod */
 	size_t placements_n, waiting_n;
 	size_t leaving_n;          /* without a node and being deleted: not counted as waiting */

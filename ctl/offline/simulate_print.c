@@ -3,6 +3,8 @@
  * tables. */
 #include "ctl/term/table.h"
 #include "ctl/term/print.h"
+#include "ctl/offline/claims.h"
+#include "ctl/offline/devices_json.h"
 #include "ctl/offline/simulate.h"
 #include "ipc/states.h"
 
@@ -27,7 +29,33 @@ static cJSON *placement_json(const struct placement *p)
 		json_add_text(o, "gang", p->gang);
 	if (p->reason != NULL)
 		json_add_text(o, "reason", p->reason);
+	if (p->devices != NULL && p->devices->n > 0)
+		cJSON_AddItemToObject(o, "devices", devices_json(p->devices));
 	return o;
+}
+
+static cJSON *written_json(const struct claim_written *w)
+{
+	cJSON *o = json_checked(cJSON_CreateObject());
+
+	json_add_text(o, "claim", w->claim);
+	json_add_text(o, "pod", w->pod);
+	json_checked(cJSON_AddRawToObject(o, "allocation", w->allocation));
+	return o;
+}
+
+static void print_claims(const struct claims *claims)
+{
+	const struct claim_written *written;
+	size_t n;
+
+	written = claims_written(claims, &n);
+	if (n == 0)
+		return;
+	fputs(",\n \"claims\": [", stdout);
+	for (size_t i = 0; i < n; i++)
+		json_print_line(written_json(&written[i]), i == 0);
+	fputs("]", stdout);
 }
 
 static cJSON *gang_json(const struct model *model, const struct gang_result *g)
@@ -55,7 +83,10 @@ static void print_json(const struct simulation *s)
 	fputs("],\n \"gangs\": [", stdout);
 	for (size_t i = 0; i < s->gangs_n; i++)
 		json_print_line(gang_json(s->model, &s->gangs[i]), i == 0);
-	fputs("]}\n", stdout);
+	fputs("]", stdout);
+	if (s->claims != NULL)
+		print_claims(s->claims);
+	fputs("}\n", stdout);
 }
 
 static void print_placements(const struct simulation *s)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sorted results out of the tables of model and core. */
+#include "ctl/offline/claims.h"
 #include "ctl/offline/simulate.h"
 #include "frontend/dialect/reason.h"
 #include "ipc/states.h"
@@ -62,8 +63,13 @@ static char *pod_reason(const struct building *b, const struct pod_view *pod,
 	struct reason_about about = { .gang = p->gang, .refusal = pod->refusal };
 	struct gang_view gang;
 
+	const char *error =
+		b->s->claims == NULL ? NULL : claims_error_of(b->s->claims, pod->namespace, pod->name);
+
 	if (pod->deleting)
 		return must_copy("is being deleted");
+	if (error != NULL)
+		return must_copy(error);
 	if (row != NULL && !p->with_gang && (pod->refusal[0] != '\0' || pod->gated)) {
 		about.gang = NULL;
 		return print_reason(
@@ -103,6 +109,8 @@ static void add_pod(void *context, const struct pod_view *pod)
 	};
 	if (pod->gang[0] != '\0')
 		p->gang = ctl_print("%s/%s", pod->namespace, pod->gang);
+	if (s->claims != NULL)
+		p->devices = claims_placed(s->claims, pod->namespace, pod->name);
 	if (p->node != NULL)
 		return;
 	p->with_gang = row != NULL && row->placement != GANG_PLACED && !pod->deleting;
@@ -161,6 +169,7 @@ struct simulation *simulation_new(const struct offline *o)
 	struct building b = { .s = s, .o = o, .gangs_max = offline_ledger(o)->limits.gangs };
 
 	s->model = offline_model(o);
+	s->claims = offline_claims(o);
 	b.refusals = must_array(b.gangs_max, sizeof(*b.refusals));
 	b.pending = must_array(b.gangs_max, sizeof(*b.pending));
 	s->gangs = must_array(b.gangs_max, sizeof(*s->gangs));

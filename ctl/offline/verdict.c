@@ -112,7 +112,7 @@ static int judge_pods(const struct options *o, struct offline *offline, const st
 
 static int verdict(const struct options *o, const char *command)
 {
-	struct offline_config config = { .score = o->score };
+	struct offline_config config = { .score = o->score, .reads_devices = true };
 	struct files *files = files_new();
 	struct offline *offline = offline_new(&config);
 	struct pod_view *pods = must_array(o->pods.n, sizeof(*pods));

@@ -19,11 +19,13 @@ struct node_verdict {
 	uint32_t score;       /* if feasible */
 	const char **reasons; /* else: sorted, texts of verdict.parts */
 	size_t reasons_n;
+	struct cJSON *devices; /* of a feasible node: those that the pod gets; NULL: none */
 };
 
 struct verdict {
 	char *pod;                  /* "ns/name" */
 	char *message;              /* of FailedScheduling; NULL when a node is feasible */
+	char *error;                /* the attempt failed: no node has a verdict; NULL */
 	struct node_verdict *nodes; /* sorted by name */
 	size_t nodes_n, feasible_n;
 	struct parts parts;

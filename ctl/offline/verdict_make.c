@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reasons and a message out of an evaluation of the core. */
 #include "core/filter/evaluate.h"
+#include "ctl/offline/claims.h"
+#include "ctl/offline/devices_json.h"
 #include "ctl/offline/verdict.h"
 
 #include <stdio.h>
@@ -50,8 +52,15 @@ static void refuse_node(struct verdict *v, struct node_verdict *n, const char *r
 void verdict_make(struct verdict *v, const struct offline *o, const struct pod_view *pod,
                   const struct evaluation *j, const struct verdict_node *nodes, size_t nodes_n)
 {
+	const struct claims *claims = offline_claims(o);
+
 	*v = (struct verdict){ .nodes = must_array(nodes_n, sizeof(*v->nodes)), .nodes_n = nodes_n };
 	v->pod = ctl_print("%s/%s", pod->namespace, pod->name);
+	if (j != NULL && claims != NULL && claims_error(claims) != NULL) {
+		v->error = must_copy(claims_error(claims));
+		v->nodes_n = 0;
+		return;
+	}
 	for (size_t i = 0; i < nodes_n; i++) {
 		struct node_verdict *n = &v->nodes[i];
 
@@ -62,6 +71,8 @@ void verdict_make(struct verdict *v, const struct offline *o, const struct pod_v
 			n->feasible = true;
 			n->score = j->scores[nodes[i].id];
 			v->feasible_n++;
+			if (claims != NULL)
+				n->devices = devices_json(claims_on(claims, nodes[i].id));
 		} else {
 			parts_count_node(&v->parts, offline_model(o), j, nodes[i].id, add_reason, n);
 			qsort(n->reasons, n->reasons_n, sizeof(*n->reasons), compare_texts);
@@ -73,10 +84,13 @@ void verdict_make(struct verdict *v, const struct offline *o, const struct pod_v
 
 void verdict_free(struct verdict *v)
 {
-	for (size_t i = 0; i < v->nodes_n; i++)
+	for (size_t i = 0; i < v->nodes_n; i++) {
 		free(v->nodes[i].reasons);
+		cJSON_Delete(v->nodes[i].devices);
+	}
 	parts_free(&v->parts);
 	free(v->nodes);
 	free(v->pod);
 	free(v->message);
+	free(v->error);
 }

@@ -16,6 +16,8 @@ static cJSON *node_json(const struct node_verdict *n)
 	json_checked(cJSON_AddBoolToObject(o, "feasible", n->feasible));
 	if (n->feasible) {
 		json_add_number(o, "score", n->score);
+		if (n->devices != NULL)
+			cJSON_AddItemToObject(o, "devices", json_checked(cJSON_Duplicate(n->devices, true)));
 	} else {
 		cJSON *list = json_checked(cJSON_AddArrayToObject(o, "reasons"));
 
@@ -43,6 +45,10 @@ static void print_one(const struct verdict *v)
 	print_text(v->pod);
 	fputs(", \"message\": ", stdout);
 	print_text(v->message);
+	if (v->error != NULL) {
+		fputs(", \"error\": ", stdout);
+		print_text(v->error);
+	}
 	fputs(",\n \"nodes\": [", stdout);
 	for (size_t i = 0; i < v->nodes_n; i++)
 		json_print_line(node_json(&v->nodes[i]), i == 0);
@@ -81,6 +87,8 @@ void verdict_print_table(const struct verdict *v)
 	ctl_say("%s: %zu of %zu nodes feasible\n", v->pod, v->feasible_n, v->nodes_n);
 	if (v->message != NULL)
 		ctl_say("%s\n", v->message);
+	if (v->error != NULL)
+		ctl_say("%s\n", v->error);
 	text_table_cell(t, "NODE");
 	text_table_cell(t, "FEASIBLE");
 	text_table_cell(t, "SCORE");

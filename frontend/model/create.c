@@ -132,6 +132,7 @@ struct model *model_new(const struct model_config *config)
 	m->dialects_off = config->dialects_off;
 	m->policies_off = config->policies_off;
 	m->judges_others = config->judges_others;
+	m->devices = config->devices;
 	memcpy(m->timeouts_ns, config->timeouts_ns, sizeof(m->timeouts_ns));
 	m->begin_due = true;
 	model_resources_init(m);

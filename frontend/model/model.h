@@ -43,7 +43,10 @@ struct model_config {
 	 * the extender. */
 	bool judges_others;
 	uint64_t dialects_off; /* bit i: ignore dialects[i] (frontend/dialect/dialect.h) */
-	bool policies_off;     /* ignore WorkloadPolicies and the labels that name them */
+	/* What pods need of devices (frontend/devices/devices.h); outlives the model.  NULL: pods with
+	 * resource claims are refused. */
+	struct devices *devices;
+	bool policies_off; /* ignore WorkloadPolicies and the labels that name them */
 	uint64_t timeouts_ns[GROUP_TIMEOUTS]; /* 0: none */
 };
 

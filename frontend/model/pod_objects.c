@@ -150,6 +150,7 @@ static void pod_fill(struct pod_entry *e, const struct pod_object *object,
 	e->scheduled_s = object->node_name.bytes > 0 ? object->scheduled_s : 0;
 	e->priority = object->priority;
 	e->flags = s->flags;
+	e->refusal_is_kube = s->refusal_is_kube;
 	e->phase = (uint8_t)object->phase;
 	e->entry.retry = s->retry;
 	e->unaccounted = s->unaccounted;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/pod_state.h"
 
+#include "frontend/devices/devices.h"
 #include "frontend/model/declared_spec.h"
 #include "frontend/model/gangs.h"
 #include "frontend/model/labels.h"
@@ -19,9 +20,10 @@
 #include <string.h>
 
 /* What muster does not support, or NULL.  Of volumes frontend/volume/volume.h decides that. */
-static const char *unsupported(const struct pod_object *pod)
+static const char *unsupported(const struct model *m, const struct pod_object *pod)
 {
-	if (pod->asks & ASKS_RESOURCE_CLAIM)
+	if (pod->asks & ASKS_RESOURCE_CLAIM &&
+	    (!m->devices || devices_pod(m->devices, pod->meta.namespace, pod->meta.name) == 0))
 		return "resource claims (spec.resourceClaims)";
 	if (pod->asks & ASKS_TOLERATION_OPERATOR)
 		return "operators other than Exists and Equal in spec.tolerations";
@@ -71,6 +73,21 @@ void pod_state_refuse(struct pod_state *s, const char *text)
 	s->flags |= POD_REFUSED;
 	if (!*s->refusal)
 		s->refusal = text;
+}
+
+/* Claims and extended resources of a pod that is to be placed. */
+static void state_devices(struct model *m, const struct pod_object *pod, struct pod_state *s)
+{
+	const char *refusal;
+
+	s->devices = devices_pod(m->devices, pod->meta.namespace, pod->meta.name);
+	refusal = s->devices > 0 ? devices_refusal(m->devices, s->devices) : NULL;
+	s->refusal_is_kube = refusal != NULL;
+	if (s->devices > 0 && !refusal)
+		refusal = devices_unsupported(m->devices, s->devices);
+	if (!refusal)
+		return;
+	pod_state_refuse(s, arena_printf(&m->arena, "%s", refusal));
 }
 
 /* A limit was reached for a part of the pod: it waits, refused, until it is put again. */
@@ -202,6 +219,7 @@ static void state_shape(struct model *m, const struct pod_object *pod, uint32_t 
 	struct shape_trouble trouble = { 0 };
 	int rc;
 
+	w.devices = s->devices;
 	w.policy = policy_use_of(m, s->policy, s->labels, s->labels_n, &use);
 	if (!bound && ((s->flags & POD_OURS) || m->judges_others))
 		w.scope = SHAPE_WHOLE;
@@ -224,7 +242,7 @@ static void state_shape(struct model *m, const struct pod_object *pod, uint32_t 
 
 int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, struct pod_state *s)
 {
-	const char *reason = unsupported(pod);
+	const char *reason = unsupported(m, pod);
 	bool bound = pod->node_name.bytes > 0, ours = pod_is_ours(m, pod);
 	uint32_t scheduler = model_number(&m->schedulers, pod->scheduler_name);
 
@@ -246,11 +264,15 @@ int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, 
 	}
 	s->flag = NULL;
 	state_identity(m, pod, s);
+	if (m->devices && ours && !bound && s->refusal[0] == '\0')
+		state_devices(m, pod, s);
 	if (ours && !bound)
 		state_policy(m, pod, s);
 	state_shape(m, pod, known, s);
 	if (ours)
 		state_gang(m, pod, s);
+	if (s->devices > 0 && s->gang != ID_NONE)
+		pod_state_refuse(s, "muster does not support devices of a gang's members yet");
 	if (bound) /* it runs: nothing refuses it any more */
 		s->flags &= (uint8_t)~POD_REFUSED;
 	return 0;

@@ -26,8 +26,10 @@ struct pod_state {
 	bool spreads;
 	bool unshaped;       /* its shape could not be stored */
 	const char *refusal; /* "": none */
-	const char *flag;    /* of a limit that was reached, NULL */
-	const char *fault;   /* of rules that a bound pod is counted without, NULL */
+	bool refusal_is_kube;
+	uint32_t devices;  /* number of what it needs (frontend/devices/devices.h); 0: none */
+	const char *flag;  /* of a limit that was reached, NULL */
+	const char *fault; /* of rules that a bound pod is counted without, NULL */
 };
 
 /* `known`: the pod's slot, or SLOT_NONE.

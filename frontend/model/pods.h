@@ -43,6 +43,7 @@ struct pod_entry {
 	uint8_t storage_refused;  /* enum volume_refusal */
 	char *storage_refusal;    /* NULL: none */
 	char *policy_refusal;     /* NULL: none */
+	bool refusal_is_kube;     /* as in struct pod_view */
 	bool withdrawn;           /* some of its entries gave way: shares.h */
 	char *limit_refusal;      /* NULL: none; columns.h, shares.h */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/shapes.h"
 
+#include "frontend/devices/devices.h"
 #include "frontend/model/body.h"
 #include "frontend/model/columns.h"
 #include "frontend/model/images.h"
@@ -90,19 +91,31 @@ static bool is_asked(const struct effective *effective, uint32_t resource)
 	return effective->amount[resource] != 0 && resource != RESOURCE_PODS;
 }
 
+/* No node has it by a device plugin, so devices have to serve it everywhere. */
+static bool devices_serve(const struct model *m, struct text resource)
+{
+	const uint32_t id = resource_find(m, resource);
+
+	return id >= RESOURCES_MAX && devices_back(m->devices, resource);
+}
+
 /* -ENOSPC */
 static int draft_amounts(struct draft *d, const struct pod_object *pod,
-                         const struct effective *effective)
+                         const struct effective *effective, bool devices)
 {
 	for (uint32_t i = 0; i < pod->resources.n; i++) {
 		struct amount *a;
 
 		if (!is_asked(effective, i))
 			continue;
+		if (devices && devices_serve(d->m, pod->resources.at[i]))
+			continue;
 		a = draft_more(d, SECTION_AMOUNTS);
 		a->value = effective->amount[i];
 		if (resource_take(d->m, pod->resources.at[i], &a->resource, &d->flag) < 0)
 			return -ENOSPC;
+		if (devices && devices_back(d->m->devices, pod->resources.at[i]))
+			a->flags = AMOUNT_DEVICES;
 		draft_keep(d, SECTION_AMOUNTS);
 	}
 	if (draft_count(d, SECTION_AMOUNTS) > 0)
@@ -114,7 +127,7 @@ static int draft_amounts(struct draft *d, const struct pod_object *pod,
 /* Rules that are the pod's own. */
 static int draft_pod(struct draft *d, const struct shape_wish *w)
 {
-	int rc = draft_amounts(d, w->pod, w->effective);
+	int rc = draft_amounts(d, w->pod, w->effective, w->devices > 0);
 	size_t rules = 0;
 
 	if (rc == 0 && w->scope == SHAPE_WHOLE)
@@ -145,6 +158,7 @@ int shape_take(struct model *m, const struct shape_wish *w, uint32_t *shape,
 	int rc;
 
 	d.head.namespace = ID_NONE;
+	d.head.devices = w->devices;
 	d.head.scored_cpu_milli = w->effective->scored_cpu_milli;
 	d.head.scored_memory_bytes = w->effective->scored_memory_bytes;
 	d.head.placed_cpu_milli = w->effective->placed_cpu_milli - w->effective->scored_cpu_milli;

@@ -43,6 +43,7 @@ struct shape_wish {
 	uint32_t namespace;                /* value number of the pod's */
 	const struct spread_cause *spread; /* NULL: no default constraints */
 	const struct policy_use *policy;   /* NULL: none */
+	uint32_t devices;                  /* as in struct event_shape */
 };
 
 struct shape_change {

@@ -64,7 +64,8 @@ struct model {
 	bool judges_others;
 	uint64_t dialects_off;
 	bool policies_off;
-	uint64_t served; /* a bit for each dialect whose resource the cluster has */
+	struct devices *devices; /* NULL: none */
+	uint64_t served;         /* a bit for each dialect whose resource the cluster has */
 	uint64_t timeouts_ns[GROUP_TIMEOUTS];
 	struct resource resources[RESOURCES_WATCHED];
 	enum role roles[RESOURCES_WATCHED];

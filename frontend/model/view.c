@@ -27,7 +27,7 @@ static void view_of(const struct model *m, uint32_t pod, struct pod_view *out)
 	out->uid = next_text(out->name);
 	out->resource_version = next_text(out->uid);
 	out->refusal = next_text(out->resource_version);
-	out->refusal_is_kube = false;
+	out->refusal_is_kube = e->refusal_is_kube;
 	out->condition_status = next_text(out->refusal);
 	out->condition_reason = next_text(out->condition_status);
 	out->condition_message = next_text(out->condition_reason);

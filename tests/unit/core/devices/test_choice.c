@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search for devices: its order, and each rule that keeps a device out. The recorded answers of
- * kube-scheduler are compared by tests/process/test_devices.py. */
+ * kube-scheduler are compared by tests/process/test_claims.py. */
 #include "core/devices/choice.h"
 
 #include <criterion/criterion.h>
@@ -154,6 +154,19 @@ Test(choice, distinct_attribute_compares_the_last_device_of_each_request)
 	expect(&s, "0 1 2");
 	constrain(&s, true, "aaaa");
 	expect(&s, outcome(CHOICE_NONE));
+}
+
+/* ... and forgets it when the search goes back, though the first device is kept. */
+Test(choice, distinct_attribute_forgets_the_request_when_it_goes_back)
+{
+	struct scene s;
+
+	scene_init(&s, 3);
+	ask(&s, 0, 2, EVERY);
+	ask(&s, 1, 1, 0x2);
+	constrain(&s, true, "abb");
+	s.restricted[1] = 0;
+	expect(&s, "0 2 1");
 }
 
 Test(choice, distinct_attribute_compares_requests_with_each_other)

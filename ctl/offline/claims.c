@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ctl/offline/claims.h"
+
+#include "core/devices/choice.h"
+#include "core/filter/evaluate.h"
+#include "ctl/offline/offline.h"
+#include "ctl/term/ctl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct node_answer {
+	struct claim_devices devices;
+	uint32_t points;
+};
+
+struct claims {
+	const struct offline *offline;
+	struct devices *devices;
+	struct device_filter filter;
+	struct node_answer *nodes; /* by node, of the last evaluation */
+	size_t nodes_n;
+	char *error;   /* of the last evaluation */
+	char **errors; /* by pod's number */
+	struct claim_devices **placed;
+	size_t errors_n, placed_n;
+	struct claim_written *written;
+	size_t written_n;
+	const char *writing_namespace, *writing_pod;
+};
+
+static void devices_clear(struct claim_devices *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		free(list->at[i].claim);
+		free(list->at[i].request);
+		free(list->at[i].device);
+		free(list->at[i].consumed);
+	}
+	free(list->at);
+	*list = (struct claim_devices){ 0 };
+}
+
+/* The picks of a choice with what they consume, to be freed with picks_free(). */
+static struct devices_pick *picks_of(const struct devices_problem *p, const struct choice *choice)
+{
+	struct devices_pick *picks = must_array(choice->picks_n + 1, sizeof(*picks));
+
+	for (uint32_t i = 0; i < choice->picks_n; i++) {
+		const struct choice_pick *from = &choice->picks[i];
+		const struct device *device = &p->node.devices[from->device];
+		const struct device_option *option =
+			&p->question.claims[from->claim].requests[from->request].options[from->option];
+
+		picks[i] =
+			(struct devices_pick){ from->claim, from->request, from->option, from->device, NULL };
+		if (!(device->flags & DEVICE_SHARED))
+			continue;
+		picks[i].consumed = must_array(device->capacities.n + 1, sizeof(device_amount));
+		for (uint32_t k = 0; k < device->capacities.n; k++)
+			choice_consumes(&p->node, option, device->capacities.first + k, &picks[i].consumed[k]);
+	}
+	return picks;
+}
+
+static void picks_free(struct devices_pick *picks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(picks[i].consumed);
+	free(picks);
+}
+
+static void name_all(struct devices *d, const struct devices_pick *picks, size_t n,
+                     struct claim_devices *out)
+{
+	out->at = must_array(n + 1, sizeof(*out->at));
+	for (size_t i = 0; i < n; i++) {
+		struct devices_named named;
+
+		devices_name(d, &picks[i], &named);
+		out->at[out->n++] = (struct claim_device){ must_copy(named.claim), named.request,
+			                                       named.device, named.consumed, named.admin };
+	}
+}
+
+static void keep_error(struct claims *c, uint32_t pod, const struct choice *choice)
+{
+	static const enum devices_error errors[] = {
+		[CHOICE_TOO_MANY] = DEVICES_TOO_MANY,     [CHOICE_INCOMPLETE] = DEVICES_INCOMPLETE,
+		[CHOICE_INVALID] = DEVICES_INVALID,       [CHOICE_SELECTOR] = DEVICES_SELECTOR,
+		[CHOICE_CONSTRAINT] = DEVICES_CONSTRAINT,
+	};
+	const struct devices_fault fault = {
+		errors[choice->outcome], choice->at.claim, choice->at.request, choice->at.option,
+		choice->at.device,       choice->pool,     choice->number,
+	};
+	char *text;
+
+	if (c->error != NULL)
+		return;
+	text = devices_fault_text(c->devices, &fault);
+	c->error = ctl_print("running \"DynamicResources\" filter plugin: %s", text);
+	free(text);
+	c->errors = must_reach(c->errors, &c->errors_n, pod, 64, sizeof(*c->errors));
+	free(c->errors[pod]);
+	c->errors[pod] = must_copy(c->error);
+}
+
+/* What the outcome means for the node. */
+static uint32_t reasons_of(const struct devices_problem *p, enum choice_outcome outcome)
+{
+	switch (outcome) {
+	case CHOICE_FOUND:
+		return p->unavailable ? FILTER_BIT(FILTER_DEVICE_CLAIM) : 0;
+	case CHOICE_NONE:
+		return p->invalid ? FILTER_BIT(FILTER_DEVICE_POOL) : FILTER_BIT(FILTER_DEVICES);
+	case CHOICE_GAVE_UP:
+		return FILTER_BIT(FILTER_DEVICES_GAVE_UP);
+	default:
+		return FILTER_BIT(FILTER_DEVICES_FAILED);
+	}
+}
+
+static uint32_t filter(void *context, uint32_t pod, uint32_t node)
+{
+	struct claims *c = context;
+	struct node_answer *answer;
+	struct devices_problem problem;
+	struct devices_pick *picks;
+	struct choice choice;
+	uint32_t whys;
+
+	c->nodes = must_reach(c->nodes, &c->nodes_n, node, 64, sizeof(*c->nodes));
+	answer = &c->nodes[node];
+	devices_clear(&answer->devices);
+	answer->points = 0;
+	if (devices_refusal(c->devices, pod) != NULL)
+		return FILTER_BIT(FILTER_DEVICES);
+	switch (devices_ask(c->devices, pod, offline_node_name(c->offline, node), &problem)) {
+	case DEVICES_NONE:
+		return 0;
+	case DEVICES_UNAVAILABLE:
+		return FILTER_BIT(FILTER_DEVICE_CLAIM);
+	case DEVICES_ASK:
+		break;
+	}
+	choice_make(&problem.node, &problem.question, &choice);
+	whys = reasons_of(&problem, choice.outcome);
+	if (whys == FILTER_BIT(FILTER_DEVICES_FAILED))
+		keep_error(c, pod, &choice);
+	if (whys == 0) {
+		picks = picks_of(&problem, &choice);
+		answer->points = devices_points(c->devices, picks, choice.picks_n);
+		name_all(c->devices, picks, choice.picks_n, &answer->devices);
+		picks_free(picks, choice.picks_n);
+	}
+	choice_free(&choice);
+	return whys;
+}
+
+static uint32_t points(void *context, uint32_t node)
+{
+	return ((const struct claims *)context)->nodes[node].points;
+}
+
+struct claims *claims_new(const struct offline *o)
+{
+	struct claims *c = must_alloc(sizeof(*c));
+
+	c->offline = o;
+	c->devices = devices_new();
+	c->filter = (struct device_filter){ c, filter, points };
+	return c;
+}
+
+void claims_free(struct claims *c)
+{
+	if (c == NULL)
+		return;
+	for (size_t i = 0; i < c->nodes_n; i++)
+		devices_clear(&c->nodes[i].devices);
+	for (size_t i = 0; i < c->errors_n; i++)
+		free(c->errors[i]);
+	for (size_t i = 0; i < c->placed_n; i++) {
+		if (c->placed[i] != NULL)
+			devices_clear(c->placed[i]);
+		free(c->placed[i]);
+	}
+	for (size_t i = 0; i < c->written_n; i++) {
+		free(c->written[i].claim);
+		free(c->written[i].pod);
+		free(c->written[i].allocation);
+	}
+	free(c->nodes);
+	free(c->errors);
+	free(c->placed);
+	free(c->written);
+	free(c->error);
+	devices_free(c->devices);
+	free(c);
+}
+
+struct devices *claims_devices(struct claims *c)
+{
+	return c->devices;
+}
+
+const struct device_filter *claims_filter(const struct claims *c)
+{
+	return &c->filter;
+}
+
+void claims_begin(struct claims *c)
+{
+	for (size_t i = 0; i < c->nodes_n; i++)
+		devices_clear(&c->nodes[i].devices);
+	free(c->error);
+	c->error = NULL;
+}
+
+const struct claim_devices *claims_on(const struct claims *c, uint32_t node)
+{
+	return node < c->nodes_n && c->nodes[node].devices.n > 0 ? &c->nodes[node].devices : NULL;
+}
+
+const char *claims_error(const struct claims *c)
+{
+	return c->error;
+}
+
+static uint32_t number_of(const struct claims *c, const char *namespace, const char *name)
+{
+	return devices_pod(c->devices, text_of(namespace), text_of(name));
+}
+
+const char *claims_error_of(const struct claims *c, const char *namespace, const char *name)
+{
+	const uint32_t pod = number_of(c, namespace, name);
+
+	return pod > 0 && pod < c->errors_n ? c->errors[pod] : NULL;
+}
+
+static void write_claim(void *context, const char *claim, const char *json)
+{
+	struct claims *c = context;
+
+	c->written = must_grow(c->written, (c->written_n + 1) * sizeof(*c->written));
+	c->written[c->written_n++] = (struct claim_written){
+		.claim = ctl_print("%s/%s", c->writing_namespace, claim),
+		.pod = ctl_print("%s/%s", c->writing_namespace, c->writing_pod),
+		.allocation = must_copy(json),
+	};
+}
+
+const struct claim_devices *claims_place(struct claims *c, const char *namespace, const char *name,
+                                         uint32_t node)
+{
+	const uint32_t pod = number_of(c, namespace, name);
+	struct devices_problem problem;
+	struct choice choice = { 0 };
+	struct devices_pick *picks;
+
+	if (pod == 0)
+		return NULL;
+	if (devices_ask(c->devices, pod, offline_node_name(c->offline, node), &problem) == DEVICES_ASK)
+		choice_make(&problem.node, &problem.question, &choice);
+	c->placed = must_reach(c->placed, &c->placed_n, pod, 64, sizeof(*c->placed));
+	c->placed[pod] = must_alloc(sizeof(**c->placed));
+	picks = picks_of(&problem, &choice);
+	name_all(c->devices, picks, choice.picks_n, c->placed[pod]);
+	c->writing_namespace = namespace;
+	c->writing_pod = name;
+	devices_allocate(c->devices, picks, choice.picks_n, write_claim, c);
+	picks_free(picks, choice.picks_n);
+	choice_free(&choice);
+	return c->placed[pod];
+}
+
+const struct claim_devices *claims_placed(const struct claims *c, const char *namespace,
+                                          const char *name)
+{
+	const uint32_t pod = number_of(c, namespace, name);
+
+	return pod > 0 && pod < c->placed_n ? c->placed[pod] : NULL;
+}
+
+const struct claim_written *claims_written(const struct claims *c, size_t *n)
+{
+	*n = c->written_n;
+	return c->written;
+}

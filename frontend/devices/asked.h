@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The problem of a pod on a node, with the entries behind its numbers. */
+#ifndef MUSTER_FRONTEND_ASKED_H
+#define MUSTER_FRONTEND_ASKED_H
+
+#include "frontend/devices/devices_impl.h"
+
+struct asked_pool {
+	const struct slice *const *slices; /* of the newest generation that this node sees */
+	size_t slices_n;
+	enum device_pool_state state;
+	bool waits; /* a device has binding conditions */
+};
+
+/* All memory is `arena`'s, which the next problem reuses. */
+struct asked {
+	struct arena arena;
+	uint32_t pod;
+	const struct node_entry *node;
+	struct claim_entry **claims; /* to be allocated, in their order */
+	size_t claims_n;
+	struct claim_entry **all; /* with those that are allocated */
+	size_t all_n;
+	struct asked_pool *pools;
+	size_t pools_n;
+	struct device_entry **devices; /* by number */
+	uint32_t *first_capacity;      /* by number: of its capacities in the problem */
+	size_t devices_n;
+	struct devices_problem problem;
+};
+
+struct asked *asked_new(void);
+void asked_free(struct asked *a);
+
+/* pools.c: the pools of the node, and their devices and counters. */
+void asked_pools(struct devices *d, struct asked *a);
+/* The number of a text among those of that type; from 1. */
+uint32_t value_number(struct devices *d, struct text text, uint32_t type);
+
+#define VALUE_CAPACITY 4u /* the type of names of capacities; below: enum attribute_type */
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of frontend/devices share. */
+#ifndef MUSTER_FRONTEND_DEVICES_IMPL_H
+#define MUSTER_FRONTEND_DEVICES_IMPL_H
+
+#include "frontend/base/bytes.h"
+#include "frontend/devices/devices.h"
+#include "frontend/devices/selector.h"
+#include "frontend/json/quantity.h"
+#include "frontend/json/jsontree.h"
+
+struct slice;
+
+struct device_counter {
+	struct text set, name;
+	nano_t value;
+};
+
+struct device_entry {
+	const struct slice *slice;
+	struct text name;
+	const struct tree *tree;
+	struct device_facts facts;
+	nano_t *values; /* of its capacities */
+	struct device_counter *uses;
+	size_t uses_n;
+	uint32_t index; /* of all */
+	bool unusable;  /* it has fields of gates that are off */
+	bool shared;
+	uint32_t taken;   /* allocations without adminAccess or a share */
+	uint32_t shares;  /* allocated */
+	nano_t *consumed; /* by them, of each capacity */
+};
+
+struct slice {
+	struct text name, driver, pool, node;
+	int64_t generation, count;
+	bool all_nodes, per_device;
+	const struct tree *selector; /* NULL: none */
+	struct device_entry *devices;
+	size_t devices_n;
+	struct device_counter *counters; /* sharedCounters */
+	size_t counters_n;
+	const struct tree *sets;
+};
+
+struct class_entry {
+	struct text name, extended, created;
+	const struct tree *spec;
+};
+
+/* An alternative of a request. */
+struct option_entry {
+	struct text name; /* of the subrequest; bytes 0: the request itself */
+	struct text class;
+	const struct tree *tree;
+	int64_t count;
+	bool all, admin;
+};
+
+struct request_entry {
+	struct text name;
+	struct option_entry *options;
+	size_t options_n;
+	bool prioritized;
+};
+
+struct claim_entry {
+	struct text namespace, name, uid, owner; /* owner: uid of the controller */
+	bool deleting;
+	bool extended;           /* made here */
+	const struct tree *spec; /* spec.devices */
+	struct request_entry *requests;
+	size_t requests_n;
+	const struct tree *allocation; /* NULL: none */
+	const struct tree *statuses;   /* status.devices */
+	struct text *reserved;         /* uids */
+	size_t reserved_n, reserved_cap;
+};
+
+struct resource_request {
+	struct text name;
+	int64_t value;
+	uint32_t rank;
+};
+
+struct container_entry {
+	bool init, sidecar;
+	struct resource_request *requests;
+	size_t requests_n;
+};
+
+struct claim_ref {
+	struct text name; /* of the claim; bytes 0: not created yet */
+	bool owned;       /* from a template */
+	bool not_needed;
+};
+
+struct pod_entry {
+	struct text namespace, name, uid;
+	struct claim_ref *refs;
+	size_t refs_n;
+	struct container_entry *containers; /* init containers first */
+	size_t containers_n;
+	bool backed; /* asks for a resource that devices may serve */
+};
+
+struct node_entry {
+	struct text name;
+	const struct tree *labels;
+	const struct tree *allocatable;
+};
+
+struct expression {
+	struct text text;
+	int8_t *results; /* by device: 0 unknown, 1 true, 2 false, 3 error */
+	char **errors;   /* by device */
+	struct selector *program;
+};
+
+struct attribute_value {
+	struct text text;
+	uint32_t type;
+};
+
+struct asked; /* question.c */
+
+struct devices {
+	struct arena arena;
+	struct slice **slices; /* sorted when `sorted` */
+	size_t slices_n, slices_cap;
+	bool sorted;
+	uint32_t devices_n; /* of all slices */
+	struct class_entry **classes;
+	size_t classes_n, classes_cap;
+	struct claim_entry **claims;
+	size_t claims_n, claims_cap;
+	struct pod_entry **pods;
+	size_t pods_n, pods_cap;
+	struct node_entry **nodes;
+	size_t nodes_n, nodes_cap;
+	struct expression *expressions;
+	size_t expressions_n, expressions_cap;
+	struct attribute_value *attribute_values;
+	size_t attribute_values_n, attribute_values_cap;
+	bool accounted; /* allocations of claims are in the devices */
+	struct asked *asked;
+	char *refusal;
+};
+
+/* read.c */
+bool device_read(struct devices *d, const char *kind, const struct tree *t, char *error,
+                 size_t error_bytes);
+bool requests_read(struct devices *d, struct claim_entry *c, char *error, size_t error_bytes);
+
+/* match.c */
+/* A node selector over labels and metadata.name. */
+bool node_selector_matches(const struct tree *selector, const struct node_entry *node);
+bool device_selected(const struct device_entry *e, const struct node_entry *node);
+bool slice_selected(const struct slice *s, const struct node_entry *node);
+bool tolerated(const struct device_entry *e, const struct tree *tolerations);
+
+/* match.c: compiled once. */
+struct expression *expression_of(struct devices *d, struct text text);
+/* An enum selector_result; SELECTOR_ERROR: *error, good while the devices are the same. */
+int expression_result(struct devices *d, struct text text, const struct device_entry *e,
+                      const char **error);
+
+/* account.c */
+void claim_account(struct devices *d, const struct claim_entry *c);
+void devices_prepare(struct devices *d);
+
+/* extended.c: the claim of the pod's extended resources on a node, which may have no requests. */
+struct claim_entry *extended_claim(struct devices *d, const struct pod_entry *pod,
+                                   const struct node_entry *node, struct arena *arena);
+
+const struct class_entry *class_find(const struct devices *d, struct text name);
+const struct class_entry *class_of_resource(const struct devices *d, struct text resource);
+struct claim_entry *claim_find(const struct devices *d, struct text namespace, struct text name);
+const struct node_entry *node_entry_find(const struct devices *d, const char *name);
+
+#endif
