@@ -84,7 +84,7 @@ int as_watch_start(struct as_call *c)
 	const char *error = NULL;
 	struct as_watch *w;
 	uint64_t version;
-	bool initial, mark;
+	bool initial = false, mark = false; /* gcc 14 does not see that read_options() sets them */
 
 	if (read_options(c, &version, &initial, &mark) < 0)
 		return -1;
