@@ -140,6 +140,7 @@ def test_killed_core_leaves_it_readable():
         c.core = c.start_core("--record", path)
         load.submit(c.client, load.flat(load.jobs(rng, load.split(rng, 50, 1, 20), prefix="more", gpus=40)))
         until(lambda: c.bound("more-") == 50, 30, "more pods are bound")
+        until(lambda: not c.metric("muster_gangs_binding"), 10, "the core has the results")
         equal(replayed(path + ".old")["records"], killed["records"])
         c.core.child.send_signal(signal.SIGABRT)
         equal(c.core.child.wait(10), -signal.SIGABRT)
