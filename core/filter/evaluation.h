@@ -21,6 +21,8 @@ enum score_part {
 
 #define FILTER_BIT(why) (UINT32_C(1) << (why))
 
+static_assert(FILTER_REASONS <= 32, "a bit for each reason");
+
 /* Scratch of one rule at a time: arrays of limits.nodes items. */
 struct evaluate_scratch {
 	uint64_t *sums; /* by domain */

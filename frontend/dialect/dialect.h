@@ -4,11 +4,10 @@
  * A dialect defines the mark of a pod, the object that describes the group, if any, and how both
  * become a struct group_spec.  To add one:
  *
- *   1. a file dialect_NAME.c with a `const struct dialect`: dialect_podgroup.c is one with an
- *   object,
- *      dialect_kueue.c one whose pods say all; dialect_read.h has what both need
+ *   1. a file dialect_NAME.c with a `const struct dialect`: dialect_podgroup.c has an object,
+ *      dialect_kueue.c is one whose pods say all; dialect_read.h has what both need
  *   2. its line in the table of dialects.c, at the end: the index is part of recordings
- *   3. an example in docs/examples, its row in docs/dialects.md
+ *   3. what docs/architecture.md, "Where to add", lists besides
  *
  * Functions of a dialect read one pod or one object, and keep nothing. */
 #ifndef MUSTER_FRONTEND_DIALECT_H
