@@ -208,8 +208,8 @@ bool unroll_number(const struct workload *w, const char *path, long long otherwi
 }
 
 /* "Deployment default/web: ..." */
-static void put_what(const struct workload *w, char *out, size_t out_bytes, const char *format,
-                     va_list args)
+__attribute__((format(printf, 4, 0))) static void
+put_what(const struct workload *w, char *out, size_t out_bytes, const char *format, va_list args)
 {
 	const int n =
 		snprintf(out, out_bytes, "%s %s/%s: ", w->object.kind, w->object.namespace, w->object.name);
