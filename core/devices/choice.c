@@ -18,6 +18,7 @@ struct search {
 	const struct device_node *node;
 	const struct device_question *question;
 	struct choice *out;
+	uint64_t looks;           /* devices looked at */
 	uint32_t *options_first;  /* by claim and request: index of its first option in `needs` */
 	uint32_t *requests_first; /* by claim: index in options_first */
 	uint32_t *needs;          /* by option: its devices */
@@ -290,7 +291,7 @@ static enum progress device_take(struct search *s, const struct place *p, uint32
 	const struct device_option *o = option_at(s, p);
 	struct choice *out = s->out;
 
-	if (++out->steps > CHOICE_STEPS_MAX)
+	if (++out->steps > CHOICE_STEPS_MAX || out->picks_n == CHOICE_PICKS_MAX)
 		return fail(s, CHOICE_GAVE_UP, p, device);
 	if (!is_free(s, p, device) || !capacity_fits(s, o, device) || !counters_fit(s, device) ||
 	    !device_in(o->tolerated, device))
@@ -351,6 +352,8 @@ static enum progress search_devices(struct search *s, const struct place *p)
 	for (uint32_t device = p->from; device < s->node->devices_n; device++) {
 		enum progress done;
 
+		if (++s->looks > CHOICE_LOOKS_MAX)
+			return fail(s, CHOICE_GAVE_UP, p, device);
 		if (!is_free(s, p, device))
 			continue;
 		if (device_in(o->fault, device))
@@ -373,7 +376,7 @@ static enum progress search_option(struct search *s, struct place p)
 		return PROGRESS_NONE;
 	if (p.done >= need)
 		return search_on(s, (struct place){ .claim = p.claim, .request = p.request + 1 });
-	if (s->claim_picks[p.claim] + need - p.done > DEVICE_RESULTS_MAX)
+	if ((uint64_t)s->claim_picks[p.claim] + need - p.done > DEVICE_RESULTS_MAX)
 		return PROGRESS_NONE;
 	return o->all ? search_all(s, &p) : search_devices(s, &p);
 }

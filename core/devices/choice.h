@@ -13,11 +13,13 @@
 
 /* Steps of one search, each a device that is tried; the search is exponential in the worst case. */
 #define CHOICE_STEPS_MAX 1000000u
+#define CHOICE_LOOKS_MAX 100000000u /* devices that are looked at, most of them passed over */
+#define CHOICE_PICKS_MAX 4096u      /* devices of a pod: the depth of the recursion */
 
 enum choice_outcome {
 	CHOICE_FOUND,
 	CHOICE_NONE,
-	CHOICE_GAVE_UP, /* after CHOICE_STEPS_MAX: it is unknown whether there is a solution */
+	CHOICE_GAVE_UP, /* after one of the bounds above: it is unknown whether there is a solution */
 	/* The attempt as a whole fails, wherever else the pod fits. */
 	CHOICE_TOO_MANY,   /* `claim` needs `number` devices, above DEVICE_RESULTS_MAX */
 	CHOICE_INCOMPLETE, /* the option asks for all devices, and `pool` is incomplete */

@@ -326,7 +326,7 @@ static bool put_claim(struct slices *s, struct text json, char *error, size_t er
 bool slices_put(struct slices *s, const char *api_version, const char *kind, struct text json,
                 char *error, size_t error_bytes)
 {
-	if (strncmp(api_version, "resource.k8s.io/", 16) != 0)
+	if (strcmp(api_version, "resource.k8s.io/v1") != 0)
 		return true;
 	if (strcmp(kind, "ResourceSlice") == 0)
 		return put_slice(s, json, error, error_bytes);

@@ -20,7 +20,8 @@ struct claims {
 	struct device_filter filter;
 	struct node_answer *nodes; /* by node, of the last evaluation */
 	size_t nodes_n;
-	char *error;   /* of the last evaluation */
+	char *error; /* of the last evaluation, that of pod error_pod */
+	uint32_t error_pod;
 	char **errors; /* by pod's number */
 	struct claim_devices **placed;
 	size_t errors_n, placed_n;
@@ -96,9 +97,11 @@ static void keep_error(struct claims *c, uint32_t pod, const struct choice *choi
 	};
 	char *text;
 
-	if (c->error != NULL)
+	if (c->error != NULL && c->error_pod == pod)
 		return;
 	text = devices_fault_text(c->devices, &fault);
+	free(c->error);
+	c->error_pod = pod;
 	c->error = ctl_print("running \"DynamicResources\" filter plugin: %s", text);
 	free(text);
 	c->errors = must_reach(c->errors, &c->errors_n, pod, 64, sizeof(*c->errors));

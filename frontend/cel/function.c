@@ -261,6 +261,7 @@ static struct cel_value to_int(struct cel_call *c)
 	case CEL_DOUBLE:
 		return v->d > -0x1p63 && v->d < 0x1p63 ? cel_int((int64_t)v->d) : overflow();
 	default:
+		cel_charge(c->s, v->n);
 		return cel_parse_int(cel_text(v), &i) ? cel_int(i) : cannot_convert(c, "int");
 	}
 }
@@ -276,6 +277,7 @@ static struct cel_value to_uint(struct cel_call *c)
 	case CEL_DOUBLE:
 		return v->d >= 0 && v->d < 0x1p64 ? cel_uint((uint64_t)v->d) : unsigned_overflow();
 	default:
+		cel_charge(c->s, v->n);
 		return cel_parse_uint(cel_text(v), &u) ? cel_uint(u) : cannot_convert(c, "uint");
 	}
 }
@@ -409,8 +411,10 @@ static struct cel_value patch(struct cel_call *c)
 
 static int order(struct cel_call *c)
 {
-	if (c->args[0].kind == CEL_SEMVER)
+	if (c->args[0].kind == CEL_SEMVER) {
+		cel_charge(c->s, c->args[0].version->pre.bytes + c->args[1].version->pre.bytes);
 		return cel_version_compare(c->args[0].version, c->args[1].version);
+	}
 	return cel_quantity_compare(c->args[0].quantity, c->args[1].quantity);
 }
 

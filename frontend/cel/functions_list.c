@@ -60,6 +60,7 @@ struct cel_value cel_list_is_sorted(struct cel_call *c)
 	const struct cel_value *list = &c->args[0];
 	uint32_t i;
 
+	cel_charge(c->s, list->n);
 	for (i = 0; i < list->n && !c->s->exceeded; i++) {
 		struct cel_value order;
 
@@ -236,6 +237,7 @@ struct cel_value cel_list_flatten(struct cel_call *c)
 		return cel_error_text("level must be non-negative");
 	for (; depth > 0 && again && list.kind == CEL_LIST && !c->s->exceeded; depth--) {
 		again = false;
+		cel_charge(c->s, list.n);
 		for (i = 0; i < list.n; i++)
 			again = again || list.items[i].kind == CEL_LIST;
 		if (again)

@@ -43,7 +43,7 @@ struct cel_value cel_string_contains(struct cel_call *c)
 {
 	const struct cel_value *v = &c->args[0];
 
-	/* The product bounds memmem() for any text. */
+	/* memmem() is linear. */
 	cel_charge(c->s, (size_t)v->n + c->args[1].n);
 	return cel_bool(search(v->text, v->text + v->n, cel_text(&c->args[1])) != NULL);
 }
@@ -101,7 +101,7 @@ static void *search_memory(struct cel_call *c, const struct regex *r)
 
 static void charge_search(struct cel_call *c, const struct regex *r, size_t bytes)
 {
-	/* Instructions are a quarter of a step: a thread costs some nanoseconds. */
+	/* A step is 64 instructions of a thread, each some nanoseconds. */
 	cel_charge(c->s, (bytes + 1) * (regex_size(r) + 4) / 4);
 }
 

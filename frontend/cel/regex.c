@@ -25,7 +25,7 @@ struct regex {
 
 struct compiler {
 	struct instruction code[REGEX_MAX];
-	uint32_t n;
+	uint32_t n, visits;
 	bool full;
 };
 
@@ -106,6 +106,8 @@ static uint32_t compile(struct compiler *c, const struct regex_node *n, uint32_t
 {
 	uint32_t i, at;
 
+	/* Bodies without an instruction, as of (){1000}, are bounded by the visits. */
+	c->full = c->full || ++c->visits > 16 * REGEX_MAX;
 	if (c->full)
 		return 0;
 	switch (n->kind) {
@@ -135,6 +137,7 @@ static uint32_t compile(struct compiler *c, const struct regex_node *n, uint32_t
 enum regex_result regex_compile(struct text pattern, struct arena *arena, const struct regex **out,
                                 char error[256])
 {
+	struct arena space = { 0 }; /* what is needed here alone */
 	struct compiler *c;
 	struct regex_node *tree = NULL;
 	struct regex *r;
@@ -143,19 +146,21 @@ enum regex_result regex_compile(struct text pattern, struct arena *arena, const 
 
 	if (rc != REGEX_OK)
 		return rc;
-	c = arena_alloc(arena, sizeof(*c));
-	c->n = 0;
+	c = arena_alloc(&space, sizeof(*c));
+	c->n = c->visits = 0;
 	c->full = false;
 	match = emit(c, (struct instruction){ .op = OP_MATCH });
 	r = arena_alloc(arena, sizeof(*r));
 	r->start = compile(c, tree, match);
 	if (c->full) {
 		snprintf(error, 256, "a regular expression of more than %d instructions", REGEX_MAX);
+		arena_free(&space);
 		return REGEX_REFUSED;
 	}
 	r->n = c->n;
 	r->code = arena_alloc(arena, c->n * sizeof(c->code[0]));
 	memcpy(r->code, c->code, c->n * sizeof(c->code[0]));
+	arena_free(&space);
 	*out = r;
 	return REGEX_OK;
 }
@@ -242,12 +247,17 @@ static void add_thread(struct search *s, struct threads *to, uint32_t pc, uint32
 
 static bool in_class(const struct instruction *i, uint32_t rune)
 {
-	uint32_t k;
+	uint32_t low = 0, high = i->y;
 
-	for (k = 0; k < i->y; k++)
-		if (rune >= i->ranges[k].low && rune <= i->ranges[k].high)
-			return true;
-	return false;
+	while (low < high) {
+		const uint32_t k = low + (high - low) / 2;
+
+		if (rune > i->ranges[k].high)
+			low = k + 1;
+		else
+			high = k;
+	}
+	return low < i->y && rune >= i->ranges[low].low;
 }
 
 bool regex_search(const struct regex *r, struct text text, size_t from, void *memory, size_t *begin,

@@ -123,9 +123,15 @@ static void merge(struct parser *p, struct ranges *to, const struct ranges *from
 		add(p, to, from->at[i].low, from->at[i].high);
 }
 
-static struct regex_node *class_node(struct parser *p, const struct ranges *r)
+/* Ranges become sorted and disjoint, for the binary search of regex.c: negate() makes them so. */
+static struct regex_node *class_node(struct parser *p, struct ranges *r)
 {
 	struct regex_node *n = node(p, REGEX_CLASS);
+
+	if (r->n > 1) {
+		negate(p, r);
+		negate(p, r);
+	}
 
 	n->ranges = r->at;
 	n->n = (uint32_t)r->n;

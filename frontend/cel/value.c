@@ -577,6 +577,7 @@ static struct cel_value equal(struct cel_scratch *s, const struct cel_value *a,
 	case CEL_SEMVER:
 		if (b->kind != CEL_SEMVER)
 			return cel_no_overload();
+		cel_charge(s, a->version->pre.bytes + b->version->pre.bytes);
 		return cel_bool(cel_version_compare(a->version, b->version) == 0);
 	case CEL_QUANTITY:
 		if (b->kind != CEL_QUANTITY || b->quantity->computed)

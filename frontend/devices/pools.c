@@ -42,13 +42,23 @@ uint32_t value_number(struct devices *d, struct text text, uint32_t type)
 	return (uint32_t)d->attribute_values_n;
 }
 
-/* True if a name of `names` occurs twice. */
-static bool has_twin(const struct text *names, size_t n)
+static int name_order(const void *a, const void *b)
 {
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = i + 1; k < n; k++)
-			if (text_equal(names[i], names[k]))
-				return true;
+	const struct text *x = a, *y = b;
+	const size_t n = x->bytes < y->bytes ? x->bytes : y->bytes;
+	const int order = n > 0 ? memcmp(x->at, y->at, n) : 0;
+
+	return order != 0 ? order : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* True if a name of `names`, which are sorted here, occurs twice. */
+static bool has_twin(struct text *names, size_t n)
+{
+	if (n > 1)
+		qsort(names, n, sizeof(*names), name_order);
+	for (size_t i = 1; i < n; i++)
+		if (text_equal(names[i - 1], names[i]))
+			return true;
 	return false;
 }
 
@@ -237,10 +247,16 @@ static struct totals count(const struct asked *a)
 			t.devices += s->devices_n;
 			t.counters += s->counters_n;
 			for (size_t x = 0; x < s->devices_n; x++) {
+				const struct tree *all = jsontree_get(s->devices[x].tree, "capacity");
+
 				t.uses += s->devices[x].uses_n;
 				t.capacities += s->devices[x].facts.capacities_n;
-				TREE_EACH(one, jsontree_get(s->devices[x].tree, "capacity"))
-				t.values += jsontree_get(jsontree_get(one, "requestPolicy"), "validValues")->n;
+				/* As capacity_fill() finds it: of equal keys the last. */
+				TREE_EACH(one, all)
+				t.values +=
+					jsontree_get(jsontree_get(jsontree_find(all, one->key), "requestPolicy"),
+				                 "validValues")
+						->n;
 			}
 		}
 	}

@@ -66,7 +66,7 @@ static bool read_number(const struct reading *r, const struct tree *t, const cha
 
 static void split_name(struct text name, struct text driver, struct text *domain, struct text *id)
 {
-	const char *slash = memchr(name.at, '/', name.bytes);
+	const char *slash = name.bytes > 0 ? memchr(name.at, '/', name.bytes) : NULL;
 
 	*domain = driver;
 	*id = name;
@@ -362,7 +362,7 @@ static int order_of_names(const void *a, const void *b)
 	const struct text *x = &(*(const struct tree *const *)a)->key,
 					  *y = &(*(const struct tree *const *)b)->key;
 	size_t n = x->bytes < y->bytes ? x->bytes : y->bytes;
-	int order = memcmp(x->at, y->at, n);
+	int order = n > 0 ? memcmp(x->at, y->at, n) : 0;
 
 	return order != 0 ? order : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }

@@ -92,6 +92,6 @@ enum selector_result selector_match(struct selector *s, const struct device_fact
 	free((void *)(uintptr_t)facts.capacities);
 	if (ok)
 		return match ? SELECTOR_TRUE : SELECTOR_FALSE;
-	snprintf(error, error_bytes, "%s", why.text);
+	snprintf(error, error_bytes, "%s%s", why.text, why.refused ? " (a limit of muster's)" : "");
 	return SELECTOR_ERROR;
 }
