@@ -161,14 +161,15 @@ void groups_form(struct soft *s)
 	s->swept = s->known.rules ? constraints_swept(s->known.rules) : 0;
 }
 
-void soft_mask(struct soft *s, uint64_t version, const uint64_t *bits)
+bool soft_mask(struct soft *s, uint64_t version, const uint64_t *bits)
 {
 	if (s->masked == version)
-		return;
+		return false;
 	s->masked = version;
 	if (bits)
 		memcpy(s->shown, bits, (s->nodes + 63) / 64 * sizeof(*bits));
 	groups_form(s);
+	return true;
 }
 
 /* Reads the counts of the node; true if one of its own changed. */

@@ -27,6 +27,9 @@
 
 #include "core/index/constraints.h"
 
+/* Memory of one, by node: values, site, group, place, and heaps of groups. */
+#define SOFT_NODE_BYTES 64u
+
 struct soft;
 
 /* What the caller knows of each node, by rank.  The arrays outlive struct soft and may change;
@@ -44,8 +47,9 @@ struct soft *soft_new(const struct pod_counts *pod_counts, class_id class,
 void soft_free(struct soft *s);
 
 /* Nodes whose bits are not set, by rank, take part in the normalisation and are never the best;
- * bits NULL: none of them.  The bits are copied.  Nothing is done if the version is the same. */
-void soft_mask(struct soft *s, uint64_t version, const uint64_t *bits);
+ * bits NULL: none of them.  The bits are copied.  True: the groups were formed again, by a pass
+ * over the nodes; nothing is done if the version is the same. */
+bool soft_mask(struct soft *s, uint64_t version, const uint64_t *bits);
 
 /* The pods on the node of that rank, or its points, have changed. */
 void soft_follow(struct soft *s, uint32_t rank);

@@ -78,6 +78,27 @@ void view_reevaluate(struct views *vs, struct view *v)
 	budget_spend(vs->budget, 8 * (uint64_t)ns->count);
 }
 
+/* Groups take more memory than the view: some SOFT_NODE_BYTES a node.  Beyond the memory of all
+ * views once more, those of the view that was not used for longest are freed. */
+static void softs_limit(struct views *vs)
+{
+	const uint64_t most = VIEWS_BYTES / (SOFT_NODE_BYTES * (uint64_t)vs->nodes->count + 1);
+	uint32_t n = 0, oldest = NO_NODE;
+
+	for (uint32_t i = 0; i < vs->slots_n; i++) {
+		if (!vs->slots[i].soft)
+			continue;
+		n++;
+		if (oldest == NO_NODE || vs->last_used[i] < vs->last_used[oldest])
+			oldest = i;
+	}
+	if (n < VIEWS_LEAST || n < most)
+		return;
+	soft_free(vs->slots[oldest].soft);
+	vs->slots[oldest].soft = NULL;
+	vs->slots[oldest].stale = true;
+}
+
 /* In closed form: groups of nodes are scored, not nodes. */
 static void weigh_groups(struct views *vs, const struct view_scope *scope, struct view *v)
 {
@@ -87,10 +108,12 @@ static void weigh_groups(struct views *vs, const struct view_scope *scope, struc
 		                              .rules = v->constraints };
 
 	if (!v->soft) {
+		softs_limit(vs);
 		v->soft = soft_new(vs->pod_counts, v->class, &known);
 		budget_spend(vs->budget, 4 * (uint64_t)vs->nodes->count);
 	}
-	soft_mask(v->soft, v->masked, scope->mask);
+	if (soft_mask(v->soft, v->masked, scope->mask))
+		budget_spend(vs->budget, 4 * (uint64_t)vs->nodes->count);
 	soft_score(v->soft);
 	v->capacity = v->counted;
 	v->stale = false;
