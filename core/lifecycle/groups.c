@@ -107,7 +107,7 @@ static void quorum_take(struct gang *g, const struct event_gang *e)
 	g->declared = e->quorum > 0 ? e->quorum : 1;
 	g->succeeded = e->succeeded;
 	g->failed = e->failed;
-	g->whole |= (e->flags & GANG_WHOLE) != 0;
+	g->whole = (e->flags & GANG_WHOLE) != 0;
 	counted = gang_ended_count(g);
 	g->quorum = counted < g->declared ? g->declared - counted : 1;
 }

@@ -65,6 +65,15 @@ static bool status_says_whole(const struct gang_entry *e, const struct gang_form
 	return o && o->status && s && e->bound + had > 0 && s->was_whole(o->status);
 }
 
+/* True if the succeeded members are of the run that goes on: finished pods outlive their run, so of
+ * a group without a live member on a node those that met the quorum, or are beside failed ones, are
+ * of an earlier run, and a new one starts as a whole. */
+static bool ended_count_now(const struct gang_entry *g, const struct non_member_sum *s,
+                            uint32_t quorum)
+{
+	return g->whole && (g->bound > 0 || (s->succeeded < quorum && s->failed == 0));
+}
+
 void gang_life_to_wire(struct model *m, uint32_t gang, const struct gang_form *form,
                        struct event_gang *e)
 {
@@ -79,23 +88,33 @@ void gang_life_to_wire(struct model *m, uint32_t gang, const struct gang_form *f
 	e->succeeded = s->succeeded;
 	e->failed = s->failed;
 	e->flags |= g->whole ? GANG_WHOLE : 0;
-	if (s->succeeded > 0 && (g->whole || dialects[form->dialect]->ended_count))
+	/* The roles of the succeeded ones are not known: before it was whole they have to be met. */
+	if (s->succeeded > 0 &&
+	    (ended_count_now(g, s, e->quorum > 0 ? e->quorum : 1) ||
+	     (dialects[form->dialect]->ended_count && (g->whole || e->roles_n == 0))))
 		e->flags |= GANG_ENDED_COUNT;
 }
 
 static void phase_count(struct model *m, const struct pod_entry *pod, uint32_t change)
 {
 	struct gang_entry *e;
+	bool whole, bound;
 
 	if (pod->gang == ID_NONE)
 		return;
 	e = gang_at(m, pod->gang);
+	whole = e->whole;
+	bound = e->bound > 0;
 	assert(pod->phase < POD_PHASES && e->entry.slot.live);
 	e->phases[pod->phase] += change;
 	e->bound += pod->node != ID_NONE ? change : 0;
 	assert(e->phases[pod->phase] != UINT32_MAX && e->bound != UINT32_MAX);
 	if (!e->whole && change == 1)
 		gang_note_bound(m, e);
+	/* The record says whether it was whole, and which of its ended members count. */
+	if (whole != e->whole ||
+	    (bound != (e->bound > 0) && (!e->whole || e->non_members != SLOT_NONE)))
+		store_mark_dirty(&m->gangs, pod->gang);
 	gang_mark_status_dirty(m, pod->gang);
 }
 

@@ -120,11 +120,11 @@ static void gangs_write(const struct link_figures *l, FILE *out)
 		uint64_t n;
 	} former[] = {
 		{ "none", l->gangs[GANG_NONE] },
-		{ "incomplete",
-		  l->gangs[GANG_INCOMPLETE] + l->gangs[GANG_DEGRADED] + l->gangs[GANG_FAILED] },
+		{ "incomplete", l->gangs[GANG_INCOMPLETE] + l->gangs[GANG_DEGRADED] +
+		                    l->gangs[GANG_FAILED] + l->gangs[GANG_FINISHED] },
 		{ "waiting", l->gangs[GANG_WAITING] },
 		{ "binding", l->gangs[GANG_BINDING] },
-		{ "placed", l->gangs[GANG_PLACED] + l->gangs[GANG_FINISHED] },
+		{ "placed", l->gangs[GANG_PLACED] },
 	};
 	static const char *const reasons[WAIT_REASONS] = {
 #define WAIT_REASON(code, name) [WAIT_##code] = name,

@@ -678,13 +678,29 @@ Test(gangs, succeeded_members_count_once_it_was_whole)
 	replay_forget(&s.replay);
 	life_is(1, 0, GANG_WHOLE | GANG_ENDED_COUNT);
 	put_phase("c", NEW_MARK, "Failed");
-	life_is(1, 1, GANG_WHOLE | GANG_ENDED_COUNT);
+	life_is(1, 1, GANG_WHOLE);
 	/* Another run: nothing is left of the one that was whole. */
 	delete_pod("a");
 	delete_pod("c");
 	life_is(0, 0, GANG_WHOLE);
 	put_pod("d", NEW_MARK);
 	life_is(0, 0, 0);
+}
+
+/* Finished pods outlive their run: the next one starts as a whole. */
+Test(gangs, succeeded_members_of_an_earlier_run)
+{
+	put_group(NEW_API, "g", "\"minMember\":2");
+	put_phase("a", NEW_MARK, "Running");
+	put_phase("b", NEW_MARK, "Running");
+	put_phase("a", NEW_MARK, "Succeeded");
+	life_is(1, 0, GANG_WHOLE | GANG_ENDED_COUNT);
+	put_phase("b", NEW_MARK, "Succeeded");
+	put_pod("c", NEW_MARK);
+	put_pod("d", NEW_MARK);
+	life_is(2, 0, GANG_WHOLE);
+	put_phase("c", NEW_MARK, "Running");
+	life_is(2, 0, GANG_WHOLE | GANG_ENDED_COUNT);
 }
 
 /* COS-11: of a gang that never started they do not. */
