@@ -122,6 +122,19 @@ static void read_conditions(struct json *j, void *status)
 	json_items(j, read_condition, r);
 }
 
+#define QUEUE_BYTES_MAX 253u /* of an object's name */
+
+/* Kept for each gang, so no longer than a queue's name may be, and one byte, which matches none. */
+static void read_queue(struct json *j, void *out)
+{
+	struct text t;
+
+	if (json_string(j, &t))
+		*(const char **)out = arena_copy(
+			j->arena,
+			(struct text){ t.at, t.bytes <= QUEUE_BYTES_MAX ? t.bytes : QUEUE_BYTES_MAX + 1 });
+}
+
 static const struct json_field status_fields[] = {
 	JSON_FIELD("phase", read_text, struct status_read, s.phase),
 	JSON_FIELD("occupiedBy", read_text, struct status_read, s.occupied_by),
@@ -136,7 +149,7 @@ static const struct json_field status_fields[] = {
 static const struct json_field object_fields[] = { JSON_NESTED("status", status_fields) };
 
 static const struct json_field spec_fields[] = {
-	JSON_FIELD("queue", read_text, struct status_read, s.queue),
+	JSON_FIELD("queue", read_queue, struct status_read, s.queue),
 };
 static const struct json_field queued_fields[] = {
 	JSON_NESTED("spec", spec_fields),

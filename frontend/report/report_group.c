@@ -167,12 +167,16 @@ static uint64_t held_back_due(const struct group *g)
 	                                                         : NEVER_NS;
 }
 
-static void held_back_look(struct group *g)
+static void held_back_look(struct group *g, const struct gang_view *gang)
 {
 	struct cmd_reason cmd = { .gang = g->gang, .gang_generation = g->generation, .pod = ID_NONE };
 
 	if (env_now(report_of(g)->config.env) < held_back_due(g))
 		return;
+	if (gang->pods.n == 0) {
+		g->held_back_ns = 0;
+		return;
+	}
 	g->held_back = true;
 	cmd.reason = *g->reason;
 	report_gang_reason(report_of(g), &cmd, 0);
@@ -321,7 +325,7 @@ bool report_group_send(struct item *i)
 		return false;
 	if (i->step == STEP_CONDITION) {
 		timeout_look(g, &gang);
-		held_back_look(g);
+		held_back_look(g, &gang);
 		if (i->queued) /* it has a new reason with its own due time */
 			report_item_unlist(i);
 		if (report_status_send(g, &gang))
