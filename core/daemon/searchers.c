@@ -171,10 +171,11 @@ static void audit(struct searcher *r)
 	struct searchers *s = r->of;
 	struct audit_difference d;
 	const struct snapshot *seen = snapshots_begin(s->snapshots);
+	const bool audited = seen && seen->exact;
 	const bool equal = !seen || snapshot_audit(seen, r->index, s->config.searchers, r->audit, &d);
 
 	snapshots_end();
-	count(&s->stats->audits, 1);
+	count(&s->stats->audits, audited);
 	if (equal)
 		return;
 	count(&s->stats->audit_faults, 1);
@@ -237,6 +238,7 @@ int searchers_start(struct searchers *s, struct core_world *stats)
 		rc = -pthread_create(&s->thread, NULL, follow, s);
 	if (rc < 0) {
 		feed_leave(s->feed);
+		atomic_store_explicit(&stats->state, WORLD_OFF, memory_order_relaxed);
 		return rc;
 	}
 	s->runs = true;

@@ -96,8 +96,9 @@ void feed_part(struct feed *f)
 	feed_wake(f);
 	/* Relaxed: no data depends on it. */
 	f->off = f->off || atomic_load_explicit(&f->left, memory_order_relaxed);
-	/* What is unread lies in this lap, far from the start. */
-	if (place < 2 * FEED_PART_BYTES || unread(f) > place / 2)
+	/* What is unread lies in this lap, far from the start.  Until it is read the producer has what
+	 * lies before it. */
+	if (place < (f->mask + 1) / 4 || unread(f) > place / 4)
 		return;
 	memcpy(f->buffer + place, &rest, sizeof(rest));
 	f->tail = f->step = f->tail + f->mask + 1 - place;

@@ -9,7 +9,7 @@
  *
  * Progress: wait-free.  The producer never waits: when the ring is full it is off for good, and the
  * world is dropped.  When the consumer has nearly caught up the producer continues at the start of
- * the buffer, so that a ring of 64 MiB usually has two MiB of pages. */
+ * the buffer, so that a ring of 64 MiB usually has 17 MiB of pages. */
 #ifndef MUSTER_CORE_FEED_H
 #define MUSTER_CORE_FEED_H
 

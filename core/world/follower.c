@@ -145,8 +145,7 @@ uint32_t follower_run(struct follower *w, uint32_t most)
 		step(w);
 		n++;
 	}
-	if (n > 0)
-		feed_release(&w->reader);
+	feed_release(&w->reader); /* also what is unused at the end of the buffer */
 	if (w->core)
 		atomic_store_explicit(&stats->events, w->ledger->stats.events, memory_order_relaxed);
 	atomic_store_explicit(&stats->waiting_bytes, w->core ? feed_waiting(&w->reader) : 0,
