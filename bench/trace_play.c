@@ -299,7 +299,8 @@ static void look_at_waiting(struct player *y)
 		y->waiting[n++] = job;
 		if (!core_promise(y->core, y->live[job].gang, &promise))
 			continue;
-		if (promise.at_ns / SECOND_NS - EPOCH_S < y->due_s)
+		if (promise.at_ns / SECOND_NS - EPOCH_S > y->now_s &&
+		    promise.at_ns / SECOND_NS - EPOCH_S < y->due_s)
 			y->due_s = promise.at_ns / SECOND_NS - EPOCH_S;
 		if (out->told_s == TRACE_NOT_STARTED) {
 			out->told_s = promise.first_ns / SECOND_NS - EPOCH_S;
@@ -332,6 +333,7 @@ static void play_all(struct player *y)
 	const struct trace *t = y->t;
 	uint64_t last_s = 0;
 	uint32_t next = 0;
+	bool due;
 
 	y->due_s = UINT64_MAX;
 	while (!y->failed &&
@@ -341,10 +343,15 @@ static void play_all(struct player *y)
 			y->now_s = y->ends[0].at_s;
 		/* A promise can be due at a time at which nothing ends: what it waited for ended earlier.
 		 */
-		if (y->due_s > last_s && y->due_s < y->now_s) {
-			y->now_s = y->due_s;
-			mark(y, EVENT_TICK);
+		due = y->due_s > last_s && y->due_s < y->now_s;
+		y->now_s = due ? y->due_s : y->now_s;
+		if (y->now_s > UINT64_MAX / SECOND_NS - 2 * EPOCH_S) {
+			fprintf(stderr, "muster-bench: trace: the log takes more than 500 years\n");
+			y->failed = true;
+			break;
 		}
+		if (due)
+			mark(y, EVENT_TICK);
 		last_s = y->now_s;
 		while (y->ends_n > 0 && y->ends[0].at_s == y->now_s)
 			finish(y, heap_take(y).job);
@@ -355,6 +362,10 @@ static void play_all(struct player *y)
 				submit(y, next);
 		}
 		plan(y);
+	}
+	if (!y->failed && y->waiting_n > 0) {
+		fprintf(stderr, "muster-bench: trace: %u jobs never started\n", y->waiting_n);
+		y->failed = true;
 	}
 }
 
@@ -396,19 +407,22 @@ static bool player_init(struct player *y)
 		                          .emit = emit,
 		                          .context = y };
 	const char *what = NULL;
-	uint64_t members = 0, bytes;
+	uint64_t members = 0, pods, bytes;
 
 	for (uint32_t i = 0; i < t->jobs_n; i++)
 		members += too_large(y, &t->jobs[i]) ? 0 : t->jobs[i].members;
 	members = members > 0 ? members : 1;
-	config.limits = (struct limits){ .nodes = y->o->nodes,
-		                             .pods = members < (1u << 22) ? (uint32_t)members : 1u << 22,
-		                             .gangs = t->jobs_n,
-		                             .shapes = t->node_milli,
-		                             .names = 16,
-		                             .resources = 4,
-		                             .name_bytes = UINT64_C(32) << 20,
-		                             .command_ring_bytes = 1u << 20 };
+	pods = members < (1u << 22) ? members : 1u << 22;
+	config.limits =
+		(struct limits){ .nodes = y->o->nodes,
+		                 .pods = (uint32_t)pods,
+		                 .gangs = t->jobs_n,
+		                 .shapes = t->node_milli,
+		                 .names = 16,
+		                 .resources = 4,
+		                 /* "trace/job-NNNNNNN-NNN", with its header less than 48 bytes */
+		                 .name_bytes = (UINT64_C(1) << 20) + 48 * (pods + t->jobs_n + y->o->nodes),
+		                 .command_ring_bytes = 1u << 20 };
 	bytes = core_ledger_bytes(&config.limits, &what);
 	y->ledger = bytes ? must_aligned(4096, (bytes + 4095) & ~UINT64_C(4095)) : NULL;
 	y->core = y->ledger ? core_new(&config, y->ledger) : NULL;

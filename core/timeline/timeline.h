@@ -28,7 +28,9 @@
  *   earliest start        O((E + P) R), and a picture for each start that the profile allows, at
  *                         most PICTURES_MOST
  *   picture               O(E + P (N + P)) and a copy of the free capacity, O(N R)
- *   memory                16 E + 32 bytes for each pod, 16 N R, 160 P */
+ *   memory                16 E, 40 bytes for each pod, 4 for each pod and gang, 8 N R, 144 P and
+ *                         the places; the profile 16 (E + P) R; arrays that grow up to twice that
+ */
 #ifndef MUSTER_CORE_TIMELINE_H
 #define MUSTER_CORE_TIMELINE_H
 
