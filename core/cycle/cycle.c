@@ -242,8 +242,10 @@ static bool schedule_gang(struct core *c, uint32_t index)
 	} else if (g->members == 0 && g->succeeded + g->failed == 0) {
 		g->whole = false; /* members to come are those of another run */
 	}
-	if (waits_for_capacity(why) && g->waiting_since_ns == 0)
-		g->waiting_since_ns = c->now_ns ? c->now_ns : 1; /* the row has it */
+	if (!waits_for_capacity(why) || gang_have(g) > had)
+		g->lacks_since_ns = 0;
+	if (waits_for_capacity(why) && g->lacks_since_ns == 0)
+		g->lacks_since_ns = c->now_ns ? c->now_ns : 1;
 	outbox_gang(c, index, state, &r);
 	g->freed_version = freed_version;
 	g->refresh = c->refresh.round;

@@ -181,7 +181,7 @@ void gang_publish(struct core *c, uint32_t index, const struct reason *reason)
 	row->failed = g->failed;
 	row->priority = gang_priority(g);
 	row->created_ns = g->members > 0 || g->created_ns != 0 ? g->age_ns : 0;
-	row->waiting_since_ns = g->state == GANG_WAITING ? g->waiting_since_ns : 0;
+	row->waiting_since_ns = g->state == GANG_WAITING ? g->lacks_since_ns : 0;
 	row->band = gang_key(g).band;
 	row->name_offset = g->stored.offset;
 	row->name_bytes = g->stored.bytes;

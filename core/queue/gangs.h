@@ -80,7 +80,8 @@ struct gang {
 	uint32_t hint;             /* index into hints.slots, or HINT_ANY */
 	uint32_t refresh;          /* round of its reason; core/queue/refresh.h */
 	uint64_t searched_ns;      /* when a search last gave up; 0: never */
-	uint64_t waiting_since_ns; /* for capacity; 0: it does not wait */
+	uint64_t waiting_since_ns; /* for capacity, in this turn of backfill; 0: it does not wait */
+	uint64_t lacks_since_ns;   /* for capacity, in all turns; 0: it does not wait */
 
 	/* Its first placement; core/lifecycle/precedence.h. */
 	uint32_t listed_s;           /* when the first of the members listed was bound; 0: none */
