@@ -43,6 +43,8 @@ processes() {
 		offline
 		latency
 		verdicts
+		claims test_devices test_pods_of_one_claim_share_its_device test_members_of_a_gang_are_refused test_bad_input_names_object_field_and_value test_a_selector_that_is_not_known_refuses_the_pod
+		devices
 		preempt
 		metrics
 		replay test_killed_core_leaves_it_readable test_what_can_not_be_recorded_or_replayed
