@@ -81,8 +81,9 @@ void gang_life_to_wire(struct model *m, uint32_t gang, const struct gang_form *f
 	struct gang_entry *g = gang_at(m, gang);
 	const struct non_member_sum *s =
 		g->non_members != SLOT_NONE ? non_member_sum_at(m, g->non_members) : &none;
+	const uint32_t quorum = e->quorum > 0 ? e->quorum : 1;
 
-	g->quorum = !form->object ? 0 : e->quorum > 0 ? e->quorum : 1;
+	g->quorum = form->object ? quorum : 0;
 	gang_note_bound(m, g);
 	g->whole = g->whole || status_says_whole(g, form, s->had);
 	e->succeeded = s->succeeded;
@@ -90,7 +91,7 @@ void gang_life_to_wire(struct model *m, uint32_t gang, const struct gang_form *f
 	e->flags |= g->whole ? GANG_WHOLE : 0;
 	/* The roles of the succeeded ones are not known: before it was whole they have to be met. */
 	if (s->succeeded > 0 &&
-	    (ended_count_now(g, s, e->quorum > 0 ? e->quorum : 1) ||
+	    (ended_count_now(g, s, quorum) ||
 	     (dialects[form->dialect]->ended_count && (g->whole || e->roles_n == 0))))
 		e->flags |= GANG_ENDED_COUNT;
 }
