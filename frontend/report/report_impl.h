@@ -76,6 +76,14 @@ struct item {
 };
 TAILQ_HEAD(item_list, item);
 
+/* Where the status of a dialect's objects is written.  The CRD of Volcano's PodGroup has no status
+ * subresource: the patch of it is answered with 404, as for an object that is gone, and discovery
+ * tells which it is. */
+enum status_place {
+	STATUS_SUBRESOURCE, /* unless discovery says otherwise */
+	STATUS_OBJECT
+};
+
 /* State of a gang that the core reported. */
 struct group {
 	struct item item;
@@ -103,6 +111,7 @@ struct group {
 	struct group_status *sent;
 	char *sent_version;
 	uint64_t sent_ns; /* 0: not confirmed */
+	enum status_place sent_to;
 };
 
 /* A right that may be missing.  As long as it is, one object in a sweep asks for all, each time
@@ -115,14 +124,6 @@ struct right {
 };
 
 #define REPORT_DIALECTS_MAX 32
-
-/* Where the status of a dialect's objects is written.  The CRD of Volcano's PodGroup has no status
- * subresource: the patch of it is answered with 404, as for an object that is gone, and discovery
- * tells which it is. */
-enum status_place {
-	STATUS_SUBRESOURCE, /* unless discovery says otherwise */
-	STATUS_OBJECT
-};
 
 struct status_where {
 	enum status_place place;
@@ -229,7 +230,8 @@ enum showing report_status_showing(const struct report *r, const struct group *g
                                    const struct gang_view *gang, const char *now);
 /* Writes the status if it is to be written; false if not. */
 bool report_status_send(struct group *g, const struct gang_view *gang);
-/* The patch was answered with 404.  True if the group asks discovery next. */
+/* The patch was answered with 404.  True if the group is to send its next request: it asks
+ * discovery, or writes where discovery said while the patch was in flight. */
 bool report_status_missing(struct group *g);
 /* The answer of discovery: the next request writes the status, where it says. */
 void report_status_discovered(struct group *g, const char *body, size_t body_bytes);

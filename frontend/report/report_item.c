@@ -374,8 +374,8 @@ static void item_refused(struct item *i, const struct http_answer *answer, const
 	}
 }
 
-/* True if a group asks discovery where its status is written (STATUS_OBJECT), or has the answer.  A
- * second 404 within DISCOVERED_NS is final. */
+/* True if a group asks discovery where its status is written (STATUS_OBJECT), or has the answer.
+ * Another 404 of the place that discovery named is final for DISCOVERED_NS. */
 static bool discovered(struct item *i, const struct http_answer *answer, const char *body,
                        size_t body_bytes)
 {

@@ -95,6 +95,8 @@ bool report_status_missing(struct group *g)
 	    gang.writes->strategic)
 		return false;
 	where = where_of(g, &gang);
+	if (where->place != g->sent_to)
+		return true;
 	g->discovers = where->place == STATUS_SUBRESOURCE && !is_discovered(g, where);
 	if (!g->discovers && log_allowed(&r->limit, r->config.env, "reports"))
 		env_log(r->config.env, "info",
@@ -149,7 +151,8 @@ static void status_write(struct group *g, const struct gang_view *gang,
 	if (!g->sent)
 		fatal_memory();
 	apipath_one(&r->path, gang->resource, gang->namespace, gang->name);
-	if (where_of(g, gang)->place == STATUS_SUBRESOURCE)
+	g->sent_to = where_of(g, gang)->place;
+	if (g->sent_to == STATUS_SUBRESOURCE)
 		jsonout_add(&r->path, "/status");
 	if (gang->writes->strategic)
 		jsonout_add(&r->body, "{\"metadata\":{\"uid\":@s},\"status\":", gang->uid);

@@ -58,16 +58,20 @@ static void begin(void)
 TestSuite(report_group, .init = begin, .fini = end);
 
 /* The object as the watch shows it. */
-static void group(const char *version, unsigned quorum, const char *status)
+static void group_named(const char *name, const char *version, unsigned quorum, const char *status)
 {
 	char text[1024];
 
-	snprintf(
-		text, sizeof(text),
-		"{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":\"%s\"},"
-		"\"spec\":{\"minMember\":%u},\"status\":{%s}}",
-		version, quorum, status);
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u\","
+	         "\"resourceVersion\":\"%s\"},\"spec\":{\"minMember\":%u},\"status\":{%s}}",
+	         name, version, quorum, status);
 	world_put(b.m, RESOURCE_INDEX_DIALECTS, text);
+}
+
+static void group(const char *version, unsigned quorum, const char *status)
+{
+	group_named("g", version, quorum, status);
 }
 
 static void member(const char *name, const char *version, const char *spec)
@@ -337,6 +341,24 @@ Test(report_group, a_status_without_a_subresource_is_written_to_the_object)
 	group("9", 3, "");
 	world_answer(next("GET", API), 200, resources(",{\"name\":\"podgroups/status\"}"));
 	world_answer(next("PATCH", PATH), 200, "{}");
+	quiet();
+}
+
+/* Groups that are written side by side: discovery answers one before the other's 404 is in. */
+Test(report_group, a_status_in_flight_while_discovery_answers_is_written_to_the_object)
+{
+	struct http_call *first, *second;
+
+	group("7", 3, "");
+	group_named("h", "8", 3, "");
+	first = next("PATCH", PATH);
+	second = next("PATCH", API "/namespaces/ns/podgroups/h/status");
+	world_answer(first, 404, world_status(404, "NotFound", "no such resource"));
+	world_answer(next("GET", API), 200, resources(""));
+	world_answer(next("PATCH", OBJECT), 200, "{}");
+	world_answer(second, 404, world_status(404, "NotFound", "no such resource"));
+	world_answer(next("PATCH", API "/namespaces/ns/podgroups/h"), 200, "{}");
+	cr_assert_eq(report_counts(b.r)->statuses, 2);
 	quiet();
 }
 
