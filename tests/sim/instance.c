@@ -77,11 +77,19 @@ static const char *who(const struct instance *p, const char *process)
 	return text;
 }
 
+/* How long its clocks have run; stood_ns has the whole pause from its beginning on. */
+static uint64_t run_ns(const struct instance *p)
+{
+	uint64_t now = p->sim->now_ns;
+
+	return (now < p->resumed_ns ? p->resumed_ns : now) - p->stood_ns;
+}
+
 static uint64_t env_monotonic(void *context)
 {
 	const struct instance *p = context;
 
-	return (p->sim->now_ns - p->stood_ns) / 1000 * p->rate_permille + SIM_S;
+	return run_ns(p) / 1000 * p->rate_permille + SIM_S;
 }
 
 /* The time of the simulation at which its clock has that value, rounded up. */
@@ -98,7 +106,7 @@ static uint64_t env_wall(void *context)
 	const struct instance *p = context;
 	const struct sim *s = p->sim;
 
-	return (uint64_t)((int64_t)(SIM_EPOCH_NS + s->now_ns - p->stood_ns) + s->wall_jump_ns);
+	return (uint64_t)((int64_t)(SIM_EPOCH_NS + run_ns(p)) + s->wall_jump_ns);
 }
 
 static uint64_t env_random(void *context)
