@@ -64,10 +64,10 @@ static void podgroup_want(const struct group_facts *f, struct group_status *out)
 	end(quorum, out);
 }
 
+/* Not Failed: a member may fail before it has a node. */
 static bool podgroup_was_whole(const struct group_status *s)
 {
-	return is_phase(s, "Scheduled") || is_phase(s, "Running") || is_phase(s, "Finished") ||
-	       is_phase(s, "Failed");
+	return is_phase(s, "Scheduled") || is_phase(s, "Running") || is_phase(s, "Finished");
 }
 
 const struct dialect_status status_podgroup = {

@@ -39,8 +39,12 @@ void gang_read_status(struct model *m, uint32_t gang, uint32_t dialect, const ch
 	if (!writes)
 		return;
 	gang_mark_status_dirty(m, gang);
-	if (group_status_read(writes, json, bytes, &m->arena, &status) == 0)
-		e->objects[dialect - e->dialect].status = group_status_copy(&status);
+	if (group_status_read(writes, json, bytes, &m->arena, &status) < 0)
+		return;
+	e->objects[dialect - e->dialect].status = group_status_copy(&status);
+	/* The record says whether it was whole, which a fresh start reads from the status. */
+	if (!e->whole && writes->was_whole(&status))
+		store_mark_dirty(&m->gangs, gang);
 }
 
 /* A gang is whole from the time on at which members as many as its quorum have or had a node. */

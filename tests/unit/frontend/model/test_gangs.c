@@ -717,6 +717,21 @@ Test(gangs, succeeded_members_of_what_never_started)
 	life_is(1, 0, GANG_WHOLE | GANG_ENDED_COUNT);
 }
 
+/* A fresh start reads the status that it finds: what is written later counts the same. */
+Test(gangs, a_status_that_comes_later_says_that_it_was_whole)
+{
+	put_group_with_status(GROUP_OF(3, ""));
+	put_phase("a", NEW_MARK, "Running");
+	put_phase("b", NEW_MARK, "Succeeded");
+	put_pod("c", NEW_MARK);
+	/* A member may fail before it has a node. */
+	put_group_with_status(GROUP_OF(3, "\"phase\":\"Failed\""));
+	life_is(1, 0, 0);
+	s.version += 9; /* put_as() makes the creation time of it, and nothing else changes */
+	put_group_with_status(GROUP_OF(3, "\"phase\":\"Running\""));
+	life_is(1, 0, GANG_WHOLE | GANG_ENDED_COUNT);
+}
+
 /* pkg/scheduler/api: JobInfo.ReadyTaskNum. */
 Test(gangs, volcano_counts_succeeded_members_from_the_start)
 {
