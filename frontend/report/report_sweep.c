@@ -52,15 +52,16 @@ static void pod_sweep(struct item *i, const struct pod_view *pod)
 		report_item_owe(i);
 }
 
-/* Of pods that wait; items of others are freed.  It rests while the queue is half full: the other
- * half is for what changes.  True at its end. */
+/* Of pods that wait; items of others are freed.  It rests while the queue is half full, with what
+ * is in flight, which comes back for its Event: the other half is for what changes.  True at its
+ * end. */
 static bool pods_sweep(struct report *r)
 {
 	struct pod_view pod;
 	struct item *i;
 
 	for (size_t n = 0; n < SWEEP_STEP && r->sweep_pod < r->by_pod_n; n++) {
-		if (r->queued_n[ITEM_POD] > r->config.queue_max / 2)
+		if (r->queued_n[ITEM_POD] + r->flying_n > r->config.queue_max / 2)
 			return false;
 		i = r->by_pod[r->sweep_pod++];
 		if (!i || i->queued || i->flying)
