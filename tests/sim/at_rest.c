@@ -47,7 +47,7 @@ static enum tear tear_of(const struct invariants *b, const struct gang_history *
 		return TEAR_PERSON;
 	if (g->raised_ns > 0 && g->raised_ns >= (g->read_ns > 0 ? g->read_ns : g->first_bind_ns))
 		return TEAR_PERSON;
-	if (g->edited && b->began_ns >= g->first_bind_ns)
+	if (g->edited && g->first_plan_ns > 0 && b->began_ns >= g->first_plan_ns)
 		return TEAR_PERSON;
 	for (size_t i = 0; i < b->places_n; i++) {
 		const struct place *p = &b->places[i];

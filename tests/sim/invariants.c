@@ -194,6 +194,8 @@ void invariants_core_binds(struct invariants *b, uint32_t instance, const char *
 	    m->group[0] !=
 	        '\0') /* it was planned by the state before: the members that are left may not fit */
 		gang_of(b, m->group)->lost_ns = m->lost_ns;
+	if (m->group[0] != '\0' && gang_of(b, m->group)->first_plan_ns == 0)
+		gang_of(b, m->group)->first_plan_ns = b->sim->now_ns;
 	put(m->decided, node);
 	m->chosen |= UINT64_C(1) << (p - b->places);
 	m->decided_at = ++b->decisions;

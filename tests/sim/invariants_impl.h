@@ -49,6 +49,7 @@ struct gang_history {
 	char name[NAME_BYTES];
 	bool there;
 	int64_t quorum;
+	uint64_t first_plan_ns; /* when a core chose a node for a member first; 0: never */
 	uint64_t first_bind_ns; /* 0: none yet */
 	uint64_t
 		lost_ns; /* when a member was lost last that left too few, or had been chosen; 0: never */
