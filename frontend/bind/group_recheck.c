@@ -109,28 +109,41 @@ void group_recheck_forget(struct binder *w)
 	}
 }
 
-/* The model has the current group: releases the bindings planned for it. */
+/* True if all that is held was planned for the current group.  Later plans of a gang count on the
+ * members of the earlier ones. */
+static bool is_current(const struct group_read *r)
+{
+	const struct model *m = r->binder->config.model;
+	struct gang_view gang;
+	const struct bind *b;
+
+	if (!model_gang(m, r->gang, r->generation, &gang))
+		return false;
+	TAILQ_FOREACH (b, &r->held, link)
+		if (b->cmd.spec_id != model_gang_spec_id(m, r->gang))
+			return false;
+	return true;
+}
+
+/* The model has the current group: releases the bindings, or returns all of them to the core. */
 static void read_judge(struct group_read *r)
 {
 	struct binder *w = r->binder;
-	struct gang_view gang;
-	bool there = model_gang(w->config.model, r->gang, r->generation, &gang), changed = false;
-	uint32_t terms = there ? model_gang_spec_id(w->config.model, r->gang) : 0;
+	const bool current = is_current(r);
 	struct bind *b;
 
 	r->answered = true;
 	r->binds++;
+	w->counts.groups_changed += !current && !TAILQ_EMPTY(&r->held);
 	while ((b = TAILQ_FIRST(&r->held)) != NULL) {
 		TAILQ_REMOVE(&r->held, b, link);
-		if (there && b->cmd.spec_id == terms) {
+		if (current) {
 			binder_queue(b);
 			continue;
 		}
-		changed = true;
 		w->queued--;
 		binding_give_up(b, PLAN_AGAIN_MS);
 	}
-	w->counts.groups_changed += changed;
 	read_drop(r);
 }
 

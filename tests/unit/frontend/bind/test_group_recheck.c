@@ -169,6 +169,19 @@ Test(group_recheck, a_plan_for_what_was_known_before_is_given_back)
 	cr_assert_str_eq(b.said, "refused:1 ");
 }
 
+/* The quorum was raised while "a" waited for the answer: the plan of "b" counts on "a". */
+Test(group_recheck, what_was_planned_beside_it_is_given_back_too)
+{
+	struct http_call *c;
+
+	bind_pod("a");
+	c = world_take(&b.w, "GET", GROUP);
+	world_put(b.m, RESOURCE_INDEX_DIALECTS, world_group("g", "9", 3));
+	bind_pod("b");
+	world_answer(c, 200, world_group("g", "9", 3));
+	none_goes();
+}
+
 Test(group_recheck, a_group_that_is_gone_lets_nobody_begin)
 {
 	struct cmd_bind cmd;
