@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl devices: the devices of ResourceSlices, who holds them, and which selectors match. */
-#include "ctl/devices/slices.h"
 #include "ctl/objects/files.h"
 #include "ctl/offline/offline.h"
 #include "ctl/term/print.h"
 #include "ctl/term/table.h"
+#include "frontend/cel/cel.h"
+#include "frontend/devices/devices.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -47,7 +48,7 @@ static struct answer ask(struct cel_program *p, const struct cel_device *device)
 	return a;
 }
 
-static cJSON *device_json(const struct slice_device *d, const struct answer *answers, size_t n)
+static cJSON *device_json(const struct devices_row *d, const struct answer *answers, size_t n)
 {
 	cJSON *o = json_checked(cJSON_CreateObject()), *list;
 	size_t i;
@@ -71,7 +72,7 @@ static cJSON *device_json(const struct slice_device *d, const struct answer *ans
 	return o;
 }
 
-static void print_row(struct text_table *t, const struct slice_device *d,
+static void print_row(struct text_table *t, const struct devices_row *d,
                       const struct answer *answers, size_t n)
 {
 	size_t i;
@@ -109,10 +110,10 @@ static struct text_table *table_new(size_t selectors)
 	return t;
 }
 
-static void print(const struct options *o, struct slices *slices, struct cel_program **programs)
+static void print(const struct options *o, struct devices *devices, struct cel_program **programs)
 {
 	size_t n, i, k;
-	const struct slice_device *devices = slices_devices(slices, &n);
+	struct devices_row *rows = devices_list(devices, &n);
 	struct text_table *t = o->output == OUTPUT_TEXT ? table_new(o->selectors.n) : NULL;
 	struct answer *answers = must_array(o->selectors.n + 1, sizeof(*answers));
 
@@ -120,11 +121,11 @@ static void print(const struct options *o, struct slices *slices, struct cel_pro
 		fputs("{\"devices\": [", stdout);
 	for (i = 0; i < n; i++) {
 		for (k = 0; k < o->selectors.n; k++)
-			answers[k] = ask(programs[k], &devices[i].device);
+			answers[k] = ask(programs[k], rows[i].device);
 		if (t)
-			print_row(t, &devices[i], answers, o->selectors.n);
+			print_row(t, &rows[i], answers, o->selectors.n);
 		else
-			json_print_line(device_json(&devices[i], answers, o->selectors.n), i == 0);
+			json_print_line(device_json(&rows[i], answers, o->selectors.n), i == 0);
 		for (k = 0; k < o->selectors.n; k++)
 			free(answers[k].error);
 	}
@@ -135,6 +136,7 @@ static void print(const struct options *o, struct slices *slices, struct cel_pro
 		fputs("]}\n", stdout);
 	}
 	free(answers);
+	free(rows);
 }
 
 static bool compile(const struct options *o, const char *command, struct cel_program **programs)
@@ -160,7 +162,7 @@ static bool compile(const struct options *o, const char *command, struct cel_pro
 }
 
 static bool read_objects(const struct options *o, const char *command, struct files *files,
-                         struct slices *slices)
+                         struct devices *devices)
 {
 	char text[2048], where[512];
 	const struct object *objects;
@@ -173,8 +175,10 @@ static bool read_objects(const struct options *o, const char *command, struct fi
 		return ctl_usage(command, "%s", text), false;
 	objects = files_objects(files, &n);
 	for (i = 0; i < n; i++)
-		if (!slices_put(slices, objects[i].api_version, objects[i].kind, objects[i].json, text,
-		                sizeof(text)))
+		if (strcmp(objects[i].api_version, "v1") != 0 &&
+		    devices_take(objects[i].api_version, objects[i].kind) &&
+		    !devices_put(devices, objects[i].kind, objects[i].json.at, objects[i].json.bytes, text,
+		                 sizeof(text)))
 			return ctl_usage(command, "%s: %s %s: %s",
 			                 object_where(&objects[i], where, sizeof(where)), objects[i].kind,
 			                 objects[i].name, text),
@@ -185,19 +189,19 @@ static bool read_objects(const struct options *o, const char *command, struct fi
 static int devices(const struct options *o, const char *command)
 {
 	struct files *files = files_new();
-	struct slices *slices = slices_new();
+	struct devices *all = devices_new();
 	struct cel_program **programs = must_array(o->selectors.n + 1, sizeof(*programs));
 	int rc = EXIT_USAGE;
 	size_t i;
 
-	if (compile(o, command, programs) && read_objects(o, command, files, slices)) {
-		print(o, slices, programs);
+	if (compile(o, command, programs) && read_objects(o, command, files, all)) {
+		print(o, all, programs);
 		rc = EXIT_DONE;
 	}
 	for (i = 0; i < o->selectors.n; i++)
 		cel_free(programs[i]);
 	free(programs);
-	slices_free(slices);
+	devices_free(all);
 	files_free(files);
 	return rc;
 }

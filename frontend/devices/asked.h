@@ -37,6 +37,6 @@ void asked_pools(struct devices *d, struct asked *a);
 /* The number of a text among those of that type; from 1. */
 uint32_t value_number(struct devices *d, struct text text, uint32_t type);
 
-#define VALUE_CAPACITY 4u /* the type of names of capacities; below: enum attribute_type */
+#define VALUE_CAPACITY 4u /* the type of names of capacities; below: enum cel_attribute_kind */
 
 #endif

@@ -296,7 +296,7 @@ static void device_account(struct device_entry *e, const struct tree *result)
 	}
 	e->shares++;
 	for (size_t i = 0; i < e->facts.capacities_n; i++) {
-		const struct tree *amount = jsontree_find(consumed, e->facts.capacities[i].name);
+		const struct tree *amount = jsontree_find(consumed, e->capacities[i]);
 		nano_t value;
 
 		if (amount->kind != TREE_NULL &&

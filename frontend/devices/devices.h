@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cel_device;
 struct devices;
 
 struct devices *devices_new(void);
@@ -42,6 +43,20 @@ const char *devices_refusal(struct devices *d, uint32_t pod);
 const char *devices_unsupported(struct devices *d, uint32_t pod);
 /* True if devices may serve this resource: a class names it, or it names a class. */
 bool devices_back(const struct devices *d, struct text resource);
+
+/* A device as it is listed. */
+struct devices_row {
+	const char *id;   /* "driver/pool/name" */
+	const char *node; /* of its slice, or of itself; "": it serves several */
+	bool tainted;     /* by a taint NoSchedule or NoExecute of its own */
+	const struct cel_device *device;
+	const char **claims; /* that hold it, "ns/name", in the order of the objects */
+	size_t claims_n, claims_cap;
+};
+
+/* All devices, sorted by id: of a pool those of its newest generation.  To be freed; what the rows
+ * point to lives as long as `d`. */
+struct devices_row *devices_list(struct devices *d, size_t *n);
 
 struct devices_view; /* of a pod and a node; good until the next devices_ask() */
 

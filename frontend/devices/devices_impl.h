@@ -20,13 +20,12 @@ struct device_entry {
 	const struct slice *slice;
 	struct text name;
 	const struct tree *tree;
-	struct device_facts facts;
-	nano_t *values; /* of its capacities */
+	struct cel_device facts;              /* what a selector sees */
+	struct text *attributes, *capacities; /* their names as written */
 	struct device_counter *uses;
 	size_t uses_n;
-	uint32_t index; /* of all */
-	bool unusable;  /* it has fields of gates that are off */
-	bool shared;
+	uint32_t index;   /* of all */
+	bool unusable;    /* it has fields of gates that are off */
 	uint32_t taken;   /* allocations without adminAccess or a share */
 	uint32_t shares;  /* allocated */
 	nano_t *consumed; /* by them, of each capacity */
@@ -166,14 +165,15 @@ struct expression *expression_of(struct devices *d, struct text text);
 int expression_result(struct devices *d, struct text text, const struct device_entry *e,
                       const char **error);
 
-/* account.c */
+/* devices.c */
 void claim_account(struct devices *d, const struct claim_entry *c);
-void devices_prepare(struct devices *d);
+void devices_prepare(struct devices *d); /* sorts the slices by driver, pool and name */
 
 /* extended.c: the claim of the pod's extended resources on a node, which may have no requests. */
 struct claim_entry *extended_claim(struct devices *d, const struct pod_entry *pod,
                                    const struct node_entry *node, struct arena *arena);
 
+bool same_pool(const struct slice *a, const struct slice *b);
 const struct class_entry *class_find(const struct devices *d, struct text name);
 const struct class_entry *class_of_resource(const struct devices *d, struct text resource);
 struct claim_entry *claim_find(const struct devices *d, struct text namespace, struct text name);

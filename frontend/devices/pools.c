@@ -141,7 +141,7 @@ static bool pool_of(struct asked *a, struct slice *const *group, size_t n, struc
 	return true;
 }
 
-static bool same_pool(const struct slice *a, const struct slice *b)
+bool same_pool(const struct slice *a, const struct slice *b)
 {
 	return text_equal(a->driver, b->driver) && text_equal(a->pool, b->pool);
 }
@@ -203,15 +203,14 @@ static int amount_order(const void *a, const void *b)
 static void capacity_fill(struct devices *d, const struct device_entry *e, size_t i,
                           struct device_capacity *c, device_amount *values, uint32_t *values_n)
 {
-	const struct tree *written =
-		jsontree_find(jsontree_get(e->tree, "capacity"), e->facts.capacities[i].name);
+	const struct tree *written = jsontree_find(jsontree_get(e->tree, "capacity"), e->capacities[i]);
 	const struct tree *policy = jsontree_get(written, "requestPolicy");
 	const struct tree *range = jsontree_get(policy, "validRange");
 	const struct tree *valid = jsontree_get(policy, "validValues");
 
 	*c = (struct device_capacity){
-		.name = value_number(d, e->facts.capacities[i].name, VALUE_CAPACITY),
-		.value = e->values[i],
+		.name = value_number(d, e->capacities[i], VALUE_CAPACITY),
+		.value = e->facts.capacities[i].value.nano,
 		.consumed = e->consumed[i],
 		.values = { *values_n, 0 },
 	};
@@ -280,7 +279,8 @@ static void device_fill(struct devices *d, struct asked *a, struct filling *f, s
 
 	*out = (struct device){
 		.pool = (uint32_t)pool,
-		.flags = (e->taken > 0 ? DEVICE_TAKEN : 0) | (e->shared ? DEVICE_SHARED : 0) |
+		.flags = (e->taken > 0 ? DEVICE_TAKEN : 0) |
+		         (e->facts.allow_multiple_allocations ? DEVICE_SHARED : 0) |
 		         (e->shares > 0 ? DEVICE_DRAWN : 0),
 		.uses = { f->uses_n, (uint32_t)e->uses_n },
 		.capacities = { f->capacities_n, (uint32_t)e->facts.capacities_n },

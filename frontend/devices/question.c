@@ -159,33 +159,33 @@ static void option_fill(struct devices *d, struct asked *a, const struct option_
 		ask[out->asks_n++].name = value_number(d, amount->key, VALUE_CAPACITY);
 }
 
+static const struct cel_attribute *attribute_named(const struct device_entry *e, struct text name)
+{
+	for (size_t i = 0; i < e->facts.attributes_n; i++)
+		if (text_equal(e->attributes[i], name))
+			return &e->facts.attributes[i];
+	return NULL;
+}
+
 /* structured: lookupAttribute.  The full name, else without the domain when that is the driver's.
  */
 static uint32_t attribute_value(struct devices *d, const struct device_entry *e, struct text name)
 {
-	const struct device_attribute *found = NULL;
-	const char *slash = memchr(name.at, '/', name.bytes);
-	size_t domain = slash != NULL ? (size_t)(slash - name.at) : 0;
-	struct text text;
+	const struct cel_attribute *found = attribute_named(e, name);
+	struct text domain, id, text;
 	char number[32];
 
-	for (size_t i = 0; i < e->facts.attributes_n && found == NULL; i++)
-		if (text_equal(e->facts.attributes[i].name, name))
-			found = &e->facts.attributes[i];
-	if (found == NULL && slash != NULL &&
-	    text_equal((struct text){ name.at, domain }, e->facts.driver))
-		for (size_t i = 0; i < e->facts.attributes_n; i++)
-			if (text_equal(e->facts.attributes[i].name,
-			               (struct text){ slash + 1, name.bytes - domain - 1 }))
-				found = &e->facts.attributes[i];
+	cel_name_split(name, text_of(""), &domain, &id);
+	if (found == NULL && text_equal(domain, e->facts.driver))
+		found = attribute_named(e, id);
 	if (found == NULL)
 		return 0;
-	text = found->text;
-	if (found->type == ATTRIBUTE_INT || found->type == ATTRIBUTE_BOOL) {
+	text = found->string;
+	if (found->kind == CEL_ATTRIBUTE_INT || found->kind == CEL_ATTRIBUTE_BOOL) {
 		snprintf(number, sizeof(number), "%lld", (long long)found->number);
 		text = text_of(number);
 	}
-	return DEVICE_VALUE((uint32_t)found->type, value_number(d, text, (uint32_t)found->type));
+	return DEVICE_VALUE((uint32_t)found->kind, value_number(d, text, (uint32_t)found->kind));
 }
 
 static bool names_option(struct text written, const struct request_entry *q,
@@ -400,7 +400,7 @@ static void put_consumed(struct bytes *b, const struct device_entry *e,
 	bytes_put(b, "{");
 	for (size_t i = 0; i < e->facts.capacities_n; i++) {
 		bytes_put(b, i > 0 ? "," : "");
-		bytes_quote(b, e->facts.capacities[i].name.at, e->facts.capacities[i].name.bytes);
+		bytes_quote(b, e->capacities[i].at, e->capacities[i].bytes);
 		bytes_put(b, ":");
 		put_amount(b, amounts[i]);
 	}

@@ -64,39 +64,38 @@ static bool read_number(const struct reading *r, const struct tree *t, const cha
 	return bad(r, "%s: %.*s is not an integer", field, TEXT(t->raw));
 }
 
-static void split_name(struct text name, struct text driver, struct text *domain, struct text *id)
+static bool read_version(const struct reading *r, struct text name, struct cel_attribute *a)
 {
-	const char *slash = name.bytes > 0 ? memchr(name.at, '/', name.bytes) : NULL;
+	struct cel_error why;
 
-	*domain = driver;
-	*id = name;
-	if (slash != NULL) {
-		*domain = (struct text){ name.at, (size_t)(slash - name.at) };
-		*id = (struct text){ slash + 1, name.bytes - domain->bytes - 1 };
-	}
+	return cel_version_parse(a->string, &a->version, &why) ||
+	       bad(r, "spec.devices.attributes[%.*s].version: %.*s is not a version: %s", TEXT(name),
+	           TEXT(a->string), why.text);
 }
 
-static bool read_attribute(const struct reading *r, const struct tree *t, struct device_entry *e)
+static bool read_attribute(const struct reading *r, const struct tree *t, struct device_entry *e,
+                           struct cel_attribute *a)
 {
-	struct device_attribute *a = &e->facts.attributes[e->facts.attributes_n];
 	const struct tree *value;
 
-	*a = (struct device_attribute){ .name = t->key };
-	split_name(t->key, e->facts.driver, &a->domain, &a->id);
+	cel_name_split(t->key, e->facts.driver, &a->domain, &a->name);
+	e->attributes[e->facts.attributes_n] = t->key;
 	if ((value = jsontree_get(t, "int"))->kind != TREE_NULL) {
-		a->type = ATTRIBUTE_INT;
+		a->kind = CEL_ATTRIBUTE_INT;
 		if (!jsontree_int64(value, &a->number))
 			return bad(r, "spec.devices.attributes[%.*s].int: %.*s is not an integer", TEXT(t->key),
 			           TEXT(value->raw));
 	} else if ((value = jsontree_get(t, "bool"))->kind != TREE_NULL) {
-		a->type = ATTRIBUTE_BOOL;
+		a->kind = CEL_ATTRIBUTE_BOOL;
 		a->number = jsontree_true(value);
 	} else if ((value = jsontree_get(t, "string"))->kind != TREE_NULL) {
-		a->type = ATTRIBUTE_STRING;
-		a->text = jsontree_text(value);
+		a->kind = CEL_ATTRIBUTE_STRING;
+		a->string = jsontree_text(value);
 	} else if ((value = jsontree_get(t, "version"))->kind != TREE_NULL) {
-		a->type = ATTRIBUTE_VERSION;
-		a->text = jsontree_text(value);
+		a->kind = CEL_ATTRIBUTE_VERSION;
+		a->string = jsontree_text(value);
+		if (!read_version(r, t->key, a))
+			return false;
 	} else {
 		/* A list (DRAListTypeAttributes is off). */
 		e->unusable = true;
@@ -106,15 +105,19 @@ static bool read_attribute(const struct reading *r, const struct tree *t, struct
 	return true;
 }
 
-static bool read_capacity(const struct reading *r, const struct tree *t, struct device_entry *e)
+static bool read_capacity(const struct reading *r, const struct tree *t, struct device_entry *e,
+                          struct cel_capacity *c)
 {
-	size_t n = e->facts.capacities_n++;
-	struct device_quantity *q = &e->facts.capacities[n];
+	const struct tree *value = jsontree_get(t, "value");
+	struct cel_error why;
 
-	q->name = t->key;
-	split_name(t->key, e->facts.driver, &q->domain, &q->id);
-	q->value = jsontree_get(t, "value")->text;
-	return read_amount(r, jsontree_get(t, "value"), "spec.devices.capacity.value", &e->values[n]);
+	e->capacities[e->facts.capacities_n++] = t->key;
+	cel_name_split(t->key, e->facts.driver, &c->domain, &c->name);
+	if ((value->kind == TREE_TEXT || value->kind == TREE_NUMBER) &&
+	    cel_quantity_parse(value->text, &c->value, &why))
+		return true;
+	return bad(r, "spec.devices.capacity[%.*s].value: %.*s is not a quantity", TEXT(t->key),
+	           TEXT(value->raw));
 }
 
 /* The counters of a list of counter sets; `name` is the member that names the set. */
@@ -147,28 +150,31 @@ static bool read_device(const struct reading *r, const struct tree *t, const str
 {
 	const struct tree *attributes = jsontree_get(t, "attributes"),
 					  *capacity = jsontree_get(t, "capacity");
+	struct cel_attribute *a = items(r->d, attributes->n, sizeof(*a));
+	struct cel_capacity *c = items(r->d, capacity->n, sizeof(*c));
 
 	*e = (struct device_entry){
 		.slice = s,
 		.name = jsontree_text(jsontree_get(t, "name")),
 		.tree = t,
-		.facts = { .driver = s->driver },
+		.facts = { .driver = s->driver,
+		           .allow_multiple_allocations =
+		               jsontree_true(jsontree_get(t, "allowMultipleAllocations")),
+		           .attributes = a,
+		           .capacities = c },
+		.attributes = items(r->d, attributes->n, sizeof(*e->attributes)),
+		.capacities = items(r->d, capacity->n, sizeof(*e->capacities)),
+		.consumed = items(r->d, capacity->n, sizeof(*e->consumed)),
 		.index = r->d->devices_n++,
 		.unusable = jsontree_get(t, "nodeAllocatableResourceMappings")->kind != TREE_NULL,
-		.shared = jsontree_true(jsontree_get(t, "allowMultipleAllocations")),
 	};
 	if (e->name.bytes == 0)
 		return bad(r, "spec.devices[%zu].name: is missing", (size_t)(e - s->devices));
-	e->facts.shared = e->shared;
-	e->facts.attributes = items(r->d, attributes->n, sizeof(*e->facts.attributes));
-	e->facts.capacities = items(r->d, capacity->n, sizeof(*e->facts.capacities));
-	e->values = items(r->d, capacity->n, sizeof(*e->values));
-	e->consumed = items(r->d, capacity->n, sizeof(*e->consumed));
 	TREE_EACH(attribute, attributes)
-	if (!read_attribute(r, attribute, e))
+	if (!read_attribute(r, attribute, e, &a[e->facts.attributes_n]))
 		return false;
 	TREE_EACH(one, capacity)
-	if (!read_capacity(r, one, e))
+	if (!read_capacity(r, one, e, c++))
 		return false;
 	return read_counters(r, jsontree_get(t, "consumesCounters"), "counterSet", &e->uses,
 	                     &e->uses_n);

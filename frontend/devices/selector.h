@@ -3,37 +3,7 @@
 #ifndef MUSTER_FRONTEND_SELECTOR_H
 #define MUSTER_FRONTEND_SELECTOR_H
 
-#include "frontend/base/arena.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-enum attribute_type { ATTRIBUTE_INT, ATTRIBUTE_BOOL, ATTRIBUTE_STRING, ATTRIBUTE_VERSION };
-
-struct device_attribute {
-	struct text name;   /* as written */
-	struct text domain; /* the driver's for a name without one */
-	struct text id;     /* the name without its domain */
-	enum attribute_type type;
-	int64_t number; /* int, bool */
-	struct text text;
-};
-
-struct device_quantity {
-	struct text name, domain, id;
-	struct text value;
-};
-
-/* What an expression sees of a device. */
-struct device_facts {
-	struct text driver;
-	bool shared;
-	struct device_attribute *attributes;
-	size_t attributes_n;
-	struct device_quantity *capacities;
-	size_t capacities_n;
-};
+#include "frontend/cel/cel.h"
 
 struct selector; /* a compiled expression */
 
@@ -46,7 +16,7 @@ const char *selector_refused(const struct selector *s);
 
 enum selector_result { SELECTOR_TRUE = 1, SELECTOR_FALSE, SELECTOR_ERROR };
 /* SELECTOR_ERROR: `error`. */
-enum selector_result selector_match(struct selector *s, const struct device_facts *device,
+enum selector_result selector_match(struct selector *s, const struct cel_device *device,
                                     char *error, size_t error_bytes);
 
 #endif

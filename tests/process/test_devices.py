@@ -67,7 +67,7 @@ def test_bad_input_is_named():
         f.write(slices().replace('"version":"550.54.15"', '"version":"550"'))
         f.flush()
         done = run("-f", f.name)
-        check(done.returncode == 2 and 'attributes["driverVersion"].version: "550" is not a version' in done.stderr, done.stderr)
+        check(done.returncode == 2 and 'attributes[driverVersion].version: 550 is not a version' in done.stderr, done.stderr)
         check("ResourceSlice n2-gpu.example.com-gnfz5" in done.stderr, done.stderr)
     done = run("--selector", "true")
     check(done.returncode == 2 and "-f FILE is missing" in done.stderr, done.stderr)

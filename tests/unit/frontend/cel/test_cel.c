@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Selectors against what k8s.io/dynamic-resource-allocation/cel 1.36.3 answers on 7 devices:
  * tests/data/cel/selectors.json, see its README.md.  Then limits, and what is refused. */
-#include "ctl/devices/slices.h"
 #include "frontend/cel/cel.h"
+#include "frontend/devices/devices.h"
 
 #include "tests/unit/test.h"
 
@@ -35,7 +35,7 @@ static cJSON *data(void)
 }
 
 /* The slices are texts: a double would not hold each integer.  Devices point into them. */
-static struct slice_device *read_devices(struct slices *s, size_t *n)
+static struct devices_row *read_devices(struct devices *d, size_t *n)
 {
 	cJSON *slice;
 	char error[256];
@@ -44,18 +44,17 @@ static struct slice_device *read_devices(struct slices *s, size_t *n)
 	{
 		const char *json = slice->valuestring;
 
-		cr_assert(slices_put(s, "resource.k8s.io/v1", "ResourceSlice", text_of(json), error,
-		                     sizeof(error)),
-		          "%s", error);
+		cr_assert(devices_put(d, "ResourceSlice", json, strlen(json), error, sizeof(error)), "%s",
+		          error);
 	}
-	return slices_devices(s, n);
+	return devices_list(d, n);
 }
 
-static const struct slice_device *find(const struct slice_device *devices, size_t n, const char *id)
+static const struct cel_device *find(const struct devices_row *rows, size_t n, const char *id)
 {
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(devices[i].id, id) == 0)
-			return &devices[i];
+		if (strcmp(rows[i].id, id) == 0)
+			return rows[i].device;
 	cr_assert_fail("no device %s", id);
 	return NULL;
 }
@@ -63,9 +62,9 @@ static const struct slice_device *find(const struct slice_device *devices, size_
 /* The rows of one part of the file: [selector, [true, false or the error, by device]]. */
 static void compare(const char *part, int least)
 {
-	struct slices *s = slices_new();
+	struct devices *d = devices_new();
 	size_t n;
-	const struct slice_device *devices = read_devices(s, &n);
+	struct devices_row *listed = read_devices(d, &n);
 	const cJSON *ids = cJSON_GetObjectItem(data(), "devices"), *row;
 	int rows = 0;
 
@@ -82,7 +81,7 @@ static void compare(const char *part, int least)
 		{
 			const char *id = cJSON_GetArrayItem(ids, at++)->valuestring;
 			bool match = false;
-			int rc = cel_eval(p, &find(devices, n, id)->device, &match, &error);
+			int rc = cel_eval(p, find(listed, n, id), &match, &error);
 
 			if (cJSON_IsBool(want))
 				cr_expect(rc == 0 && match == cJSON_IsTrue(want), "%s on %s: %s expected, got %s",
@@ -96,7 +95,8 @@ static void compare(const char *part, int least)
 		cel_free(p);
 		rows++;
 	}
-	slices_free(s);
+	free(listed);
+	devices_free(d);
 	cJSON_Delete(root);
 	root = NULL;
 	cr_assert_geq(rows, least);
