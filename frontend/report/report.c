@@ -44,7 +44,7 @@ static void list_free(struct report *r, struct item_list *list)
 		if (i->call)
 			r->config.env->transport->ops->cancel(r->config.env->transport, i->call);
 		if (i->kind == ITEM_GROUP)
-			report_group_free(i->group);
+			report_group_free(group_of_item(i));
 		else
 			report_item_free(i);
 	}
@@ -61,7 +61,7 @@ void report_free(struct report *r)
 	list_free(r, &r->flying);
 	for (size_t i = 0; i < r->by_pod_n; i++)
 		if (r->by_pod[i])
-			report_item_free(r->by_pod[i]);
+			report_item_free(&r->by_pod[i]->item);
 	free(r->by_pod);
 	for (size_t i = 0; i < r->by_gang_n; i++)
 		if (r->by_gang[i])
@@ -75,27 +75,30 @@ void report_free(struct report *r)
 
 void report_bind(struct report *r, const struct bind_notice *n)
 {
-	struct item *i = must_alloc(sizeof(*i));
-	char text[1200];
+	const char *const texts[BIND_TEXTS] = {
+		[BIND_NAMESPACE] = n->namespace,
+		[BIND_NAME] = n->name,
+		[BIND_UID] = n->uid,
+		[BIND_SCHEDULER] = n->scheduler,
+		[BIND_DETAIL] = n->error ? n->error : n->node,
+	};
+	size_t bytes = 0;
+	struct bind_item *b;
+	char *to;
 
-	if (n->error)
-		snprintf(text, sizeof(text), "%s", n->error);
-	else
-		snprintf(text, sizeof(text), "Successfully assigned %s/%s to %s", n->namespace, n->name,
-		         n->node);
-	i->report = r;
-	i->kind = ITEM_BIND;
-	i->pod = ID_NONE;
-	i->step = STEP_EVENT;
-	i->bound = !n->error;
-	i->note = report_note_new(text);
-	i->namespace = must_copy(n->namespace);
-	i->name = must_copy(n->name);
-	i->uid = must_copy(n->uid);
-	i->scheduler = must_copy(n->scheduler);
-	report_item_happened(i);
-	i->due_ns = i->since_ns + BIND_EVENT_NS;
-	report_item_queue(i);
+	for (int i = 0; i < BIND_TEXTS; i++)
+		bytes += strlen(texts[i]) + 1;
+	b = must_alloc(sizeof(*b) + bytes);
+	to = b->texts;
+	for (int i = 0; i < BIND_TEXTS; i++)
+		to = stpcpy(to, texts[i]) + 1;
+	b->item.report = r;
+	b->item.kind = ITEM_BIND;
+	b->item.step = STEP_EVENT;
+	b->bound = !n->error;
+	report_item_happened(&b->item);
+	b->item.due_ns = b->item.since_ns + BIND_EVENT_NS;
+	report_item_queue(&b->item);
 }
 
 static void tokens_fill(struct report *r)

@@ -25,8 +25,6 @@ void report_group_free(struct group *g)
 	free(g->reason);
 	report_note_drop(&g->why);
 	report_note_drop(&g->item.note);
-	report_note_drop(&g->item.event_note);
-	free(g->item.event_name);
 	free(g);
 }
 
@@ -60,8 +58,6 @@ static struct group *group_of(struct report *r, gang_id gang, uint32_t generatio
 	g = must_alloc(sizeof(*g));
 	g->item.report = r;
 	g->item.kind = ITEM_GROUP;
-	g->item.pod = ID_NONE;
-	g->item.group = g;
 	g->gang = gang;
 	g->generation = generation;
 	r->by_gang[gang] = g;
@@ -296,9 +292,9 @@ static bool event_send(struct group *g, const struct gang_view *gang)
 		g->reporting = GANG_NONE;
 		return false;
 	}
-	if (state != GANG_PLACED && i->event_ns > 0 &&
-	    env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS) {
-		g->event_due_ns = i->event_ns + EVENT_GAP_NS;
+	if (state != GANG_PLACED && g->event_ns > 0 &&
+	    env_now(i->report->config.env) - g->event_ns < EVENT_GAP_NS) {
+		g->event_due_ns = g->event_ns + EVENT_GAP_NS;
 		return false;
 	}
 	report_note_drop(&i->note);
@@ -312,13 +308,14 @@ static bool event_send(struct group *g, const struct gang_view *gang)
 		report_item_happened(i);
 	g->reporting = state;
 	event_begin(g, gang, &e, version, sizeof(version));
+	e.note = i->note->text;
 	report_event_send(i, &e);
 	return true;
 }
 
 bool report_group_send(struct item *i)
 {
-	struct group *g = i->group;
+	struct group *g = group_of_item(i);
 	struct gang_view gang;
 
 	if (!model_gang(i->report->config.model, g->gang, g->generation, &gang))
@@ -338,7 +335,7 @@ bool report_group_send(struct item *i)
 void report_group_written(struct item *i)
 {
 	struct report *r = i->report;
-	struct group *g = i->group;
+	struct group *g = group_of_item(i);
 
 	if (i->step == STEP_CONDITION) {
 		r->counts.statuses++;
@@ -350,13 +347,13 @@ void report_group_written(struct item *i)
 	}
 	r->counts.events++;
 	g->reported = g->reporting;
-	i->event_ns = env_now(r->config.env);
+	g->event_ns = env_now(r->config.env);
 	report_group_finish(i);
 }
 
 void report_group_finish(struct item *i)
 {
-	struct group *g = i->group;
+	struct group *g = group_of_item(i);
 	struct report *r = i->report;
 	struct gang_view gang;
 	uint64_t due;
@@ -386,7 +383,7 @@ void report_group_finish(struct item *i)
 
 struct right *report_group_right(const struct item *i)
 {
-	return &i->report->statuses[i->group->dialect];
+	return &i->report->statuses[group_of_item(i)->dialect];
 }
 
 /* A status that is rejected is not written again for the same version of the object. */

@@ -12,6 +12,7 @@
 #include "frontend/base/log.h"
 #include "frontend/report/report.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,47 +35,56 @@ enum item_kind {
 	ITEM_KINDS
 };
 
-/* A pending report about a pod or group. */
+/* A pending report: begins what follows.  Up to queue_max of them wait for each queue, and as many
+ * Events of bindings are kept, so that members of one kind alone are not here. */
 struct item {
 	TAILQ_ENTRY(item) link;
 	struct report *report;
-	enum item_kind kind;
-	pod_id pod;
-	uint32_t generation;
+	struct http_call *call;
+	uint64_t due_ns; /* not before */
+	/* When what its next Event reports happened, so that a retry is the same object.  0, as of
+	 * each pod that waits: now. */
+	uint64_t since_ns, since_wall_ns;
+	struct note *note; /* NULL: of a binding, or nothing is to be written */
+	uint8_t kind;      /* enum item_kind */
+	uint8_t step;      /* enum step */
+	uint8_t tries;
 	bool queued;
 	bool held; /* ... in `held` instead of its queue */
 	bool kept; /* in `kept`; not queued */
 	bool flying;
-	uint64_t due_ns; /* not before */
-	enum step step;
-	unsigned tries;
-	struct note *note;
-	struct note *next_note; /* arrived while it was in flight */
+};
+
+/* Of a pod that waits. */
+struct pod_item {
+	struct item item;
+	pod_id pod;
+	uint32_t generation;
 	const char *reason;     /* of the condition */
+	struct note *next_note; /* arrived while it was in flight */
 	const char *next_reason;
 	struct note *standing; /* the text of its condition as long as it waits */
 	const char *standing_reason;
-	struct http_call *call;
 
-	/* The last Event of this pod or group. */
+	/* Its last Event. */
 	uint64_t event_ns;
 	uint64_t event_count;
 	struct note *event_note; /* one that is rejected counts as written: it would be again */
 	char *event_name;
-	TAILQ_ENTRY(item) recent_link;
+	TAILQ_ENTRY(pod_item) recent_link;
 	bool recent; /* in `recent` */
-
-	/* When what its next Event reports happened, so that a retry is the same object.  0, as of
-	 * each pod that waits: now. */
-	uint64_t since_ns, since_wall_ns;
-
-	struct group *group; /* ITEM_GROUP: whose it is */
-
-	/* Of a binding. */
-	char *namespace, *name, *uid, *scheduler;
-	bool bound;
 };
+
+/* The Event of a binding. */
+struct bind_item {
+	struct item item;
+	bool bound;
+	char texts[]; /* one behind the other, each terminated: enum bind_text */
+};
+enum bind_text { BIND_NAMESPACE, BIND_NAME, BIND_UID, BIND_SCHEDULER, BIND_DETAIL, BIND_TEXTS };
+
 TAILQ_HEAD(item_list, item);
+TAILQ_HEAD(pod_item_list, pod_item);
 
 /* Where the status of a dialect's objects is written.  The CRD of Volcano's PodGroup has no status
  * subresource: the patch of it is answered with 404, as for an object that is gone, and discovery
@@ -95,6 +105,7 @@ struct group {
 	uint32_t members, bound, quorum; /* at the last change of state */
 	enum gang_state reported;        /* in the last Event */
 	enum gang_state reporting;       /* in the one that is sent or retried; GANG_NONE */
+	uint64_t event_ns;               /* of its last Event */
 	uint64_t event_due_ns;           /* when the next Event is allowed, if one is pending; 0 */
 	bool began;                      /* it was seen waiting or binding: its placement is reported */
 	struct note *why;                /* NULL: it does not wait */
@@ -139,11 +150,11 @@ struct report {
 	size_t held_n;
 	struct item_list kept; /* Events of bindings that were not written; the next sweep retries */
 	size_t kept_n;
-	struct item_list recent; /* pods with an Event within EVENT_GAP_NS; the oldest first */
+	struct pod_item_list recent; /* pods with an Event within EVENT_GAP_NS; the oldest first */
 	struct item_list flying;
 	size_t flying_n;
 	bool groups_turn; /* pods had their turn */
-	struct item **by_pod;
+	struct pod_item **by_pod;
 	size_t by_pod_n;
 	bool lists_in;
 	struct group **by_gang;
@@ -182,17 +193,29 @@ void report_item_keep(struct item *i);
 void report_held_go(struct report *r, uint64_t now);
 /* Removes it from its list. */
 void report_item_unlist(struct item *i);
+static inline struct pod_item *pod_of(struct item *i)
+{
+	assert(i->kind == ITEM_POD);
+	return (struct pod_item *)i;
+}
+
+static inline struct group *group_of_item(const struct item *i)
+{
+	assert(i->kind == ITEM_GROUP);
+	return (struct group *)(uintptr_t)i;
+}
+
 /* The item of a pod or Binding; it must be in no list. */
 void report_item_free(struct item *i);
 /* The item of that pod; made if there is none. */
-struct item *report_item_of_pod(struct report *r, pod_id pod, uint32_t generation);
+struct pod_item *report_item_of_pod(struct report *r, pod_id pod, uint32_t generation);
 /* Sets the report of the pod; takes a reference to the text. */
-void report_item_set(struct item *i, struct note *note, const char *reason);
+void report_item_set(struct pod_item *p, struct note *note, const char *reason);
 
 /* Queues the Event of the pod's current reason. */
-void report_item_owe(struct item *i);
+void report_item_owe(struct pod_item *p);
 /* True if the pod's last Event has another text than its current reason. */
-bool report_event_owed(const struct item *i);
+bool report_event_owed(const struct pod_item *p);
 /* Sets the time of what the next Event reports to now. */
 void report_item_happened(struct item *i);
 /* Counts a report that is lost for good, and logs why. */
@@ -260,14 +283,15 @@ struct event_text;
 
 /* Starts the request in report->path and ->body. */
 void report_item_request(struct item *i, const char *method, const char *type);
-/* Sends an Event with the item's note. */
+/* Sends an Event; its name, time and instance are set here.  The name of the same item and time is
+ * the same. */
 void report_event_send(struct item *i, const struct event_text *about);
 
 /* False for a pod that has a node, or may get one by a Binding in flight. */
 bool report_pod_waits(const struct report *r, const struct pod_view *pod);
 
 /* True if the pod's condition on the watch is right already. */
-bool report_condition_is(struct item *i, const struct pod_view *pod, const struct note *note,
+bool report_condition_is(struct report *r, const struct pod_view *pod, const struct note *note,
                          const char *reason);
 
 /* Sends the next request of an item that is in no list, or finishes it. */

@@ -5,6 +5,7 @@
 #include "frontend/api/apistatus.h"
 #include "frontend/report/event.h"
 #include "frontend/base/probe.h"
+#include "frontend/json/json_scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,8 @@ void report_item_request(struct item *i, const char *method, const char *type)
 	};
 	struct http_handler handler = { .done = item_done, .context = i };
 
-	PROBE(report_ask, (uint32_t)i->kind, (uint32_t)i->step, i->pod);
+	PROBE(report_ask, (uint32_t)i->kind, (uint32_t)i->step,
+	      i->kind == ITEM_POD ? pod_of(i)->pod : ID_NONE);
 	i->call = r->config.env->transport->ops->start(r->config.env->transport, &request, &handler);
 	if (!i->call)
 		fatal_memory();
@@ -59,23 +61,23 @@ bool report_pod_waits(const struct report *r, const struct pod_view *pod)
 	       (!r->config.binder || !binder_has(r->config.binder, pod->id, pod->generation));
 }
 
-bool report_condition_is(struct item *i, const struct pod_view *pod, const struct note *note,
+bool report_condition_is(struct report *r, const struct pod_view *pod, const struct note *note,
                          const char *reason)
 {
 	return strcmp(pod->condition_status, "False") == 0 &&
 	       strcmp(pod->condition_reason, reason) == 0 &&
-	       strcmp(pod->condition_message, note_text(i->report, note, pod->name)) == 0;
+	       strcmp(pod->condition_message, note_text(r, note, pod->name)) == 0;
 }
 
-static void condition_send(struct item *i, const struct pod_view *pod, const char *text)
+static void condition_send(struct pod_item *p, const struct pod_view *pod, const char *text)
 {
-	struct report *r = i->report;
+	struct report *r = p->item.report;
 	bool turned = strcmp(pod->condition_status, "False") != 0;
 
 	jsonout_add(&r->path, "/api/v1/namespaces/@p/pods/@p/status", pod->namespace, pod->name);
-	condition_write(&r->body, pod->uid, i->reason, text, turned,
+	condition_write(&r->body, pod->uid, p->reason, text, turned,
 	                r->config.env->wall_ns(r->config.env->context));
-	report_item_request(i, "PATCH", "application/strategic-merge-patch+json");
+	report_item_request(&p->item, "PATCH", "application/strategic-merge-patch+json");
 }
 
 void report_event_send(struct item *i, const struct event_text *about)
@@ -87,37 +89,40 @@ void report_event_send(struct item *i, const struct event_text *about)
 	e.wall_ns =
 		i->since_wall_ns ? i->since_wall_ns : r->config.env->wall_ns(r->config.env->context);
 	event_name(name, sizeof(name), e.object, e.wall_ns);
-	free(i->event_name);
-	i->event_name = must_copy(name);
-	e.name = i->event_name;
+	if (i->kind == ITEM_POD) {
+		free(pod_of(i)->event_name);
+		pod_of(i)->event_name = must_copy(name);
+	}
+	e.name = name;
 	e.instance = r->instance;
-	e.note = i->kind == ITEM_GROUP ? i->note->text : note_text(r, i->note, e.object);
 	jsonout_add(&r->path, "/apis/events.k8s.io/v1/namespaces/@p/events", e.namespace);
 	event_write(&r->body, &e);
 	report_item_request(i, "POST", "application/json");
 }
 
-static void series_send(struct item *i, const struct pod_view *pod)
+static void series_send(struct pod_item *p, const struct pod_view *pod)
 {
-	struct report *r = i->report;
+	struct report *r = p->item.report;
 
 	jsonout_add(&r->path, "/apis/events.k8s.io/v1/namespaces/@p/events/@p", pod->namespace,
-	            i->event_name);
-	event_series_write(&r->body, i->event_count + 1,
+	            p->event_name);
+	event_series_write(&r->body, p->event_count + 1,
 	                   r->config.env->wall_ns(r->config.env->context));
-	report_item_request(i, "PATCH", "application/merge-patch+json");
+	report_item_request(&p->item, "PATCH", "application/merge-patch+json");
 }
 
 /* Which Event, if any, follows the condition: an equal one increments the series, a new text makes
  * a new one, both rate-limited: report_recent() sends a new text when the gap is over. */
-static bool event_wanted(struct item *i)
+static bool event_wanted(struct pod_item *p)
 {
-	if (i->event_count > 0 && !i->note->urgent &&
-	    env_now(i->report->config.env) - i->event_ns < EVENT_GAP_NS)
+	struct item *i = &p->item;
+
+	if (p->event_count > 0 && !i->note->urgent &&
+	    env_now(i->report->config.env) - p->event_ns < EVENT_GAP_NS)
 		return false;
 	if (i->step != STEP_SERIES)
 		i->step =
-			i->event_count > 0 && i->event_note && strcmp(i->event_note->text, i->note->text) == 0
+			p->event_count > 0 && p->event_note && strcmp(p->event_note->text, i->note->text) == 0
 				? STEP_SERIES
 				: STEP_EVENT;
 	return true;
@@ -126,48 +131,62 @@ static bool event_wanted(struct item *i)
 /* Sends the next request of a waiting pod; false if none is left, the item is in no list then. */
 static bool pod_send(struct item *i)
 {
+	struct pod_item *p = pod_of(i);
 	struct report *r = i->report;
 	struct event_text e = { .type = "Warning",
 		                    .reason = "FailedScheduling",
 		                    .action = "Scheduling" };
 	struct pod_view pod;
 
-	if (!model_pod(r->config.model, i->pod, i->generation, &pod) || !report_pod_waits(r, &pod))
+	if (!model_pod(r->config.model, p->pod, p->generation, &pod) || !report_pod_waits(r, &pod))
 		return false;
 	if (i->step == STEP_CONDITION) {
-		if (!report_condition_is(i, &pod, i->note, i->reason)) {
-			condition_send(i, &pod, note_text(r, i->note, pod.name));
+		if (!report_condition_is(r, &pod, i->note, p->reason)) {
+			condition_send(p, &pod, note_text(r, i->note, pod.name));
 			return true;
 		}
 		r->counts.unchanged++;
 		i->step = STEP_EVENT;
 	}
-	if (!event_wanted(i))
+	if (!event_wanted(p))
 		return false;
 	if (i->step == STEP_SERIES) {
-		series_send(i, &pod);
+		series_send(p, &pod);
 		return true;
 	}
 	e.namespace = pod.namespace;
 	e.object = pod.name;
 	e.uid = pod.uid;
 	e.controller = pod.scheduler_name;
+	e.note = note_text(r, i->note, pod.name);
 	report_event_send(i, &e);
 	return true;
 }
 
 static void bind_send(struct item *i)
 {
+	const struct bind_item *b = (const struct bind_item *)i;
+	const char *texts[BIND_TEXTS], *at = b->texts;
+	char note[1200];
 	struct event_text e = {
-		.namespace = i->namespace,
-		.object = i->name,
-		.uid = i->uid,
-		.controller = i->scheduler,
-		.type = i->bound ? "Normal" : "Warning",
-		.reason = i->bound ? "Scheduled" : "FailedScheduling",
-		.action = i->bound ? "Binding" : "Scheduling",
+		.type = b->bound ? "Normal" : "Warning",
+		.reason = b->bound ? "Scheduled" : "FailedScheduling",
+		.action = b->bound ? "Binding" : "Scheduling",
+		.note = note,
 	};
 
+	for (int k = 0; k < BIND_TEXTS; k++, at += strlen(at) + 1)
+		texts[k] = at;
+	e.namespace = texts[BIND_NAMESPACE];
+	e.object = texts[BIND_NAME];
+	e.uid = texts[BIND_UID];
+	e.controller = texts[BIND_SCHEDULER];
+	if (b->bound)
+		snprintf(note, sizeof(note), "Successfully assigned %s/%s to %s", e.namespace, e.object,
+		         texts[BIND_DETAIL]);
+	else
+		snprintf(note, sizeof(note), "%s", texts[BIND_DETAIL]);
+	scan_drop_broken(note);
 	report_event_send(i, &e);
 }
 
@@ -175,23 +194,29 @@ static void bind_send(struct item *i)
 static void item_finish(struct item *i)
 {
 	struct report *r = i->report;
+	struct pod_item *p;
 	struct pod_view pod;
 
 	if (i->kind == ITEM_GROUP) {
 		report_group_finish(i);
 		return;
 	}
-	if (i->kind == ITEM_BIND || r->by_pod[i->pod] != i ||
-	    !model_pod(r->config.model, i->pod, i->generation, &pod) || pod.node[0]) {
+	if (i->kind == ITEM_BIND) {
+		report_item_free(i);
+		return;
+	}
+	p = pod_of(i);
+	if (r->by_pod[p->pod] != p || !model_pod(r->config.model, p->pod, p->generation, &pod) ||
+	    pod.node[0]) {
 		report_item_free(i);
 		return;
 	}
 	report_note_drop(&i->note);
-	if (i->next_note) {
-		struct note *note = i->next_note;
+	if (p->next_note) {
+		struct note *note = p->next_note;
 
-		i->next_note = NULL;
-		report_item_set(i, note, i->next_reason);
+		p->next_note = NULL;
+		report_item_set(p, note, p->next_reason);
 		report_note_drop(&note);
 	}
 }
@@ -237,25 +262,23 @@ static struct right *right_of(const struct item *i)
 }
 
 /* An Event of this text exists, or never will. */
-static void event_ended(struct item *i)
+static void event_ended(struct pod_item *p)
 {
-	report_note_drop(&i->event_note);
-	i->event_note = report_note_use(i->note);
+	report_note_drop(&p->event_note);
+	p->event_note = report_note_use(p->item.note);
 }
 
-static void pod_event_written(struct item *i)
+static void pod_event_written(struct pod_item *p)
 {
-	struct report *r = i->report;
+	struct report *r = p->item.report;
 
-	i->event_count = i->step == STEP_SERIES ? i->event_count + 1 : 1;
-	i->event_ns = env_now(r->config.env);
-	event_ended(i);
-	if (i->kind != ITEM_POD)
-		return;
-	if (i->recent)
-		TAILQ_REMOVE(&r->recent, i, recent_link);
-	TAILQ_INSERT_TAIL(&r->recent, i, recent_link);
-	i->recent = true;
+	p->event_count = p->item.step == STEP_SERIES ? p->event_count + 1 : 1;
+	p->event_ns = env_now(r->config.env);
+	event_ended(p);
+	if (p->recent)
+		TAILQ_REMOVE(&r->recent, p, recent_link);
+	TAILQ_INSERT_TAIL(&r->recent, p, recent_link);
+	p->recent = true;
 }
 
 static void item_written(struct item *i)
@@ -270,17 +293,18 @@ static void item_written(struct item *i)
 		return;
 	}
 	if (i->step == STEP_CONDITION) {
-		PROBE(condition_written, i->pod);
+		PROBE(condition_written, pod_of(i)->pod);
 		r->counts.conditions++;
 		i->step = STEP_EVENT;
-		if (i->next_note) /* that text is outdated */
+		if (pod_of(i)->next_note) /* that text is outdated */
 			item_finish(i);
 		else
 			report_item_queue(i);
 		return;
 	}
 	r->counts.events++;
-	pod_event_written(i);
+	if (i->kind == ITEM_POD)
+		pod_event_written(pod_of(i));
 	item_finish(i);
 }
 
@@ -309,11 +333,11 @@ static bool is_invalid(int status)
 static void item_give_up(struct item *i)
 {
 	if (i->kind == ITEM_GROUP)
-		report_group_give_up(i->group);
-	else if (i->step == STEP_CONDITION)
-		report_note_drop(&i->standing);
-	else
-		event_ended(i);
+		report_group_give_up(group_of_item(i));
+	else if (i->kind == ITEM_POD && i->step == STEP_CONDITION)
+		report_note_drop(&pod_of(i)->standing);
+	else if (i->kind == ITEM_POD)
+		event_ended(pod_of(i));
 }
 
 static void refusal_log(const struct item *i, int status, const char *message)
@@ -348,7 +372,7 @@ static void item_refused(struct item *i, const struct http_answer *answer, const
 	struct apistatus s;
 
 	if (i->step == STEP_SERIES && answer->status == 404) {
-		i->event_count = 0; /* too old to be incremented */
+		pod_of(i)->event_count = 0; /* too old to be incremented */
 		i->step = STEP_EVENT;
 		report_item_queue(i);
 		return;
@@ -381,13 +405,13 @@ static bool discovered(struct item *i, const struct http_answer *answer, const c
 {
 	if (i->kind != ITEM_GROUP || answer->end != HTTP_ANSWERED)
 		return false;
-	if (i->group->discovers && answer->status == 200) {
-		report_status_discovered(i->group, body, body_bytes);
+	if (group_of_item(i)->discovers && answer->status == 200) {
+		report_status_discovered(group_of_item(i), body, body_bytes);
 		i->tries = 0;
 		return true;
 	}
-	return answer->status == 404 && i->step == STEP_CONDITION && !i->group->discovers &&
-	       report_status_missing(i->group);
+	return answer->status == 404 && i->step == STEP_CONDITION && !group_of_item(i)->discovers &&
+	       report_status_missing(group_of_item(i));
 }
 
 static void item_done(void *context, const struct http_answer *answer, const char *body,

@@ -34,51 +34,53 @@ void report_note_drop(struct note **n)
 	*n = NULL;
 }
 
-/* Of an item that is in no list. */
+static void pod_item_clear(struct pod_item *p)
+{
+	struct report *r = p->item.report;
+
+	if (p->pod < r->by_pod_n && r->by_pod[p->pod] == p)
+		r->by_pod[p->pod] = NULL;
+	if (p->recent)
+		TAILQ_REMOVE(&r->recent, p, recent_link);
+	report_note_drop(&p->item.note);
+	report_note_drop(&p->next_note);
+	report_note_drop(&p->standing);
+	report_note_drop(&p->event_note);
+	free(p->event_name);
+}
+
 void report_item_free(struct item *i)
 {
-	struct report *r = i->report;
-
 	assert(i->kind != ITEM_GROUP);
-	if (i->kind == ITEM_POD && i->pod < r->by_pod_n && r->by_pod[i->pod] == i)
-		r->by_pod[i->pod] = NULL;
-	if (i->recent)
-		TAILQ_REMOVE(&r->recent, i, recent_link);
-	report_note_drop(&i->note);
-	report_note_drop(&i->next_note);
-	report_note_drop(&i->standing);
-	report_note_drop(&i->event_note);
-	free(i->event_name);
-	free(i->namespace);
-	free(i->name);
-	free(i->uid);
-	free(i->scheduler);
+	if (i->kind == ITEM_POD)
+		pod_item_clear(pod_of(i));
 	free(i);
 }
 
-struct item *report_item_of_pod(struct report *r, pod_id pod, uint32_t generation)
+struct pod_item *report_item_of_pod(struct report *r, pod_id pod, uint32_t generation)
 {
-	struct item *i;
+	struct pod_item *p;
 
-	r->by_pod = must_reach(r->by_pod, &r->by_pod_n, pod, 1024, sizeof(struct item *));
-	i = r->by_pod[pod];
-	if (i && i->generation != generation) {
+	r->by_pod = must_reach(r->by_pod, &r->by_pod_n, pod, 1024, sizeof(struct pod_item *));
+	p = r->by_pod[pod];
+	if (p && p->generation != generation) {
 		/* Another pod owns the slot; an item in flight ends by itself. */
 		r->by_pod[pod] = NULL;
-		if (!i->flying) {
-			report_item_unlist(i);
-			report_item_free(i);
+		if (!p->item.flying) {
+			report_item_unlist(&p->item);
+			report_item_free(&p->item);
 		}
-		i = NULL;
+		p = NULL;
 	}
-	if (!i) {
-		i = must_alloc(sizeof(*i));
-		i->report = r;
-		i->pod = pod;
-		i->generation = generation;
-		r->by_pod[pod] = i;
+	if (!p) {
+		p = must_alloc(sizeof(*p));
+		p->item.report = r;
+		p->item.kind = ITEM_POD;
+		p->pod = pod;
+		p->generation = generation;
+		r->by_pod[pod] = p;
 	}
-	return i;
+	return p;
 }
 
 void report_item_unlist(struct item *i)
@@ -194,17 +196,19 @@ void report_held_go(struct report *r, uint64_t now)
 	}
 }
 
-bool report_event_owed(const struct item *i)
+bool report_event_owed(const struct pod_item *p)
 {
-	return i->standing && (!i->event_note || strcmp(i->event_note->text, i->standing->text) != 0);
+	return p->standing && (!p->event_note || strcmp(p->event_note->text, p->standing->text) != 0);
 }
 
-void report_item_owe(struct item *i)
+void report_item_owe(struct pod_item *p)
 {
-	assert(i->kind == ITEM_POD && !i->queued && !i->flying);
+	struct item *i = &p->item;
+
+	assert(!i->queued && !i->flying);
 	report_note_drop(&i->note);
-	i->note = report_note_use(i->standing);
-	i->reason = i->standing_reason;
+	i->note = report_note_use(p->standing);
+	p->reason = p->standing_reason;
 	i->step = STEP_EVENT;
 	i->tries = 0;
 	i->due_ns = env_now(i->report->config.env);
@@ -219,28 +223,29 @@ void report_item_happened(struct item *i)
 	i->since_wall_ns = env->wall_ns(env->context);
 }
 
-void report_item_set(struct item *i, struct note *note, const char *reason)
+void report_item_set(struct pod_item *p, struct note *note, const char *reason)
 {
+	struct item *i = &p->item;
 	struct report *r = i->report;
-	struct note *before = i->standing;
+	struct note *before = p->standing;
 
-	i->standing = report_note_use(note);
-	i->standing_reason = reason;
+	p->standing = report_note_use(note);
+	p->standing_reason = reason;
 	report_note_drop(&before);
 	if (i->flying) {
-		if (i->next_note)
+		if (p->next_note)
 			r->counts.coalesced++;
-		report_note_drop(&i->next_note);
-		i->next_note = report_note_use(note);
-		i->next_reason = reason;
+		report_note_drop(&p->next_note);
+		p->next_note = report_note_use(note);
+		p->next_reason = reason;
 		return;
 	}
 	if (i->queued)
 		r->counts.coalesced++;
-	report_note_drop(&i->next_note); /* older; left by a write that failed and is tried again */
+	report_note_drop(&p->next_note); /* older; left by a write that failed and is tried again */
 	report_note_drop(&i->note);
 	i->note = report_note_use(note);
-	i->reason = reason;
+	p->reason = reason;
 	i->step = STEP_CONDITION;
 	i->tries = 0;
 	if (i->queued)

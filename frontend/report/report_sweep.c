@@ -39,17 +39,17 @@ static void sweep_end(struct report *r, uint64_t now)
 }
 
 /* A server outage, a missing right, or a write of another client over ours. */
-static void pod_sweep(struct item *i, const struct pod_view *pod)
+static void pod_sweep(struct pod_item *p, const struct pod_view *pod)
 {
-	struct report *r = i->report;
+	struct report *r = p->item.report;
 
-	if (!i->standing || pod->gated || !report_pod_waits(r, pod))
+	if (!p->standing || pod->gated || !report_pod_waits(r, pod))
 		return;
-	if (!report_condition_is(i, pod, i->standing, i->standing_reason) &&
-	    report_may_ask(&r->conditions, i->pod))
-		report_item_set(i, i->standing, i->standing_reason);
-	else if (report_event_owed(i) && !i->recent && report_may_ask(&r->events, i->pod))
-		report_item_owe(i);
+	if (!report_condition_is(r, pod, p->standing, p->standing_reason) &&
+	    report_may_ask(&r->conditions, p->pod))
+		report_item_set(p, p->standing, p->standing_reason);
+	else if (report_event_owed(p) && !p->recent && report_may_ask(&r->events, p->pod))
+		report_item_owe(p);
 }
 
 /* Of pods that wait; items of others are freed.  It rests while the queue is half full, with what
@@ -58,18 +58,18 @@ static void pod_sweep(struct item *i, const struct pod_view *pod)
 static bool pods_sweep(struct report *r)
 {
 	struct pod_view pod;
-	struct item *i;
+	struct pod_item *p;
 
 	for (size_t n = 0; n < SWEEP_STEP && r->sweep_pod < r->by_pod_n; n++) {
 		if (r->queued_n[ITEM_POD] + r->flying_n > r->config.queue_max / 2)
 			return false;
-		i = r->by_pod[r->sweep_pod++];
-		if (!i || i->queued || i->flying)
+		p = r->by_pod[r->sweep_pod++];
+		if (!p || p->item.queued || p->item.flying)
 			continue;
-		if (!model_pod(r->config.model, i->pod, i->generation, &pod) || pod.node[0])
-			report_item_free(i);
+		if (!model_pod(r->config.model, p->pod, p->generation, &pod) || pod.node[0])
+			report_item_free(&p->item);
 		else
-			pod_sweep(i, &pod);
+			pod_sweep(p, &pod);
 	}
 	return r->sweep_pod >= r->by_pod_n;
 }
@@ -131,16 +131,16 @@ uint64_t report_sweep(struct report *r, uint64_t now)
 uint64_t report_recent(struct report *r, uint64_t now)
 {
 	struct pod_view pod;
-	struct item *i;
+	struct pod_item *p;
 
-	while ((i = TAILQ_FIRST(&r->recent)) != NULL && i->event_ns + EVENT_GAP_NS <= now) {
-		TAILQ_REMOVE(&r->recent, i, recent_link);
-		i->recent = false;
+	while ((p = TAILQ_FIRST(&r->recent)) != NULL && p->event_ns + EVENT_GAP_NS <= now) {
+		TAILQ_REMOVE(&r->recent, p, recent_link);
+		p->recent = false;
 		/* One that is queued or in flight comes to its Event by itself. */
-		if (!i->queued && !i->flying && report_event_owed(i) &&
-		    model_pod(r->config.model, i->pod, i->generation, &pod) && !pod.gated &&
+		if (!p->item.queued && !p->item.flying && report_event_owed(p) &&
+		    model_pod(r->config.model, p->pod, p->generation, &pod) && !pod.gated &&
 		    report_pod_waits(r, &pod))
-			report_item_owe(i);
+			report_item_owe(p);
 	}
-	return i ? i->event_ns + EVENT_GAP_NS : NEVER_NS;
+	return p ? p->event_ns + EVENT_GAP_NS : NEVER_NS;
 }

@@ -6,7 +6,8 @@
 
 Gangs of 1 to 50 are created at RATE pods a second if the machine permits, run for a few
 seconds and are deleted; their names, their sizes and some of their requests are always new.
-A few never fit and are deleted as they wait.  Memory, files and threads of both daemons are
+A few never fit and are deleted as they wait.  Reports are written faster than pods are bound: up
+to 20,000 Events of bindings wait else, 3 MiB that come and go with the faults.  Memory, files and threads of both daemons are
 read every second.  In the second half memory may rise, by the line of least squares, by
 GROWTH of its size or by GROWTH_KIB at most, and files and threads to at most FEW above the
 maximum of the first half.  At the end all is at rest, no invariant is violated and nothing is
@@ -29,6 +30,7 @@ LIVES_S = 6  # from its creation until it is deleted
 TICK_S = 0.25
 FAULT_EVERY_S = 30
 GROWTH, GROWTH_KIB, FEW = 0.02, 2048, 3
+REPORT_QPS = 5000
 WARM_S = 15  # until the first job has come and gone twice
 BINDS = ["bind-500-before", "bind-500-after", "bind-504-after", "bind-409-before", "bind-409-after", "bind-429",
          "bind-cut-before", "bind-cut-after", "bind-late"]
@@ -165,6 +167,7 @@ def churn(c, rng, seconds, rate):
     c.client.request("DELETE", "/apisim/faults")
     figure(f"{took:.0f} s of churn: {driver.jobs} gangs, {driver.pods} pods, {driver.pods / took:.0f} pods/s of {rate} "
            f"wanted, {c.stats()['binds']} bindings; faults: " + ", ".join(f"{n} {f}" for f, n in sorted(met.items())))
+    figure(f"{c.metric('muster_reports_queued'):.0f} reports wait at the end of the churn")
     until(lambda: not c.metric("muster_gangs_binding"), 30, "no binding is on its way")
     wrongs = c.wrongs()
     check(not wrongs, wrongs[:5])
@@ -177,7 +180,7 @@ def soak(seconds, rate):
     rng = random.Random(load.seed())
     with Cluster(*(objects.node(f"n{i:03}", cpu=str(CORES), memory="256Gi", pods="500") for i in range(NODES)),
                  apisim=["--start-ms", 20, "--grace-ms", 50]) as c:
-        c.up()
+        c.up("--report-qps", REPORT_QPS)
         samples = churn(c, rng, seconds, rate)
         left = ("muster_objects_pods", "muster_objects_gangs", "muster_pods", "muster_gangs")
         until(lambda: not any(c.metric(m) for m in left), 30, lambda: {m: c.metric(m) for m in left})
