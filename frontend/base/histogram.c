@@ -6,6 +6,7 @@
 const struct buckets buckets_fine = { .first = 1000, .steps = 8, .n = 225 };
 const struct buckets buckets_attempt = { .first = 1000000, .steps = 1, .n = 15 };
 const struct buckets buckets_sli = { .first = 10000000, .steps = 1, .n = 20 };
+const struct buckets buckets_waits = { .first = 10000000, .steps = 1, .n = 26 };
 const struct buckets buckets_tries = { .first = 1, .steps = 1, .n = 5 };
 
 uint64_t buckets_bound(const struct buckets *b, uint32_t i)

@@ -29,6 +29,7 @@ struct histogram {
 extern const struct buckets buckets_fine;    /* 1 us to 268 s, to an eighth */
 extern const struct buckets buckets_attempt; /* kube-scheduler's for an attempt: 1 ms to 16 s */
 extern const struct buckets buckets_sli;     /* ... for a pod's total time: 10 ms to 5243 s */
+extern const struct buckets buckets_waits;   /* of gangs: 10 ms to 3.9 days */
 extern const struct buckets buckets_tries;   /* ... for the number of attempts: 1 to 16 */
 
 /* The upper bound of bucket i, i < b->n. */

@@ -11,14 +11,19 @@
 #define FIGURES_NS (5 * NS_PER_S)  /* without a request: they show that the loop runs */
 #define READY_NS (100 * NS_PER_MS) /* between two checks of readiness */
 
-static void figures_take(struct daemon *d)
+static void figures_take(struct daemon *d, bool asked)
 {
+	struct observer ledger;
+
 	d->metrics.taken_ns = env_now(&d->env);
 	d->metrics.core_up = corelink_is_up(d->link);
 	d->metrics.core_stalled = *d->core_stalled;
 	if (d->metrics.core_up) {
 		metrics_read_core(&d->metrics.core, corelink_ledger(d->link));
 		corelink_figures(d->link, &d->metrics.link);
+		corelink_observe(d->link, &ledger);
+		if (asked)
+			metrics_read_usage(&d->metrics.usage, &ledger);
 	}
 	metrics_read_process(&d->metrics);
 	d->metrics.curl = *curl_transport_counts(d->curl);
@@ -40,15 +45,16 @@ static void state_update(struct daemon *d)
 void publish(struct daemon *d)
 {
 	uint64_t now = env_now(&d->env);
-	bool figures, state;
+	bool asked, figures, state;
 
 	if (!d->serve)
 		return;
-	figures = serve_is_wanted(d->serve) || now >= d->figures_ns;
+	asked = serve_is_wanted(d->serve);
+	figures = asked || now >= d->figures_ns;
 	state = serve_state_is_wanted(d->serve);
 	if (!figures && !state)
 		return;
-	figures_take(d);
+	figures_take(d, asked);
 	if (figures) {
 		d->figures_ns = now + FIGURES_NS;
 		serve_update(d->serve, &d->metrics);
@@ -65,7 +71,7 @@ void publish_ready(struct daemon *d)
 
 	if (now < d->ready_ns)
 		return;
-	figures_take(d);
+	figures_take(d, false);
 	d->ready_ns = now + READY_NS;
 	if (metrics_not_ready(&d->metrics, text, sizeof(text)) != NULL)
 		return;

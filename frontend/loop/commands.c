@@ -5,6 +5,7 @@
 #include "frontend/report/decisions.h"
 #include "frontend/serve/extender.h"
 #include "frontend/trace/latency.h"
+#include "frontend/trace/waits.h"
 #include "frontend/base/log.h"
 #include "frontend/model/model.h"
 #include "frontend/base/probe.h"
@@ -86,12 +87,23 @@ static int claim_take(struct frontend *f, const struct cmd_assume *cmd)
 	return 0;
 }
 
+static void gang_waited(struct frontend *f, const struct cmd_gang *cmd)
+{
+	struct gang_view gang;
+	uint64_t waited_ns;
+
+	if (waits_gang(f->waits, cmd, env_now(f->env), &waited_ns) &&
+	    model_gang(f->model, cmd->gang, cmd->generation, &gang))
+		waits_add(f->waits, gang.namespace, waited_ns);
+}
+
 static int gang_take(struct frontend *f, const struct cmd_gang *cmd)
 {
 	if (cmd->gang >= f->limits.gangs || cmd->state >= GANG_STATES)
 		return -EPROTO;
 	PROBE(gang_taken, cmd->gang, cmd->generation, (uint32_t)cmd->state);
 	decisions_gang(f->decisions, cmd);
+	gang_waited(f, cmd);
 	report_gang(f->report, cmd);
 	return 0;
 }

@@ -177,9 +177,18 @@ static struct ring_figures ring_figures(uint64_t bytes, uint64_t tail, const _At
 		struct ring_figures){ .bytes = bytes, .published = tail, .used = used <= bytes ? used : 0 };
 }
 
-/* A row that is being written is counted as found: each of its numbers is whole. */
-static void gang_count(const volatile struct gang_row *row, struct link_figures *out)
+/* The core's only clock. It is steady when the wall clock is set: backoffs would otherwise not end
+ * for as long as it went back. */
+static uint64_t wall_ns(const struct corelink *c)
 {
+	return c->wall_ns + (env_now(c->config.env) - c->monotonic_ns);
+}
+
+/* A row that is being written is counted as found: each of its numbers is whole. */
+static void gang_count(const volatile struct gang_row *row, uint64_t now_ns,
+                       struct link_figures *out)
+{
+	const uint64_t since = row->waiting_since_ns;
 	uint32_t state = row->state, why = row->reason.why, bound = row->bound;
 
 	if (state >= GANG_STATES || why >= WAIT_REASONS)
@@ -187,6 +196,8 @@ static void gang_count(const volatile struct gang_row *row, struct link_figures 
 	if (row->members == 0 && row->succeeded == 0 && row->failed == 0)
 		return; /* without a member of ours */
 	out->gangs[state]++;
+	if (since > 0 && since < now_ns && now_ns - since > out->oldest_ns)
+		out->oldest_ns = now_ns - since;
 	if (state == GANG_INCOMPLETE || state == GANG_WAITING || state == GANG_DEGRADED)
 		out->waiting[why]++;
 	out->partial += state != GANG_BINDING && state != GANG_PLACED && bound > 0;
@@ -200,6 +211,7 @@ void corelink_figures(const struct corelink *c, struct link_figures *out)
 	                              c->link.places.gangs_offset);
 	uint64_t live = atomic_load_explicit(&ledger->gauges.gangs, memory_order_relaxed);
 	const struct intake *intake = intake_of(c);
+	const uint64_t now_ns = wall_ns(c);
 	struct observer observer;
 	uint32_t there;
 
@@ -216,16 +228,9 @@ void corelink_figures(const struct corelink *c, struct link_figures *out)
 	/* Ids are allocated from the lowest: there are none above the highest in use. */
 	for (uint32_t i = 0; i < there && live > 0; i++)
 		if (rows[i].generation != 0) {
-			gang_count(&rows[i], out);
+			gang_count(&rows[i], now_ns, out);
 			live--;
 		}
-}
-
-/* The core's only clock. It is steady when the wall clock is set: backoffs would otherwise not end
- * for as long as it went back. */
-static uint64_t wall_ns(const struct corelink *c)
-{
-	return c->wall_ns + (env_now(c->config.env) - c->monotonic_ns);
 }
 
 /* A record that only confirms that a pod is where the core put it lets no gang start: it rings no

@@ -5,6 +5,7 @@
 #include "frontend/serve/extender.h"
 #include "frontend/serve/review.h"
 #include "frontend/trace/latency.h"
+#include "frontend/trace/waits.h"
 #include "frontend/api/lease.h"
 #include "frontend/base/log.h"
 #include "frontend/base/probe.h"
@@ -112,6 +113,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	f->env = env;
 	f->model = model;
 	f->latency = binder.latency = latency_new();
+	f->waits = waits_new();
 	if (config->journal) {
 		struct journal_config journal = *config->journal;
 
@@ -167,6 +169,7 @@ void frontend_free(struct frontend *f)
 	reviewer_free(f->reviewer);
 	lease_free(f->lease);
 	latency_free(f->latency);
+	waits_free(f->waits);
 	decisions_free(f->decisions);
 	free(f->results);
 	free(f);
@@ -570,6 +573,7 @@ void frontend_metrics(const struct frontend *f, struct metrics *out)
 	out->reports_queued = report_queued(f->report);
 	out->frontend = f->counts;
 	out->latency = *latency_figures(f->latency);
+	out->waits = *waits_figures(f->waits);
 	out->extends = f->extender != NULL;
 	if (f->extender)
 		out->extender = *extender_counts(f->extender);

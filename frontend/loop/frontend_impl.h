@@ -33,6 +33,7 @@ struct frontend {
 	                              after this */
 	uint64_t core_lasts_ns;    /* after which a core counts as lasting */
 	struct latency *latency;
+	struct waits *waits;
 	struct decisions *decisions;
 
 	struct frontend_port port;

@@ -5,6 +5,7 @@
 
 #include "frontend/api/curl.h"
 #include "frontend/trace/latency.h"
+#include "frontend/trace/waits.h"
 #include "frontend/api/lease.h"
 #include "frontend/journal/journal.h"
 #include "frontend/model/model.h"
@@ -19,6 +20,9 @@
 #include <stdio.h>
 
 #define METRICS_WATCHES 32
+#define USAGE_NAME_MAX 320 /* the longest name of a resource: 253 bytes, "/", 63 */
+
+struct observer; /* ipc/observe.h */
 
 struct frontend_counts {
 	uint64_t core_connects;
@@ -107,6 +111,21 @@ struct link_figures {
 	uint64_t gangs[GANG_STATES];
 	uint64_t waiting[WAIT_REASONS]; /* gangs in GANG_INCOMPLETE and GANG_WAITING, by reason */
 	uint64_t partial;               /* at rest with some members bound, fewer than the quorum */
+	uint64_t oldest_ns; /* how long the gang that has waited longest for capacity has done so */
+};
+
+/* Of one resource, over all nodes, in the unit of the ledger. */
+struct usage_row {
+	char name[USAGE_NAME_MAX];
+	double allocatable, used;
+	double free;         /* on nodes that take new pods */
+	double fragmented;   /* ... of which part is used */
+	double largest_free; /* on one node */
+};
+
+struct usage_figures {
+	uint32_t n;
+	struct usage_row rows[RESOURCES_MAX];
 };
 
 struct metrics {
@@ -140,10 +159,14 @@ struct metrics {
 	struct metrics_core core;
 	struct link_figures link;
 	struct latency_figures latency;
+	struct waits_figures waits;
+	struct usage_figures usage; /* only for who asks: metrics_read_usage() */
 };
 
 /* Reads the core's statistics. */
 void metrics_read_core(struct metrics_core *out, const struct ledger *ledger);
+/* Reads what nodes have and use. It visits all nodes. */
+void metrics_read_usage(struct usage_figures *out, const struct observer *o);
 /* Memory and CPU time of this process. */
 void metrics_read_process(struct metrics *m);
 

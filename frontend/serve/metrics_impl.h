@@ -48,6 +48,12 @@ void labelled_write(FILE *out, const char *name, const char *label, const char *
 
 /* Pods: kube-scheduler's families, stages. */
 void metrics_pods_write(const struct metrics *m, FILE *out);
+/* Waiting times of gangs. */
+void metrics_waits_write(const struct metrics *m, FILE *out);
+/* Resources of nodes. */
+void metrics_usage_write(const struct metrics *m, FILE *out);
+/* Escapes a label's value: it may contain anything. */
+void label_write(const char *text, FILE *out);
 /* The listeners. */
 void metrics_port_write(const struct metrics *m, FILE *out);
 /* The core: plans, rings, limits, gangs. */

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Escapes a label's value: it may contain anything. */
-static void label_write(const char *text, FILE *out)
+void label_write(const char *text, FILE *out)
 {
 	for (; *text; text++) {
 		if (*text == '"' || *text == '\\')

@@ -428,8 +428,11 @@ void metrics_write(const struct metrics *m, FILE *out)
 	http_write(m, out);
 	metrics_port_write(m, out);
 	core_write(m, out);
-	if (m->core_up)
+	if (m->core_up) {
 		metrics_link_write(m, out);
+		metrics_usage_write(m, out);
+	}
+	metrics_waits_write(m, out);
 	metrics_pods_write(m, out);
 	FIGURES(out, GAUGE("process_virtual_memory_bytes", "Virtual memory.", m->virtual_bytes),
 	        GAUGE("process_open_fds", "Open files.", m->open_files),

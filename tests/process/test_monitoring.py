@@ -123,6 +123,7 @@ HEALTHY = {
     'muster_http_answers_total{code="4xx"}': "0+1x120", 'muster_http_answers_total{code="5xx"}': "0x120",
     "muster_core_limits_hit_total": "0x120", "muster_limits_hit_total": "0x120", "muster_core_bad_records_total": "0x120",
     "muster_core_bad_commands_total": "0x120", "muster_core_saturated_total": "0x120",
+    "muster_core_progress_total": "0+600x120", "muster_gang_oldest_waiting_seconds": "0+60x120",
     'muster_limit{of="pods"}': "100x120", 'muster_limit_used{of="pods"}': "90x120",
 }
 # What is otherwise when this alert is to fire.
@@ -134,6 +135,8 @@ SICK = {
     "MusterNotInStep": {"muster_core_synced": "0x120"},
     "MusterWatchFails": {'muster_watch_failures_total{resource="pods"}': "0+5x120"},
     "MusterGangsWait": {"muster_core_plans_placed_total": "7x120"},
+    "MusterGangOld": {"muster_gang_oldest_waiting_seconds": "20000+60x120"},
+    "MusterCoreStuck": {"muster_core_progress_total": "0+600x80 48600x40"},
     "MusterBindsRefused": {'muster_binds_total{result="refused"}': "0+20x120"},
     "MusterApiServerRefuses": {'muster_http_answers_total{code="5xx"}': "0+30x120"},
     "MusterLimitHit": {"muster_core_limits_hit_total": "0+1x120"},

@@ -6,7 +6,7 @@
 #include "tests/unit/test.h"
 
 static const struct buckets *const all[] = { &buckets_fine, &buckets_attempt, &buckets_sli,
-	                                         &buckets_tries };
+	                                         &buckets_tries, &buckets_waits };
 #define ALL (sizeof(all) / sizeof(all[0]))
 
 Test(histogram, bounds_rise_and_an_octave_doubles)
@@ -25,6 +25,7 @@ Test(histogram, bounds_rise_and_an_octave_doubles)
 	cr_assert_eq(buckets_bound(&buckets_attempt, 14), UINT64_C(16384000000));
 	cr_assert_eq(buckets_bound(&buckets_sli, 19), UINT64_C(5242880000000));
 	cr_assert_eq(buckets_bound(&buckets_tries, 4), 16);
+	cr_assert_eq(buckets_bound(&buckets_waits, 25), UINT64_C(335544320000000));
 	cr_assert_eq(buckets_bound(&buckets_fine, 224), UINT64_C(1000) << 28);
 }
 

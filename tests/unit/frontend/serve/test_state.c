@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /state.json of ledgers that no cluster would make. */
+#include "frontend/serve/metrics_impl.h"
 #include "frontend/serve/state.h"
+#include "ipc/observe.h"
 
 #include <cjson/cJSON.h>
 #include <criterion/criterion.h>
@@ -196,5 +198,47 @@ Test(state, is_bounded)
 	cr_assert_str_neq(at(json, "not_ready")->valuestring, "");
 	cJSON_Delete(json);
 	jsonout_free(&out);
+	free(o.link.ledger.base);
+}
+
+/* The value of a sample, or -1. */
+static double sample(const char *page, const char *name)
+{
+	const char *found = strstr(page, name);
+
+	return found != NULL ? strtod(found + strlen(name), NULL) : -1;
+}
+
+Test(state, usage_of_resources)
+{
+	static const char text[] = "cpu\"\\";
+	struct observer o = make(6, 1, 64);
+	struct name_row *names = part(&o, o.places.names_offset);
+	struct metrics *m = calloc(1, sizeof(*m));
+	char *page = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&page, &bytes);
+
+	cr_assert(m != NULL && out != NULL);
+	memcpy(part(&o, o.places.arena_offset), text, sizeof(text) - 1);
+	names[RESOURCE_CPU] =
+		(struct name_row){ .offset = 0, .bytes = sizeof(text) - 1, .kind = NAME_RESOURCE };
+	put_node(&o, 0, NODE_PRESENT, 0, 8000, 0, 1);
+	put_node(&o, 1, NODE_PRESENT, 3000, 8000, 0, 1);
+	put_node(&o, 2, NODE_PRESENT, 9000, 8000, 0, 1);                 /* nothing is free */
+	put_node(&o, 3, NODE_PRESENT | NODE_CORDONED, 1000, 8000, 0, 1); /* nor here */
+	put_node(&o, 4, 0, 500, 0, 0, 1);                                /* no such object */
+	metrics_read_usage(&m->usage, &o);
+	metrics_usage_write(m, out);
+	cr_assert_eq(fclose(out), 0);
+	cr_assert_eq(sample(page, "muster_resource_allocatable{resource=\"cpu\\\"\\\\\"} "), 32, "%s",
+	             page);
+	cr_assert_eq(sample(page, "muster_resource_used{resource=\"cpu\\\"\\\\\"} "), 13, "%s", page);
+	cr_assert_eq(sample(page, "muster_resource_free{resource=\"cpu\\\"\\\\\"} "), 13);
+	cr_assert_eq(sample(page, "muster_resource_fragmented{resource=\"cpu\\\"\\\\\"} "), 5);
+	cr_assert_eq(sample(page, "muster_resource_largest_free{resource=\"cpu\\\"\\\\\"} "), 8);
+	cr_assert(strstr(page, "resource=\"\"") == NULL, "a resource that no node has: %s", page);
+	free(page);
+	free(m);
 	free(o.link.ledger.base);
 }

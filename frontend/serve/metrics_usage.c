@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resources of nodes, and how long gangs waited for them. */
+#include "frontend/serve/metrics_impl.h"
+
+#include "frontend/base/log.h"
+#include "ipc/observe.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void node_take(struct usage_figures *out, const struct node_view *n)
+{
+	const bool open = (n->flags & NODE_CORDONED) == 0;
+
+	for (uint32_t r = 0; r < out->n; r++) {
+		struct usage_row *row = &out->rows[r];
+		const double free = (double)n->allocatable[r] - (double)n->used[r];
+
+		row->allocatable += (double)n->allocatable[r];
+		row->used += (double)n->used[r];
+		if (!open || free <= 0)
+			continue;
+		row->free += free;
+		if (n->used[r] > 0)
+			row->fragmented += free;
+		if (free > row->largest_free)
+			row->largest_free = free;
+	}
+}
+
+void metrics_read_usage(struct usage_figures *out, const struct observer *o)
+{
+	struct node_view *one = must_alloc(sizeof(*one));
+	char name[OBSERVE_NAME_MAX];
+
+	memset(out, 0, sizeof(*out));
+	out->n = o->places.limits.resources;
+	for (node_id id = 0; id < o->places.limits.nodes; id++)
+		if (observe_node(o, id, one) && (one->flags & NODE_PRESENT))
+			node_take(out, one);
+	for (uint32_t r = 0; r < out->n; r++)
+		snprintf(out->rows[r].name, sizeof(out->rows[r].name), "%.*s", USAGE_NAME_MAX - 1,
+		         observe_name(o, r, name));
+	free(one);
+}
+
+/* One family with a sample for each resource that a node has or uses, in the base unit of
+ * Prometheus: cores, bytes. */
+static void usage_family(const struct usage_figures *u, const char *name, const char *help,
+                         size_t offset, FILE *out)
+{
+	family_write(out, name, "gauge", help);
+	for (uint32_t r = 0; r < u->n; r++) {
+		const struct usage_row *row = &u->rows[r];
+		const double value = *(const double *)(const void *)((const char *)row + offset);
+
+		if (r > 0 && row->allocatable == 0 && row->used == 0)
+			continue;
+		fprintf(out, "%s{resource=\"", name);
+		label_write(row->name, out);
+		fprintf(out, "\"} %.17g\n", r == RESOURCE_CPU ? value / 1000 : value);
+	}
+}
+
+void metrics_usage_write(const struct metrics *m, FILE *out)
+{
+	static const struct {
+		const char *name, *help;
+		size_t offset;
+	} families[] = {
+		{ "muster_resource_allocatable", "What the nodes have, in cores, bytes or pieces.",
+		  offsetof(struct usage_row, allocatable) },
+		{ "muster_resource_used", "What pods on them request, reservations included.",
+		  offsetof(struct usage_row, used) },
+		{ "muster_resource_free", "What is free on nodes that are not cordoned.",
+		  offsetof(struct usage_row, free) },
+		{ "muster_resource_fragmented", "Of that, what is on nodes of which a part is used.",
+		  offsetof(struct usage_row, fragmented) },
+		{ "muster_resource_largest_free", "The most that is free on one of them.",
+		  offsetof(struct usage_row, largest_free) },
+	};
+
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+		usage_family(&m->usage, families[i].name, families[i].help, families[i].offset, out);
+}
+
+void metrics_waits_write(const struct metrics *m, FILE *out)
+{
+	static const char name[] = "muster_gang_wait_seconds";
+
+	if (m->waits.n == 0)
+		return;
+	family_write(out, name, "histogram",
+	             "From the first plan of a gang with all its members until its quorum was bound; "
+	             "namespaces beyond the first 32 share (others).");
+	for (uint32_t i = 0; i < m->waits.n; i++) {
+		const struct waits_namespace *of = &m->waits.namespaces[i];
+		char labels[sizeof(of->name) + 32];
+
+		/* Names of namespaces need no escape: the API server takes letters, digits and "-". */
+		snprintf(labels, sizeof(labels), "namespace=\"%s\",", of->name);
+		histogram_write(&of->waited, &buckets_waits, 1e-9, name, labels, out);
+	}
+}
