@@ -2,7 +2,7 @@
 /* How long gangs waited for their start, by namespace.
  *
  * The wait begins with the first plan of the gang with all its members: GANG_WAITING, or
- * GANG_BINDING if it is placed at once.  It ends when the quorum is bound, and starts anew if the
+ * GANG_BINDING if it is placed at once.  It ends when the quorum is bound, and starts again if the
  * gang loses a member before.  A new core does not interrupt it, a new frontend does. */
 #ifndef MUSTER_FRONTEND_WAITS_H
 #define MUSTER_FRONTEND_WAITS_H
