@@ -38,12 +38,22 @@
 	F(s, arena_offset) F(s, amounts_offset) F(s, committed) F(s, epoch) F(s, command_tail) \
 	F(s, event_head) \
 	F(s, result_head) F(s, core_parked) F(s, frontend_doorbell) F(s, padding0) F(s, progress) \
-	F(s, padding1) F(s, stats) F(s, gauges) F(s, plans) F(s, world)
+	F(s, padding1) F(s, stats) F(s, gauges) F(s, plans) F(s, world) F(s, searches) F(s, victims)
 #define FIELDS_core_plans(F, s) F(s, took) F(s, reserved)
 #define FIELDS_core_world(F, s) \
 	F(s, state) F(s, events) F(s, mismatches) F(s, waiting_bytes) F(s, snapshots) \
 	F(s, chunks_copied) F(s, chunks_shared) F(s, snapshots_put_off) F(s, audits) \
 	F(s, audit_faults) F(s, reserved)
+#define FIELDS_core_searches(F, s) \
+	F(s, answers) F(s, steps) F(s, ns) F(s, made_ns) F(s, cut) F(s, kept_bytes) F(s, reserved)
+#define FIELDS_victims_gang(F, s) \
+	F(s, gang) F(s, generation) F(s, goes) F(s, bound) F(s, quorum) F(s, priority) F(s, start_s) \
+	F(s, broken)
+#define FIELDS_victims_row(F, s) \
+	F(s, version) F(s, generation) F(s, gang) F(s, answer) F(s, searched_ns) F(s, steps) \
+	F(s, violations) F(s, sum) F(s, start_sum) F(s, found) F(s, highest) F(s, broken) F(s, pods) \
+	F(s, lone) F(s, gangs_all) F(s, gangs_n) F(s, listed) F(s, text_bytes) F(s, budgets_unknown) \
+	F(s, gangs) F(s, text)
 #define FIELDS_name_row(F, s) F(s, offset) F(s, bytes) F(s, kind)
 #define FIELDS_node_row(F, s) \
 	F(s, version) F(s, generation) F(s, flags) F(s, pods) F(s, name_offset) F(s, name_bytes) \
@@ -107,7 +117,12 @@
 	F(s, gang) F(s, generation) F(s, flags) F(s, dialect) F(s, quorum) F(s, amounts_n) \
 	F(s, name_bytes) \
 	F(s, roles_n) F(s, levels_n) F(s, priority) F(s, created_ns) F(s, timeout_ns) \
-	F(s, spec_id) F(s, succeeded) F(s, failed) F(s, reserved)
+	F(s, spec_id) F(s, succeeded) F(s, failed) F(s, disruption)
+#define FIELDS_event_preemption(F, s) F(s, flags) F(s, reserved)
+#define FIELDS_event_budget(F, s) \
+	F(s, budget) F(s, flags) F(s, namespace) F(s, allowed) F(s, clauses_n) F(s, values_n) \
+	F(s, names_bytes) F(s, reserved)
+#define FIELDS_event_pod_facts(F, s) F(s, pod) F(s, generation) F(s, start_s) F(s, flags)
 #define FIELDS_event_pod(F, s) \
 	F(s, pod) F(s, generation) F(s, flags) F(s, gang) F(s, shape) F(s, node) F(s, priority) \
 	F(s, name_bytes) \
@@ -134,6 +149,7 @@
 
 #define DENSE_STRUCTS(S) \
 	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(core_plans) S(core_world) \
+	S(core_searches) S(victims_gang) S(victims_row) \
 	S(name_row) S(node_row) S(node_amounts) \
 	S(filter_count) S(shortfall) S(reason) S(gang_row) S(record) S(event_name) S(amount) \
 	S(label) S(taint) \
@@ -141,6 +157,7 @@
 	S(preference) S(volume_rule) S(pod_term) S(spread) S(host_port) S(exclusive) S(policy) \
 	S(policy_share) \
 	S(event_shape) S(gang_role) S(gang_level) S(event_gang) \
+	S(event_preemption) S(event_budget) S(event_pod_facts) \
 	S(event_pod) S(pod_label) S(event_namespace) S(event_assume) S(event_drop) \
 	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_assume)
 /* One cache line for each writer: gaps are intended. */
@@ -155,13 +172,17 @@
 	N(NAME_RESOURCE) N(NAME_TAINT) \
 	N(AMOUNTS_BLOCK) N(PART_GANGS) N(PART_ARENA) N(PART_AMOUNTS) N(LEDGER_PARTS) \
 	N(NODE_PRESENT) N(NODE_CORDONED) N(NODE_RESTARTS_ALL) \
+	N(VICTIMS_ROW_EMPTY) N(VICTIMS_ROW_PROVED) N(VICTIMS_ROW_GAVE_UP) N(VICTIMS_ROW_IMPOSSIBLE) \
+	N(VICTIMS_ROW_NEVER) N(VICTIMS_ROW_FITS) N(VICTIMS_ROW_ANSWERS) \
+	N(VICTIMS_ROWS) N(VICTIMS_GANGS) N(VICTIMS_TEXT) \
 	N(WORLD_OFF) N(WORLD_FOLLOWS) N(WORLD_MISMATCH) N(WORLD_FULL) N(WORLD_STATES) \
 	N(GANG_NONE) N(GANG_INCOMPLETE) N(GANG_WAITING) N(GANG_BINDING) N(GANG_PLACED) \
 	N(GANG_FINISHED) N(GANG_FAILED) N(GANG_DEGRADED) N(GANG_STATES) \
 	N(RECORD_PAD) N(EVENT_BEGIN) N(EVENT_SYNCED) N(EVENT_TICK) N(EVENT_NAME) N(EVENT_NODE) \
 	N(EVENT_NODE_DROP) N(EVENT_SHAPE) N(EVENT_SHAPE_DROP) N(EVENT_GANG) N(EVENT_GANG_DROP) \
 	N(EVENT_NAMESPACE) N(EVENT_NAMESPACE_DROP) N(EVENT_POD) \
-	N(EVENT_POD_DROP) N(EVENT_ASSUME) N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) \
+	N(EVENT_POD_DROP) N(EVENT_PREEMPTION) N(EVENT_BUDGET) \
+	N(EVENT_POD_FACTS) N(EVENT_ASSUME) N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) \
 	N(EVENT_PLAN) N(CMD_BIND) \
 	N(CMD_REASON) N(CMD_GANG) N(CMD_ASSUME) N(CMD_RETRY_BIND) N(CMD_CANCEL_BIND) N(RECORD_KINDS) \
 	N(EFFECT_ANY) N(EFFECT_NO_SCHEDULE) N(EFFECT_PREFER_NO_SCHEDULE) N(EFFECT_NO_EXECUTE) \
@@ -177,6 +198,9 @@
 	N(EXCLUSIVE_SHARED) \
 	N(GANG_OBJECT_MISSING) N(GANG_REFUSED) N(GANG_PRIORITY) N(GANG_AFTER_OTHERS) N(GANG_UNCHANGED) \
 	N(GANG_WHOLE) N(GANG_ENDED_COUNT) \
+	N(GANG_DISRUPT_POD) N(GANG_DISRUPT_WHOLE) N(GANG_DISRUPT_NEVER) \
+	N(PREEMPTION_EXPLAIN) N(PREEMPTION_BUDGETS_UNKNOWN) N(BUDGET_GONE) N(BUDGETS_MAX) \
+	N(FACT_OURS) N(FACT_SPARED) N(FACT_NEVER) \
 	N(GANG_ROLES_MAX) N(GANG_LEVELS_MAX) N(LEVEL_REQUIRED) N(POLICY_REQUIRED) N(POLICY_FILL) \
 	N(POLICY_UNSELECTED) \
 	N(POD_OURS) N(POD_GATED) N(POD_DELETING) N(POD_REFUSED) N(POD_BINDING) N(POD_LASTS) \

@@ -27,6 +27,7 @@
 #define MUSTER_IPC_ABI_H
 
 #include "ipc/abi_shape.h"
+#include "ipc/abi_victims.h"
 
 #include <assert.h>
 #include <stdalign.h>
@@ -198,10 +199,12 @@ struct ledger {
 	/* [C] turns of the core's loop: at least one in 100 ms, but for a plan that takes longer */
 	alignas(CACHE_LINE) _Atomic uint64_t progress;
 	uint64_t padding1[7];
-	alignas(CACHE_LINE) struct core_stats stats;   /* [C] */
-	alignas(CACHE_LINE) struct core_gauges gauges; /* [C] */
-	alignas(CACHE_LINE) struct core_plans plans;   /* [C] */
-	alignas(CACHE_LINE) struct core_world world;   /* [C], but for its loop */
+	alignas(CACHE_LINE) struct core_stats stats;                  /* [C] */
+	alignas(CACHE_LINE) struct core_gauges gauges;                /* [C] */
+	alignas(CACHE_LINE) struct core_plans plans;                  /* [C] */
+	alignas(CACHE_LINE) struct core_world world;                  /* [C], but for its loop */
+	alignas(CACHE_LINE) struct core_searches searches;            /* [C], as world */
+	alignas(CACHE_LINE) struct victims_row victims[VICTIMS_ROWS]; /* [C], as world */
 };
 
 /* Each row is a seqlock: a copy is consistent if `version` was even and the
@@ -381,7 +384,13 @@ enum record_kind {
 	EVENT_NAMESPACE_DROP, /* struct event_drop: its id is the number of the name */
 	EVENT_POD,            /* struct event_pod, pod labels, name */
 	EVENT_POD_DROP,       /* struct event_drop: deleted or ended */
-	EVENT_ASSUME,         /* struct event_assume, node set */
+
+	/* What searches for victims need (core/world/keeper.h); nothing else reads them. */
+	EVENT_PREEMPTION, /* struct event_preemption */
+	EVENT_BUDGET,     /* struct event_budget, requirements, values, names */
+	EVENT_POD_FACTS,  /* struct event_pod_facts: after the record of the pod */
+
+	EVENT_ASSUME, /* struct event_assume, node set */
 
 	/* Result ring: the outcome of a CMD_BIND, CMD_RETRY_BIND or CMD_CANCEL_BIND. */
 	RESULT_BOUND,   /* struct result: the pod is bound */
@@ -554,7 +563,7 @@ struct event_gang {
 	uint32_t spec_id; /* the frontend's number for the spec in this record; returned in CMD_BIND */
 	uint32_t succeeded; /* members that ended and still exist */
 	uint32_t failed;
-	uint32_t reserved;
+	uint32_t disruption; /* enum gang_disruption; the core does not read it */
 };
 
 enum pod_flags {

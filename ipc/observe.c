@@ -245,3 +245,25 @@ uint32_t observe_node_share(const struct node_view *n, uint32_t resources, uint3
 	}
 	return most;
 }
+
+bool observe_victims(const struct observer *o, uint32_t index, struct victims_row *out)
+{
+	const struct victims_row *row = &o->ledger->victims[index];
+
+	for (int i = 0; i < TRIES; i++) {
+		uint32_t version = atomic_load_explicit(&row->version, memory_order_acquire); /* V1 */
+
+		if (version % 2 != 0)
+			continue;
+		copy_words(out, row, sizeof(*out));
+		/* V2; relaxed: the loads before it acquire. */
+		if (atomic_load_explicit(&row->version, memory_order_relaxed) != version)
+			continue;
+		out->gangs_n = out->gangs_n < VICTIMS_GANGS ? out->gangs_n : VICTIMS_GANGS;
+		out->text_bytes = out->text_bytes < VICTIMS_TEXT ? out->text_bytes : VICTIMS_TEXT - 1;
+		out->text[out->text_bytes] = '\0';
+		clean_lines(out->text); /* for terminals */
+		return out->generation != 0;
+	}
+	return false;
+}

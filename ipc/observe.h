@@ -49,6 +49,10 @@ uint32_t observe_gangs_there(const struct observer *o);
 bool observe_node(const struct observer *o, node_id id, struct node_view *out);
 bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out);
 
+/* A row of an answer to a search for victims, index below VICTIMS_ROWS.  Its text ends with a NUL.
+ * False: it is empty, or no copy was consistent. */
+bool observe_victims(const struct observer *o, uint32_t index, struct victims_row *out);
+
 /* The text of a resource or taint; "": none.  Returns out. */
 const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_NAME_MAX]);
 

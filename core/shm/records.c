@@ -374,6 +374,9 @@ const char *record_gang(const struct record *r, const struct limits *l, struct g
 	    ~(uint32_t)(GANG_OBJECT_MISSING | GANG_REFUSED | GANG_PRIORITY | GANG_AFTER_OTHERS |
 	                GANG_UNCHANGED | GANG_WHOLE | GANG_ENDED_COUNT))
 		return "a gang has unknown flags";
+	if (g.body->disruption &
+	    ~(uint32_t)(GANG_DISRUPT_POD | GANG_DISRUPT_WHOLE | GANG_DISRUPT_NEVER))
+		return "the disruption of a gang has unknown flags";
 	*out = g;
 	fault = amounts_fault(g.amounts, g.body->amounts_n, l->resources, l->names);
 	if (!fault)
@@ -441,6 +444,63 @@ const char *record_pod(const struct record *r, const struct limits *l, struct po
 	*out = p;
 	fault = pod_labels_fault(p.labels, p.body->labels_n);
 	return fault ? fault : text_fault(p.name, p.body->name_bytes);
+}
+
+const char *record_preemption(const struct record *r, const struct event_preemption **out)
+{
+	struct body b = body_of(r);
+
+	*out = take(&b, 1, sizeof(**out));
+	if (!*out || b.left != 0)
+		return "the preemption record has a wrong length";
+	return (*out)->flags & ~(uint32_t)(PREEMPTION_EXPLAIN | PREEMPTION_BUDGETS_UNKNOWN)
+	           ? "a preemption record has unknown flags"
+	           : NULL;
+}
+
+const char *record_budget(const struct record *r, struct budget_record *out)
+{
+	struct body b = body_of(r);
+	struct budget_record q = { 0 };
+
+	q.body = take(&b, 1, sizeof(*q.body));
+	if (q.body) {
+		q.clauses = take(&b, q.body->clauses_n, sizeof(*q.clauses));
+		q.values = q.clauses ? take(&b, q.body->values_n, sizeof(*q.values)) : NULL;
+		q.names = q.values ? take(&b, q.body->names_bytes, 1) : NULL;
+	}
+	if (!q.names || b.left != 0)
+		return "the budget record has a wrong length";
+	if (q.body->budget >= BUDGETS_MAX)
+		return "a budget id is out of bounds";
+	if (q.body->flags & ~(uint32_t)BUDGET_GONE)
+		return "a budget has unknown flags";
+	for (uint32_t i = 0; i < q.body->clauses_n; i++) {
+		const struct requirement *c = &q.clauses[i];
+
+		if (c->term != 0 || c->op > REQUIRE_NOT_EXISTS)
+			return "a requirement of a budget is of no known kind";
+		if (c->values_n > q.body->values_n || c->values_first > q.body->values_n - c->values_n)
+			return "the values of a budget are out of bounds";
+	}
+	*out = q;
+	return NULL;
+}
+
+const char *record_pod_facts(const struct record *r, const struct limits *l,
+                             const struct event_pod_facts **out)
+{
+	struct body b = body_of(r);
+	const struct event_pod_facts *f = take(&b, 1, sizeof(*f));
+
+	if (!f || b.left != 0)
+		return "the record of a pod's facts has a wrong length";
+	if (f->pod >= l->pods)
+		return "the pod of facts is out of bounds";
+	if (f->flags & ~(uint32_t)(FACT_OURS | FACT_SPARED | FACT_NEVER))
+		return "facts of a pod have unknown flags";
+	*out = f;
+	return NULL;
 }
 
 const char *record_assume(const struct record *r, const struct limits *l, struct assume_record *out)

@@ -69,6 +69,13 @@ struct pod_record {
 	const char *name;
 };
 
+struct budget_record {
+	const struct event_budget *body;
+	const struct requirement *clauses;
+	const uint32_t *values;
+	const char *names;
+};
+
 /* Each returns NULL if the record is valid, else a static text with the reason. */
 const char *record_check(const struct record *r);
 const char *record_name(const struct record *r, const struct limits *l, struct name_record *out);
@@ -79,6 +86,10 @@ const char *record_namespace(const struct record *r, struct namespace_record *ou
 const char *record_pod(const struct record *r, const struct limits *l, struct pod_record *out);
 const char *record_assume(const struct record *r, const struct limits *l,
                           struct assume_record *out);
+const char *record_preemption(const struct record *r, const struct event_preemption **out);
+const char *record_budget(const struct record *r, struct budget_record *out);
+const char *record_pod_facts(const struct record *r, const struct limits *l,
+                             const struct event_pod_facts **out);
 const char *record_drop(const struct record *r, uint32_t limit, const struct event_drop **out);
 const char *record_result(const struct record *r, const struct limits *l,
                           const struct result **out);

@@ -385,6 +385,23 @@ static int on_pod_drop(struct core *c, const struct record *r)
 	return fault ? refuse(c, fault) : pod_drop(c, drop);
 }
 
+/* Facts for searches (core/world/keeper.h): checked, and passed over. */
+static int on_facts(struct core *c, const struct record *r)
+{
+	const struct event_preemption *preemption;
+	const struct event_pod_facts *facts;
+	struct budget_record budget;
+	const char *fault;
+
+	if (r->kind == EVENT_PREEMPTION)
+		fault = record_preemption(r, &preemption);
+	else if (r->kind == EVENT_BUDGET)
+		fault = record_budget(r, &budget);
+	else
+		fault = record_pod_facts(r, &c->ledger.limits, &facts);
+	return fault ? refuse(c, fault) : 0;
+}
+
 static int on_assume(struct core *c, const struct record *r)
 {
 	struct assume_record record;
@@ -435,6 +452,10 @@ static int apply(struct core *c, const struct record *r)
 		return on_pod(c, r);
 	case EVENT_POD_DROP:
 		return on_pod_drop(c, r);
+	case EVENT_PREEMPTION:
+	case EVENT_BUDGET:
+	case EVENT_POD_FACTS:
+		return on_facts(c, r);
 	case EVENT_ASSUME:
 		return on_assume(c, r);
 	case RESULT_BOUND:

@@ -107,6 +107,9 @@ static const char *core_says(const struct record *r)
 		struct namespace_record namespace;
 		struct pod_record pod;
 		struct assume_record assume;
+		struct budget_record budget;
+		const struct event_preemption *preemption;
+		const struct event_pod_facts *facts;
 		const struct event_drop *drop;
 		const struct result *result;
 	} out;
@@ -137,6 +140,12 @@ static const char *core_says(const struct record *r)
 		return record_pod(r, l, &out.pod);
 	case EVENT_POD_DROP:
 		return record_drop(r, l->pods, &out.drop);
+	case EVENT_PREEMPTION:
+		return record_preemption(r, &out.preemption);
+	case EVENT_BUDGET:
+		return record_budget(r, &out.budget);
+	case EVENT_POD_FACTS:
+		return record_pod_facts(r, l, &out.facts);
 	case EVENT_ASSUME:
 		return record_assume(r, l, &out.assume);
 	case RESULT_BOUND:

@@ -175,6 +175,7 @@ static const struct field gang_fields[] = {
 	ANY(struct event_gang, quorum),
 	ANY(struct event_gang, succeeded),
 	ANY(struct event_gang, failed),
+	BITS(struct event_gang, disruption, GANG_DISRUPT_POD | GANG_DISRUPT_WHOLE | GANG_DISRUPT_NEVER),
 	I32(struct event_gang, priority, INT32_MIN, INT32_MAX),
 	I64(struct event_gang, created_ns, INT64_MIN, INT64_MAX),
 	I64(struct event_gang, timeout_ns, INT64_MIN, INT64_MAX),
@@ -208,6 +209,28 @@ static const struct field pod_label_fields[] = {
 };
 static const struct field namespace_fields[] = { ANY(struct event_namespace, name) };
 
+static const struct field preemption_fields[] = {
+	BITS(struct event_preemption, flags, PREEMPTION_EXPLAIN | PREEMPTION_BUDGETS_UNKNOWN),
+};
+static const struct field budget_fields[] = {
+	U32(struct event_budget, budget, 0, BUDGETS_MAX - 1),
+	BITS(struct event_budget, flags, BUDGET_GONE),
+	ANY(struct event_budget, namespace),
+	I32(struct event_budget, allowed, INT32_MIN, INT32_MAX),
+};
+static const struct field budget_clause_fields[] = {
+	U32(struct requirement, term, 0, 0),
+	U32(struct requirement, op, 0, REQUIRE_NOT_EXISTS),
+	ANY(struct requirement, key),
+	SPAN(struct requirement, values_first, 1),
+	I64(struct requirement, number, INT64_MIN, INT64_MAX),
+};
+static const struct field facts_fields[] = {
+	U32(struct event_pod_facts, pod, 0, STREAM_PODS - 1),
+	ANY(struct event_pod_facts, generation),
+	ANY(struct event_pod_facts, start_s),
+	BITS(struct event_pod_facts, flags, FACT_OURS | FACT_SPARED | FACT_NEVER),
+};
 static const struct field assume_fields[] = {
 	U32(struct event_assume, pod, 0, STREAM_PODS - 1),
 	ANY(struct event_assume, pod_generation),
@@ -389,6 +412,23 @@ static const struct layout namespace_layout = {
 	NULL,
 };
 
+static const struct layout preemption_layout = {
+	BODY(struct event_preemption, preemption_fields), { { 0 } }, 0, NULL
+};
+
+static const struct layout budget_layout = {
+	BODY(struct event_budget, budget_fields),
+	{ ARRAY(struct event_budget, clauses_n, struct requirement, budget_clause_fields),
+	  ARRAY(struct event_budget, values_n, uint32_t, number_fields),
+	  { offsetof(struct event_budget, names_bytes), 1, NULL, 0, false } },
+	3,
+	NULL,
+};
+
+static const struct layout facts_layout = {
+	BODY(struct event_pod_facts, facts_fields), { { 0 } }, 0, NULL
+};
+
 static const struct layout assume_layout = {
 	BODY(struct event_assume, assume_fields),
 	{ ARRAY(struct event_assume, words, uint64_t, number_fields) },
@@ -424,6 +464,9 @@ static const struct layout *const layouts[RECORD_KINDS] = {
 	[EVENT_NAMESPACE_DROP] = &namespace_drop_layout,
 	[EVENT_POD] = &pod_layout,
 	[EVENT_POD_DROP] = &pod_drop_layout,
+	[EVENT_PREEMPTION] = &preemption_layout,
+	[EVENT_BUDGET] = &budget_layout,
+	[EVENT_POD_FACTS] = &facts_layout,
 	[EVENT_ASSUME] = &assume_layout,
 	[RESULT_BOUND] = &result_layout,
 	[RESULT_REFUSED] = &result_layout,

@@ -265,6 +265,23 @@ static void take_drop(struct replay *r, const struct replay_record *q, struct re
 	}
 }
 
+static void take_facts(const struct replay *r, const struct replay_record *q)
+{
+	const struct record *head = (const void *)q->data;
+	const struct event_preemption *preemption;
+	const struct event_pod_facts *facts;
+	struct budget_record budget;
+
+	if (q->kind == EVENT_PREEMPTION) {
+		sound(record_preemption(head, &preemption), "preemption");
+	} else if (q->kind == EVENT_BUDGET) {
+		sound(record_budget(head, &budget), "budget");
+	} else {
+		sound(record_pod_facts(head, &r->limits, &facts), "facts");
+		cr_assert_eq(r->pods[facts->pod].generation, facts->generation, "facts of no pod");
+	}
+}
+
 static void take(struct replay *r, const struct replay_record *q)
 {
 	sound(record_check((const void *)q->data), "record");
@@ -309,6 +326,11 @@ static void take(struct replay *r, const struct replay_record *q)
 		break;
 	case EVENT_POD_DROP:
 		take_drop(r, q, r->pods, r->limits.pods);
+		break;
+	case EVENT_PREEMPTION:
+	case EVENT_BUDGET:
+	case EVENT_POD_FACTS:
+		take_facts(r, q);
 		break;
 	default:
 		cr_assert_fail("a record of kind %u", q->kind);
