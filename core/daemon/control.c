@@ -292,7 +292,7 @@ static void world_open(struct control *k)
 static void world_start(struct control *k)
 {
 	struct ledger *ledger = loop_ledger(k->loop)->base;
-	const int rc = k->searchers ? searchers_start(k->searchers, &ledger->world) : 0;
+	const int rc = k->searchers ? searchers_start(k->searchers, ledger) : 0;
 
 	if (rc < 0)
 		world_failed(k, rc);

@@ -2,6 +2,7 @@
 #include "core/daemon/searchers.h"
 
 #include "core/world/follower.h"
+#include "core/world/lookout.h"
 #include "core/world/snapshot.h"
 #include "ipc/clock.h"
 #include "ipc/logline.h"
@@ -37,7 +38,8 @@ struct searchers {
 	struct follower *follower; /* the world thread's once it runs */
 	struct core_world *stats;
 	struct snapshots *snapshots;
-	uint64_t published_ns; /* the world thread's */
+	struct lookout *lookout; /* the world thread's */
+	uint64_t published_ns;   /* the world thread's */
 	pthread_t thread;
 	bool runs;
 	struct searcher all[SEARCHERS_MOST];
@@ -117,6 +119,16 @@ static void publish(struct searchers *s)
 	atomic_fetch_add_explicit(&s->published, 1, memory_order_relaxed);
 }
 
+/* Until the lookout wants to look again. */
+static uint64_t sleep_ns(const struct searchers *s)
+{
+	const uint64_t due_ns = lookout_due_ns(s->lookout), now_ns = clock_monotonic_ns();
+
+	if (due_ns <= now_ns)
+		return NAP_MOST_NS;
+	return due_ns - now_ns < SLEEP_NS ? due_ns - now_ns : SLEEP_NS;
+}
+
 /* Naps while records come, so that the loop makes no system call for each of them. */
 static void rest(struct searchers *s, uint32_t idle)
 {
@@ -127,7 +139,7 @@ static void rest(struct searchers *s, uint32_t idle)
 			&(struct timespec){ .tv_nsec = (long)(nap_ns < NAP_MOST_NS ? nap_ns : NAP_MOST_NS) },
 			NULL);
 	else
-		follower_sleep(s->follower, ready, s, SLEEP_NS);
+		follower_sleep(s->follower, ready, s, sleep_ns(s));
 }
 
 static void *follow(void *context)
@@ -140,6 +152,8 @@ static void *follow(void *context)
 		const uint32_t n = follower_run(s->follower, BATCH);
 
 		publish(s);
+		if (n < BATCH)
+			lookout_run(s->lookout, clock_monotonic_ns());
 		if (n > 0) {
 			idle = 0;
 			continue;
@@ -221,8 +235,26 @@ static void searchers_begin(struct searchers *s)
 	}
 }
 
-int searchers_start(struct searchers *s, struct core_world *stats)
+static bool lookout_stopped(void *context)
 {
+	return is_stopped(context);
+}
+
+static struct lookout *lookout_make(struct searchers *s, struct ledger *ledger)
+{
+	return lookout_new(&(struct lookout_config){ .follower = s->follower,
+	                                             .stats = &ledger->searches,
+	                                             .rows = ledger->victims,
+	                                             .steps_most = LOOKOUT_STEPS,
+	                                             .feed_bytes = FEED_BYTES,
+	                                             .clock_ns = clock_monotonic_ns,
+	                                             .stopped = lookout_stopped,
+	                                             .context = s });
+}
+
+int searchers_start(struct searchers *s, struct ledger *ledger)
+{
+	struct core_world *stats = &ledger->world;
 	const struct follower_config config = { .limits = s->config.limits,
 		                                    .score = s->config.score,
 		                                    .reserve_after_ns = s->config.reserve_after_ns,
@@ -232,8 +264,10 @@ int searchers_start(struct searchers *s, struct core_world *stats)
 	int rc = follower_new(&s->follower, &config);
 
 	s->stats = stats;
-	if (rc == 0)
+	if (rc == 0) {
 		s->snapshots = snapshots_new();
+		s->lookout = lookout_make(s, ledger);
+	}
 	if (rc == 0)
 		rc = -pthread_create(&s->thread, NULL, follow, s);
 	if (rc < 0) {
@@ -284,6 +318,7 @@ void searchers_close(struct searchers *s)
 		return;
 	searchers_stop(s);
 	snapshots_free(s->snapshots);
+	lookout_free(s->lookout);
 	follower_free(s->follower);
 	feed_close(s->feed);
 	free(s);

@@ -3,6 +3,9 @@
  * publishes snapshots of it (core/world/snapshot.h) when one is wanted, at most every 100 ms; and
  * searchers, which read them under RCU.
  *
+ * The world's thread also searches for victims of gangs that wait (core/world/lookout.h), if the
+ * frontend asks for that.
+ *
  * What searchers do so far: every ten seconds in which something changed they recompute the free
  * capacity of each node from the pods there, each its share of the chunks.  A difference is logged
  * and counted.
@@ -34,9 +37,9 @@ int searchers_open(struct searchers **out, const struct searchers_config *config
 struct feed *searchers_feed(const struct searchers *s);
 
 /* Starts the threads, before the first record.  On an error there are none, and nothing is read. */
-int searchers_start(struct searchers *s, struct core_world *stats);
+int searchers_start(struct searchers *s, struct ledger *ledger);
 
-/* Ends the threads, which write to `stats`: before the loop frees its ledger.  NULL: nothing. */
+/* Ends the threads, which write to the ledger: before the loop frees its ledger.  NULL: nothing. */
 void searchers_stop(struct searchers *s);
 
 /* Frees the rest, after the loop has stopped.  NULL: nothing. */

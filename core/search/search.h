@@ -63,7 +63,13 @@ struct search_facts {
 	uint32_t budgets_n;
 	bool respect;        /* no budget may be exceeded; else violations are the first criterion */
 	uint64_t steps_most; /* then the search gives up */
+	/* Asked every SEARCH_ASKS steps: true ends the search as if its steps were spent.  NULL: never.
+	 */
+	bool (*ends)(void *context);
+	void *context;
 };
+
+#define SEARCH_ASKS 10000u
 
 /* How much evicting a set of pods costs, by importance; less is better but for start_sum.  Of two
  * equal sets the one is better that has the first name which is not in both. */

@@ -25,6 +25,8 @@ struct search {
 	bool *away;       /* by pod: released */
 	struct gang_facts *gangs;
 	uint64_t steps;
+	uint64_t asked; /* facts->ends(), at so many steps */
+	bool ended;     /* it said so */
 };
 
 void search_begin(struct search *s, struct core *c, const struct search_facts *facts,
@@ -32,9 +34,13 @@ void search_begin(struct search *s, struct core *c, const struct search_facts *f
 /* Every pod is back where it was. */
 void search_end(struct search *s);
 
-static inline bool search_spent(const struct search *s)
+static inline bool search_spent(struct search *s)
 {
-	return s->steps > s->facts->steps_most;
+	if (s->facts->ends && s->steps - s->asked >= SEARCH_ASKS) {
+		s->asked = s->steps;
+		s->ended = s->ended || s->facts->ends(s->facts->context);
+	}
+	return s->ended || s->steps > s->facts->steps_most;
 }
 
 static inline const struct pod *search_at(const struct search *s, pod_id id)

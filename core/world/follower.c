@@ -2,6 +2,7 @@
 #include "core/world/follower.h"
 
 #include "core/lifecycle/state.h"
+#include "core/world/keeper.h"
 #include "ipc/logline.h"
 #include "ipc/memory.h"
 
@@ -13,6 +14,7 @@ struct follower {
 	struct feed_reader reader;
 	enum world_state state;
 	struct core *core; /* NULL: dropped */
+	struct keeper *keeper;
 	struct ledger *ledger;
 	uint64_t ledger_bytes;
 	uint64_t position;
@@ -78,6 +80,7 @@ int follower_new(struct follower **out, const struct follower_config *config)
 	}
 	w->ledger = memory;
 	w->core = core_new(&core, w->ledger);
+	w->keeper = keeper_new(&config->limits);
 	w->state = WORLD_FOLLOWS;
 	/* Relaxed, here and below: figures for observers. */
 	atomic_store_explicit(&config->stats->state, WORLD_FOLLOWS, memory_order_relaxed);
@@ -89,6 +92,7 @@ static void drop(struct follower *w, enum world_state why)
 {
 	feed_leave(w->config.feed);
 	core_free(w->core);
+	keeper_clear(w->keeper);
 	w->core = NULL;
 	ledger_unmap(w);
 	w->state = why;
@@ -100,6 +104,7 @@ void follower_free(struct follower *w)
 	if (!w)
 		return;
 	core_free(w->core);
+	keeper_free(w->keeper);
 	ledger_unmap(w);
 	free(w);
 }
@@ -132,6 +137,8 @@ static void step(struct follower *w)
 	w->position++;
 	if (w->difference)
 		mismatch(w);
+	else if (rc == 0)
+		keeper_take(w->keeper, w->entry.record);
 }
 
 uint32_t follower_run(struct follower *w, uint32_t most)
@@ -167,6 +174,16 @@ enum world_state follower_state(const struct follower *w)
 struct core *follower_core(struct follower *w)
 {
 	return w->core;
+}
+
+struct keeper *follower_keeper(struct follower *w)
+{
+	return w->keeper;
+}
+
+uint64_t follower_waiting(const struct follower *w)
+{
+	return feed_waiting(&w->reader);
 }
 
 uint64_t follower_position(const struct follower *w)

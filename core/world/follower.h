@@ -21,6 +21,7 @@
 #include "core/world/feed.h"
 
 struct follower;
+struct keeper;
 
 struct follower_config {
 	struct limits limits;
@@ -49,6 +50,13 @@ uint64_t follower_position(const struct follower *w);
 
 /* Sleeps until there is a step, feed_wake() or the timeout. */
 void follower_sleep(struct follower *w, bool (*ready)(void *), void *context, uint64_t timeout_ns);
+
+/* The records that searches need (core/world/keeper.h); good as long as the world. */
+struct keeper *follower_keeper(struct follower *w);
+
+/* Bytes that wait in its feed. */
+uint64_t follower_waiting(const struct follower *w);
+
 /* True if there is a step. */
 bool follower_has_news(const struct follower *w);
 

@@ -4,75 +4,12 @@
 #include "core/lifecycle/state.h"
 #include "core/world/follower.h"
 #include "ipc/logline.h"
-#include "tests/unit/support_ledger.h"
+#include "tests/unit/support_followed.h"
 #include "tests/unit/support_slow.h"
 #include "tests/unit/test.h"
 
 #define CLUSTERS 6
 #define STEPS 300
-
-/* The loop's side: a core whose steps go into a feed. */
-struct loop {
-	struct core *core;
-	struct ledger *ledger;
-	struct feed *feed;
-	struct follower *world;
-	struct core_world stats;
-	uint32_t room;
-	bool refused;
-	uint64_t commands;
-};
-
-static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
-{
-	struct loop *l = context;
-
-	l->refused = l->refused || l->room == 0;
-	if (l->refused)
-		return false;
-	if (l->room != UINT32_MAX)
-		l->room--;
-	feed_output(l->feed, kind, body, bytes);
-	l->commands++;
-	return true;
-}
-
-static void loop_new(struct loop *l, struct core_config config, uint64_t bytes)
-{
-	struct follower_config world = { .limits = config.limits,
-		                             .score = config.score,
-		                             .reserve_after_ns = config.reserve_after_ns,
-		                             .stats = &l->stats };
-
-	memset(l, 0, sizeof(*l));
-	cr_assert_eq(feed_open(&l->feed, bytes), 0);
-	world.feed = l->feed;
-	cr_assert_eq(follower_new(&l->world, &world), 0);
-	l->ledger = guarded_new(&config.limits);
-	guarded_make(l->ledger, 0, core_ledger_bytes(&config.limits, NULL));
-	config.emit = emit;
-	config.context = l;
-	l->core = core_new(&config, l->ledger);
-}
-
-static void loop_end(struct loop *l)
-{
-	follower_free(l->world);
-	feed_close(l->feed);
-	core_free(l->core);
-	guarded_free(l->ledger);
-}
-
-static void loop_step(struct loop *l, const struct record *r, uint32_t room)
-{
-	int rc;
-
-	l->room = room;
-	l->refused = false;
-	feed_input(l->feed, r);
-	rc = core_apply(l->core, r);
-	feed_done(l->feed, rc, l->refused);
-}
 
 /* Everything that a snapshot takes, and all that observers see. */
 static void assert_same(struct loop *l)

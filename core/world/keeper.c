@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/world/keeper_impl.h"
+
+#include "ipc/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST 64u
+
+struct keeper *keeper_new(const struct limits *limits)
+{
+	struct keeper *k = must_alloc(sizeof(*k));
+
+	k->limits = *limits;
+	id_table_init(&k->namespaces, 0);
+	return k;
+}
+
+static void drop(struct keeper *k, struct record_table *t, uint32_t id)
+{
+	if (id >= t->used || !t->at[id])
+		return;
+	k->bytes -= t->at[id]->bytes;
+	free(t->at[id]);
+	t->at[id] = NULL;
+}
+
+void keeper_clear(struct keeper *k)
+{
+	for (int i = 0; i < KEPT_TABLES; i++) {
+		struct record_table *t = &k->tables[i];
+
+		for (uint32_t id = 0; id < t->used; id++)
+			drop(k, t, id);
+		free(t->at);
+		*t = (struct record_table){ 0 };
+	}
+	id_table_clear(&k->namespaces);
+	free(k->facts);
+	k->facts = NULL;
+	k->facts_cap = 0;
+	k->flags = 0;
+	k->on = false;
+	k->begun = false;
+}
+
+void keeper_free(struct keeper *k)
+{
+	if (!k)
+		return;
+	keeper_clear(k);
+	id_table_free(&k->namespaces);
+	free(k);
+}
+
+static void put(struct keeper *k, enum kept_table table, uint32_t id, const struct record *r)
+{
+	struct record_table *t = &k->tables[table];
+	struct record *copy;
+
+	if (id >= t->cap) {
+		size_t n = t->cap;
+
+		t->at = must_reach(t->at, &n, id, FIRST, sizeof(struct record *));
+		t->cap = (uint32_t)n;
+	}
+	if (id >= t->used)
+		t->used = id + 1;
+	copy = t->at[id];
+	if (!copy || copy->bytes != r->bytes) {
+		drop(k, t, id);
+		copy = must_grow(NULL, r->bytes);
+		k->bytes += r->bytes;
+	}
+	memcpy(copy, r, r->bytes);
+	t->at[id] = copy;
+}
+
+/* The id of the namespace of that name, or ID_TABLE_NONE. */
+static uint32_t namespace_find(const struct keeper *k, uint32_t name)
+{
+	uint32_t id;
+
+	if (k->namespaces.cap == 0)
+		return ID_TABLE_NONE;
+	id = id_table_first(&k->namespaces, id_hash(0, name));
+	while (id != ID_TABLE_NONE) {
+		const struct record *r = k->tables[KEPT_NAMESPACES].at[id];
+
+		if (((const struct event_namespace *)(const void *)(r + 1))->name == name)
+			return id;
+		id = id_table_next(&k->namespaces, id);
+	}
+	return ID_TABLE_NONE;
+}
+
+static void namespace_put(struct keeper *k, const struct record *r)
+{
+	const uint32_t name = ((const struct event_namespace *)(const void *)(r + 1))->name;
+	uint32_t id = namespace_find(k, name);
+
+	if (id == ID_TABLE_NONE) {
+		id_table_reserve(&k->namespaces, 1);
+		id = id_table_add(&k->namespaces, id_hash(0, name));
+	}
+	put(k, KEPT_NAMESPACES, id, r);
+}
+
+static void namespace_drop(struct keeper *k, uint32_t name)
+{
+	const uint32_t id = namespace_find(k, name);
+
+	if (id == ID_TABLE_NONE)
+		return;
+	id_table_remove(&k->namespaces, id);
+	drop(k, &k->tables[KEPT_NAMESPACES], id);
+}
+
+static void facts_put(struct keeper *k, const struct event_pod_facts *f)
+{
+	size_t n = k->facts_cap;
+
+	k->facts = must_reach(k->facts, &n, f->pod, FIRST, sizeof(*k->facts));
+	k->facts_cap = (uint32_t)n;
+	k->facts[f->pod] = *f;
+}
+
+static void budget_put(struct keeper *k, const struct record *r)
+{
+	const struct event_budget *b = (const void *)(r + 1);
+
+	if (b->flags & BUDGET_GONE)
+		drop(k, &k->tables[KEPT_BUDGETS], b->budget);
+	else
+		put(k, KEPT_BUDGETS, b->budget, r);
+}
+
+/* Each body begins with what it is about: the core has checked that it is there. */
+static void keep(struct keeper *k, const struct record *r)
+{
+	uint32_t id;
+
+	memcpy(&id, r + 1, sizeof(id));
+	switch ((enum record_kind)r->kind) {
+	case EVENT_NAME:
+		put(k, KEPT_NAMES, id, r);
+		break;
+	case EVENT_NODE:
+		put(k, KEPT_NODES, id, r);
+		break;
+	case EVENT_NODE_DROP:
+		drop(k, &k->tables[KEPT_NODES], id);
+		break;
+	case EVENT_SHAPE:
+		put(k, KEPT_SHAPES, id, r);
+		break;
+	case EVENT_SHAPE_DROP:
+		drop(k, &k->tables[KEPT_SHAPES], id);
+		break;
+	case EVENT_GANG:
+		put(k, KEPT_GANGS, id, r);
+		break;
+	case EVENT_GANG_DROP:
+		drop(k, &k->tables[KEPT_GANGS], id);
+		break;
+	case EVENT_NAMESPACE:
+		namespace_put(k, r);
+		break;
+	case EVENT_NAMESPACE_DROP:
+		namespace_drop(k, id);
+		break;
+	case EVENT_POD:
+		put(k, KEPT_PODS, id, r);
+		break;
+	case EVENT_POD_DROP:
+		drop(k, &k->tables[KEPT_PODS], id);
+		break;
+	case EVENT_BUDGET:
+		budget_put(k, r);
+		break;
+	case EVENT_POD_FACTS:
+		facts_put(k, (const struct event_pod_facts *)(const void *)(r + 1));
+		break;
+	default: /* a result: the world has what became of it */
+		break;
+	}
+}
+
+static void preemption_set(struct keeper *k, uint32_t flags)
+{
+	if (k->begun)
+		k->on = flags & PREEMPTION_EXPLAIN;
+	else if (!(flags & PREEMPTION_EXPLAIN))
+		keeper_clear(k);
+	k->flags = flags;
+	k->changes++;
+}
+
+void keeper_take(struct keeper *k, const struct record *r)
+{
+	switch ((enum record_kind)r->kind) {
+	case EVENT_BEGIN:
+		keeper_clear(k);
+		k->begun = true;
+		k->changes++;
+		return;
+	case EVENT_PREEMPTION:
+		preemption_set(k, ((const struct event_preemption *)(const void *)(r + 1))->flags);
+		k->begun = false;
+		return;
+	case EVENT_TICK:
+	case EVENT_PLAN:
+		return;
+	default:
+		break;
+	}
+	k->begun = false;
+	if (!k->on)
+		return;
+	k->changes += r->kind != EVENT_NAME;
+	if (r->bytes > sizeof(*r))
+		keep(k, r);
+}
+
+bool keeper_is_on(const struct keeper *k)
+{
+	return k->on;
+}
+
+uint32_t keeper_flags(const struct keeper *k)
+{
+	return k->flags;
+}
+
+uint64_t keeper_changes(const struct keeper *k)
+{
+	return k->changes;
+}
+
+uint64_t keeper_bytes(const struct keeper *k)
+{
+	return k->bytes + k->facts_cap * sizeof(*k->facts);
+}

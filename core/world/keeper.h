@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The latest record of each object, kept so that a core can be made to search in.
+ *
+ *   records of the loop ──► keeper ──┐
+ *                           world ───┴─► keeper_make(): a core with the pods where the world has
+ *                                        them, and the facts that searches need
+ *
+ * A search releases and allocates pods, makes views and spends from the budget of its core.  After
+ * that the core plans the same, but not with the same work, and a plan ends by work.  So the world,
+ * which is compared with the loop step by step, is never searched: docs/decisions/065.
+ *
+ * Nothing is kept until an EVENT_PREEMPTION asks for searches, which has to be the first record of
+ * the epoch.  One thread uses a keeper. */
+#ifndef MUSTER_CORE_KEEPER_H
+#define MUSTER_CORE_KEEPER_H
+
+#include "core/base/config.h"
+#include "core/search/search.h"
+
+struct core;
+struct keeper;
+
+struct keeper *keeper_new(const struct limits *limits);
+void keeper_free(struct keeper *k);
+void keeper_clear(struct keeper *k);
+
+/* A record that a core of these limits accepted. */
+void keeper_take(struct keeper *k, const struct record *record);
+
+/* True if searches are asked for, and every record since the begin of the epoch is here. */
+bool keeper_is_on(const struct keeper *k);
+/* enum preemption_flags of the epoch. */
+uint32_t keeper_flags(const struct keeper *k);
+/* Records that may change an answer, so far. */
+uint64_t keeper_changes(const struct keeper *k);
+uint64_t keeper_bytes(const struct keeper *k);
+
+/* A core of its own and the facts about it.  Budgets are respected; `ends` and `steps_most` are the
+ * caller's. */
+struct kept {
+	struct core *core;
+	struct search_facts facts;
+	struct kept_memory *memory;
+};
+
+/* `world`: the core that applied these records.
+ *
+ *   -ENOMEM   no address space
+ *   -EPROTO, -ENOSPC   the core refuses a record that the world accepted: a bug, or a full table */
+int keeper_make(const struct keeper *k, const struct core *world, struct kept *out);
+void kept_free(struct kept *k);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by keeper.c, which keeps records, and keeper_make.c, which replays them. */
+#ifndef MUSTER_CORE_KEEPER_IMPL_H
+#define MUSTER_CORE_KEEPER_IMPL_H
+
+#include "core/base/id_table.h"
+#include "core/shm/records.h"
+#include "core/world/keeper.h"
+
+/* Tables of records by id, in the order in which they are replayed. */
+enum kept_table {
+	KEPT_NAMES,
+	KEPT_SHAPES,
+	KEPT_NODES,
+	KEPT_NAMESPACES, /* by the ids of `namespaces` */
+	KEPT_GANGS,
+	KEPT_PODS,
+	KEPT_BUDGETS,
+	KEPT_TABLES
+};
+
+struct record_table {
+	struct record **at; /* NULL: no such object */
+	uint32_t cap;
+	uint32_t used; /* ids below were used */
+};
+
+struct keeper {
+	struct limits limits;
+	struct record_table tables[KEPT_TABLES];
+	struct id_table namespaces;    /* of numbers of names */
+	struct event_pod_facts *facts; /* by pod; generation 0: none */
+	uint32_t facts_cap;
+	uint32_t flags;
+	bool begun; /* EVENT_BEGIN has come, and nothing after it */
+	bool on;
+	uint64_t changes;
+	uint64_t bytes;
+};
+
+#endif

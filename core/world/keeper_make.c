@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A core from the kept records, with the pods where the world has them; and the facts about it. */
+#include "core/world/keeper_impl.h"
+
+#include "core/lifecycle/reservation.h"
+#include "core/lifecycle/state.h"
+#include "core/step/core.h"
+#include "ipc/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+struct kept_memory {
+	struct ledger *ledger;
+	uint64_t ledger_bytes;
+	struct search_pod *pods;
+	struct search_gang *gangs;
+	uint32_t *items;
+	size_t items_n, items_cap;
+	int32_t *allowed; /* by kept budget */
+};
+
+/* core_emit_fn: nobody acts on what this core says. */
+static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	(void)context;
+	(void)kind;
+	(void)body;
+	(void)bytes;
+	return true;
+}
+
+static int core_make(const struct keeper *k, const struct core *world, struct kept *out)
+{
+	struct core_config config = { .limits = k->limits, .score = world->config.score, .emit = emit };
+	struct kept_memory *m = out->memory;
+	void *memory;
+
+	m->ledger_bytes = core_ledger_bytes(&k->limits, NULL);
+	memory = mmap(NULL, m->ledger_bytes, PROT_READ | PROT_WRITE,
+	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return -ENOMEM;
+	m->ledger = memory;
+	out->core = core_new(&config, m->ledger);
+	return 0;
+}
+
+/* One record of this epoch, in the world's present. */
+static int apply(struct core *c, const struct core *world, struct record *r)
+{
+	r->epoch = 1;
+	r->time_ns = world->now_ns;
+	return core_apply(c, r);
+}
+
+static int mark(struct core *c, const struct core *world, enum record_kind kind)
+{
+	struct record r = { .bytes = sizeof(r), .kind = (uint16_t)kind };
+
+	return apply(c, world, &r);
+}
+
+/* Sets the pod where the world has it, whatever its record says: bound, or with a binding in
+ * flight. False: it is bound to a node that is gone, and no record can say so. */
+static bool pod_place(const struct core *world, struct event_pod *e)
+{
+	const struct pod *p = pods_find(&world->pods, e->pod);
+
+	e->flags &= ~(uint32_t)(POD_BINDING | POD_INTENTS);
+	e->node = p ? p->node : ID_NONE;
+	if (e->node != ID_NONE && !reservation_is_bound(p))
+		e->flags |= POD_BINDING;
+	return e->node != ID_NONE || !p || !reservation_is_bound(p);
+}
+
+static int table_apply(const struct keeper *k, enum kept_table table, struct core *c,
+                       const struct core *world, struct record *copy)
+{
+	const struct record_table *t = &k->tables[table];
+	int rc = 0;
+
+	for (uint32_t id = 0; rc == 0 && id < t->used; id++) {
+		if (!t->at[id])
+			continue;
+		memcpy(copy, t->at[id], t->at[id]->bytes);
+		if (table == KEPT_PODS && !pod_place(world, (struct event_pod *)(void *)(copy + 1)))
+			continue;
+		rc = apply(c, world, copy);
+	}
+	return rc;
+}
+
+static int records_apply(const struct keeper *k, struct core *c, const struct core *world)
+{
+	struct record *copy = must_alloc(RECORD_BYTES_MAX);
+	int rc = mark(c, world, EVENT_BEGIN);
+
+	for (int table = 0; rc == 0 && table < KEPT_BUDGETS; table++)
+		rc = table_apply(k, (enum kept_table)table, c, world, copy);
+	if (rc == 0)
+		rc = mark(c, world, EVENT_SYNCED);
+	free(copy);
+	return rc;
+}
+
+static bool among(const uint32_t *values, uint32_t n, uint32_t value)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (values[i] == value)
+			return true;
+	return false;
+}
+
+static bool requirement_holds(const struct budget_record *b, const struct requirement *q,
+                              const struct pod_record *pod)
+{
+	const uint32_t value = pod_labels_find(pod->labels, pod->body->labels_n, q->key);
+	const bool in = value != UINT32_MAX && among(b->values + q->values_first, q->values_n, value);
+
+	switch (q->op) {
+	case REQUIRE_IN:
+		return in;
+	case REQUIRE_NOT_IN:
+		return !in;
+	case REQUIRE_EXISTS:
+		return value != UINT32_MAX;
+	default:
+		return value == UINT32_MAX;
+	}
+}
+
+/* As the Eviction API matches: a pod without labels is in no budget. */
+static bool budget_matches(const struct budget_record *b, const struct pod_record *pod)
+{
+	if (pod->body->labels_n == 0 || pod->body->namespace != b->body->namespace)
+		return false;
+	for (uint32_t i = 0; i < b->body->clauses_n; i++)
+		if (!requirement_holds(b, &b->clauses[i], pod))
+			return false;
+	return true;
+}
+
+/* True if the pod is among status.disruptedPods: it is counted in disruptionsAllowed already. */
+static bool is_disrupted(const struct budget_record *b, const struct pod_record *pod)
+{
+	const char *name = memchr(pod->name, '/', pod->body->name_bytes);
+	const char *at = b->names, *end = b->names + b->body->names_bytes;
+	uint32_t bytes;
+
+	if (!name)
+		return false;
+	name++;
+	bytes = pod->body->name_bytes - (uint32_t)(name - pod->name);
+	while (at < end) {
+		const char *slash = memchr(at, '/', (size_t)(end - at));
+		const size_t n = (size_t)((slash ? slash : end) - at);
+
+		if (n == bytes && memcmp(at, name, n) == 0)
+			return true;
+		at += n + 1;
+	}
+	return false;
+}
+
+static void item_add(struct kept_memory *m, uint32_t budget)
+{
+	m->items = must_reach(m->items, &m->items_cap, m->items_n, 64, sizeof(*m->items));
+	m->items[m->items_n++] = budget;
+}
+
+static void pod_budgets(const struct keeper *k, struct kept_memory *m, const struct pod_record *pod,
+                        struct search_pod *out)
+{
+	const struct record_table *budgets = &k->tables[KEPT_BUDGETS];
+
+	out->items = (uint32_t)m->items_n;
+	for (uint32_t i = 0; i < budgets->used; i++) {
+		struct budget_record b;
+
+		if (!budgets->at[i] || record_budget(budgets->at[i], &b) || !budget_matches(&b, pod))
+			continue;
+		out->budgets_n++;
+		if (!is_disrupted(&b, pod))
+			item_add(m, i);
+	}
+	out->items_n = (uint32_t)m->items_n - out->items;
+}
+
+/* A pod without facts is spared: they come right after its record. */
+static void pod_facts(const struct keeper *k, struct kept_memory *m, pod_id id)
+{
+	static const struct event_pod_facts unknown = { .flags = 0 };
+	struct search_pod *out = &m->pods[id];
+	const struct event_pod_facts *f = id < k->facts_cap ? &k->facts[id] : NULL;
+	struct pod_record pod;
+	uint32_t gang;
+
+	if (record_pod(k->tables[KEPT_PODS].at[id], &k->limits, &pod))
+		return;
+	if (!f || f->generation != pod.body->generation)
+		f = &unknown;
+	gang = pod.body->gang;
+	*out = (struct search_pod){ .start_s = f->start_s > 0 ? f->start_s : START_NONE,
+		                        .nominated = ID_NONE,
+		                        .spared = !(f->flags & FACT_OURS) || (f->flags & FACT_SPARED),
+		                        .never = f->flags & FACT_NEVER };
+	if (gang != ID_NONE && gang < k->tables[KEPT_GANGS].used && k->tables[KEPT_GANGS].at[gang]) {
+		const struct event_gang *g = (const void *)(k->tables[KEPT_GANGS].at[gang] + 1);
+
+		out->spared = out->spared || (g->disruption & GANG_DISRUPT_NEVER);
+	}
+	if (!out->spared)
+		pod_budgets(k, m, &pod, out);
+}
+
+static void gang_facts(const struct keeper *k, struct kept_memory *m, gang_id id)
+{
+	const struct event_gang *g = (const void *)(k->tables[KEPT_GANGS].at[id] + 1);
+
+	m->gangs[id] =
+		(struct search_gang){ .mode = g->disruption & GANG_DISRUPT_POD     ? DISRUPT_POD
+		                              : g->disruption & GANG_DISRUPT_WHOLE ? DISRUPT_WHOLE
+		                                                                   : DISRUPT_QUORUM,
+		                      .succeeded = g->succeeded };
+}
+
+static void facts_make(const struct keeper *k, struct kept *out)
+{
+	struct kept_memory *m = out->memory;
+	const struct record_table *budgets = &k->tables[KEPT_BUDGETS];
+
+	m->pods = must_array(k->limits.pods, sizeof(*m->pods));
+	m->gangs = must_array(k->limits.gangs, sizeof(*m->gangs));
+	m->allowed = must_array(budgets->used + 1u, sizeof(*m->allowed));
+	for (uint32_t i = 0; i < budgets->used; i++)
+		if (budgets->at[i])
+			m->allowed[i] =
+				((const struct event_budget *)(const void *)(budgets->at[i] + 1))->allowed;
+	for (pod_id id = 0; id < k->tables[KEPT_PODS].used; id++)
+		if (k->tables[KEPT_PODS].at[id])
+			pod_facts(k, m, id);
+	for (gang_id id = 0; id < k->tables[KEPT_GANGS].used; id++)
+		if (k->tables[KEPT_GANGS].at[id])
+			gang_facts(k, m, id);
+	out->facts = (struct search_facts){ .pods = m->pods,
+		                                .gangs = m->gangs,
+		                                .items = m->items,
+		                                .allowed = m->allowed,
+		                                .budgets_n = budgets->used,
+		                                .respect = true };
+}
+
+int keeper_make(const struct keeper *k, const struct core *world, struct kept *out)
+{
+	int rc;
+
+	*out = (struct kept){ .memory = must_alloc(sizeof(*out->memory)) };
+	rc = core_make(k, world, out);
+	if (rc == 0)
+		rc = records_apply(k, out->core, world);
+	if (rc < 0)
+		kept_free(out);
+	else
+		facts_make(k, out);
+	return rc;
+}
+
+void kept_free(struct kept *k)
+{
+	struct kept_memory *m = k->memory;
+
+	core_free(k->core);
+	if (m->ledger)
+		munmap(m->ledger, m->ledger_bytes);
+	free(m->pods);
+	free(m->gangs);
+	free(m->items);
+	free(m->allowed);
+	free(m);
+	*k = (struct kept){ 0 };
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random clusters: the core that is made of the kept records has every pod where the world has it,
+ * and searching in it changes nothing of the world, which still says what the loop says. */
+#include "core/lifecycle/reservation.h"
+#include "core/lifecycle/state.h"
+#include "core/world/keeper.h"
+#include "tests/unit/support_followed.h"
+#include "tests/unit/support_slow.h"
+#include "tests/unit/test.h"
+
+#define CLUSTERS 24
+#define STEPS 300
+
+struct seen {
+	unsigned made, searched, found, in_flight;
+};
+
+static void assert_equal(const struct core *world, struct core *made, struct seen *seen)
+{
+	char why[256];
+
+	core_show(made);
+	cr_assert(core_valid(made, why, sizeof(why)), "%s", why);
+	cr_assert_eq(world->nodes.present, made->nodes.present);
+	for (node_id id = 0; id < world->nodes.used; id++) {
+		if (!nodes_find(&world->nodes, id))
+			continue;
+		cr_assert_eq(world->nodes.slots[id].generation, made->nodes.slots[id].generation);
+		cr_assert_eq(world->nodes.slots[id].flags, made->nodes.slots[id].flags);
+	}
+	for (pod_id id = 0; id < world->pods.used; id++) {
+		const struct pod *p = &world->pods.slots[id], *q = &made->pods.slots[id];
+
+		if (p->generation && reservation_is_bound(p) && p->node == ID_NONE) {
+			cr_assert(id >= made->pods.used || q->generation == 0, "on a node that is gone");
+			continue;
+		}
+		if (id >= made->pods.used) {
+			cr_assert_eq(p->generation, 0);
+			continue;
+		}
+		cr_assert_eq(p->generation, q->generation);
+		if (p->generation == 0)
+			continue;
+		cr_assert_eq(p->node, q->node, "pod %u", id);
+		cr_assert_eq(p->priority, q->priority);
+		cr_assert_eq(p->gang, q->gang);
+		cr_assert_eq(reservation_is_bound(p), reservation_is_bound(q));
+		seen->in_flight += p->node != ID_NONE && !reservation_is_bound(p);
+	}
+}
+
+static void search(struct kept *kept, struct seen *seen)
+{
+	kept->facts.steps_most = 200000;
+	for (gang_id id = 0; id < kept->core->gangs.groups; id++) {
+		struct gang_search found;
+
+		if (search_gang(kept->core, &kept->facts, id, &found) < 0)
+			continue;
+		seen->searched += found.steps > 0;
+		seen->found += found.found;
+		gang_search_free(&found);
+	}
+}
+
+/* A pod without facts is spared, so the random ones get some. */
+static void facts_feed(struct loop *l, const struct record *after)
+{
+	struct {
+		struct record head;
+		struct event_pod_facts facts;
+	} r = { .head = *after };
+	const struct event_pod *e = (const void *)(after + 1);
+
+	r.head.kind = EVENT_POD_FACTS;
+	r.head.bytes = sizeof(r);
+	r.facts = (struct event_pod_facts){
+		.pod = e->pod, .generation = e->generation, .start_s = 1 + e->pod % 3, .flags = FACT_OURS
+	};
+	loop_step(l, &r.head, UINT32_MAX);
+}
+
+static void preemption_feed(struct loop *l, const struct record *after)
+{
+	struct {
+		struct record head;
+		struct event_preemption preemption;
+	} r = { .head = *after, .preemption = { .flags = PREEMPTION_EXPLAIN } };
+
+	r.head.kind = EVENT_PREEMPTION;
+	r.head.bytes = sizeof(r);
+	loop_step(l, &r.head, UINT32_MAX);
+}
+
+static void follow(struct loop *l, const struct record *record, uint32_t room)
+{
+	loop_step(l, record, room);
+	if (record->kind == EVENT_BEGIN)
+		preemption_feed(l, record);
+	else if (record->kind == EVENT_POD && core_fault(l->core)[0] == '\0')
+		facts_feed(l, record);
+}
+
+static void look(struct loop *l, struct seen *seen)
+{
+	const struct keeper *k = follower_keeper(l->world);
+	struct kept kept;
+
+	follower_run(l->world, UINT32_MAX);
+	cr_assert_eq(follower_state(l->world), WORLD_FOLLOWS);
+	cr_assert(keeper_is_on(k));
+	cr_assert_eq(keeper_make(k, follower_core(l->world), &kept), 0);
+	assert_equal(follower_core(l->world), kept.core, seen);
+	search(&kept, seen);
+	assert_equal(follower_core(l->world), kept.core, seen);
+	kept_free(&kept);
+	seen->made++;
+}
+
+Test(keeper, makes_the_worlds_core)
+{
+	struct random r = random_start("keeper.makes");
+	struct seen seen = { 0 };
+
+	for (int i = 0; i < CLUSTERS; i++) {
+		struct slow *s = slow_new(&r, SCORE_KUBE, i % 2 == 0);
+		const struct record *record;
+		struct loop l;
+		size_t at = 0;
+		uint32_t room;
+
+		for (int k = 0; k < STEPS; k++)
+			slow_step(s);
+		loop_new(&l, slow_core_config(s), FEED_BYTES_LEAST * 4);
+		while ((record = slow_log_next(s, &at, &room))) {
+			follow(&l, record, room);
+			if (random_below(&r, 16) == 0)
+				look(&l, &seen);
+			else if (random_below(&r, 4) == 0)
+				follower_run(l.world, UINT32_MAX);
+		}
+		look(&l, &seen);
+		cr_assert_eq(l.stats.mismatches, 0);
+		loop_end(&l);
+		slow_free(s);
+	}
+	fprintf(stderr, "keeper: %u cores, %u searches, %u sets, %u pods in flight\n", seen.made,
+	        seen.searched, seen.found, seen.in_flight);
+	cr_assert(seen.made > 50 && seen.searched > 100 && seen.found > 5 && seen.in_flight > 20);
+}
+
+/* One that was asked late has not every record. */
+Test(keeper, keeps_nothing_unless_asked_first)
+{
+	struct random r = random_start("keeper.late");
+	struct slow *s = slow_new(&r, SCORE_KUBE, true);
+	const struct record *record;
+	struct loop l;
+	size_t at = 0, n = 0;
+	uint32_t room;
+
+	for (int k = 0; k < STEPS / 4; k++)
+		slow_step(s);
+	loop_new(&l, slow_core_config(s), FEED_BYTES_LEAST * 4);
+	while ((record = slow_log_next(s, &at, &room))) {
+		loop_step(&l, record, room);
+		if (n++ == 3)
+			preemption_feed(&l, record);
+	}
+	follower_run(l.world, UINT32_MAX);
+	cr_assert_eq(follower_state(l.world), WORLD_FOLLOWS);
+	cr_assert(n > 20 && !keeper_is_on(follower_keeper(l.world)));
+	cr_assert_eq(keeper_bytes(follower_keeper(l.world)), 0);
+	loop_end(&l);
+	slow_free(s);
+}
