@@ -42,6 +42,7 @@ static int model_start(struct daemon *d)
 		.hash_key = {system_random(NULL), system_random(NULL)},
 		.dialects_off = options_off(o),
 		.policies_off = !o->policies,
+		.preemption = strcmp(o->preemption, "explain") == 0,
 		.timeouts_ns = {
 			[GROUP_TIMEOUT_COSCHEDULING] = timeout_ns(o->permit_s),
 			[GROUP_TIMEOUT_CONFIGMAP] = timeout_ns(o->configmap_s),

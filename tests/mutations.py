@@ -47,6 +47,8 @@ def bug(name, finder, *edits):
     return Bug("", name, edits, finder)
 
 
+KEEPER, KEEPER_MAKE, LOOKOUT = "core/world/keeper.c", "core/world/keeper_make.c", "core/world/lookout.c"
+BUDGETS, FACTS = "frontend/model/budgets.c", "frontend/model/facts.c"
 SOFT, SOFT_SCORE = "core/index/soft.c", "core/index/soft_score.c"
 RETAIN, RELEASE, EVENT = "core/lifecycle/retain.c", "core/lifecycle/members_release.c", "core/lifecycle/members_event.c"
 RESERVATION = "core/lifecycle/reservation.h"
@@ -59,6 +61,45 @@ CHOICE = "core/devices/choice.c"
 SEARCH_BRANCH, SEARCH_COUNTS = "core/search/gang_branch.c", "core/search/gang_counts.c"
 
 BUGS = [
+    bug("keeper: pods where their records have them", unit("core/world/test_keeper"),
+        (KEEPER_MAKE, "\te->node = p ? p->node : ID_NONE;\n", "\te->node = e->flags & POD_BINDING ? ID_NONE : e->node;\n")),
+    bug("keeper: bindings in flight count as bound", unit("core/world/test_keeper"),
+        (KEEPER_MAKE, "\t\te->flags |= POD_BINDING;\n", "\t\te->flags |= 0;\n")),
+    bug("keeper: dropped records stay", unit("core/world/test_keeper"),
+        (KEEPER, "\tcase EVENT_POD_DROP:\n\t\tdrop(k, &k->tables[KEPT_PODS], id);\n", "\tcase EVENT_POD_DROP:\n")),
+    bug("keeper: asked late it keeps the rest", unit("core/world/test_keeper"),
+        (KEEPER, "\tif (k->begun)\n\t\tk->on =", "\tif (true)\n\t\tk->on =")),
+    bug("keeper: facts of the slot's former pod", unit("core/world/test_lookout"),
+        (KEEPER_MAKE, "\tif (!f || f->generation != pod.body->generation)", "\tif (!f)")),
+    bug("keeper: budgets of other labels match", unit("core/world/test_lookout"),
+        (KEEPER_MAKE, "\t\tif (!requirement_holds(b, &b->clauses[i], pod))\n\t\t\treturn false;\n", "")),
+    bug("keeper: NotIn is In", unit("core/world/test_lookout"), (KEEPER_MAKE, "\t\treturn !in;\n", "\t\treturn in;\n")),
+    bug("keeper: a prefix of a disrupted pod's name", unit("core/world/test_lookout"),
+        (KEEPER_MAKE, "if (n == bytes && memcmp(at, name, n) == 0)", "if (memcmp(at, name, n < bytes ? n : bytes) == 0)")),
+    bug("keeper: no gang opts out", unit("core/world/test_lookout"),
+        (KEEPER_MAKE, "out->spared || (g->disruption & GANG_DISRUPT_NEVER)", "out->spared")),
+    bug("lookout: searches without a change", unit("core/world/test_lookout"),
+        (LOOKOUT, "t->searched != changes && now_ns", "now_ns")),
+    bug("lookout: no backoff", unit("core/world/test_lookout"),
+        (LOOKOUT, "\tif (!futile || t->wait_ns == 0)", "\tif (true)")),
+    bug("lookout: a backoff without end", unit("core/world/test_lookout"),
+        (LOOKOUT, "t->wait_ns < WAIT_MOST_NS / 2 ? 2 * t->wait_ns : WAIT_MOST_NS", "2 * t->wait_ns")),
+    bug("lookout: the least important gangs", unit("core/world/test_lookout"),
+        (LOOKOUT, "return a->priority > b->priority;", "return a->priority < b->priority;")),
+    bug("lookout: the world waits for a search", unit("core/world/test_lookout"),
+        (LOOKOUT, "follower_waiting(l->config.follower) > l->config.feed_bytes / 2 ||", "")),
+    bug("lookout: rows of gangs that started stay", unit("core/world/test_lookout"),
+        (LOOKOUT, "\t\tif (!l->targets[i].waits)\n\t\t\ttarget_release(l, i);", "\t\tif (false)\n\t\t\ttarget_release(l, i);")),
+    bug("model: facts are not sent again to a new core", unit("frontend/model/test_facts"),
+        ("frontend/model/flush.c", "\t\t\tif (s->sent == 0)\n\t\t\t\tfacts_mark(m, pod);\n", "")),
+    bug("model: a start alone is not sent", unit("frontend/model/test_facts"),
+        (FACTS, "p->start_s == start_s && p->facts == flags", "p->facts == flags")),
+    bug("model: DaemonSets are no exception", unit("core/world/test_lookout"),
+        (FACTS, 'text_is(o->owner.kind, "DaemonSet")', "false")),
+    bug("model: a budget without a selector matches all", unit("frontend/model/test_facts"),
+        (BUDGETS, "!b->entry.stamp || b->matches_none ?", "!b->entry.stamp ?")),
+    bug("model: a selector too long matches what it says", unit("frontend/model/test_facts"),
+        (BUDGETS, "e->allowed = o && !unreadable ? o->allowed : 0;", "e->allowed = o ? o->allowed : 0;")),
     bug("model: succeeded members of an earlier run count", unit("frontend/model/test_gangs"),
         ("frontend/model/group_pods.c", "return g->whole && (g->bound > 0 ||", "return g->whole && (true ||")),
     bug("cel: an error decides an && though a later term is false", unit("frontend/cel/test_cel"),

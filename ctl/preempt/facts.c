@@ -60,35 +60,6 @@ static bool is_kind(const struct object *o, const char *kind, const char *group)
 	return strcmp(o->kind, kind) == 0 && strncmp(o->api_version, group, strlen(group)) == 0;
 }
 
-static bool label_is(const struct meta *meta, const char *key, const char *value)
-{
-	const struct text *label = pairs_find(&meta->labels, key);
-
-	return label != NULL && text_is(*label, value);
-}
-
-static bool marked(struct facts *f, const struct meta *meta, const char *key, const char *value)
-{
-	return label_is(meta, key, value) || annotation_is(meta, key, value, &f->arena);
-}
-
-/* True if a mark excludes it from evictions: muster's, or one of other schedulers. */
-static bool opts_out(struct facts *f, const struct meta *meta)
-{
-	static const char *const no[][2] = {
-		{ "muster.dev/preemptible", "false" },
-		{ "volcano.sh/preemptable", "false" },
-		{ "quota.scheduling.koordinator.sh/preemptible", "false" },
-		{ "yunikorn.apache.org/allow-preemption", "false" },
-		{ "kai.scheduler/preemptibility", "non-preemptible" },
-	};
-
-	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
-		if (marked(f, meta, no[i][0], no[i][1]))
-			return true;
-	return false;
-}
-
 static bool read_budget(struct facts *f, const struct object *o, char *error, size_t error_bytes)
 {
 	struct decode_error e = { 0 };
@@ -121,7 +92,7 @@ static bool read_namespace(struct facts *f, const struct object *o, char *error,
 
 	if (extract_namespace(o->json.at, o->json.bytes, &f->arena, &meta, &e) < 0)
 		return fail(o, &e, error, error_bytes);
-	if (!marked(f, &meta, "muster.dev/preemption", "never"))
+	if (!extract_is_marked(&meta, "muster.dev/preemption", "never", &f->arena))
 		return true;
 	f->namespaces = must_grow(f->namespaces, (f->namespaces_n + 1) * sizeof(*f->namespaces));
 	f->namespaces[f->namespaces_n++] = meta.name;
@@ -195,7 +166,7 @@ static bool read_group(struct facts *f, const struct object *o, int index, bool 
 		return true;
 	if (extract_evicted_group(o->json.at, o->json.bytes, &f->arena, &group, &e) < 0)
 		return fail(o, &e, error, error_bytes);
-	opted[ref->id] = opts_out(f, &group.meta);
+	opted[ref->id] = extract_opts_out(&group.meta, &f->arena);
 	if (mode_of(f, o, &group, &f->gangs[ref->id].mode))
 		return true;
 	snprintf(e.object, sizeof(e.object), "%s %s/%s", o->kind, o->namespace, o->name);
@@ -260,7 +231,8 @@ static bool is_opted_out(struct facts *f, const struct evicted_pod_object *pod,
 	for (size_t i = 0; i < f->namespaces_n; i++)
 		if (text_is(f->namespaces[i], namespace))
 			return true;
-	return opts_out(f, &pod->meta) || (class != NULL && opts_out(f, &class->meta)) ||
+	return extract_opts_out(&pod->meta, &f->arena) ||
+	       (class != NULL && extract_opts_out(&class->meta, &f->arena)) ||
 	       text_is(pod->owner.kind, "DaemonSet") ||
 	       pairs_find(&pod->meta.annotations, "kubernetes.io/config.mirror") != NULL;
 }

@@ -14,6 +14,7 @@ static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
 static const char *const formats[] = { "logfmt", "json", NULL };
 static const char *const modes[] = { "on", "off", NULL };
 static const char *const auths[] = { "none", "mtls", "token", NULL };
+static const char *const preemptions[] = { "off", "explain", NULL };
 static const char *const scores[] = { "kube", "pack", "bestfit", NULL };
 
 const struct setting settings[] = {
@@ -110,6 +111,9 @@ const struct setting settings[] = {
 	{ "volcanoQueues", "--volcano-queue", "NAME", NULL,
 	  "write phase Inqueue to Volcano's PodGroups of this queue: its controller creates the pods of a job then",
 	  AT(volcano_queues), .kind = SETTING_NAMES },
+	{ "preemption", "--preemption", "MODE", "explain",
+	  "explain: find the pods whose eviction would let a waiting gang start, and evict none; off: don't",
+	  AT(preemption), .kind = SETTING_WORD, .words = preemptions },
 	{ "workloadPolicies", .initial = "true", .help = "honour Kosmos' WorkloadPolicies",
 	  AT(policies), .kind = SETTING_YES },
 

@@ -37,6 +37,7 @@ struct options {
 	struct text_list dialects_off;
 	struct text_list volcano_queues; /* whose PodGroups become Inqueue */
 	bool policies;
+	const char *preemption; /* "off" or "explain" */
 	int64_t bind_connections;
 	int64_t report_per_second;
 	int64_t core_stall_s;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What preemption reads of objects, and scheduling does not: budgets, when a pod started, whether
- * it may be evicted.  Only searches for victims decode it; the watch does not.
+ * it may be evicted.  The watch reads budgets, and groups for their mode, with --preemption.
  *
  * Texts point into the JSON or the arena. */
 #ifndef MUSTER_FRONTEND_EVICTION_H
@@ -55,6 +55,13 @@ int extract_priority_class(const char *json, size_t bytes, struct arena *arena,
 
 /* True if the labels satisfy every rule of the selector; one that is not given matches nothing. */
 bool selector_object_matches(const struct selector_object *selector, const struct pairs *labels);
+
+/* True if a mark excludes it from evictions: muster's, or one of other schedulers. */
+bool extract_opts_out(const struct meta *meta, struct arena *arena);
+
+/* True if a label or an annotation has this value. */
+bool extract_is_marked(const struct meta *meta, const char *key, const char *value,
+                       struct arena *arena);
 
 /* The value of an annotation is this text. */
 bool annotation_is(const struct meta *meta, const char *key, const char *value,

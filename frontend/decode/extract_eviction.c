@@ -190,3 +190,27 @@ bool annotation_is(const struct meta *meta, const char *key, const char *value, 
 
 	return text && strcmp(text, value) == 0;
 }
+
+bool extract_is_marked(const struct meta *meta, const char *key, const char *value,
+                       struct arena *arena)
+{
+	const struct text *label = pairs_find(&meta->labels, key);
+
+	return (label && text_is(*label, value)) || annotation_is(meta, key, value, arena);
+}
+
+bool extract_opts_out(const struct meta *meta, struct arena *arena)
+{
+	static const char *const no[][2] = {
+		{ "muster.dev/preemptible", "false" },
+		{ "volcano.sh/preemptable", "false" },
+		{ "quota.scheduling.koordinator.sh/preemptible", "false" },
+		{ "yunikorn.apache.org/allow-preemption", "false" },
+		{ "kai.scheduler/preemptibility", "non-preemptible" },
+	};
+
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		if (extract_is_marked(meta, no[i][0], no[i][1], arena))
+			return true;
+	return false;
+}

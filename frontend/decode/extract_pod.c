@@ -114,6 +114,7 @@ static const struct json_field spec_fields[] = {
 	JSON_FIELD("schedulerName", json_field_text, struct pod_object, scheduler_name),
 	JSON_WHOLE("tolerations", extract_tolerations),
 	JSON_FIELD("priority", extract_optional_int32, struct pod_object, priority),
+	JSON_FIELD("preemptionPolicy", json_field_text, struct pod_object, preemption_policy),
 	JSON_FIELD("overhead", extract_quantities, struct pod_object, overhead),
 	JSON_WHOLE("topologySpreadConstraints", extract_spreads),
 	JSON_FIELD("restartPolicy", json_field_text, struct pod_object, restart_policy),

@@ -90,6 +90,7 @@ static void extract_phase(struct json *j, void *pod)
 static const struct json_field status_fields[] = {
 	JSON_WHOLE("phase", extract_phase),
 	JSON_WHOLE("conditions", extract_conditions),
+	JSON_FIELD("startTime", extract_time, struct pod_object, start_ns),
 	JSON_WHOLE("containerStatuses", extract_container_statuses),
 	JSON_WHOLE("initContainerStatuses", extract_container_statuses),
 };

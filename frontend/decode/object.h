@@ -231,6 +231,8 @@ struct pod_object {
 	struct text condition_reason;
 	struct text condition_message;
 	uint32_t scheduled_s; /* since 1970, of its binding; 0: it is not bound, or that is unknown */
+	uint64_t start_ns;    /* status.startTime, since 1970; 0: none */
+	struct text preemption_policy; /* "" when it is not set */
 };
 
 struct taint_object {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model is created and freed; its limits, and the resources that it watches. */
+#include "frontend/model/budgets.h"
 #include "frontend/model/candidates.h"
 #include "frontend/model/declared_spec.h"
 #include "frontend/model/group_pods.h"
@@ -35,6 +36,7 @@ static const struct {
 	{ { "apps", "v1", "replicasets", "ReplicaSet", true }, ROLE_OWNERS, OWNER_REPLICA_SET },
 	{ { "apps", "v1", "statefulsets", "StatefulSet", true }, ROLE_OWNERS, OWNER_STATEFUL_SET },
 	{ { "kosmos.io", "v1alpha1", "workloadpolicies", "WorkloadPolicy", true }, ROLE_POLICIES, 0 },
+	{ { "policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true }, ROLE_BUDGETS, 0 },
 };
 
 static void add_resource(struct model *m, const struct resource *r, enum role role, uint32_t which)
@@ -53,7 +55,8 @@ static void model_resources_init(struct model *m)
 		if (dialects[i]->resource && !(m->dialects_off >> i & 1))
 			add_resource(m, dialects[i]->resource, ROLE_GANGS, i);
 	for (size_t i = 0; i < sizeof(referred) / sizeof(referred[0]); i++)
-		if (referred[i].role != ROLE_POLICIES || !m->policies_off)
+		if ((referred[i].role != ROLE_POLICIES || !m->policies_off) &&
+		    (referred[i].role != ROLE_BUDGETS || m->preemption))
 			add_resource(m, &referred[i].resource, referred[i].role, referred[i].which);
 	for (uint32_t i = 0; i < VOLUME_KINDS; i++)
 		add_resource(m, &volume_resources[i], ROLE_VOLUMES, i);
@@ -88,11 +91,12 @@ static void model_tables_init(struct model *m)
 	store_init(&m->namespaces, sizeof(struct namespace_entry), many, namespace_equal);
 	store_init(&m->owners, sizeof(struct owner_entry), many, owner_equal);
 	store_init(&m->policies, sizeof(struct policy_entry), many, policy_equal);
+	store_init(&m->budgets, sizeof(struct budget_entry), many, budget_equal);
 	store_init(&m->declared_specs, sizeof(struct declared_spec), many, declared_spec_equal);
 	store_init(&m->candidates, sizeof(struct candidate), many, candidate_equal);
 	store_init(&m->non_members, sizeof(struct non_member), l->pods, non_member_equal);
 	store_init(&m->non_member_sums, sizeof(struct non_member_sum), many, non_member_sum_equal);
-	m->status_first = m->status_last = SLOT_NONE;
+	m->status_first = m->status_last = m->facts_first = SLOT_NONE;
 }
 
 /* Texts with a fixed number: the four columns, and the pseudo label of a node's name, which no
@@ -131,6 +135,9 @@ struct model *model_new(const struct model_config *config)
 	memcpy(m->hash_key, config->hash_key, sizeof(m->hash_key));
 	m->dialects_off = config->dialects_off;
 	m->policies_off = config->policies_off;
+	m->preemption = config->preemption;
+	m->preemption_due = config->preemption;
+	m->budgets_unserved = true;
 	m->judges_others = config->judges_others;
 	m->devices = config->devices;
 	memcpy(m->timeouts_ns, config->timeouts_ns, sizeof(m->timeouts_ns));
@@ -164,16 +171,18 @@ static void free_items(struct model *m)
 	owner_free(owner_at(m, i));
 	STORE_EACH(&m->policies, i)
 	policy_free(policy_at(m, i));
+	STORE_EACH(&m->budgets, i)
+	budget_free(budget_at(m, i));
 	STORE_EACH(&m->declared_specs, i)
 	declared_spec_free(declared_spec_at(m, i));
 }
 
 void model_free(struct model *m)
 {
-	struct store *stores[] = { &m->shapes,      &m->nodes,          &m->gangs,
-		                       &m->pods,        &m->namespaces,     &m->owners,
-		                       &m->policies,    &m->declared_specs, &m->candidates,
-		                       &m->non_members, &m->non_member_sums };
+	struct store *stores[] = { &m->shapes,     &m->nodes,       &m->gangs,
+		                       &m->pods,       &m->namespaces,  &m->owners,
+		                       &m->budgets,    &m->policies,    &m->declared_specs,
+		                       &m->candidates, &m->non_members, &m->non_member_sums };
 	struct intern *interns[] = { &m->keys,     &m->values,     &m->columns, &m->taints,
 		                         &m->left_out, &m->schedulers, &m->images };
 
@@ -281,4 +290,14 @@ void model_resource_served(struct model *m, int resource, bool served)
 	assert(resource >= 0 && (size_t)resource < m->resources_n);
 	if (m->roles[resource] == ROLE_GANGS)
 		gangs_served(m, m->which[resource], served);
+	if (m->roles[resource] != ROLE_BUDGETS || m->budgets_unserved == !served)
+		return;
+	m->budgets_unserved = !served;
+	m->preemption_due = true;
+}
+
+bool model_resource_dispensable(const struct model *m, int resource)
+{
+	assert(resource >= 0 && (size_t)resource < m->resources_n);
+	return m->roles[resource] == ROLE_BUDGETS;
 }

@@ -2,14 +2,17 @@
 /* Sends what the core does not have yet, in an order in which nothing is referenced before it was
  * sent, and nothing dropped that is still referenced:
  *
- *   BEGIN   names   shapes   nodes   namespaces   gangs   pods and their drops
+ *   BEGIN   PREEMPTION   names   shapes   nodes   namespaces   budgets   gangs
+ *           pods and their drops   facts of pods
  *           nodes that are accounted for again
  *                            drops of gangs, nodes, shapes   SYNCED
  *
  * Each call starts from the left, so that what was put since the last call is sent before what may
  * reference it. */
+#include "frontend/model/budgets.h"
 #include "frontend/model/columns.h"
 #include "frontend/model/columns_refresh.h"
+#include "frontend/model/facts.h"
 #include "frontend/model/gangs.h"
 #include "frontend/model/group_pods.h"
 #include "frontend/model/images.h"
@@ -246,6 +249,28 @@ static bool flush_namespaces(const struct flush *f)
 	return true;
 }
 
+static bool flush_budgets(const struct flush *f)
+{
+	struct model *m = f->m;
+
+	while (m->budgets.dirty.first != SLOT_NONE) {
+		const uint32_t budget = m->budgets.dirty.first;
+		struct entry *e = &budget_at(m, budget)->entry;
+
+		if (e->stamp || e->slot.sent != 0) {
+			char *p = reserve(f, EVENT_BUDGET, budget_bytes(budget_at(m, budget)));
+
+			if (!p)
+				return false;
+			budget_write(m, budget, p);
+		}
+		e->slot.sent = e->stamp ? e->slot.generation : 0;
+		list_remove(&m->budgets.dirty, &m->budgets.pool, budget);
+		budget_release_if_unused(m, budget);
+	}
+	return true;
+}
+
 static bool send_gang(const struct flush *f, uint32_t gang, const struct gang_entry *g)
 {
 	static const struct event_gang missing = { .flags = GANG_OBJECT_MISSING };
@@ -273,6 +298,7 @@ static bool send_gang(const struct flush *f, uint32_t gang, const struct gang_en
 	e->flags |= form.object && form.object->unchanged ? GANG_UNCHANGED : 0;
 	e->levels_n += form.object ? form.levels_n : 0;
 	e->name_bytes = (uint32_t)name;
+	e->disruption = form.object ? form.object->disruption : 0;
 	gang_life_to_wire(f->m, gang, &form, e);
 	amounts_to_wire(f->m, (void *)(e + 1), e->amounts_n);
 	return true;
@@ -359,11 +385,47 @@ static bool flush_pods(const struct flush *f)
 		if (s->live) {
 			if (!send_pod(f, pod, pod_at(m, pod)))
 				return false;
+			if (s->sent == 0)
+				facts_mark(m, pod);
 			s->sent = s->generation;
 		}
 		list_remove(&m->pods.dirty, &m->pods.pool, pod);
 	}
 	return true;
+}
+
+static bool flush_facts(const struct flush *f)
+{
+	struct model *m = f->m;
+
+	while (m->facts_first != SLOT_NONE) {
+		const uint32_t pod = m->facts_first;
+		const struct event_pod_facts e = facts_of(m, pod);
+		char *p = reserve(f, EVENT_POD_FACTS, sizeof(e));
+
+		if (!p)
+			return false;
+		memcpy(p, &e, sizeof(e));
+		facts_unmark(m, pod);
+	}
+	return true;
+}
+
+static bool flush_preemption(const struct flush *f)
+{
+	struct model *m = f->m;
+	const bool unknown = m->budgets_unserved || m->budgets_left_out;
+	const struct event_preemption e = { .flags = PREEMPTION_EXPLAIN |
+		                                         (unknown ? PREEMPTION_BUDGETS_UNKNOWN : 0) };
+	char *p;
+
+	if (!m->preemption_due)
+		return true;
+	p = reserve(f, EVENT_PREEMPTION, sizeof(e));
+	if (p)
+		memcpy(p, &e, sizeof(e));
+	m->preemption_due = !p;
+	return p;
 }
 
 static bool flush_dead(const struct flush *f, struct store *store, enum record_kind kind,
@@ -437,10 +499,11 @@ bool model_flush(struct model *m, const struct model_sink *sink)
 
 	model_refresh(m);
 	nodes_refresh_images(m);
-	if (!flush_mark(&f, &m->begin_due, EVENT_BEGIN) ||
+	if (!flush_mark(&f, &m->begin_due, EVENT_BEGIN) || !flush_preemption(&f) ||
 	    !flush_names(&f, &m->columns, NAME_RESOURCE, 0) ||
 	    !flush_names(&f, &m->taints, NAME_TAINT, m->limits.resources) || !flush_shapes(&f) ||
-	    !flush_nodes(&f) || !flush_namespaces(&f) || !flush_gangs(&f) || !flush_pods(&f))
+	    !flush_nodes(&f) || !flush_namespaces(&f) || !flush_budgets(&f) || !flush_gangs(&f) ||
+	    !flush_pods(&f) || !flush_facts(&f))
 		return false;
 	unaccounted_refresh(m);
 	if (!flush_nodes(&f) || !flush_drops(&f) || !flush_mark(&f, &m->synced_due, EVENT_SYNCED))
@@ -461,6 +524,18 @@ static void restart_namespaces(struct model *m)
 	}
 }
 
+static void restart_budgets(struct model *m)
+{
+	store_restart(&m->budgets);
+	STORE_EACH(&m->budgets, i)
+	{
+		if (budget_at(m, i)->entry.stamp)
+			continue;
+		list_remove(&m->budgets.dirty, &m->budgets.pool, i);
+		budget_release_if_unused(m, i);
+	}
+}
+
 static void bury_dead(struct model *m, struct store *s,
                       void (*bury)(struct model *m, uint32_t slot))
 {
@@ -475,11 +550,13 @@ void model_restart(struct model *m)
 	bury_dead(m, &m->nodes, node_bury);
 	bury_dead(m, &m->shapes, shape_bury);
 	store_restart(&m->pods);
+	restart_budgets(m);
 	restart_namespaces(m);
 	recycle(m);
 	intern_restart(&m->columns);
 	intern_restart(&m->taints);
 	m->begin_due = true;
+	m->preemption_due = m->preemption;
 	m->synced_due = m->synced;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/group_objects.h"
 
+#include "frontend/decode/eviction.h"
 #include "frontend/model/body.h"
 #include "frontend/model/candidates.h"
 #include "frontend/model/group_pods.h"
@@ -170,6 +171,45 @@ static char *object_full_name(struct model *m, const struct meta *meta)
 	                    (int)meta->name.bytes, meta->name.at);
 }
 
+#define NATIVE "scheduling.k8s.io/"
+
+/* By the native modes, which muster's annotation overrides; an unknown one counts as none. */
+static uint32_t disruption_read(struct model *m, const char *json, size_t bytes)
+{
+	static const char *const key = "muster.dev/disruption-mode";
+	struct evicted_group_object g;
+	uint32_t mode = 0, never;
+
+	if (extract_evicted_group(json, bytes, &m->arena, &g, NULL) < 0)
+		return 0;
+	never = extract_opts_out(&g.meta, &m->arena) ? GANG_DISRUPT_NEVER : 0;
+	if (g.meta.api_version.bytes > sizeof(NATIVE) - 1 &&
+	    memcmp(g.meta.api_version.at, NATIVE, sizeof(NATIVE) - 1) == 0) {
+		if (text_is(g.mode, "Pod") || text_is(g.mode, "single"))
+			mode = GANG_DISRUPT_POD;
+		else if (text_is(g.mode, "PodGroup") || text_is(g.mode, "all"))
+			mode = GANG_DISRUPT_WHOLE;
+	}
+	if (annotation_is(&g.meta, key, "pod", &m->arena))
+		mode = GANG_DISRUPT_POD;
+	else if (annotation_is(&g.meta, key, "whole", &m->arena))
+		mode = GANG_DISRUPT_WHOLE;
+	else if (annotation_is(&g.meta, key, "quorum", &m->arena))
+		mode = 0;
+	return mode | never;
+}
+
+static void disruption_set(struct model *m, uint32_t gang, struct group_object *o, const char *json,
+                           size_t bytes)
+{
+	const uint32_t disruption = m->preemption ? disruption_read(m, json, bytes) : 0;
+
+	if (o->disruption == disruption)
+		return;
+	o->disruption = disruption;
+	store_mark_dirty(&m->gangs, gang);
+}
+
 /* An object with a valid name. */
 static int object_put(struct model *m, int resource, const struct meta *meta, const char *json,
                       size_t bytes, struct decode_error *error)
@@ -198,6 +238,7 @@ static int object_put(struct model *m, int resource, const struct meta *meta, co
 	object_of(m, gang, dialect)->candidate = spec.hollow;
 	object_of(m, gang, dialect)->unchanged = extract_is_unchanged(json, bytes, &m->arena);
 	gang_read_status(m, gang, dialect, json, bytes);
+	disruption_set(m, gang, object_of(m, gang, dialect), json, bytes);
 	rc = object_accept(m, dialect, gang, meta, &spec, error);
 	if (rc == 0 && read == 0 && is_new)
 		object_remark(m, gang, meta, spec.remark, error);

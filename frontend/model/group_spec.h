@@ -10,8 +10,9 @@ struct group_object {
 	uint32_t seen;  /* list round in which it was put last */
 	uint32_t bytes; /* of body */
 	bool there;
-	bool retry;     /* past a limit: read the same version again */
-	bool unchanged; /* GANG_UNCHANGED */
+	bool retry;          /* past a limit: read the same version again */
+	bool unchanged;      /* GANG_UNCHANGED */
+	uint32_t disruption; /* enum gang_disruption */
 	bool candidate; /* it has no group data: a group only because pods name it (candidates.h) */
 	char *stamp;    /* "uid NUL resourceVersion NUL"; NULL: not known */
 	char *body;     /* of EVENT_GANG, without a name */

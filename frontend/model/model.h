@@ -48,6 +48,9 @@ struct model_config {
 	struct devices *devices;
 	bool policies_off; /* ignore WorkloadPolicies and the labels that name them */
 	uint64_t timeouts_ns[GROUP_TIMEOUTS]; /* 0: none */
+	/* The core searches for victims of gangs that wait: it gets budgets, and what only that needs
+	 * of pods and groups. */
+	bool preemption;
 };
 
 /* NULL: the limits are too small for the four fixed resources and a shape. */
@@ -74,6 +77,9 @@ void model_resource_found(struct model *m, int resource, const char *version);
 /* The cluster has that resource, or has not: marks of some dialects are ignored then, and their
  * pods are scheduled one by one.  model_put() of an object implies that it has. */
 void model_resource_served(struct model *m, int resource, bool served);
+
+/* True if muster goes on without the resource when the API server forbids to read it. */
+bool model_resource_dispensable(const struct model *m, int resource);
 
 /* Put an object (ADDED, MODIFIED, an item of a list); json need not end in NUL.  An object older
  * than the stored one (resourceVersion) is passed over.

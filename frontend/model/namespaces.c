@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/namespaces.h"
 
+#include "frontend/decode/eviction.h"
+#include "frontend/model/facts.h"
 #include "frontend/model/labels.h"
 #include "frontend/model/limits.h"
 #include "frontend/model/objects.h"
@@ -101,6 +103,14 @@ static void set_ending(struct model *m, uint32_t namespace, bool ending)
 	}
 }
 
+static void set_spared(struct model *m, uint32_t namespace, bool spared)
+{
+	if (!m->preemption || namespace_at(m, namespace)->spared == spared)
+		return;
+	namespace_at(m, namespace)->spared = spared;
+	facts_mark_namespace(m, namespace);
+}
+
 void namespace_forget_object(struct model *m, uint32_t namespace)
 {
 	struct namespace_entry *e = namespace_at(m, namespace);
@@ -109,6 +119,7 @@ void namespace_forget_object(struct model *m, uint32_t namespace)
 		return;
 	stamp_clear(&e->entry);
 	set_ending(m, namespace, false);
+	set_spared(m, namespace, false);
 	set_labels(m, namespace, NULL, 0);
 	namespace_release_if_unused(m, namespace);
 }
@@ -146,6 +157,7 @@ int namespace_put(struct model *m, int resource, const char *json, size_t bytes,
 	if (object_is_known(m, resource, &e->entry, &meta))
 		return 0;
 	set_ending(m, namespace, meta.deleting);
+	set_spared(m, namespace, extract_is_marked(&meta, "muster.dev/preemption", "never", &m->arena));
 	rc = pod_labels_take(m, &meta.labels, &labels, &n);
 	stamp_set(&e->entry.stamp, &meta);
 	e->entry.retry = rc < 0;

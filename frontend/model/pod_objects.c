@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects of pods. */
 #include "frontend/model/declared_spec.h"
+#include "frontend/model/facts.h"
 #include "frontend/model/gangs.h"
 #include "frontend/model/group_pods.h"
 #include "frontend/model/labels.h"
@@ -119,6 +120,7 @@ void pod_forget(struct model *m, uint32_t pod)
 	gang_phase_uncount(m, e);
 	gang_place(m, pod, ID_NONE, 0, e->declared_spec);
 	pod_unshape(m, pod);
+	facts_unmark(m, pod);
 	share_return(m, SHARE_PODS, e->namespace, 1);
 	pod_give_old(m, e);
 	if (e->binding != ID_NONE)
@@ -199,6 +201,9 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 	e->limit_refusal = NULL;
 	e->withdrawn = false;
 	pod_check_columns(m, pod);
+	facts_set(m, pod, object);
+	if (old.node != e->node)
+		facts_mark(m, pod);
 	if (is_new || is_changed(&old, e))
 		store_mark_dirty(&m->pods, pod);
 	if (!is_new) {

@@ -32,6 +32,10 @@ struct pod_entry {
 	uint32_t policy;          /* ID_NONE */
 	struct link policy_link;
 	struct link spread_link;
+	struct link facts_link;
+	uint32_t start_s;         /* as in struct event_pod_facts */
+	uint8_t facts;            /* enum fact_flags, but those of its namespace */
+	bool facts_due;           /* they have to be sent: in the chain */
 	uint8_t owner_kind;       /* enum owner_kind */
 	uint8_t flags;            /* enum pod_flags, but POD_BINDING */
 	uint8_t phase;            /* enum pod_phase */

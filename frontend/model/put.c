@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects, lists and Bindings in: each to the table of its role. */
+#include "frontend/model/budgets.h"
 #include "frontend/model/group_objects.h"
 #include "frontend/model/group_pods.h"
 #include "frontend/model/limits.h"
@@ -52,6 +53,8 @@ int model_put(struct model *m, int resource, const char *json, size_t bytes,
 		return storage_put(m, resource, json, bytes, error);
 	case ROLE_POLICIES:
 		return policy_put(m, resource, json, bytes, error);
+	case ROLE_BUDGETS:
+		return budget_put(m, resource, json, bytes, error);
 	case ROLE_GANGS:
 		return gang_put(m, resource, json, bytes, error);
 	}
@@ -92,6 +95,9 @@ int model_remove(struct model *m, int resource, const char *json, size_t bytes,
 		break;
 	case ROLE_POLICIES:
 		policy_remove(m, &meta);
+		break;
+	case ROLE_BUDGETS:
+		budget_remove(m, &meta);
 		break;
 	case ROLE_GANGS:
 		gang_remove(m, resource, &meta);
@@ -172,6 +178,9 @@ void model_replace_end(struct model *m, int resource)
 		break;
 	case ROLE_POLICIES:
 		forget_unlisted(m, &m->policies, round, policy_forget_object);
+		break;
+	case ROLE_BUDGETS:
+		forget_unlisted(m, &m->budgets, round, budget_forget_object);
 		break;
 	case ROLE_GANGS:
 		gangs_replaced(m, which, round);

@@ -44,6 +44,7 @@ enum role {
 	ROLE_OWNERS,  /* which: enum owner_kind */
 	ROLE_VOLUMES, /* which: enum volume_kind */
 	ROLE_POLICIES,
+	ROLE_BUDGETS,
 };
 
 /* Tables with shares for namespaces: shares.h. */
@@ -64,6 +65,7 @@ struct model {
 	bool judges_others;
 	uint64_t dialects_off;
 	bool policies_off;
+	bool preemption;         /* budgets are watched, and facts of pods sent */
 	struct devices *devices; /* NULL: none */
 	uint64_t served;         /* a bit for each dialect whose resource the cluster has */
 	uint64_t timeouts_ns[GROUP_TIMEOUTS];
@@ -84,7 +86,7 @@ struct model {
 	size_t image_uses_n;
 	bool images_due;         /* some are fresh */
 	struct volumes *volumes; /* frontend/volume/volume.h; pods and nodes by their slots */
-	struct store shapes, nodes, gangs, pods, namespaces, owners, policies;
+	struct store shapes, nodes, gangs, pods, namespaces, owners, policies, budgets;
 	struct store declared_specs;        /* of groups, by their members */
 	struct store candidates;            /* ConfigMaps */
 	struct store non_members;           /* pods */
@@ -103,6 +105,11 @@ struct model {
 	bool lost; /* bound pods of nodes without an entry were left out, so that nodes made now are */
 	uint32_t lost_round;      /* unaccounted until a list after this round */
 	bool accounted_nodes_due; /* nodes that are not unaccounted any more have to be sent */
+
+	uint32_t facts_first;  /* pods whose facts have to be sent: a chain over facts_link */
+	bool budgets_unserved; /* the API server has none, or does not let them be read */
+	bool budgets_left_out; /* some found no space */
+	bool preemption_due;   /* EVENT_PREEMPTION has to be sent */
 
 	bool begin_due;
 	bool synced;

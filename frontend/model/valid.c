@@ -8,6 +8,7 @@
 #include "frontend/model/nodes.h"
 #include "frontend/model/owners.h"
 #include "frontend/model/pods.h"
+#include "frontend/model/budgets.h"
 #include "frontend/model/policies.h"
 #include "frontend/model/shape_draft.h"
 #include "frontend/model/shapes.h"
@@ -158,6 +159,25 @@ static void check_owners(struct check *c)
 			c->keys[o->rules->at[k].key]++;
 		for (uint32_t k = 0; o->rules && k < o->rules->values_n; k++)
 			c->values[o->rules->values[k]]++;
+	}
+}
+
+static void check_budgets(struct check *c)
+{
+	const struct model *m = c->m;
+
+	STORE_EACH(&m->budgets, i)
+	{
+		const struct budget_entry *e = budget_at(m, i);
+
+		c->namespaces[e->key.namespace]++;
+		c->values[e->key.name]++;
+		for (uint32_t k = 0; e->rules && k < e->rules->n; k++)
+			c->keys[e->rules->at[k].key]++;
+		for (uint32_t k = 0; e->rules && k < e->rules->values_n; k++)
+			c->values[e->rules->values[k]]++;
+		if (!e->entry.stamp && (e->entry.slot.sent == 0 || e->rules || e->names))
+			bad(c, "budget %u is not used", i);
 	}
 }
 
@@ -478,6 +498,7 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 	count_pods(&c);
 	check_owners(&c);
 	check_policies(&c);
+	check_budgets(&c);
 	check_namespaces(&c);
 	check_shapes(&c);
 	check_shares(&c);

@@ -149,7 +149,7 @@ static bool says_missing(const struct http_answer *answer, const char *body, siz
 
 /* The server has the resource in no version: treated as an empty list. Waiting gangs dissolve by
  * that, so a resource that existed is requested once more some seconds later. */
-static void list_missing(struct watch *w)
+static void list_missing(struct watch *w, bool forbidden)
 {
 	const char *older = model_resource_older(w->model, w->index, w->resource.version);
 
@@ -169,7 +169,12 @@ static void list_missing(struct watch *w)
 	model_replace_begin(w->model, w->index);
 	model_replace_end(w->model, w->index);
 	model_resource_served(w->model, w->index, false);
-	if (!w->absent)
+	if (!w->absent && forbidden)
+		env_log(
+			w->env, "warn",
+			"the API server forbids to list %s (403): they count as unknown; tried again every %llu s",
+			w->name, (unsigned long long)(ABSENT_NS / NS_PER_S));
+	else if (!w->absent)
 		env_log(w->env, "info", "the cluster has no %s; looked for again every %llu s", w->name,
 		        (unsigned long long)(ABSENT_NS / NS_PER_S));
 	w->absent = true;
@@ -193,7 +198,7 @@ static void list_done(void *context, const struct http_answer *answer, const cha
                       size_t body_bytes)
 {
 	struct watch *w = context;
-	bool first = !w->asked;
+	bool first = !w->asked, forbidden;
 
 	w->call = NULL;
 	w->heard_ns = env_now(w->env);
@@ -203,9 +208,11 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 		list_page(w, body, body_bytes);
 		return;
 	}
-	if (w->resource.optional && says_missing(answer, body, body_bytes)) {
+	forbidden = answer->end == HTTP_ANSWERED && answer->status == 403 &&
+	            model_resource_dispensable(w->model, w->index);
+	if (forbidden || (w->resource.optional && says_missing(answer, body, body_bytes))) {
 		w->asked = true;
-		list_missing(w);
+		list_missing(w, forbidden);
 		return;
 	}
 	if (watch_renew(w, answer, WATCH_LIST))

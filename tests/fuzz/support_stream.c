@@ -50,6 +50,7 @@ struct model *stream_model(bool judges_others)
 		                                 .scheduler_names_n = 1,
 		                                 .limits = stream_limits,
 		                                 .judges_others = judges_others,
+		                                 .preemption = true,
 		                                 .hash_key = { 1, 2 } };
 	static struct files *files; /* read once */
 	struct model *m = model_new(&config);

@@ -333,6 +333,7 @@ static void frontend_begin(struct instance *p)
 		.scheduler_names_n = 1,
 		.limits = p->limits,
 		.hash_key = { env_random(p), env_random(p) },
+		.preemption = true,
 	};
 	struct lease_config lease = {
 		.namespace = "kube-system",

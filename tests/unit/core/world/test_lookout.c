@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Searches for victims beside the loop, from objects to rows: which gangs, when, and what is said.
+ */
+#include "core/lifecycle/state.h"
+#include "core/world/keeper.h"
+#include "core/world/lookout.h"
+#include "frontend/model/model.h"
+#include "ipc/memory.h"
+#include "tests/unit/support_followed.h"
+#include "tests/unit/test.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define S UINT64_C(1000000000)
+
+static const struct limits LIMITS = { .nodes = 8,
+	                                  .pods = 128,
+	                                  .gangs = 40,
+	                                  .shapes = 16,
+	                                  .names = 24,
+	                                  .resources = 8,
+	                                  .name_bytes = 1 << 16,
+	                                  .command_ring_bytes = 8192 };
+
+struct scene {
+	struct loop loop;
+	struct model *m;
+	struct lookout *lookout;
+	struct core_searches stats;
+	struct victims_row *rows;
+	unsigned version;
+	bool stop;
+	unsigned asked;
+};
+
+static struct scene x;
+
+static bool stopped(void *context)
+{
+	x.asked++;
+	return x.stop;
+}
+
+static void lookout_start(uint64_t feed_bytes)
+{
+	lookout_free(x.lookout);
+	x.lookout = lookout_new(&(struct lookout_config){ .follower = x.loop.world,
+	                                                  .stats = &x.stats,
+	                                                  .rows = x.rows,
+	                                                  .steps_most = LOOKOUT_STEPS,
+	                                                  .feed_bytes = feed_bytes,
+	                                                  .stopped = stopped });
+}
+
+static void start(void)
+{
+	static const char *const names[] = { "muster" };
+	struct model_config config = {
+		.limits = LIMITS, .scheduler_names = names, .scheduler_names_n = 1, .preemption = true
+	};
+	struct core_config core = { .limits = LIMITS };
+
+	memset(&x, 0, sizeof(x));
+	x.m = model_new(&config);
+	loop_new(&x.loop, core, FEED_BYTES_LEAST * 4);
+	x.rows = must_array(VICTIMS_ROWS, sizeof(*x.rows));
+	lookout_start(FEED_BYTES_LEAST * 4);
+}
+
+static void end(void)
+{
+	lookout_free(x.lookout);
+	loop_end(&x.loop);
+	model_free(x.m);
+	free(x.rows);
+}
+
+TestSuite(lookout, .init = start, .fini = end);
+
+static void put(const char *api, const char *kind, const char *name, const char *meta,
+                const char *format, ...)
+{
+	struct decode_error error = { 0 };
+	char rest[2048], json[4096];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(rest, sizeof(rest), format, list);
+	va_end(list);
+	snprintf(json, sizeof(json),
+	         "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\","
+	         "\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":\"%u\"%s},%s}",
+	         api, kind, name, name, ++x.version, meta, rest);
+	cr_assert_eq(model_put(x.m, model_resource_index(x.m, api, kind), json, strlen(json), &error),
+	             0, "%s: %s: %s", error.object, error.field, error.text);
+}
+
+static void node(const char *name, int cpu)
+{
+	put("v1", "Node", name, "",
+	    "\"status\":{\"allocatable\":{\"cpu\":\"%d\",\"memory\":\"64Gi\",\"pods\":\"99\"}}", cpu);
+}
+
+/* group "": a lone pod; on "": it waits. */
+static void pod(const char *name, int priority, const char *group, const char *on, int start_s,
+                const char *meta)
+{
+	char labels[512], where[128] = "", started[128] = "";
+
+	snprintf(labels, sizeof(labels), ",\"labels\":{\"app\":\"a\"%s%s%s}%s",
+	         *group ? ",\"scheduling.x-k8s.io/pod-group\":\"" : "", group, *group ? "\"" : "",
+	         meta);
+	if (*on) {
+		snprintf(where, sizeof(where), ",\"nodeName\":\"%s\"", on);
+		snprintf(started, sizeof(started), ",\"startTime\":\"2026-01-01T00:00:%02dZ\"", start_s);
+	}
+	put("v1", "Pod", name, labels,
+	    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":%d%s,\"containers\":[{\"name\":\"c\","
+	    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"%s\"%s}",
+	    priority, where, *on ? "Running" : "Pending", started);
+}
+
+static void group(const char *name, int quorum, const char *meta)
+{
+	put("scheduling.x-k8s.io/v1alpha1", "PodGroup", name, meta, "\"spec\":{\"minMember\":%d}",
+	    quorum);
+}
+
+static void budget(const char *name, int allowed, const char *selector, const char *status)
+{
+	put("policy/v1", "PodDisruptionBudget", name, "",
+	    "\"spec\":{\"selector\":%s},\"status\":{\"disruptionsAllowed\":%d%s}", selector, allowed,
+	    status);
+}
+
+/* A gang that waits, and its members. */
+static void waits(const char *name, int members, int priority)
+{
+	char member[64];
+
+	group(name, members, "");
+	for (int i = 0; i < members; i++) {
+		snprintf(member, sizeof(member), "%s-%d", name, i);
+		pod(member, priority, name, "", 0, "");
+	}
+}
+
+static void served(void)
+{
+	model_resource_served(x.m, model_resource_index(x.m, "policy/v1", "PodDisruptionBudget"), true);
+	model_set_synced(x.m);
+}
+
+static void flush(void)
+{
+	loop_flush(&x.loop, x.m);
+}
+
+static unsigned searched(void)
+{
+	unsigned n = 0;
+
+	for (int i = 0; i < VICTIMS_ROW_ANSWERS; i++)
+		n += (unsigned)x.stats.answers[i];
+	return n;
+}
+
+static unsigned rows_used(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < VICTIMS_ROWS; i++)
+		n += x.rows[i].generation != 0;
+	return n;
+}
+
+/* "proved a-0 a-1" of the first row, at that time. */
+static const char *answer(uint64_t now_s)
+{
+	static const char *const names[] = {
+		"none", "proved", "gave up", "impossible", "never", "fits"
+	};
+	static char text[512];
+
+	flush();
+	lookout_run(x.lookout, now_s * S);
+	snprintf(text, sizeof(text), "%s", names[x.rows[0].answer]);
+	for (const char *at = x.rows[0].text, *line; (line = strchr(at, '\n')); at = line + 1)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), " %.*s", (int)(line - at - 3),
+		         at + 3);
+	return text;
+}
+
+static void lows(int n)
+{
+	char name[32];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "low-%d", i);
+		pod(name, 0, "", "n1", i, "");
+	}
+}
+
+Test(lookout, says_who_would_have_to_go)
+{
+	node("n1", 4);
+	lows(4);
+	waits("g", 2, 10);
+	served();
+	cr_assert_str_eq(answer(10), "proved low-2 low-3", "those that started last");
+	cr_assert(x.rows[0].found && x.rows[0].pods == 2 && x.rows[0].lone == 2);
+	cr_assert(x.rows[0].listed == 2 && x.rows[0].gangs_n == 0 && x.rows[0].highest == 0);
+	cr_assert(!x.rows[0].budgets_unknown && x.rows[0].version % 2 == 0);
+	cr_assert_eq(x.stats.answers[VICTIMS_ROW_PROVED], 1);
+	cr_assert(x.stats.steps > 0 && x.stats.kept_bytes > 0);
+}
+
+Test(lookout, respects_budgets)
+{
+	node("n1", 4);
+	lows(4);
+	waits("g", 2, 10);
+	served();
+	budget("b", 1, "{\"matchLabels\":{\"app\":\"a\"}}", "");
+	cr_assert_str_eq(answer(10), "impossible");
+	budget("b", 2, "{\"matchLabels\":{\"app\":\"a\"}}", "");
+	cr_assert_str_eq(answer(12), "proved low-2 low-3");
+	budget("b", 1, "{\"matchLabels\":{\"app\":\"a\"}}",
+	       ",\"disruptedPods\":{\"low-1\":\"2026-01-01T00:00:00Z\","
+	       "\"low\":\"2026-01-01T00:00:00Z\"}");
+	cr_assert_str_eq(answer(14), "proved low-1 low-3", "one is counted already");
+	budget("b", 0,
+	       "{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"NotIn\","
+	       "\"values\":[\"a\"]}]}",
+	       "");
+	cr_assert_str_eq(answer(16), "proved low-2 low-3", "none is in it");
+	budget("b", 0, "{\"matchExpressions\":[{\"key\":\"other\",\"operator\":\"DoesNotExist\"}]}",
+	       "");
+	cr_assert_str_eq(answer(18), "impossible");
+	budget("b", 0, "{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"Exists\"}]}", "");
+	budget("c", 9, "{}", "");
+	cr_assert_str_eq(answer(22), "impossible", "two budgets spare a pod");
+}
+
+Test(lookout, reads_what_spares_a_pod)
+{
+	node("n1", 4);
+	group("v", 2, "");
+	pod("v-0", 0, "v", "n1", 1, "");
+	pod("v-1", 0, "v", "n1", 2, "");
+	pod("a", 0, "", "n1", 3, "");
+	pod("b", 0, "", "n1", 4, "");
+	waits("g", 1, 10);
+	served();
+	cr_assert_str_eq(answer(10), "proved b");
+	pod("b", 0, "", "n1", 4, ",\"annotations\":{\"muster.dev/preemptible\":\"false\"}");
+	cr_assert_str_eq(answer(12), "proved a");
+	pod("a", 0, "", "n1", 3,
+	    ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\",\"name\":\"d\","
+	    "\"uid\":\"u\",\"controller\":true}]");
+	cr_assert_str_eq(answer(14), "proved v-0 v-1", "a gang as a whole");
+	cr_assert(x.rows[0].gangs_n == 1 && x.rows[0].gangs[0].goes == 2 && x.rows[0].gangs[0].broken);
+	cr_assert(x.rows[0].gangs[0].bound == 2 && x.rows[0].gangs[0].quorum == 2);
+	group("v", 2, ",\"annotations\":{\"muster.dev/disruption-mode\":\"pod\"}");
+	cr_assert_str_eq(answer(16), "proved v-1");
+	group("v", 1, ",\"annotations\":{\"muster.dev/disruption-mode\":\"whole\"}");
+	cr_assert_str_eq(answer(18), "proved v-0 v-1");
+	group("v", 1, "");
+	cr_assert_str_eq(answer(20), "proved v-1", "above the quorum");
+	group("v", 1, ",\"labels\":{\"volcano.sh/preemptable\":\"false\"}");
+	cr_assert_str_eq(answer(22), "impossible");
+	group("v", 1, "");
+	put("v1", "Namespace", "ns", ",\"labels\":{\"muster.dev/preemption\":\"never\"}",
+	    "\"spec\":{}");
+	cr_assert_str_eq(answer(26), "impossible");
+	put("v1", "Namespace", "ns", "", "\"spec\":{}");
+	cr_assert_str_eq(answer(40), "proved v-1");
+}
+
+Test(lookout, asks_again_when_something_changed)
+{
+	node("n1", 4);
+	lows(4);
+	waits("g", 2, 10);
+	served();
+	answer(10);
+	cr_assert_eq(searched(), 1);
+	answer(13);
+	cr_assert_eq(searched(), 1, "nothing changed");
+	cr_assert_eq(lookout_due_ns(x.lookout), 15 * S);
+	pod("low-9", -5, "", "n1", 0, "");
+	answer(14);
+	cr_assert_eq(searched(), 1, "two seconds apart");
+	answer(15);
+	cr_assert_eq(searched(), 2);
+	/* Room for all: the gang starts, and the row is empty. */
+	node("n2", 8);
+	answer(18);
+	cr_assert_eq(rows_used(), 0);
+	cr_assert_eq(searched(), 2);
+	cr_assert_eq(lookout_due_ns(x.lookout), UINT64_MAX);
+}
+
+/* 2, 4, 8, 16, 32, 60, 60 seconds; and from the start again once there was an answer. */
+Test(lookout, asks_less_often_when_it_is_futile)
+{
+	static const unsigned due[] = { 2, 4, 8, 16, 32, 60, 60 };
+	uint64_t at = 100;
+	unsigned n = 1;
+
+	node("n1", 4);
+	lows(4);
+	waits("g", 5, 10);
+	served();
+	cr_assert_str_eq(answer(at), "impossible");
+	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++) {
+		for (unsigned s = 1; s < due[i]; s++) {
+			pod("low-0", 0, "", "n1", (int)(s % 60), "");
+			answer(at + s);
+			cr_assert_eq(searched(), n, "after %u of %u s", s, due[i]);
+		}
+		at += due[i] + due[i] % 2;
+		pod("low-0", 0, "", "n1", 59, "");
+		pod("low-1", (int)i - 50, "", "n1", 59, "");
+		for (int k = 0; k < 3 && searched() == n; k++)
+			answer(at += k);
+		cr_assert_eq(searched(), ++n);
+	}
+	lows(4);
+	node("n1", 5);
+	at += 62;
+	cr_assert_str_eq(answer(at), "proved low-0 low-1 low-2 low-3");
+	pod("low-0", -1, "", "n1", 5, "");
+	answer(at + 2);
+	cr_assert_eq(searched(), n + 2);
+}
+
+/* Of 20 gangs the 16 of the highest priority. */
+Test(lookout, searches_for_the_most_important)
+{
+	char name[32];
+
+	node("n1", 4);
+	lows(4);
+	for (int i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "g%d", i);
+		waits(name, 2, 1 + (i * 7) % 20);
+	}
+	served();
+	answer(10);
+	cr_assert_eq(rows_used(), VICTIMS_ROWS);
+	cr_assert_eq(searched(), VICTIMS_ROWS);
+	for (unsigned i = 0; i < VICTIMS_ROWS; i++)
+		cr_assert(x.loop.core->gangs.slots[x.rows[i].gang].priority > 4);
+	for (unsigned i = 0; i < VICTIMS_ROWS; i++)
+		for (unsigned k = 0; k < i; k++)
+			cr_assert_neq(x.rows[i].gang, x.rows[k].gang);
+	/* A new core has other gangs. */
+	model_restart(x.m);
+	model_set_synced(x.m);
+	flush();
+	lookout_run(x.lookout, 13 * S);
+	cr_assert_eq(rows_used(), VICTIMS_ROWS);
+	cr_assert_eq(searched(), 2 * VICTIMS_ROWS);
+}
+
+Test(lookout, ends_for_the_feed)
+{
+	node("n1", 4);
+	lows(4);
+	waits("g", 2, 10);
+	served();
+	x.stop = true;
+	cr_assert_str_eq(answer(10), "none", "it is to stop");
+	x.stop = false;
+	lookout_start(0);
+	flush();
+	/* With one step in the feed half of nothing is exceeded. */
+	loop_step(&x.loop,
+	          &(struct record){ .bytes = sizeof(struct record),
+	                            .kind = EVENT_TICK,
+	                            .epoch = x.loop.epoch,
+	                            .time_ns = UINT64_C(1800000100) * S },
+	          0);
+	lookout_run(x.lookout, 20 * S);
+	cr_assert_eq(searched(), 0);
+	cr_assert_eq(follower_run(x.loop.world, 10), 1);
+	lookout_run(x.lookout, 30 * S);
+	cr_assert_eq(searched(), 1);
+}
+
+Test(lookout, says_who_may_not_preempt_and_what_is_unknown)
+{
+	static const char gone[] = "{\"metadata\":{\"name\":\"g-0\",\"namespace\":\"ns\","
+							   "\"uid\":\"u-g-0\",\"resourceVersion\":\"999\"}}";
+
+	node("n1", 4);
+	lows(4);
+	group("g", 1, "");
+	put("v1", "Pod", "g-0", ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g\"}",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":10,\"preemptionPolicy\":\"Never\","
+	    "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}");
+	model_set_synced(x.m);
+	cr_assert_str_eq(answer(10), "never");
+	cr_assert(x.rows[0].budgets_unknown);
+	model_resource_served(x.m, model_resource_index(x.m, "policy/v1", "PodDisruptionBudget"), true);
+	pod("low-0", -1, "", "n1", 0, "");
+	answer(12);
+	cr_assert(!x.rows[0].budgets_unknown);
+	/* The next pod in that slot may. */
+	cr_assert_eq(model_remove(x.m, RESOURCE_INDEX_PODS, gone, strlen(gone), NULL), 0);
+	pod("g-1", 10, "g", "", 0, "");
+	cr_assert_str_eq(answer(16), "proved low-0");
+}

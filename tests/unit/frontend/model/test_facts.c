@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What searches for victims need of objects, as records: budgets, facts of pods, modes of groups.
+ */
+#include "tests/unit/support_rules.h"
+
+static void begin(void)
+{
+	start_model((struct model_config){ .limits = LIMITS, .preemption = true }, 1);
+	replay_add_core(&s.replay);
+}
+
+TestSuite(model_facts, .init = begin, .fini = end);
+
+#define BUDGET "policy/v1", "PodDisruptionBudget"
+
+static struct budget_record budget;
+static struct event_pod_facts facts;
+static unsigned budgets_n, facts_n;
+static uint32_t preemption; /* the last flags */
+static union {
+	struct record head;
+	char bytes[RECORD_BYTES_MAX];
+} got;
+
+/* A sink that keeps the last record of each kind, before the replay gets it. */
+static void watch_kinds(size_t from)
+{
+	for (size_t i = from; i < s.replay.queue_n; i++) {
+		const struct replay_record *q = &s.replay.queue[i];
+		const char *body = q->data + sizeof(struct record);
+
+		if (q->kind == EVENT_BUDGET) {
+			memcpy(got.bytes, q->data, q->bytes);
+			cr_assert_null(record_budget(&got.head, &budget));
+			budgets_n++;
+		} else if (q->kind == EVENT_POD_FACTS) {
+			memcpy(&facts, body, sizeof(facts));
+			facts_n++;
+		} else if (q->kind == EVENT_PREEMPTION) {
+			memcpy(&preemption, body, sizeof(preemption));
+		}
+	}
+}
+
+static void send(void)
+{
+	budgets_n = facts_n = 0;
+	s.replay.room = 10000;
+	cr_assert(model_flush(s.m, &s.replay.sink));
+	watch_kinds(0);
+	flush();
+}
+
+static int put_budget(const char *name, const char *selector, const char *status)
+{
+	char rest[2048];
+
+	snprintf(rest, sizeof(rest), "\"spec\":{%s},\"status\":{%s}", selector, status);
+	return put(BUDGET, "ns", name, "", rest);
+}
+
+Test(model_facts, of_budgets)
+{
+	cr_assert_eq(
+		put_budget("b",
+	               "\"selector\":{\"matchLabels\":{\"app\":\"web\"},\"matchExpressions\":["
+	               "{\"key\":\"tier\",\"operator\":\"NotIn\",\"values\":[\"x\",\"y\"]}]}",
+	               "\"disruptionsAllowed\":2,\"disruptedPods\":{\"p-0\":\"t\",\"p-1\":\"t\"}"),
+		0);
+	send();
+	cr_assert(budgets_n == 1 && budget.body->allowed == 2 && budget.body->flags == 0);
+	cr_assert(budget.body->clauses_n == 2 && budget.body->values_n == 3);
+	cr_assert_eq(budget.body->names_bytes, 7);
+	cr_assert(memcmp(budget.names, "p-0/p-1", 7) == 0);
+	put_budget("b", "\"selector\":{}", "\"disruptionsAllowed\":1");
+	send();
+	cr_assert(budgets_n == 1 && budget.body->clauses_n == 0 && budget.body->flags == 0);
+	put_budget("b", "\"minAvailable\":1", "\"disruptionsAllowed\":1");
+	send();
+	cr_assert_eq(budget.body->flags, BUDGET_GONE, "without a selector it matches nothing");
+	put_budget("b", "\"selector\":{}", "\"disruptionsAllowed\":1");
+	send();
+	delete (BUDGET, "ns", "b");
+	send();
+	cr_assert(budgets_n == 1 && budget.body->flags == BUDGET_GONE);
+	delete (BUDGET, "ns", "b");
+	send();
+	cr_assert_eq(budgets_n, 0);
+}
+
+Test(model_facts, a_selector_that_is_too_long_allows_nothing)
+{
+	static char text[40000];
+	size_t used = 0;
+
+	for (int i = 0; i < 800; i++)
+		used +=
+			(size_t)snprintf(text + used, sizeof(text) - used,
+		                     "%s{\"key\":\"k%d\",\"operator\":\"Exists\"}", i > 0 ? "," : "", i);
+	cr_assert_eq(
+		put_object(resource_of(BUDGET),
+	               "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\","
+	               "\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\",\"uid\":\"u\","
+	               "\"resourceVersion\":\"7\"},\"spec\":{\"selector\":{\"matchExpressions\":"
+	               "[%s]}},\"status\":{\"disruptionsAllowed\":5}}",
+	               text),
+		0);
+	send();
+	cr_assert(budget.body->clauses_n == 0 && budget.body->allowed == 0 && budget.body->flags == 0);
+}
+
+Test(model_facts, of_pods)
+{
+	put_pod("p", "", "");
+	send();
+	cr_assert_eq(facts_n, 0, "it waits");
+	put("v1", "Pod", "ns", "p", "",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n\",\"containers\":[]}");
+	send();
+	cr_assert(facts_n == 1 && facts.flags == FACT_OURS && facts.start_s == 0);
+	put("v1", "Pod", "ns", "p", "",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n\",\"containers\":[]},"
+	    "\"status\":{\"startTime\":\"1970-01-01T00:01:40Z\"}");
+	send();
+	cr_assert(facts_n == 1 && facts.start_s == 100);
+	put("v1", "Pod", "ns", "p", "",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n\",\"containers\":[]},"
+	    "\"status\":{\"startTime\":\"1970-01-01T00:01:40Z\",\"phase\":\"Running\"}");
+	send();
+	cr_assert_eq(facts_n, 0, "nothing that counts");
+	put("v1", "Pod", "ns", "p", "\"annotations\":{\"kubernetes.io/config.mirror\":\"x\"}",
+	    "\"spec\":{\"schedulerName\":\"other\",\"nodeName\":\"n\",\"containers\":[]}");
+	send();
+	cr_assert(facts_n == 1 && facts.flags == FACT_SPARED && facts.start_s == 0);
+	/* A new core gets them again. */
+	model_restart(s.m);
+	replay_forget(&s.replay);
+	send();
+	cr_assert_eq(facts_n, 1);
+}
+
+Test(model_facts, of_pods_that_wait)
+{
+	put("v1", "Pod", "ns", "p", "",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"preemptionPolicy\":\"Never\",\"containers\":[]}");
+	send();
+	cr_assert(facts_n == 1 && facts.flags == (FACT_OURS | FACT_NEVER));
+}
+
+Test(model_facts, of_a_namespace)
+{
+	put("v1", "Pod", "ns", "p", "",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n\",\"containers\":[]}");
+	send();
+	put("v1", "Namespace", "", "ns", "\"annotations\":{\"muster.dev/preemption\":\"never\"}", "");
+	send();
+	cr_assert(facts_n == 1 && facts.flags == (FACT_OURS | FACT_SPARED));
+	delete ("v1", "Namespace", "", "ns");
+	send();
+	cr_assert(facts_n == 1 && facts.flags == FACT_OURS);
+}
+
+Test(model_facts, of_groups)
+{
+	const struct event_gang *g;
+
+	put("scheduling.x-k8s.io/v1alpha1", "PodGroup", "ns", "g",
+	    "\"annotations\":{\"muster.dev/disruption-mode\":\"whole\"}", "\"spec\":{\"minMember\":2}");
+	flush();
+	g = replay_gang(&s.replay, "ns/g");
+	cr_assert_eq(g->disruption, GANG_DISRUPT_WHOLE);
+	put("scheduling.x-k8s.io/v1alpha1", "PodGroup", "ns", "g",
+	    "\"annotations\":{\"muster.dev/disruption-mode\":\"pod\",\"muster.dev/preemptible\":\"false\"}",
+	    "\"spec\":{\"minMember\":2}");
+	flush();
+	g = replay_gang(&s.replay, "ns/g");
+	cr_assert_eq(g->disruption, GANG_DISRUPT_POD | GANG_DISRUPT_NEVER);
+	put("scheduling.x-k8s.io/v1alpha1", "PodGroup", "ns", "g",
+	    "\"annotations\":{\"muster.dev/disruption-mode\":\"other\"}", "\"spec\":{\"minMember\":2}");
+	flush();
+	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, 0);
+}
+
+Test(model_facts, whether_budgets_are_known)
+{
+	const int budgets = resource_of(BUDGET);
+
+	cr_assert(model_resource_dispensable(s.m, budgets));
+	cr_assert(!model_resource_dispensable(s.m, RESOURCE_INDEX_PODS));
+	send();
+	cr_assert_eq(preemption, PREEMPTION_EXPLAIN | PREEMPTION_BUDGETS_UNKNOWN);
+	model_resource_served(s.m, budgets, true);
+	send();
+	cr_assert_eq(preemption, PREEMPTION_EXPLAIN);
+	model_resource_served(s.m, budgets, false);
+	send();
+	cr_assert_eq(preemption, PREEMPTION_EXPLAIN | PREEMPTION_BUDGETS_UNKNOWN);
+}
+
+/* Without preemption there is nothing of this. */
+Test(model_facts, off)
+{
+	start_model((struct model_config){ .limits = LIMITS }, 1);
+	replay_add_core(&s.replay);
+	cr_assert_eq(model_resource_index(s.m, BUDGET), -1);
+	preemption = 77;
+	put("v1", "Pod", "ns", "p", "",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n\",\"containers\":[]}");
+	put("scheduling.x-k8s.io/v1alpha1", "PodGroup", "ns", "g",
+	    "\"annotations\":{\"muster.dev/disruption-mode\":\"whole\"}", "\"spec\":{\"minMember\":2}");
+	send();
+	cr_assert(facts_n == 0 && budgets_n == 0 && preemption == 77);
+	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, 0);
+}
