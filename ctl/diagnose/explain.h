@@ -6,6 +6,9 @@
 #include "ctl/term/ctl.h"
 #include "ctl/offline/trial.h"
 #include "frontend/dialect/reason.h"
+#include "ipc/observe.h"
+
+#include <cjson/cJSON.h>
 
 #define HELPS_MAX 3  /* classes of nodes that are printed */
 #define KINDS_MAX 12 /* ... and that are tried */
@@ -25,6 +28,12 @@ struct reservations {
 	const char *held;      /* owner of the backfill reservation; NULL: none */
 };
 
+/* The answer to the last search for victims, and the names of its gangs. */
+struct explain_victims {
+	struct victims_row row;
+	char names[VICTIMS_GANGS][OBSERVE_NAME_MAX];
+};
+
 struct explanation {
 	const char *gang;
 	const struct gang_result *result; /* of the live scheduler, or of `now` */
@@ -32,6 +41,7 @@ struct explanation {
 	size_t gangs_n;
 	struct reason_names names;               /* of resources and taints in their reasons */
 	const struct reservations *reservations; /* NULL: not of a live scheduler */
+	const struct explain_victims *victims;   /* NULL: there was no search */
 
 	/* Where objects come from; NULL: nothing is tried. */
 	const struct trial_config *config;
@@ -68,5 +78,10 @@ struct explain_live;
  * no such gang. */
 struct explain_live *explain_live_take(const struct live *l, struct explanation *x);
 void explain_live_free(struct explain_live *picture);
+
+/* explain_victims.c: false if there was no search for that gang. */
+bool explain_victims_take(const struct live *l, const char *gang, struct explain_victims *out);
+void explain_victims_json(cJSON *o, const struct explain_victims *v);
+void explain_victims_print(const struct explain_victims *v);
 
 #endif

@@ -15,6 +15,7 @@ struct explain_live {
 	struct reservations reservations;
 	char *reason;          /* of the gang to explain */
 	struct gang_copy held; /* owner of the backfill reservation */
+	struct explain_victims victims;
 };
 
 static struct gang_result result_of(struct gang_copy *g)
@@ -69,6 +70,9 @@ struct explain_live *explain_live_take(const struct live *l, struct explanation 
 		if (rows_gang_waits(&picture->rows.at[i]))
 			picture->gangs[i].reason = picture->reason = live_reason(l, &picture->rows.at[i]);
 		x->result = &picture->gangs[i];
+		if (picture->gangs[i].state == GANG_WAITING &&
+		    explain_victims_take(l, x->gang, &picture->victims))
+			x->victims = &picture->victims;
 	}
 	return picture;
 }

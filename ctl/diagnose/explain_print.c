@@ -248,6 +248,8 @@ static void print_json(const struct explanation *x)
 	}
 	if (x->reservations != NULL)
 		json_reservations(o, x->reservations);
+	if (x->victims != NULL)
+		explain_victims_json(o, x->victims);
 	json_print(o, true);
 }
 
@@ -360,6 +362,8 @@ static void print_text(const struct explanation *x)
 	print_before(x);
 	if (x->reservations != NULL)
 		print_reservations(x->reservations);
+	if (x->victims != NULL)
+		explain_victims_print(x->victims);
 	if (g->state == GANG_WAITING)
 		print_help(x);
 }

@@ -94,6 +94,8 @@ struct metrics_core {
 	uint64_t took[PLAN_BOUNDS + 1]; /* plans: ipc/plans.h */
 	/* The world that follows the loop: struct core_world. */
 	uint64_t world_state, world_events, world_mismatches, world_waiting_bytes;
+	uint64_t searches[VICTIMS_ROW_ANSWERS]; /* for victims, by answer */
+	uint64_t search_steps, search_ns, search_made_ns, search_kept_bytes;
 	uint64_t world_snapshots, world_chunks_copied, world_chunks_shared, world_put_off, world_audits,
 		world_audit_faults;
 };

@@ -58,7 +58,13 @@ void metrics_read_core(struct metrics_core *out, const struct ledger *ledger)
 		.world_put_off = look(&ledger->world.snapshots_put_off),
 		.world_audits = look(&ledger->world.audits),
 		.world_audit_faults = look(&ledger->world.audit_faults),
+		.search_steps = look(&ledger->searches.steps),
+		.search_ns = look(&ledger->searches.ns),
+		.search_made_ns = look(&ledger->searches.made_ns),
+		.search_kept_bytes = look(&ledger->searches.kept_bytes),
 	};
+	for (unsigned i = 0; i < VICTIMS_ROW_ANSWERS; i++)
+		out->searches[i] = look(&ledger->searches.answers[i]);
 	for (unsigned i = 0; i <= PLAN_BOUNDS; i++)
 		out->took[i] = look(&ledger->plans.took[i]);
 }
@@ -334,6 +340,26 @@ static void http_write(const struct metrics *m, FILE *out)
 	            m->curl.renewals));
 }
 
+/* For victims of gangs that wait: core/world/lookout.h.  Nothing with --searchers 0. */
+static void searches_write(const struct metrics_core *c, FILE *out)
+{
+	const uint64_t *n = c->searches;
+
+	LABELLED(out, "muster_searches_total", "result", "Searches for victims of gangs that wait.",
+	         { "proved", n[VICTIMS_ROW_PROVED] }, { "gave_up", n[VICTIMS_ROW_GAVE_UP] },
+	         { "impossible", n[VICTIMS_ROW_IMPOSSIBLE] }, { "never", n[VICTIMS_ROW_NEVER] },
+	         { "fits", n[VICTIMS_ROW_FITS] });
+	FIGURES(
+		out,
+		COUNTER("muster_search_steps_total", "Their work, in steps of about 10 ns.",
+	            c->search_steps),
+		COUNTER("muster_search_seconds_total", "The time that they took.",
+	            (double)c->search_ns * 1e-9),
+		COUNTER("muster_search_made_seconds_total", "The time to make the cores that they search.",
+	            (double)c->search_made_ns * 1e-9),
+		GAUGE("muster_search_kept_bytes", "Records that are kept for them.", c->search_kept_bytes));
+}
+
 /* Nothing with --searchers 0. */
 static void world_write(const struct metrics_core *c, FILE *out)
 {
@@ -415,6 +441,8 @@ static void core_write(const struct metrics *m, FILE *out)
 		GAUGE("muster_gangs_placed", "Gangs whose quorum is bound.", c->gangs_placed),
 		GAUGE("muster_core_synced", "1 once the lists are in the ledger.", c->synced));
 	world_write(c, out);
+	if (c->world_state != WORLD_OFF)
+		searches_write(c, out);
 }
 
 void metrics_write(const struct metrics *m, FILE *out)

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--preemption explain: the running scheduler says who would have to go so that a gang that waits can start, and
+evicts nobody.  The stories are those of musterctl explain --preempt (test_preempt.py), live."""
+import os
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import kube, muster, objects  # noqa: E402
+from lib.cluster import Cluster  # noqa: E402
+from lib.harness import check, equal, main, until  # noqa: E402
+
+BUDGETS = ("--crd", "policy/v1/poddisruptionbudgets/PodDisruptionBudget/nostatus")
+CLASSES = [{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": f"p{value}"}, "value": value}
+           for value in (0, 5, 9, 10)]
+
+
+def nodes(n, cpu="4"):
+    return [objects.node(f"n{i + 1}", cpu=cpu) for i in range(n)]
+
+
+def pod(name, priority, node=None, labels=None, **more):
+    return objects.pod(name, memory="1Mi", priorityClassName=f"p{priority}", labels={"name": name, **(labels or {})},
+                       **({"nodeName": node} if node else {}), **more)
+
+
+def group(name, priority, quorum, on, annotations=None, **more):
+    """A gang whose members run on these nodes, or wait (None)."""
+    made = objects.pod_group(name, quorum)
+    made["metadata"]["annotations"] = annotations or {}
+    return [made, *[pod(f"{name}-{i}", priority, node, group=name, **more) for i, node in enumerate(on)]]
+
+
+def budget(name, allowed, **match):
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"selector": {"matchLabels": match}, "minAvailable": 0}, "status": {"disruptionsAllowed": allowed}}
+
+
+def preemption(cluster, gang):
+    """The answer as explain -o json has it; None: not yet."""
+    _, answer = cluster.ask_json("explain", f"default/{gang}")
+    return answer.get("preemption")
+
+
+def victims(answer):
+    return [name.split("/")[1] for name in answer["victims"]]
+
+
+class Asked(Cluster):
+    """A cluster with these objects, and both daemons."""
+
+    def __init__(self, *made, frontend=(), core=()):
+        super().__init__(*CLASSES, *made, apisim=BUDGETS)
+        self.flags = (core, frontend)
+
+    def __enter__(self):
+        super().__enter__()
+        self.pair(core=self.flags[0], frontend=self.flags[1])
+        self.bound_before = {p["metadata"]["name"] for p in self.pods() if p["spec"].get("nodeName")}
+        return self
+
+    def __exit__(self, kind, *rest):
+        if kind is None:
+            self.nobody_went()
+        super().__exit__(kind, *rest)
+
+    def nobody_went(self):
+        now = {p["metadata"]["name"] for p in self.pods() if p["spec"].get("nodeName")
+               and not p["metadata"].get("deletionTimestamp")}
+        check(self.bound_before <= now, "evicted:", self.bound_before - now)
+        equal(self.metric("muster_world_mismatch_total"), 0)
+
+    def answer(self, gang, wanted, timeout_s=20):
+        until(lambda: (preemption(self, gang) or {}).get("answer") == wanted, timeout_s,
+              lambda: f"{wanted}: {self.ask('explain', 'default/' + gang)}")
+        return preemption(self, gang)
+
+
+def full(n):
+    """PRE-5: nodes full with pods of priority 0."""
+    return [pod(f"low-{node}-{i}", 0, f"n{node + 1}") for node in range(n) for i in range(4)]
+
+
+def test_all_of_lower_priority_would_go():
+    """PRE-5."""
+    with Asked(*nodes(2), *full(2), *group("g", 10, 8, [None] * 8)) as c:
+        answer = c.answer("g", "proved")
+        equal(sorted(victims(answer)), sorted(p["metadata"]["name"] for p in full(2)))
+        equal((answer["objective"]["highest_priority"], answer["objective"]["gangs_broken"], answer["lonePods"]), (0, 0, 8))
+        _, text, _ = c.ask("explain", "default/g")
+        check("Preemption would start it: 8 pods" in text and "no budget exceeded" in text and "Proved best" in text, text)
+        check(c.metrics()['muster_searches_total{result="proved"}'] >= 1)
+        check(c.metric("muster_search_steps_total") > 0 and c.metric("muster_search_kept_bytes") > 0)
+
+
+def test_when_all_would_not_do():
+    """PRE-5, with a quorum of nine; then room appears."""
+    with Asked(*nodes(2), *full(2), *group("g", 10, 9, [None] * 9)) as c:
+        answer = c.answer("g", "impossible")
+        equal((answer["objective"], answer["victims"]), (None, []))
+        _, text, _ = c.ask("explain", "default/g")
+        check("Preemption would not start it" in text, text)
+        c.create(objects.node("n3", cpu="2"))
+        equal(len(c.answer("g", "proved", 70)["victims"]), 7)
+
+
+def test_a_gang_goes_as_a_whole():
+    """PRE-6, asked by a gang of one; a mode of its own, and an opt-out, change the answer."""
+    made = group("v", 0, 4, ["n1", "n1", "n2", "n2"])
+    others = [pod(f"high-{node}-{i}", 9, node) for node in ("n1", "n2") for i in range(2)]
+    with Asked(*nodes(2), *made, *others, *group("g", 5, 1, [None])) as c:
+        answer = c.answer("g", "proved")
+        equal(sorted(victims(answer)), [f"v-{i}" for i in range(4)])
+        equal(answer["gangs"], [{"gang": "default/v", "pods": 4, "bound": 4, "quorum": 4, "priority": 0, "broken": True}])
+        _, text, _ = c.ask("explain", "default/g")
+        check("4 pods of 1 gang" in text and "gang default/v: broken, 4 pods, priority 0" in text, text)
+        c.client.patch("PodGroup", "v", {"metadata": {"annotations": {"muster.dev/disruption-mode": "pod"}}})
+        until(lambda: len((preemption(c, "g") or {}).get("victims", [])) == 1, 20, lambda: preemption(c, "g"))
+        c.client.patch("PodGroup", "v", {"metadata": {"annotations": {"muster.dev/preemptible": "false"}}})
+        c.answer("g", "impossible")
+
+
+def test_a_gang_is_spared_for_lone_pods():
+    """PRE-8."""
+    with Asked(objects.node("n1", cpu="5"), *group("v", 0, 2, ["n1"] * 2), *[pod(f"lone-{i}", 0, "n1") for i in range(3)],
+               *group("g", 10, 2, [None] * 2)) as c:
+        answer = c.answer("g", "proved")
+        check(len(answer["victims"]) == 2 and all(name.startswith("lone") for name in victims(answer)), answer)
+        # lone pods that opt out leave the gang
+        for i in range(3):
+            c.client.patch("Pod", f"lone-{i}", {"metadata": {"annotations": {"muster.dev/preemptible": "false"}}})
+        until(lambda: sorted(victims(preemption(c, "g") or {"victims": []})) == ["v-0", "v-1"], 20, lambda: preemption(c, "g"))
+
+
+def test_budgets_are_respected():
+    """PRE-10: n1 has three pods of a budget that allows one, of which two would have to go; n2 three without."""
+    guarded = [pod(f"a-{i}", 0, "n1", {"app": "a"}) for i in range(3)] + [pod("high-1", 10, "n1")]
+    free = [pod(f"b-{i}", 0, "n2") for i in range(3)] + [pod("high-2", 10, "n2")]
+    with Asked(*nodes(2), *guarded, *free, budget("one", 1, app="a"), *group("g", 9, 1, [None], cpu="2")) as c:
+        answer = c.answer("g", "proved")
+        check(all(name.startswith("b-") for name in victims(answer)) and not answer["budgetsUnknown"], answer)
+        for i in range(3):
+            c.client.patch("Pod", f"b-{i}", {"metadata": {"annotations": {"muster.dev/preemptible": "false"}}})
+        c.answer("g", "impossible")
+        c.client.patch("PodDisruptionBudget", "one", {"status": {"disruptionsAllowed": 2}})
+        equal([name[:2] for name in victims(c.answer("g", "proved"))], ["a-", "a-"])
+        c.delete("PodDisruptionBudget", "one")
+        c.create(budget("none", 0, app="a"))
+        c.answer("g", "impossible")
+
+
+def test_who_may_not_preempt():
+    """PRE-2: by its policy; with `off`; without a world."""
+    made = [*nodes(1), *full(1), *group("g", 10, 1, [None], preemptionPolicy="Never")]
+    with Asked(*made) as c:
+        c.answer("g", "never")
+    for frontend, core in ((("--preemption", "off"), ()), ((), ("--searchers", "0"))):
+        with Asked(*nodes(1), *full(1), *group("g", 10, 1, [None]), frontend=frontend, core=core) as c:
+            until(lambda: "reason" in c.ask_json("explain", "default/g")[1], 10, "it waits")
+            time.sleep(3)
+            equal(preemption(c, "g"), None)
+            equal(c.metric("muster_searches_total"), 0)
+
+
+def test_budgets_that_cannot_be_read():
+    """Without a resource for them (or the right to read it) they are unknown, and the answer says so."""
+    with Cluster(*CLASSES, *nodes(1), *full(1), *group("g", 10, 1, [None])) as c:
+        c.pair()
+        until(lambda: preemption(c, "g") is not None, 20, "an answer")
+        check(preemption(c, "g")["budgetsUnknown"], preemption(c, "g"))
+        check("PodDisruptionBudgets are not known" in c.ask("explain", "default/g")[1])
+
+
+def test_on_is_refused():
+    done = subprocess.run([muster.program("muster-frontend"), "--preemption", "on"], capture_output=True, text=True, timeout=20)
+    check(done.returncode == 2 and "off or explain" in done.stderr, done)
+
+
+if __name__ == "__main__":
+    main(globals())
