@@ -10,6 +10,7 @@
 #include "frontend/model/model.h"
 #include "frontend/model/valid.h"
 #include "ipc/ring.h"
+#include "tests/sim/beside.h"
 #include "tests/sim/sim.h"
 
 #include <errno.h>
@@ -39,7 +40,8 @@ struct instance {
 	uint64_t frontend_stops_ns; /* stopped until then */
 	uint64_t frontend_due_ns;
 
-	struct core *core; /* NULL: dead */
+	struct core *core;     /* NULL: dead */
+	struct beside *beside; /* as the core */
 	struct ledger *ledger;
 	uint64_t ledger_bytes;
 	uint64_t core_up_ns;
@@ -185,6 +187,7 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 		return false;
 	}
 	memcpy(r + 1, body, bytes);
+	beside_output(p->beside, kind, body, bytes);
 	if (kind == CMD_BIND || kind == CMD_RETRY_BIND)
 		note_bind(p, body);
 	return true;
@@ -226,7 +229,9 @@ static bool step(struct instance *p, const struct record *r)
 	p->time_ns = r->time_ns;
 	p->command_full = false;
 	note_event(p, r);
+	beside_input(p->beside, r);
 	rc = core_step(p->core, r);
+	beside_done(p->beside, rc, p->command_full);
 	if (rc == -EPROTO)
 		sim_fail(p->sim, "protocol: the core refuses a record of kind %u: %s", r->kind,
 		         core_fault(p->core));
@@ -259,6 +264,7 @@ static bool core_turn(struct instance *p)
 	int results = p->synced ? drain(p, &p->result_reader) : 0;
 	int events = results < 0 ? -1 : drain(p, &p->event_reader);
 	bool planned = false;
+	const char *wrong;
 
 	if (events < 0)
 		return false;
@@ -274,6 +280,9 @@ static bool core_turn(struct instance *p)
 		planned = !p->command_full || p->command_writer.tail_private != before;
 	}
 	ring_publish(&p->command_writer);
+	wrong = beside_fault(p->beside, p->sim->now_ns);
+	if (wrong != NULL)
+		sim_fail(p->sim, "world: %s", wrong);
 	return results + events > 0 || planned;
 }
 
@@ -296,6 +305,7 @@ static void core_begin(struct instance *p)
 	p->core = core_new(&config, p->ledger);
 	if (p->core == NULL)
 		as_die("no memory for a core");
+	p->beside = beside_new(&config);
 	p->time_ns = 0;
 	story_tell(p->sim, "%sstarts", who(p, "core    "));
 }
@@ -318,6 +328,8 @@ void instance_core_dies(struct instance *p, uint64_t down_ns)
 		disconnect(p);
 		core_free(p->core);
 		p->core = NULL;
+		beside_free(p->beside);
+		p->beside = NULL;
 		p->crashes++;
 		invariants_core_died(p->sim->invariants, p->instance);
 	}
@@ -672,6 +684,7 @@ void instance_free(struct instance *p)
 {
 	if (p->core != NULL)
 		core_free(p->core);
+	beside_free(p->beside);
 	if (p->frontend != NULL)
 		frontend_end(p);
 	free(p->ledger);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* muster-sim: many seeds, one after the other. */
+#include "tests/sim/beside.h"
 #include "tests/sim/sim.h"
 
 #include "ipc/clock.h"
@@ -177,5 +178,6 @@ int main(int argc, char **argv)
 	printf("excused: %llu others, %llu nodes\n",
 	       (unsigned long long)(sum.excused[TEAR_OTHERS] + sum.excused[TEAR_PERSON]),
 	       (unsigned long long)sum.excused[TEAR_NODES]);
+	printf("searches for victims: %llu proved a set\n", (unsigned long long)beside_found());
 	return failed > 0;
 }
