@@ -15,7 +15,7 @@ enum gang_disruption {
 };
 
 enum preemption_flags {
-	PREEMPTION_EXPLAIN = 1u << 0,         /* the world searches; nobody is evicted */
+	PREEMPTION_EXPLAIN = 1u << 0,         /* the world searches; no pod is evicted */
 	PREEMPTION_BUDGETS_UNKNOWN = 1u << 1, /* they can't be read, or are too many */
 };
 

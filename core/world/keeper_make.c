@@ -21,7 +21,7 @@ struct kept_memory {
 	int32_t *allowed; /* by kept budget */
 };
 
-/* core_emit_fn: nobody acts on what this core says. */
+/* core_emit_fn: what this core says has no effect. */
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
 	(void)context;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches for victims of the gangs that wait for capacity, beside the loop: who would have to go.
- * Nobody is evicted.
+ * No pod is evicted.
  *
  *   world, keeper ──► lookout_run(): when something changed, at most every two seconds, a core of
  *                     its own (core/world/keeper.h), a search for each gang that is due

@@ -179,7 +179,7 @@ static void print_set(const struct explain_victims *v)
 		printf(" of %" PRIu32 " gang%s", r->gangs_all, plural(r->gangs_all));
 	if (r->gangs_all > 0 && r->lone > 0)
 		printf(" and %" PRIu32 " lone pod%s", r->lone, plural(r->lone));
-	printf(", nobody above priority %" PRId32 ", ", r->highest);
+	printf(", none above priority %" PRId32 ", ", r->highest);
 	if (r->budgets_unknown)
 		puts("PodDisruptionBudgets are not known.");
 	else
@@ -190,8 +190,8 @@ static void print_set(const struct explain_victims *v)
 		printf("  and %" PRIu32 " gangs more\n", r->gangs_all - r->gangs_n);
 	print_pods(r);
 	puts(answer_of(r) == VICTIMS_ROW_PROVED
-	         ? "Proved best. Nobody is evicted for it."
-	         : "There may be a better set. Nobody is evicted for it.");
+	         ? "Proved best. No pod is evicted for it."
+	         : "There may be a better set. No pod is evicted for it.");
 }
 
 void explain_victims_print(const struct explain_victims *v)
@@ -214,7 +214,7 @@ void explain_victims_print(const struct explain_victims *v)
 		puts("\nIt may not preempt: preemptionPolicy Never.");
 		break;
 	case VICTIMS_ROW_FITS:
-		puts("\nNobody would have to be evicted for it: there is free capacity, or there will be "
+		puts("\nNo pod would have to be evicted for it: there is free capacity, or there will be "
 		     "when pods that\nare being deleted have gone.");
 		break;
 	default:

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 /* Of one record.  A selector with more matches every pod of the namespace and allows nothing; of
- * the names as many as fit are told: the others' disruptions count twice. */
+ * the names as many as fit are sent: the others' disruptions count twice. */
 #define NAMES_BYTES_MAX 32768u
 #define RULES_BYTES_MAX 24576u
 
