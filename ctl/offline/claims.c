@@ -79,8 +79,10 @@ static void name_all(struct devices *d, const struct devices_pick *picks, size_t
 		struct devices_named named;
 
 		devices_name(d, &picks[i], &named);
-		out->at[out->n++] = (struct claim_device){ must_copy(named.claim), named.request,
-			                                       named.device, named.consumed, named.admin };
+		out->at[out->n++] = (struct claim_device){
+			must_copy(named.claim), must_copy(named.request), must_copy(named.device),
+			named.consumed != NULL ? must_copy(named.consumed) : NULL, named.admin
+		};
 	}
 }
 
@@ -95,15 +97,13 @@ static void keep_error(struct claims *c, uint32_t pod, const struct choice *choi
 		errors[choice->outcome], choice->at.claim, choice->at.request, choice->at.option,
 		choice->at.device,       choice->pool,     choice->number,
 	};
-	char *text;
 
 	if (c->error != NULL && c->error_pod == pod)
 		return;
-	text = devices_fault_text(c->devices, &fault);
 	free(c->error);
 	c->error_pod = pod;
-	c->error = ctl_print("running \"DynamicResources\" filter plugin: %s", text);
-	free(text);
+	c->error = ctl_print("running \"DynamicResources\" filter plugin: %s",
+	                     devices_fault_text(c->devices, &fault));
 	c->errors = must_reach(c->errors, &c->errors_n, pod, 64, sizeof(*c->errors));
 	free(c->errors[pod]);
 	c->errors[pod] = must_copy(c->error);

@@ -32,11 +32,18 @@ struct asked {
 struct asked *asked_new(void);
 void asked_free(struct asked *a);
 
+/* Zeroed. */
+void *asked_array(struct asked *a, size_t n, size_t each);
+
 /* pools.c: the pools of the node, and their devices and counters. */
 void asked_pools(struct devices *d, struct asked *a);
 /* The number of a text among those of that type; from 1. */
 uint32_t value_number(struct devices *d, struct text text, uint32_t type);
 
-#define VALUE_CAPACITY 4u /* the type of names of capacities; below: enum cel_attribute_kind */
+/* question.c: of a claim that is to be allocated. */
+const struct request_entry *request_of(const struct asked *a, uint32_t claim, uint32_t request);
+/* The request or alternative is in the list; an empty one has all. */
+bool option_is_listed(const struct tree *list, const struct request_entry *q,
+                      const struct option_entry *o);
 
 #endif

@@ -18,6 +18,8 @@ struct devices *devices_new(void)
 	struct devices *d = must_alloc(sizeof(*d));
 
 	d->asked = asked_new();
+	for (uint32_t i = 0; i < VALUE_TYPES; i++)
+		intern_init(&d->values[i], (const uint64_t[]){ 0, 0 }, UINT32_MAX);
 	return d;
 }
 
@@ -43,8 +45,9 @@ void devices_free(struct devices *d)
 	for (size_t i = 0; i < d->claims_n; i++)
 		free(d->claims[i]->reserved);
 	asked_free(d->asked);
+	for (uint32_t i = 0; i < VALUE_TYPES; i++)
+		intern_free(&d->values[i]);
 	free(d->expressions);
-	free(d->attribute_values);
 	free(d->slices);
 	free(d->classes);
 	free(d->claims);

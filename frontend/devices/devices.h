@@ -99,15 +99,15 @@ struct devices_fault {
 	enum devices_error error;
 	uint32_t claim, request, option, device, pool, number;
 };
-/* To be freed. */
-char *devices_fault_text(const struct devices *d, const struct devices_fault *fault);
+/* Good until the next devices_ask(). */
+const char *devices_fault_text(const struct devices *d, const struct devices_fault *fault);
 
-/* What a pick is called. */
+/* What a pick is called; good until the next devices_ask(). */
 struct devices_named {
-	const char *claim; /* its name; "<extended-resources>" */
-	char *request;     /* "r" or "r/sub"; these three to be freed */
-	char *device;      /* "driver/pool/name" */
-	char *consumed;    /* JSON of consumedCapacity; NULL: not shared */
+	const char *claim;    /* its name; "<extended-resources>" */
+	const char *request;  /* "r" or "r/sub" */
+	const char *device;   /* "driver/pool/name" */
+	const char *consumed; /* JSON of consumedCapacity; NULL: not shared */
 	bool admin;
 };
 void devices_name(const struct devices *d, const struct devices_pick *pick,

@@ -4,6 +4,7 @@
 #define MUSTER_FRONTEND_DEVICES_IMPL_H
 
 #include "frontend/base/bytes.h"
+#include "frontend/base/intern.h"
 #include "frontend/devices/devices.h"
 #include "frontend/devices/selector.h"
 #include "frontend/json/quantity.h"
@@ -117,12 +118,10 @@ struct expression {
 	struct selector *program;
 };
 
-struct attribute_value {
-	struct text text;
-	uint32_t type;
-};
+#define VALUE_CAPACITY 4u /* the type of names of capacities; below: enum cel_attribute_kind */
+#define VALUE_TYPES 5u
 
-struct asked; /* question.c */
+struct asked; /* asked.h */
 
 struct devices {
 	struct arena arena;
@@ -140,9 +139,8 @@ struct devices {
 	size_t nodes_n, nodes_cap;
 	struct expression *expressions;
 	size_t expressions_n, expressions_cap;
-	struct attribute_value *attribute_values;
-	size_t attribute_values_n, attribute_values_cap;
-	bool accounted; /* allocations of claims are in the devices */
+	struct intern values[VALUE_TYPES]; /* value_number() */
+	bool accounted;                    /* allocations of claims are in the devices */
 	struct asked *asked;
 	char *refusal;
 };

@@ -19,7 +19,7 @@ void asked_free(struct asked *a)
 	free(a);
 }
 
-static void *array(struct asked *a, size_t n, size_t each)
+void *asked_array(struct asked *a, size_t n, size_t each)
 {
 	void *at = arena_alloc(&a->arena, n * each + 1);
 
@@ -29,17 +29,11 @@ static void *array(struct asked *a, size_t n, size_t each)
 
 uint32_t value_number(struct devices *d, struct text text, uint32_t type)
 {
-	for (size_t i = 0; i < d->attribute_values_n; i++)
-		if (d->attribute_values[i].type == type && text_equal(d->attribute_values[i].text, text))
-			return (uint32_t)i + 1;
-	if (d->attribute_values_n == d->attribute_values_cap) {
-		d->attribute_values_cap = d->attribute_values_cap * 2 + 64;
-		d->attribute_values =
-			must_grow(d->attribute_values, d->attribute_values_cap * sizeof(*d->attribute_values));
-	}
-	text.at = arena_copy(&d->arena, text);
-	d->attribute_values[d->attribute_values_n++] = (struct attribute_value){ text, type };
-	return (uint32_t)d->attribute_values_n;
+	uint32_t number = intern_find(&d->values[type], text);
+
+	if (number == SLOT_NONE && intern_take(&d->values[type], text, &number) < 0)
+		fatal_memory(); /* 2^32 of them */
+	return number + 1;
 }
 
 static int name_order(const void *a, const void *b)
@@ -84,8 +78,8 @@ static bool is_invalid(struct asked *a, const struct asked_pool *p)
 		devices += p->slices[i]->devices_n;
 		sets += p->slices[i]->sets->n;
 	}
-	names = array(a, devices, sizeof(*names));
-	set_names = array(a, sets, sizeof(*set_names));
+	names = asked_array(a, devices, sizeof(*names));
+	set_names = asked_array(a, sets, sizeof(*set_names));
 	for (size_t i = 0; i < p->slices_n; i++) {
 		const struct slice *s = p->slices[i];
 
@@ -105,7 +99,7 @@ static bool is_invalid(struct asked *a, const struct asked_pool *p)
 /* The slices of one pool, in all generations.  False: the node does not see the pool. */
 static bool pool_of(struct asked *a, struct slice *const *group, size_t n, struct asked_pool *p)
 {
-	const struct slice **kept = array(a, n, sizeof(*kept));
+	const struct slice **kept = asked_array(a, n, sizeof(*kept));
 	int64_t newest = INT64_MIN;
 	size_t all = 0;
 
@@ -149,7 +143,7 @@ bool same_pool(const struct slice *a, const struct slice *b)
 /* Pools in which no device has binding conditions come first. */
 static void pools_order(struct asked *a)
 {
-	struct asked_pool *sorted = array(a, a->pools_n, sizeof(*sorted));
+	struct asked_pool *sorted = asked_array(a, a->pools_n, sizeof(*sorted));
 	size_t n = 0;
 
 	for (int waits = 0; waits < 2; waits++)
@@ -327,7 +321,7 @@ void asked_pools(struct devices *d, struct asked *a)
 	struct filling f = { 0 };
 	struct totals t;
 
-	a->pools = array(a, d->slices_n, sizeof(*a->pools));
+	a->pools = asked_array(a, d->slices_n, sizeof(*a->pools));
 	for (size_t i = 0, end; i < d->slices_n; i = end) {
 		for (end = i + 1; end < d->slices_n && same_pool(d->slices[i], d->slices[end]);)
 			end++;
@@ -335,14 +329,14 @@ void asked_pools(struct devices *d, struct asked *a)
 	}
 	pools_order(a);
 	t = count(a);
-	f.pools = array(a, a->pools_n, sizeof(*f.pools));
-	f.devices = array(a, t.devices, sizeof(*f.devices));
-	f.uses = array(a, t.uses, sizeof(*f.uses));
-	f.capacities = array(a, t.capacities, sizeof(*f.capacities));
-	f.values = array(a, t.values, sizeof(*f.values));
-	f.counters = array(a, t.counters, sizeof(*f.counters));
-	a->devices = array(a, t.devices, sizeof(struct device_entry *));
-	a->first_capacity = array(a, t.devices, sizeof(*a->first_capacity));
+	f.pools = asked_array(a, a->pools_n, sizeof(*f.pools));
+	f.devices = asked_array(a, t.devices, sizeof(*f.devices));
+	f.uses = asked_array(a, t.uses, sizeof(*f.uses));
+	f.capacities = asked_array(a, t.capacities, sizeof(*f.capacities));
+	f.values = asked_array(a, t.values, sizeof(*f.values));
+	f.counters = asked_array(a, t.counters, sizeof(*f.counters));
+	a->devices = asked_array(a, t.devices, sizeof(struct device_entry *));
+	a->first_capacity = asked_array(a, t.devices, sizeof(*a->first_capacity));
 	for (size_t i = 0; i < a->pools_n; i++)
 		pool_fill(d, a, &f, i);
 	a->problem.node = (struct device_node){
