@@ -79,22 +79,14 @@ static void read_pod(struct arena *arena, const struct object *o, struct text me
 		e->index = -1;
 }
 
-static int compare_text(struct text a, struct text b)
-{
-	const size_t n = a.bytes < b.bytes ? a.bytes : b.bytes;
-	const int order = n > 0 ? memcmp(a.at, b.at, n) : 0;
-
-	return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
-}
-
 /* By the owner, then by index, so that the indexes of a Job ascend. */
 static int compare_owner(const struct existing *a, const struct existing *b)
 {
 	int order = strcmp(a->namespace, b->namespace);
 
 	if (order == 0)
-		order = compare_text(a->owner_kind, b->owner_kind);
-	return order != 0 ? order : compare_text(a->owner_name, b->owner_name);
+		order = text_order(a->owner_kind, b->owner_kind);
+	return order != 0 ? order : text_order(a->owner_name, b->owner_name);
 }
 
 static int compare_by_owner(const void *a, const void *b)

@@ -31,6 +31,14 @@ bool text_equal(struct text a, struct text b)
 	return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.at, b.at, a.bytes) == 0);
 }
 
+int text_order(struct text a, struct text b)
+{
+	size_t n = a.bytes < b.bytes ? a.bytes : b.bytes;
+	int order = n > 0 ? memcmp(a.at, b.at, n) : 0;
+
+	return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
+}
+
 struct text text_of(const char *terminated)
 {
 	return (struct text){ terminated, strlen(terminated) };
@@ -61,6 +69,13 @@ void *arena_alloc(struct arena *a, size_t bytes)
 	p = a->blocks->data + a->used;
 	a->used += bytes;
 	return p;
+}
+
+void *arena_array(struct arena *a, size_t n, size_t each)
+{
+	void *at = arena_alloc(a, n * each + 1);
+
+	return memset(at, 0, n * each);
 }
 
 char *arena_copy(struct arena *a, struct text t)

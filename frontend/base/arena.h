@@ -25,6 +25,8 @@ static inline bool text_is(struct text t, const char *literal)
 }
 
 bool text_equal(struct text a, struct text b);
+/* By bytes, the shorter one first: the order of Go's strings. */
+int text_order(struct text a, struct text b);
 bool text_starts(struct text t, const char *prefix);
 struct text text_of(const char *terminated);
 
@@ -39,6 +41,8 @@ struct arena {
 
 /* Aligned to 16, not zeroed.  Good until the next arena_reset(). */
 void *arena_alloc(struct arena *a, size_t bytes);
+/* The same for n of them, zeroed; never NULL. */
+void *arena_array(struct arena *a, size_t n, size_t each);
 
 /* A terminated copy. */
 char *arena_copy(struct arena *a, struct text t);

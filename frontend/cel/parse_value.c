@@ -198,18 +198,14 @@ bool cel_version_parse(struct text text, struct cel_version *out, struct cel_err
 static int pre_compare(struct text a, struct text b)
 {
 	bool a_digits = only_digits(a), b_digits = only_digits(b);
-	size_t n = a.bytes < b.bytes ? a.bytes : b.bytes;
-	int rc;
+	int order = text_order(a, b);
 
 	if (a_digits != b_digits)
 		return a_digits ? -1 : 1;
 	/* Numbers have no leading zeros, so the longer one is greater. */
 	if (a_digits && a.bytes != b.bytes)
 		return a.bytes < b.bytes ? -1 : 1;
-	rc = memcmp(a.at, b.at, n);
-	if (rc)
-		return rc < 0 ? -1 : 1;
-	return (a.bytes > b.bytes) - (a.bytes < b.bytes);
+	return (order > 0) - (order < 0);
 }
 
 int cel_version_compare(const struct cel_version *a, const struct cel_version *b)

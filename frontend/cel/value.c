@@ -164,17 +164,9 @@ const char *cel_go_type(const struct cel_value *v)
 	return v->kind >= CEL_DEVICE ? names[CEL_MAP] : names[v->kind];
 }
 
-static int order(int64_t difference)
+static int order(int difference)
 {
 	return (difference > 0) - (difference < 0);
-}
-
-static int order_texts(struct text a, struct text b)
-{
-	size_t n = a.bytes < b.bytes ? a.bytes : b.bytes;
-	int rc = n ? memcmp(a.at, b.at, n) : 0;
-
-	return rc ? order(rc) : order((int64_t)a.bytes - (int64_t)b.bytes);
 }
 
 static int order_doubles(double a, double b)
@@ -265,7 +257,7 @@ struct cel_value cel_compare(struct cel_scratch *s, const struct cel_value *a,
 	if (a->kind == CEL_BOOL)
 		return cel_int((int)a->b - (int)b->b);
 	cel_charge(s, a->n);
-	return cel_int(order_texts(cel_text(a), cel_text(b)));
+	return cel_int(order(text_order(cel_text(a), cel_text(b))));
 }
 
 static bool text_found(struct text a, const struct cel_value *key)

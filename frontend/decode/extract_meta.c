@@ -96,14 +96,6 @@ void extract_deletion(struct json *j, void *out)
 		extract_time(j, &ignored);
 }
 
-int text_order(struct text a, struct text b)
-{
-	size_t n = a.bytes < b.bytes ? a.bytes : b.bytes;
-	int order = n > 0 ? memcmp(a.at, b.at, n) : 0;
-
-	return order ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
-}
-
 /* Sorted by key, then by place. */
 struct pair_place {
 	struct pair pair;

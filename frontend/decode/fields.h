@@ -73,8 +73,6 @@ void extract_pod_status(struct json *j, void *out); /* struct pod_object */
 bool extract_any(struct json *j);
 /* A NodeSelector with nodeSelectorTerms: false if it is null. */
 bool extract_node_terms(struct json *j, struct node_term **terms, size_t *n, size_t *cap);
-/* In the order of Kubernetes' maps: by bytes, the shorter one first. */
-int text_order(struct text a, struct text b);
 /* What depends on the whole object, after it was read. */
 void extract_containers_finish(struct pod_object *out, struct arena *arena);
 void extract_match_keys(struct pod_object *out, struct arena *arena);

@@ -229,7 +229,7 @@ struct node_terms {
 
 static void requirements_add(struct asked *a, const struct tree *list, struct text **at, size_t *n)
 {
-	struct text *grown = asked_array(a, *n + list->n, sizeof(*grown));
+	struct text *grown = arena_array(&a->arena, *n + list->n, sizeof(*grown));
 
 	if (*n > 0)
 		memcpy(grown, *at, *n * sizeof(*grown));

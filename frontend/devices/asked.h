@@ -32,9 +32,6 @@ struct asked {
 struct asked *asked_new(void);
 void asked_free(struct asked *a);
 
-/* Zeroed. */
-void *asked_array(struct asked *a, size_t n, size_t each);
-
 /* pools.c: the pools of the node, and their devices and counters. */
 void asked_pools(struct devices *d, struct asked *a);
 /* The number of a text among those of that type; from 1. */

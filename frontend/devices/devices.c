@@ -82,14 +82,6 @@ bool devices_put(struct devices *d, const char *kind, const char *json, size_t b
 	return t != NULL && device_read(d, kind, t, error, error_bytes);
 }
 
-static bool text_after(struct text a, struct text b)
-{
-	size_t n = a.bytes < b.bytes ? a.bytes : b.bytes;
-	int order = memcmp(a.at, b.at, n);
-
-	return order > 0 || (order == 0 && a.bytes > b.bytes);
-}
-
 const struct class_entry *class_find(const struct devices *d, struct text name)
 {
 	for (size_t i = 0; i < d->classes_n; i++)
@@ -109,8 +101,8 @@ const struct class_entry *class_of_resource(const struct devices *d, struct text
 
 		if (c->extended.bytes == 0 || !text_equal(c->extended, resource))
 			continue;
-		if (best == NULL || text_after(c->created, best->created) ||
-		    (text_equal(c->created, best->created) && text_after(best->name, c->name)))
+		if (best == NULL || text_order(c->created, best->created) > 0 ||
+		    (text_equal(c->created, best->created) && text_order(best->name, c->name) > 0))
 			best = c;
 	}
 	if (best == NULL && text_starts(resource, IMPLICIT)) {
@@ -328,11 +320,6 @@ void claim_account(struct devices *d, const struct claim_entry *c)
 					device_account(&s->devices[k], result);
 		}
 	}
-}
-
-static int text_order(struct text a, struct text b)
-{
-	return text_after(a, b) ? 1 : text_after(b, a) ? -1 : 0;
 }
 
 static int slice_order(const void *a, const void *b)

@@ -19,14 +19,6 @@ void asked_free(struct asked *a)
 	free(a);
 }
 
-void *asked_array(struct asked *a, size_t n, size_t each)
-{
-	void *at = arena_alloc(&a->arena, n * each + 1);
-
-	memset(at, 0, n * each);
-	return at;
-}
-
 uint32_t value_number(struct devices *d, struct text text, uint32_t type)
 {
 	uint32_t number = intern_find(&d->values[type], text);
@@ -38,11 +30,7 @@ uint32_t value_number(struct devices *d, struct text text, uint32_t type)
 
 static int name_order(const void *a, const void *b)
 {
-	const struct text *x = a, *y = b;
-	const size_t n = x->bytes < y->bytes ? x->bytes : y->bytes;
-	const int order = n > 0 ? memcmp(x->at, y->at, n) : 0;
-
-	return order != 0 ? order : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+	return text_order(*(const struct text *)a, *(const struct text *)b);
 }
 
 /* True if a name of `names`, which are sorted here, occurs twice. */
@@ -78,8 +66,8 @@ static bool is_invalid(struct asked *a, const struct asked_pool *p)
 		devices += p->slices[i]->devices_n;
 		sets += p->slices[i]->sets->n;
 	}
-	names = asked_array(a, devices, sizeof(*names));
-	set_names = asked_array(a, sets, sizeof(*set_names));
+	names = arena_array(&a->arena, devices, sizeof(*names));
+	set_names = arena_array(&a->arena, sets, sizeof(*set_names));
 	for (size_t i = 0; i < p->slices_n; i++) {
 		const struct slice *s = p->slices[i];
 
@@ -99,7 +87,7 @@ static bool is_invalid(struct asked *a, const struct asked_pool *p)
 /* The slices of one pool, in all generations.  False: the node does not see the pool. */
 static bool pool_of(struct asked *a, struct slice *const *group, size_t n, struct asked_pool *p)
 {
-	const struct slice **kept = asked_array(a, n, sizeof(*kept));
+	const struct slice **kept = arena_array(&a->arena, n, sizeof(*kept));
 	int64_t newest = INT64_MIN;
 	size_t all = 0;
 
@@ -143,7 +131,7 @@ bool same_pool(const struct slice *a, const struct slice *b)
 /* Pools in which no device has binding conditions come first. */
 static void pools_order(struct asked *a)
 {
-	struct asked_pool *sorted = asked_array(a, a->pools_n, sizeof(*sorted));
+	struct asked_pool *sorted = arena_array(&a->arena, a->pools_n, sizeof(*sorted));
 	size_t n = 0;
 
 	for (int waits = 0; waits < 2; waits++)
@@ -321,7 +309,7 @@ void asked_pools(struct devices *d, struct asked *a)
 	struct filling f = { 0 };
 	struct totals t;
 
-	a->pools = asked_array(a, d->slices_n, sizeof(*a->pools));
+	a->pools = arena_array(&a->arena, d->slices_n, sizeof(*a->pools));
 	for (size_t i = 0, end; i < d->slices_n; i = end) {
 		for (end = i + 1; end < d->slices_n && same_pool(d->slices[i], d->slices[end]);)
 			end++;
@@ -329,14 +317,14 @@ void asked_pools(struct devices *d, struct asked *a)
 	}
 	pools_order(a);
 	t = count(a);
-	f.pools = asked_array(a, a->pools_n, sizeof(*f.pools));
-	f.devices = asked_array(a, t.devices, sizeof(*f.devices));
-	f.uses = asked_array(a, t.uses, sizeof(*f.uses));
-	f.capacities = asked_array(a, t.capacities, sizeof(*f.capacities));
-	f.values = asked_array(a, t.values, sizeof(*f.values));
-	f.counters = asked_array(a, t.counters, sizeof(*f.counters));
-	a->devices = asked_array(a, t.devices, sizeof(struct device_entry *));
-	a->first_capacity = asked_array(a, t.devices, sizeof(*a->first_capacity));
+	f.pools = arena_array(&a->arena, a->pools_n, sizeof(*f.pools));
+	f.devices = arena_array(&a->arena, t.devices, sizeof(*f.devices));
+	f.uses = arena_array(&a->arena, t.uses, sizeof(*f.uses));
+	f.capacities = arena_array(&a->arena, t.capacities, sizeof(*f.capacities));
+	f.values = arena_array(&a->arena, t.values, sizeof(*f.values));
+	f.counters = arena_array(&a->arena, t.counters, sizeof(*f.counters));
+	a->devices = arena_array(&a->arena, t.devices, sizeof(struct device_entry *));
+	a->first_capacity = arena_array(&a->arena, t.devices, sizeof(*a->first_capacity));
 	for (size_t i = 0; i < a->pools_n; i++)
 		pool_fill(d, a, &f, i);
 	a->problem.node = (struct device_node){

@@ -58,8 +58,8 @@ static void claims_of(struct devices *d, struct asked *a)
 	const struct pod_entry *p = d->pods[a->pod - 1];
 	struct claim_entry *extended;
 
-	a->all = asked_array(a, p->refs_n + 1, sizeof(struct claim_entry *));
-	a->claims = asked_array(a, p->refs_n + 1, sizeof(struct claim_entry *));
+	a->all = arena_array(&a->arena, p->refs_n + 1, sizeof(struct claim_entry *));
+	a->claims = arena_array(&a->arena, p->refs_n + 1, sizeof(struct claim_entry *));
 	for (size_t i = 0; i < p->refs_n; i++) {
 		struct claim_entry *c =
 			p->refs[i].not_needed ? NULL : claim_find(d, p->namespace, p->refs[i].name);
@@ -112,12 +112,12 @@ static void option_fill(struct devices *d, struct asked *a, const struct option_
                         struct device_option *out)
 {
 	size_t words = DEVICE_WORDS(a->devices_n) + 1;
-	uint64_t *match = asked_array(a, words, sizeof(*match)),
-			 *fault = asked_array(a, words, sizeof(*fault));
-	uint64_t *through = asked_array(a, words, sizeof(*through));
+	uint64_t *match = arena_array(&a->arena, words, sizeof(*match)),
+			 *fault = arena_array(&a->arena, words, sizeof(*fault));
+	uint64_t *through = arena_array(&a->arena, words, sizeof(*through));
 	const struct tree *asks = jsontree_get(jsontree_get(from->tree, "capacity"), "requests");
 	const struct tree *tolerations = jsontree_get(from->tree, "tolerations"), *at;
-	struct device_ask *ask = asked_array(a, asks->n, sizeof(*ask));
+	struct device_ask *ask = arena_array(&a->arena, asks->n, sizeof(*ask));
 	uint32_t number;
 	const char *error;
 	bool of_class;
@@ -203,8 +203,8 @@ static void constraint_fill(struct devices *d, struct asked *a, const struct cla
 {
 	const struct tree *distinct = jsontree_get(t, "distinctAttribute");
 	struct text name = jsontree_text(distinct);
-	uint32_t *values = asked_array(a, a->devices_n, sizeof(*values));
-	uint8_t *options = asked_array(a, c->requests_n, sizeof(*options));
+	uint32_t *values = arena_array(&a->arena, a->devices_n, sizeof(*values));
+	uint8_t *options = arena_array(&a->arena, c->requests_n, sizeof(*options));
 
 	if (distinct->kind != TREE_TEXT)
 		name = jsontree_text(jsontree_get(t, "matchAttribute"));
@@ -224,12 +224,13 @@ static void claim_fill(struct devices *d, struct asked *a, const struct claim_en
                        struct device_claim *out)
 {
 	const struct tree *list = jsontree_get(c->spec, "constraints");
-	struct device_request *requests = asked_array(a, c->requests_n, sizeof(*requests));
-	struct device_constraint *constraints = asked_array(a, list->n, sizeof(*constraints));
+	struct device_request *requests = arena_array(&a->arena, c->requests_n, sizeof(*requests));
+	struct device_constraint *constraints = arena_array(&a->arena, list->n, sizeof(*constraints));
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < c->requests_n; i++) {
-		struct device_option *options = asked_array(a, c->requests[i].options_n, sizeof(*options));
+		struct device_option *options =
+			arena_array(&a->arena, c->requests[i].options_n, sizeof(*options));
 
 		for (size_t k = 0; k < c->requests[i].options_n; k++)
 			option_fill(d, a, &c->requests[i].options[k], &options[k]);
@@ -255,7 +256,7 @@ enum devices_answer devices_ask(struct devices *d, uint32_t pod, const char *nod
 	claims_of(d, a);
 	if (a->claims_n > 0) {
 		asked_pools(d, a);
-		claims = asked_array(a, a->claims_n, sizeof(*claims));
+		claims = arena_array(&a->arena, a->claims_n, sizeof(*claims));
 		for (size_t i = 0; i < a->claims_n; i++)
 			claim_fill(d, a, a->claims[i], &claims[i]);
 		a->problem.question = (struct device_question){ claims, (uint32_t)a->claims_n };

@@ -29,14 +29,6 @@ __attribute__((format(printf, 2, 3))) static bool bad(const struct reading *r, c
 
 #define TEXT(t) (int)((t).bytes < 200 ? (t).bytes : 200), (t).at
 
-static void *items(struct devices *d, size_t n, size_t each)
-{
-	void *at = arena_alloc(&d->arena, n * each + 1);
-
-	memset(at, 0, n * each);
-	return at;
-}
-
 static void *room(void *list, size_t n, size_t *cap, size_t each)
 {
 	if (n < *cap)
@@ -128,7 +120,7 @@ static bool read_counters(const struct reading *r, const struct tree *sets, cons
 
 	TREE_EACH(set, sets)
 	most += jsontree_get(set, "counters")->n;
-	*out = items(r->d, most, sizeof(**out));
+	*out = arena_array(&r->d->arena, most, sizeof(**out));
 	*n = 0;
 	TREE_EACH(set, sets)
 	{
@@ -150,8 +142,8 @@ static bool read_device(const struct reading *r, const struct tree *t, const str
 {
 	const struct tree *attributes = jsontree_get(t, "attributes"),
 					  *capacity = jsontree_get(t, "capacity");
-	struct cel_attribute *a = items(r->d, attributes->n, sizeof(*a));
-	struct cel_capacity *c = items(r->d, capacity->n, sizeof(*c));
+	struct cel_attribute *a = arena_array(&r->d->arena, attributes->n, sizeof(*a));
+	struct cel_capacity *c = arena_array(&r->d->arena, capacity->n, sizeof(*c));
 
 	*e = (struct device_entry){
 		.slice = s,
@@ -162,9 +154,9 @@ static bool read_device(const struct reading *r, const struct tree *t, const str
 		               jsontree_true(jsontree_get(t, "allowMultipleAllocations")),
 		           .attributes = a,
 		           .capacities = c },
-		.attributes = items(r->d, attributes->n, sizeof(*e->attributes)),
-		.capacities = items(r->d, capacity->n, sizeof(*e->capacities)),
-		.consumed = items(r->d, capacity->n, sizeof(*e->consumed)),
+		.attributes = arena_array(&r->d->arena, attributes->n, sizeof(*e->attributes)),
+		.capacities = arena_array(&r->d->arena, capacity->n, sizeof(*e->capacities)),
+		.consumed = arena_array(&r->d->arena, capacity->n, sizeof(*e->consumed)),
 		.index = r->d->devices_n++,
 		.unusable = jsontree_get(t, "nodeAllocatableResourceMappings")->kind != TREE_NULL,
 	};
@@ -185,7 +177,7 @@ static bool read_slice(const struct reading *r, const struct tree *t)
 	struct devices *d = r->d;
 	const struct tree *spec = jsontree_get(t, "spec"), *pool = jsontree_get(spec, "pool");
 	const struct tree *devices = jsontree_get(spec, "devices");
-	struct slice *s = items(d, 1, sizeof(*s));
+	struct slice *s = arena_array(&d->arena, 1, sizeof(*s));
 
 	s->name = jsontree_text(jsontree_get(jsontree_get(t, "metadata"), "name"));
 	s->driver = jsontree_text(jsontree_get(spec, "driver"));
@@ -205,7 +197,7 @@ static bool read_slice(const struct reading *r, const struct tree *t)
 	s->sets = jsontree_get(spec, "sharedCounters");
 	if (!read_counters(r, s->sets, "name", &s->counters, &s->counters_n))
 		return false;
-	s->devices = items(d, devices->n, sizeof(*s->devices));
+	s->devices = arena_array(&d->arena, devices->n, sizeof(*s->devices));
 	TREE_EACH(device, devices)
 	if (!read_device(r, device, s, &s->devices[s->devices_n++]))
 		return false;
@@ -218,7 +210,7 @@ static bool read_slice(const struct reading *r, const struct tree *t)
 static bool read_class(const struct reading *r, const struct tree *t)
 {
 	struct devices *d = r->d;
-	struct class_entry *c = items(d, 1, sizeof(*c));
+	struct class_entry *c = arena_array(&d->arena, 1, sizeof(*c));
 
 	c->name = jsontree_text(jsontree_get(jsontree_get(t, "metadata"), "name"));
 	c->created = jsontree_text(jsontree_get(jsontree_get(t, "metadata"), "creationTimestamp"));
@@ -264,7 +256,7 @@ static bool read_request(const struct reading *r, const struct tree *t, struct r
 	if (list->n > DEVICE_OPTIONS_MAX)
 		return bad(r, "spec.devices.requests[%.*s].firstAvailable: %u are above %u", TEXT(q->name),
 		           list->n, DEVICE_OPTIONS_MAX);
-	q->options = items(r->d, list->n + 1, sizeof(*q->options));
+	q->options = arena_array(&r->d->arena, list->n + 1, sizeof(*q->options));
 	if (!q->prioritized) {
 		q->options_n = 1;
 		return read_option(r, exactly, q->options);
@@ -287,7 +279,7 @@ bool requests_read(struct devices *d, struct claim_entry *c, char *error, size_t
 	const struct reading r = { d, error, error_bytes };
 	const struct tree *list = jsontree_get(c->spec, "requests");
 
-	c->requests = items(d, list->n, sizeof(*c->requests));
+	c->requests = arena_array(&d->arena, list->n, sizeof(*c->requests));
 	TREE_EACH(request, list)
 	if (!read_request(&r, request, &c->requests[c->requests_n++]))
 		return false;
@@ -306,7 +298,7 @@ static bool read_claim(const struct reading *r, const struct tree *t)
 {
 	struct devices *d = r->d;
 	const struct tree *meta = jsontree_get(t, "metadata"), *status = jsontree_get(t, "status");
-	struct claim_entry *c = items(d, 1, sizeof(*c));
+	struct claim_entry *c = arena_array(&d->arena, 1, sizeof(*c));
 
 	c->namespace = jsontree_text(jsontree_get(meta, "namespace"));
 	if (c->namespace.bytes == 0)
@@ -333,7 +325,7 @@ static bool read_claim(const struct reading *r, const struct tree *t)
 static bool read_node(const struct reading *r, const struct tree *t)
 {
 	struct devices *d = r->d;
-	struct node_entry *n = items(d, 1, sizeof(*n));
+	struct node_entry *n = arena_array(&d->arena, 1, sizeof(*n));
 	const struct tree *status = jsontree_get(t, "status");
 
 	n->name = jsontree_text(jsontree_get(jsontree_get(t, "metadata"), "name"));
@@ -365,24 +357,19 @@ static struct claim_ref claim_ref_of(const struct tree *t, const struct tree *st
 
 static int order_of_names(const void *a, const void *b)
 {
-	const struct text *x = &(*(const struct tree *const *)a)->key,
-					  *y = &(*(const struct tree *const *)b)->key;
-	size_t n = x->bytes < y->bytes ? x->bytes : y->bytes;
-	int order = n > 0 ? memcmp(x->at, y->at, n) : 0;
-
-	return order != 0 ? order : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+	return text_order((*(const struct tree *const *)a)->key, (*(const struct tree *const *)b)->key);
 }
 
 static bool read_container(const struct reading *r, const struct tree *t, bool init,
                            struct container_entry *c)
 {
 	const struct tree *requests = jsontree_get(jsontree_get(t, "resources"), "requests");
-	const struct tree **sorted = items(r->d, requests->n, sizeof(*sorted));
+	const struct tree **sorted = arena_array(&r->d->arena, requests->n, sizeof(*sorted));
 	uint32_t n = 0;
 
 	c->init = init;
 	c->sidecar = init && text_is(jsontree_text(jsontree_get(t, "restartPolicy")), "Always");
-	c->requests = items(r->d, requests->n, sizeof(*c->requests));
+	c->requests = arena_array(&r->d->arena, requests->n, sizeof(*c->requests));
 	TREE_EACH(request, requests)
 	sorted[n++] = request;
 	qsort(sorted, n, sizeof(*sorted), order_of_names);
@@ -414,18 +401,18 @@ static bool read_pod(const struct reading *r, const struct tree *t)
 	const struct tree *refs = jsontree_get(spec, "resourceClaims");
 	const struct tree *lists[] = { jsontree_get(spec, "initContainers"),
 		                           jsontree_get(spec, "containers") };
-	struct pod_entry *p = items(d, 1, sizeof(*p));
+	struct pod_entry *p = arena_array(&d->arena, 1, sizeof(*p));
 
 	p->namespace = jsontree_text(jsontree_get(meta, "namespace"));
 	if (p->namespace.bytes == 0)
 		p->namespace = text_of("default");
 	p->name = jsontree_text(jsontree_get(meta, "name"));
 	p->uid = jsontree_text(jsontree_get(meta, "uid"));
-	p->refs = items(d, refs->n, sizeof(*p->refs));
+	p->refs = arena_array(&d->arena, refs->n, sizeof(*p->refs));
 	TREE_EACH(ref, refs)
 	p->refs[p->refs_n++] =
 		claim_ref_of(ref, jsontree_get(jsontree_get(t, "status"), "resourceClaimStatuses"));
-	p->containers = items(d, lists[0]->n + lists[1]->n, sizeof(*p->containers));
+	p->containers = arena_array(&d->arena, lists[0]->n + lists[1]->n, sizeof(*p->containers));
 	for (int i = 0; i < 2; i++)
 		TREE_EACH(container, lists[i])
 	if (!read_container(r, container, i == 0, &p->containers[p->containers_n++]))

@@ -31,14 +31,6 @@ static bool is_free_for(const struct pv_object *pv, const struct claim_object *c
 	       (!claim->selector.is_given || volume_clauses_hold(&claim->selector.rules, &pv->labels));
 }
 
-static int name_order(struct text a, struct text b)
-{
-	size_t n = a.bytes < b.bytes ? a.bytes : b.bytes;
-	int order = n > 0 ? memcmp(a.at, b.at, n) : 0;
-
-	return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
-}
-
 static int volume_order(const void *a, const void *b)
 {
 	const struct pv_object *x = *(const struct pv_object *const *)a,
@@ -46,7 +38,7 @@ static int volume_order(const void *a, const void *b)
 
 	if (x->capacity != y->capacity)
 		return x->capacity < y->capacity ? -1 : 1;
-	return name_order(x->head.name, y->head.name);
+	return text_order(x->head.name, y->head.name);
 }
 
 static void find_volumes(struct volume_join *j, struct waiting *w)
@@ -60,7 +52,7 @@ static void find_volumes(struct volume_join *j, struct waiting *w)
 		if (!could_hold(pv, w->claim))
 			continue;
 		if (volume_is_bound_to(pv, w->claim)) {
-			if (!w->reserved || name_order(pv->head.name, w->reserved->head.name) < 0)
+			if (!w->reserved || text_order(pv->head.name, w->reserved->head.name) < 0)
 				w->reserved = pv;
 			continue;
 		}
@@ -97,10 +89,10 @@ static bool key_add(struct waiting *w, struct text key)
 static int place_order(const void *a, const void *b)
 {
 	const struct wait_place *x = a, *y = b;
-	int order = name_order(x->key, y->key);
+	int order = text_order(x->key, y->key);
 
 	if (order == 0)
-		order = name_order(x->value, y->value);
+		order = text_order(x->value, y->value);
 	return order != 0 ? order : (x->volume > y->volume) - (x->volume < y->volume);
 }
 
