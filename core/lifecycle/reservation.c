@@ -39,13 +39,25 @@ void capacity_satisfies_others(struct core *c, const struct pod *p)
 		nodes_note_freed(&c->nodes);
 }
 
+/* Out of line: capacity moves with each pod, and few run with promises. */
+static __attribute__((noinline, cold)) void promises_leave(struct core *c, const struct pod *p)
+{
+	timeline_pod_leave(c->promises.timeline, pods_id(&c->pods, p));
+}
+
+static __attribute__((noinline, cold)) void promises_enter(struct core *c, const struct pod *p)
+{
+	timeline_pod_enter(c->promises.timeline, pods_id(&c->pods, p), p->node, p->shape, false,
+	                   c->now_ns);
+}
+
 void capacity_release(struct core *c, struct pod *p)
 {
 	if (p->node == ID_NONE)
 		return;
 	pod_counts_release(&c->pod_counts, p->node, p->class, p->leaving);
 	if (c->promises.timeline)
-		timeline_pod_leave(c->promises.timeline, pods_id(&c->pods, p));
+		promises_leave(c, p);
 	p->node = ID_NONE;
 	nodes_note_freed(&c->nodes);
 }
@@ -59,8 +71,7 @@ void capacity_move(struct core *c, struct pod *p, node_id node)
 	p->leaving = p->flags & POD_DELETING;
 	pod_counts_allocate(&c->pod_counts, node, p->class, p->leaving);
 	if (c->promises.timeline)
-		timeline_pod_enter(c->promises.timeline, pods_id(&c->pods, p), node, p->shape, false,
-		                   c->now_ns);
+		promises_enter(c, p);
 	capacity_satisfies_others(c, p);
 }
 
@@ -89,7 +100,7 @@ void reservation_relist(struct core *c, struct pod *p, enum reservation to)
 	if (reservation_is_retained(p) && --c->gangs.slots[p->gang].retained == 0)
 		retaining_remove(c, p->gang);
 	if (to == RESERVATION_RETAINED && c->promises.timeline)
-		timeline_pod_leave(c->promises.timeline, pods_id(&c->pods, p));
+		promises_leave(c, p);
 	if (to == RESERVATION_RETAINED) {
 		if (c->gangs.slots[p->gang].retained++ == 0 && c->retaining_n < RETAINING_SHOWN)
 			c->retaining[c->retaining_n++] = p->gang;
