@@ -38,10 +38,17 @@ void backfill_end(struct core *c)
 	nodes_note_freed(&c->nodes);
 }
 
+/* Out of line: gangs end often, and few run with promises. */
+static __attribute__((noinline, cold)) void promises_forget(struct core *c, uint32_t index)
+{
+	if (promise_drop(c->promises.timeline, index))
+		nodes_note_freed(&c->nodes);
+}
+
 void backfill_forget(struct core *c, uint32_t index)
 {
 	if (c->backfill.gang == index)
 		backfill_end(c);
-	if (c->promises.timeline && promise_drop(c->promises.timeline, index))
-		nodes_note_freed(&c->nodes);
+	if (c->promises.timeline)
+		promises_forget(c, index);
 }

@@ -258,6 +258,13 @@ static bool is_unchanged(const struct pod *p, const struct event_pod *e, uint32_
 	       p->created_ns == e->created_ns;
 }
 
+/* Out of line, as in reservation.c. */
+static __attribute__((noinline, cold)) void promises_set(const struct core *c,
+                                                         const struct event_pod *e)
+{
+	timeline_pod_set(c->promises.timeline, e->pod, e->run_s, e->scheduled_s);
+}
+
 /* The fields that the record sets as they are. */
 static void fields_set(const struct core *c, struct pod *p, const struct event_pod *e)
 {
@@ -271,7 +278,7 @@ static void fields_set(const struct core *c, struct pod *p, const struct event_p
 	p->created_ns = e->created_ns;
 	memcpy(p->uid, e->uid, sizeof(p->uid));
 	if (c->promises.timeline)
-		timeline_pod_set(c->promises.timeline, e->pod, e->run_s, e->scheduled_s);
+		promises_set(c, e);
 }
 
 /* A new pod without a node: nothing of it was counted before. */
@@ -362,7 +369,7 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 		reservation_set(c, p, now, node);
 		memcpy(p->uid, e->uid, sizeof(p->uid));
 		if (c->promises.timeline)
-			timeline_pod_set(c->promises.timeline, e->pod, e->run_s, e->scheduled_s);
+			promises_set(c, e);
 		named_set(c, p, e->flags & POD_BINDING ? ID_NONE : e->node);
 		PROBE(pod_set, e->pod, e->generation, (uint32_t)p->reservation, p->node);
 		return 0;
