@@ -52,42 +52,20 @@ static struct cel_value add_lists(struct cel_scratch *s, const struct cel_value 
 	return v;
 }
 
-static struct cel_value operate_int(unsigned code, int64_t a, int64_t b)
+/* Of int or uint.  The quotient of a modulus has to fit too: that of the least int by -1 does not.
+ */
+static struct cel_value operate_whole(unsigned code, bool is_signed, nano_t a, nano_t b)
 {
-	int64_t v;
-	bool over;
-
-	switch (code) {
-	case OPERATOR_ADD:
-		over = __builtin_add_overflow(a, b, &v);
-		break;
-	case OPERATOR_SUBTRACT:
-		over = __builtin_sub_overflow(a, b, &v);
-		break;
-	case OPERATOR_MULTIPLY:
-		over = __builtin_mul_overflow(a, b, &v);
-		break;
-	default:
-		if (b == 0)
-			return cel_error_text(code == OPERATOR_DIVIDE ? "division by zero" : "modulus by zero");
-		over = a == INT64_MIN && b == -1;
-		v = over ? 0 : code == OPERATOR_DIVIDE ? a / b : a % b;
-		break;
-	}
-	return over ? overflow() : cel_int(v);
-}
-
-static struct cel_value operate_uint(unsigned code, uint64_t a, uint64_t b)
-{
-	uint64_t v;
+	const nano_t least = is_signed ? INT64_MIN : 0, most = is_signed ? INT64_MAX : UINT64_MAX;
 	bool over = false;
+	nano_t v;
 
 	switch (code) {
 	case OPERATOR_ADD:
-		over = __builtin_add_overflow(a, b, &v);
+		v = a + b;
 		break;
 	case OPERATOR_SUBTRACT:
-		over = __builtin_sub_overflow(a, b, &v);
+		v = a - b;
 		break;
 	case OPERATOR_MULTIPLY:
 		over = __builtin_mul_overflow(a, b, &v);
@@ -95,10 +73,14 @@ static struct cel_value operate_uint(unsigned code, uint64_t a, uint64_t b)
 	default:
 		if (b == 0)
 			return cel_error_text(code == OPERATOR_DIVIDE ? "division by zero" : "modulus by zero");
-		v = code == OPERATOR_DIVIDE ? a / b : a % b;
+		v = a / b;
 		break;
 	}
-	return over ? unsigned_overflow() : cel_uint(v);
+	if (over || v < least || v > most)
+		return is_signed ? overflow() : unsigned_overflow();
+	if (code == OPERATOR_MODULO)
+		v = a % b;
+	return is_signed ? cel_int((int64_t)v) : cel_uint((uint64_t)v);
 }
 
 static struct cel_value operate_double(unsigned code, double a, double b)
@@ -131,9 +113,9 @@ static struct cel_value arithmetic(struct cel_scratch *s, unsigned code, const s
 	if (a->kind != b->kind)
 		return cel_no_overload();
 	if (a->kind == CEL_INT)
-		return operate_int(code, a->i, b->i);
+		return operate_whole(code, true, a->i, b->i);
 	if (a->kind == CEL_UINT)
-		return operate_uint(code, a->u, b->u);
+		return operate_whole(code, false, a->u, b->u);
 	return operate_double(code, a->d, b->d);
 }
 

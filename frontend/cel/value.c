@@ -645,10 +645,66 @@ static void print_bytes(struct printer *p, const char *at, size_t n)
 	p->n += n;
 }
 
+__attribute__((format(printf, 2, 3))) static void print_short(struct printer *p, const char *format,
+                                                              ...)
+{
+	char text[128];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	print_bytes(p, text, strlen(text));
+}
+
+static void print_value(struct printer *p, const struct cel_value *v, unsigned depth);
+
+static void print_list(struct printer *p, const struct cel_value *v, unsigned depth)
+{
+	print_short(p, "[");
+	for (uint32_t i = 0; i < v->n; i++) {
+		print_short(p, i > 0 ? ", " : "");
+		print_value(p, &v->items[i], depth + 1);
+	}
+	print_short(p, "]");
+}
+
+static void print_map(struct printer *p, const struct cel_value *v, unsigned depth)
+{
+	const uint32_t n = cel_map_size(p->s, v);
+
+	print_short(p, "{");
+	for (uint32_t i = 0; i < n && !p->s->exceeded; i++) {
+		struct cel_value key, value;
+
+		print_short(p, i > 0 ? ", " : "");
+		cel_map_entry(p->s, v, i, &key, &value);
+		print_value(p, &key, depth + 1);
+		print_short(p, ": ");
+		print_value(p, &value, depth + 1);
+	}
+	print_short(p, "}");
+}
+
+static void print_version(struct printer *p, const struct cel_version *v)
+{
+	print_short(p, "%llu.%llu.%llu%s", (unsigned long long)v->number[0],
+	            (unsigned long long)v->number[1], (unsigned long long)v->number[2],
+	            v->pre.bytes > 0 ? "-" : "");
+	print_bytes(p, v->pre.at, v->pre.bytes);
+}
+
+static void print_optional(struct printer *p, const struct cel_value *v, unsigned depth)
+{
+	print_short(p, v->n > 0 ? "optional(" : "optional.none(");
+	if (v->n > 0)
+		print_value(p, v->items, depth + 1);
+	print_short(p, ")");
+}
+
 static void print_value(struct printer *p, const struct cel_value *v, unsigned depth)
 {
 	char text[64];
-	uint32_t i, n;
 
 	if (depth > VALUE_DEPTH)
 		p->s->exceeded = true;
@@ -656,76 +712,41 @@ static void print_value(struct printer *p, const struct cel_value *v, unsigned d
 		return;
 	switch (v->kind) {
 	case CEL_NULL:
-		print_bytes(p, "null", 4);
+		print_short(p, "null");
 		return;
 	case CEL_BOOL:
-		print_bytes(p, v->b ? "true" : "false", v->b ? 4 : 5);
+		print_short(p, "%s", v->b ? "true" : "false");
 		return;
 	case CEL_INT:
-		print_bytes(p, text, (size_t)snprintf(text, sizeof(text), "%lld", (long long)v->i));
+		print_short(p, "%lld", (long long)v->i);
 		return;
 	case CEL_UINT:
-		print_bytes(p, text,
-		            (size_t)snprintf(text, sizeof(text), "%llu", (unsigned long long)v->u));
+		print_short(p, "%llu", (unsigned long long)v->u);
 		return;
 	case CEL_DOUBLE:
 		print_bytes(p, text, (size_t)print_double(text, v->d));
+		return;
+	case CEL_QUANTITY:
+		print_bytes(p, text, (size_t)print_double(text, cel_quantity_double(v->quantity)));
 		return;
 	case CEL_STRING:
 	case CEL_ERROR:
 		print_bytes(p, v->text, v->n);
 		return;
 	case CEL_TYPE:
-		print_bytes(p, cel_kind_name(v->type), strlen(cel_kind_name(v->type)));
+		print_short(p, "%s", cel_kind_name(v->type));
 		return;
 	case CEL_LIST:
-		print_bytes(p, "[", 1);
-		for (i = 0; i < v->n; i++) {
-			if (i)
-				print_bytes(p, ", ", 2);
-			print_value(p, &v->items[i], depth + 1);
-		}
-		print_bytes(p, "]", 1);
+		print_list(p, v, depth);
 		return;
 	case CEL_OPTIONAL:
-		if (!v->n) {
-			print_bytes(p, "optional.none()", 15);
-			return;
-		}
-		print_bytes(p, "optional(", 9);
-		print_value(p, v->items, depth + 1);
-		print_bytes(p, ")", 1);
+		print_optional(p, v, depth);
 		return;
 	case CEL_SEMVER:
-		print_bytes(p, text,
-		            (size_t)snprintf(text, sizeof(text), "%llu.%llu.%llu",
-		                             (unsigned long long)v->version->number[0],
-		                             (unsigned long long)v->version->number[1],
-		                             (unsigned long long)v->version->number[2]));
-		if (v->version->pre.bytes) {
-			print_bytes(p, "-", 1);
-			print_bytes(p, v->version->pre.at, v->version->pre.bytes);
-		}
-		return;
-	case CEL_QUANTITY:
-		print_value(
-			p, &(struct cel_value){ .kind = CEL_DOUBLE, .d = cel_quantity_double(v->quantity) },
-			depth);
+		print_version(p, v->version);
 		return;
 	default:
-		n = cel_map_size(p->s, v);
-		print_bytes(p, "{", 1);
-		for (i = 0; i < n && !p->s->exceeded; i++) {
-			struct cel_value key, value;
-
-			if (i)
-				print_bytes(p, ", ", 2);
-			cel_map_entry(p->s, v, i, &key, &value);
-			print_value(p, &key, depth + 1);
-			print_bytes(p, ": ", 2);
-			print_value(p, &value, depth + 1);
-		}
-		print_bytes(p, "}", 1);
+		print_map(p, v, depth);
 		return;
 	}
 }
