@@ -58,6 +58,7 @@ GRANTS = "frontend/serve/grants.c"
 CEL_EVAL, CEL_REGEX = "frontend/cel/eval.c", "frontend/cel/regex.c"
 SWEEP = "frontend/report/report_sweep.c"
 CHOICE = "core/devices/choice.c"
+SHARES = "core/devices/shares.c"
 SEARCH_BRANCH, SEARCH_COUNTS = "core/search/gang_branch.c", "core/search/gang_counts.c"
 
 BUGS = [
@@ -117,6 +118,14 @@ BUGS = [
         (CHOICE, "s->drawn[s->node->uses[i].counter] -= s->node->uses[i].amount;", ";")),
     bug("devices: an error on a device in use fails the attempt", unit("core/devices/test_choice"),
         (CHOICE, "\t\tif (!is_free(s, p, device))\n\t\t\tcontinue;\n", "")),
+    bug("shares: what lies on GPUs too small for the next task counts as usable", unit("core/devices/test_shares"),
+        (SHARES, "return enough >= a->gpus ? too_small : all;", "return enough >= a->gpus ? 0 : all;")),
+    bug("shares: a node is filled by GPUs alone, without CPU", unit("core/devices/test_shares"),
+        (SHARES, "return by_cpu < room ? by_cpu : room;", "return room;")),
+    bug("shares: a share goes to the first GPU with room", unit("core/devices/test_shares"),
+        (SHARES, "if (score > best) {", "if (best < 0 && score > best) {")),
+    bug("shares: rare tasks are typical", unit("core/devices/test_shares"),
+        (SHARES, "#define TYPICAL_PERCENT 95", "#define TYPICAL_PERCENT 100")),
     bug("backfill doesn't regard promises", unit("bench/test_trace"),
         ("core/timeline/promises.c", "\treturn !some_bind(t, ask) || some_hold(t, &p);", "\treturn true || some_hold(t, &p);"),
         ("core/timeline/promises.c", "\treturn profile_suffices(t, ask, time_add(now_ns, ask->length_ns));",
