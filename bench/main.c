@@ -23,7 +23,8 @@ static const struct {
 	{ "compare", "muster and kube-scheduler on a real API server", bench_compare, true },
 	{ "trace", "a log of jobs through the core in virtual time: slowdown, promises kept",
 	  bench_trace, true },
-	{ "openb", "share of GPUs that bestfit allocates on a real trace", bench_openb, true },
+	{ "openb", "share of GPUs that policies for shares allocate on a real trace", bench_openb,
+	  true },
 };
 #define BENCHES_N (sizeof(benches) / sizeof(benches[0]))
 

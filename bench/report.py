@@ -45,7 +45,7 @@ WHAT = {
     "compare-real": "muster and kube-scheduler 1.36.3, as it comes and with every node scored, on one kube-apiserver "
                     "in one run. Gangs: scheduler-plugins' PodGroup for muster, the native one for kube-scheduler.",
     "openb": "Share of GPUs allocated when the Alibaba openb trace is offered at 130 % of capacity (FGD, USENIX "
-             "ATC'23); the goal is the published figure of the same policy.",
+             "ATC'23); the goal is the published figure of the same policy, of muster's own that of FGD.",
 }
 REPEATS = {"e2e": 3, "extender": 3, "e2e-real": 3, "compare-real": 1, "memory": 1, "openb": 1}
 
