@@ -105,7 +105,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(unit_src))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help programs unit stress fuzzers fuzz faults failpoints mutations oracle sim campaign soak service valgrind coverage demo test test-unit test-process test-clang test-real test-stress \
+.PHONY: all help programs unit stress fuzzers fuzz faults failpoints mutations oracle sim campaign soak service valgrind coverage demo test test-unit test-process test-clang test-real test-controllers test-stress \
 	test-counts test-watching test-image test-chart counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
@@ -211,6 +211,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make demo        install what is missing, build, run the main job
 ## make test        install what is missing, build, run the tests
 ## make test-real   the same against a real kube-apiserver 1.36.3
+## make test-controllers  JobSet, LeaderWorkerSet, Kueue, MPI operator, Trainer, KubeRay on it, unmodified
 ## make oracle      random tests of evaluations, pod counts, views and plans for SEEDS=20
 ## make sim         core, frontend, API server and faults on virtual time: SEEDS=2000 seeds from FROM=1 on
 ## make faults      each of the 44 faults of docs/faults.md at each of its moments
@@ -338,6 +339,12 @@ test-process: programs
 test-real: deps-real
 	@$(MAKE) --no-print-directory -j2 programs
 	@tests/real/run.sh
+
+# By hand: the controllers take some minutes to build once.
+test-controllers: deps-real
+	@$(MAKE) --no-print-directory -j2 programs
+	@tests/real/controllers/build.sh > /dev/null
+	@python3 tests/real/controllers/test_operators.py
 
 deps:
 	@deploy/install-deps.sh build
