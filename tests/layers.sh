@@ -66,7 +66,7 @@ found=$(grep -rnE '#include "(core|frontend)/' ctl bench --include='*.[ch]' | gr
 
 layers core base devices shm cluster classes filter index queue plan timeline lifecycle cycle step search world daemon
 layers frontend base json cel trace api journal decode dialect volume devices model watch bind report serve loop config daemon
-layers ctl term objects up live offline devices preempt diagnose replay
+layers ctl term objects up offline live devices preempt diagnose replay
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort; }
 for program in build/bin/*; do
 	[ -x "$program" ] || continue

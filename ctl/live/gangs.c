@@ -1,17 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl gangs: state of each gang and why it waits. */
+#include "ctl/live/cluster.h"
 #include "ctl/live/live.h"
 #include "ctl/term/print.h"
+#include "ctl/term/table.h"
 #include "ctl/live/rows.h"
 #include "ctl/term/units.h"
+#include "frontend/api/label_selector.h"
 #include "frontend/dialect/dialects.h"
 #include "ipc/order.h"
 #include "ipc/states.h"
 
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct options {
+	struct live live;
+	struct access_options access;
+	struct arguments schedulers;
+	const char *selector;
+};
 
 static const char *dialect_text(uint32_t dialect)
 {
@@ -61,6 +72,23 @@ static int64_t seconds_since(uint64_t ns, uint64_t now_ns)
 	return ns != 0 && ns < now_ns ? (int64_t)((now_ns - ns) / UINT64_C(1000000000)) : 0;
 }
 
+static void add_reason(const struct live *l, const struct gang_copy *g, cJSON *o)
+{
+	char *reason;
+
+	if (l->from_cluster) {
+		const char *told = cluster_reason(l->cluster, g->name);
+
+		if (told != NULL)
+			json_add_text(o, "reason", told);
+		return;
+	}
+	reason = live_reason(l, g);
+	json_add_text(o, "reason", reason);
+	json_add_shortfalls(o, &g->row.reason, live_name, l);
+	free(reason);
+}
+
 static cJSON *item_of(const struct live *l, const struct gang_copy *g, size_t position)
 {
 	cJSON *o = json_checked(cJSON_CreateObject());
@@ -88,17 +116,12 @@ static cJSON *item_of(const struct live *l, const struct gang_copy *g, size_t po
 	else
 		json_checked(cJSON_AddNullToObject(o, "waited_s"));
 	json_checked(cJSON_AddNullToObject(o, "start"));
-	if (rows_gang_waits(g)) {
-		char *reason = live_reason(l, g);
-
-		json_add_text(o, "reason", reason);
-		json_add_shortfalls(o, &g->row.reason, live_name, l);
-		free(reason);
-	}
+	if (rows_gang_waits(g))
+		add_reason(l, g, o);
 	return o;
 }
 
-static const char *text_of(const cJSON *item, const char *field)
+static const char *field_text(const cJSON *item, const char *field)
 {
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, field);
 
@@ -125,7 +148,7 @@ static void row_of(const cJSON *item, bool wide, char **cells)
 
 	for (size_t i = 0; i < n; i++)
 		if (fields[i] != NULL)
-			cells[i] = must_copy(text_of(item, fields[i]));
+			cells[i] = must_copy(field_text(item, fields[i]));
 	cells[7] = age_of(item, "age_s");
 	cells[8] = age_of(item, "waited_s");
 	if (strcmp(cells[9], "-") == 0 && !wide)
@@ -151,23 +174,34 @@ static bool is_wanted(const struct live *l, const struct gang_copy *g, const cha
 		return strcmp(wanted, g->name) == 0;
 	if (l->state != NULL && g->row.state != gang_state_find(l->state))
 		return false;
+	if (l->selects && !cluster_selects(l->cluster, g->name))
+		return false;
 	return n == 0 || (strncmp(g->name, l->namespace, n) == 0 && g->name[n] == '/');
+}
+
+static struct gangs gangs_of(const struct live *l)
+{
+	return l->from_cluster ? cluster_gangs(l->cluster) : rows_gangs(&l->observer, NULL);
 }
 
 static cJSON *list(struct live *l, const char *wanted)
 {
-	struct gangs gangs = rows_gangs(&l->observer, NULL), one = { 0 };
-	size_t *positions = positions_find(&gangs);
+	struct gangs gangs = gangs_of(l), one = { 0 };
+	/* The queue is the ledger's: who may read one namespace does not see who else waits. */
+	size_t *positions =
+		l->from_cluster ? must_array(gangs.n + 1, sizeof(size_t)) : positions_find(&gangs);
 	cJSON *items = json_checked(cJSON_CreateArray());
 
 	for (size_t i = 0; i < gangs.n; i++)
 		if (is_wanted(l, &gangs.at[i], wanted))
 			cJSON_AddItemToArray(items, item_of(l, &gangs.at[i], positions[i]));
 	/* A group without a member of ours is shown by its name. */
-	if (wanted != NULL && items->child == NULL)
+	if (wanted != NULL && items->child == NULL && !l->from_cluster)
 		one = rows_gangs(&l->observer, wanted);
 	for (size_t i = 0; i < one.n; i++)
 		cJSON_AddItemToArray(items, item_of(l, &one.at[i], 0));
+	if (wanted != NULL && items->child != NULL && l->cluster != NULL)
+		cJSON_AddItemToObject(items->child, "pods", cluster_members(l->cluster, wanted));
 	if (wanted != NULL && items->child == NULL) {
 		fprintf(stderr, "%s: no gang named %s\n", l->command, wanted);
 		cJSON_Delete(items);
@@ -179,53 +213,175 @@ static cJSON *list(struct live *l, const char *wanted)
 	return items;
 }
 
-static int show(struct live *l, const char *argument)
+/* The members below the row of their gang. */
+static void print_members(const struct live *l, const char *gang)
 {
-	char *wanted = NULL;
-	int rc;
+	cJSON *pods = cluster_members(l->cluster, gang);
+	struct text_table *t = text_table_new("LLLR");
+	const cJSON *pod;
 
-	if (l->state != NULL && gang_state_find(l->state) == GANG_STATES)
-		return ctl_usage(l->command,
-		                 "--state %s: Pending, Waiting, Binding, Running, Degraded, "
-		                 "Failed and Finished are what there is",
-		                 l->state);
-	if (argument != NULL)
-		wanted =
-			strchr(argument, '/') != NULL
-				? must_copy(argument)
-				: ctl_print("%s/%s", l->namespace != NULL ? l->namespace : "default", argument);
-	rc = live_list(l, &kind, wanted, list);
-	free(wanted);
+	if (!l->list.no_headers)
+		for (size_t i = 0; i < 4; i++)
+			text_table_cell(t, "%s", (const char *const[]){ "POD", "NODE", "STAGE", "AGE" }[i]);
+	cJSON_ArrayForEach(pod, pods)
+	{
+		char *age = age_of(pod, "age_s");
+
+		text_table_cell(t, "%s", field_text(pod, "pod"));
+		text_table_cell(t, "%s", *field_text(pod, "node") ? field_text(pod, "node") : "-");
+		text_table_cell(t, "%s", field_text(pod, "stage"));
+		text_table_cell(t, "%s", age);
+		free(age);
+	}
+	putchar('\n');
+	text_table_print(t, stdout);
+	text_table_free(t);
+	cJSON_Delete(pods);
+}
+
+static int show(struct live *l, const char *wanted)
+{
+	const int rc = live_list(l, &kind, wanted, list);
+
+	if (rc == EXIT_DONE && wanted != NULL && l->list.form == LIST_WIDE && l->cluster != NULL)
+		print_members(l, wanted);
 	return rc;
 }
 
+static bool names_server(const struct options *o)
+{
+	return o->access.kubeconfig != NULL || o->access.context != NULL;
+}
+
+/* The gangs are those of a ledger if there is one; else the API server's. */
+static bool wants_cluster(const struct options *o)
+{
+	return o->live.socket == NULL &&
+	       (names_server(o) || (!live_is_served(&o->live) && access_is_there(&o->access)));
+}
+
+/* True if pods are needed, which a ledger does not have. */
+static bool wants_pods(const struct options *o, const char *wanted)
+{
+	return o->selector != NULL || (wanted != NULL && o->live.list.form == LIST_WIDE &&
+	                               (names_server(o) || access_is_there(&o->access)));
+}
+
+/* Lists what the caller may see, of one namespace if one is named. */
+static int ask_cluster(struct options *o, const char *wanted)
+{
+	const char *slash = wanted != NULL ? strchr(wanted, '/') : NULL;
+	char *namespace = slash != NULL ? ctl_print("%.*s", (int)(slash - wanted), wanted) : NULL;
+	const struct cluster_question q = {
+		.access = &o->access,
+		.namespace = namespace != NULL        ? namespace
+		             : o->live.all_namespaces ? NULL
+		                                      : o->live.namespace,
+		.selector = o->selector,
+		.schedulers = &o->schedulers,
+	};
+
+	if (o->live.list.watch)
+		return free(namespace),
+		       ctl_usage(o->live.command, "--watch goes with a live scheduler, and without -l");
+	o->live.cluster = cluster_new(o->live.command, &q);
+	o->live.selects = o->selector != NULL;
+	free(namespace);
+	return o->live.cluster != NULL ? EXIT_DONE : EXIT_USAGE;
+}
+
+static int ask(struct options *o, const char *wanted)
+{
+	int rc = EXIT_DONE;
+
+	o->live.from_cluster = wants_cluster(o);
+	if (!o->live.from_cluster)
+		rc = live_open(&o->live);
+	if (rc != EXIT_DONE)
+		return rc;
+	if (o->live.from_cluster || wants_pods(o, wanted))
+		rc = ask_cluster(o, wanted);
+	if (rc == EXIT_DONE)
+		rc = show(&o->live, wanted);
+	if (o->live.cluster != NULL)
+		cluster_free(o->live.cluster);
+	if (!o->live.from_cluster)
+		live_close(&o->live);
+	return rc;
+}
+
+static int check(const struct options *o)
+{
+	char why[512];
+
+	if (o->live.state != NULL && gang_state_find(o->live.state) == GANG_STATES)
+		return ctl_usage(o->live.command,
+		                 "--state %s: Pending, Waiting, Binding, Running, Degraded, "
+		                 "Failed and Finished are what there is",
+		                 o->live.state);
+	if (o->selector != NULL && label_selector_check(o->selector, why, sizeof(why)) < 0)
+		return ctl_usage(o->live.command, "-l %s: %s", o->selector, why);
+	return -1;
+}
+
 static const struct flag flags[] = {
-	FLAG_SOCKET(struct live, socket),
+	FLAG_SOCKET(struct options, live.socket),
+	FLAG_KUBECONFIG(struct options, access),
+	FLAG_CONTEXT(struct options, access),
+	{ "scheduler-name", 0, "--scheduler-name NAME",
+	  "of the API server's pods: those of this scheduler; may be repeated\n(default muster)", NULL,
+	  option_texts, offsetof(struct options, schedulers) },
 	{ "namespace", 'n', "-n, --namespace NAMESPACE", "only its gangs", NULL, option_text,
-	  offsetof(struct live, namespace) },
+	  offsetof(struct options, live.namespace) },
 	{ "all-namespaces", 'A', "-A, --all-namespaces", "of all namespaces (default)", NULL, NULL,
-	  offsetof(struct live, all_namespaces) },
+	  offsetof(struct options, live.all_namespaces) },
+	{ "selector", 'l', "-l, --selector LABELS",
+	  "only gangs with a pod that has these labels; asks the API server", NULL, option_text,
+	  offsetof(struct options, selector) },
 	{ "state", 0, "--state STATE", "only gangs in that state",
 	  "pending|waiting|binding|running|degraded|failed|finished", option_text,
-	  offsetof(struct live, state) },
-	LIST_FLAGS(struct live, list),
+	  offsetof(struct options, live.state) },
+	LIST_FLAGS(struct options, live.list),
 	{ 0 },
 };
 
 static int run(int argc, char **argv)
 {
-	return live_run(&gangs_command, argc, argv, show);
+	struct options o = { .live = { .command = argv[0] } };
+	const char *argument;
+	char *wanted = NULL;
+	int rc = command_read_flags(&gangs_command, argc, argv, &o);
+
+	if (rc == -1)
+		rc = check(&o);
+	argument = rc == -1 ? argv[optind] : NULL;
+	if (argument != NULL)
+		wanted = strchr(argument, '/') != NULL
+		             ? must_copy(argument)
+		             : ctl_print("%s/%s", o.live.namespace != NULL ? o.live.namespace : "default",
+		                         argument);
+	if (rc == -1)
+		rc = ask(&o, wanted);
+	free(wanted);
+	free(o.schedulers.at);
+	return rc;
 }
 
 const struct command gangs_command = {
 	.name = "gangs",
 	.summary = "its gangs, and why they wait",
-	.usage = "[NAMESPACE/GANG] [-n NAMESPACE | -A] [--state STATE] [-o FORM] [--sort-by .FIELD]\n"
-			 "                [--no-headers] [-w] [--socket PATH]",
+	.usage = "[NAMESPACE/GANG] [-n NAMESPACE | -A] [-l LABELS] [--state STATE] [-o FORM]\n"
+			 "                [--sort-by .FIELD] [--no-headers] [-w]\n"
+			 "                [--socket PATH | --kubeconfig FILE [--context NAME]]",
 	.about =
 		"The gangs of the live scheduler: the state of each one and why it waits; its position\n"
 		"in the queue and for how long it has waited for capacity. With a name: that gang\n"
-		"alone; a name without a namespace is of -n, else of default.\n",
+		"alone; a name without a namespace is of -n, else of default. With a name and -o wide\n"
+		"also its members.\n"
+		"\n"
+		"Where no muster-core runs, or with --kubeconfig or --context, the API server is asked\n"
+		"with the caller's rights: who may read one namespace sees that one, with -n. What\n"
+		"only muster-core knows, position and time waited, is not shown then.\n",
 	.exits = LIVE_EXITS,
 	.flags = flags,
 	.argument = "NAMESPACE/GANG",

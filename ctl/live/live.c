@@ -27,6 +27,14 @@ static const char *find_socket(const char *given)
 	return found_n == 1 ? found : LINK_DEFAULT_SOCKET;
 }
 
+bool live_is_served(const struct live *l)
+{
+	const char *named = getenv("MUSTER_SOCKET");
+
+	return l->socket != NULL || (named != NULL && named[0] != '\0') ||
+	       access(find_socket(NULL), F_OK) == 0 || found_n > 1;
+}
+
 const struct flag live_flags[] = {
 	FLAG_SOCKET(struct live, socket),
 	FLAG_OUTPUT(struct live, output, "JSON instead of text"),

@@ -18,8 +18,11 @@ struct live {
 	struct list_options list;
 	const char *namespace; /* of lists: NULL: all */
 	bool all_namespaces;
-	const char *state;   /* of gangs: NULL: all */
-	uint32_t progress_s; /* of status: 0: not checked */
+	const char *state;       /* of gangs: NULL: all */
+	struct cluster *cluster; /* of gangs: its pods of the API server; NULL: not asked */
+	bool from_cluster;       /* ... and its gangs too: no ledger is open */
+	bool selects;            /* only gangs that the cluster's selector matches */
+	uint32_t progress_s;     /* of status: 0: not checked */
 	struct observer observer;
 	char **names; /* by name id; NULL: not read yet */
 };
@@ -53,6 +56,8 @@ int live_run(const struct command *c, int argc, char **argv,
  * there, the socket of the `musterctl up` that this user runs without --socket.  With several of
  * those the message names them. EXIT_DONE, or the exit code and a message. */
 int live_open(struct live *l);
+/* False if no socket is named, and nothing is where live_open() would look for one. */
+bool live_is_served(const struct live *l);
 void live_close(struct live *l);
 
 /* True if muster-core still serves what is mapped. Cached names are dropped then. */

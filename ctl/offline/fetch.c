@@ -4,6 +4,7 @@
 #include "ctl/objects/apiclient.h"
 #include "ctl/offline/offline.h"
 #include "frontend/api/apistatus.h"
+#include "frontend/dialect/dialects.h"
 #include "frontend/json/json.h"
 #include "frontend/json/jsonout.h"
 
@@ -16,8 +17,9 @@ struct fetching {
 	struct apiclient *client;
 	struct files *files;
 	struct jsonout path;
-	const char *selector; /* of the current list, NULL */
-	char more[2048];      /* token of the next page, "" */
+	const char *namespace; /* of the current list; NULL: all */
+	const char *selector;  /* likewise, NULL */
+	char more[2048];       /* token of the next page, "" */
 	/* Token of the page whose number is the last power of two: in a cycle it comes again (Brent).
 	 */
 	char seen[2048];
@@ -78,7 +80,10 @@ static void get(struct fetching *f, const struct resource *r, const char *versio
 {
 	jsonout_clear(&f->path);
 	jsonout_add(&f->path, *r->group ? "/apis/@p/" : "/api@p/", r->group);
-	jsonout_add(&f->path, "@p/@p?limit=500", version, r->plural);
+	jsonout_add(&f->path, "@p/", version);
+	if (f->namespace != NULL)
+		jsonout_add(&f->path, "namespaces/@p/", f->namespace);
+	jsonout_add(&f->path, "@p?limit=500", r->plural);
 	if (f->selector != NULL)
 		jsonout_add(&f->path, "&labelSelector=@p", f->selector);
 	if (*f->more)
@@ -133,5 +138,54 @@ bool fetch_selected(struct files *files, const struct access_options *options,
 	apiclient_free(f.client);
 	jsonout_free(&f.path);
 	offline_free(offline);
+	return ok;
+}
+
+static size_t group_kinds(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < dialects_n; i++)
+		n += dialects[i]->resource != NULL;
+	return n;
+}
+
+/* The objects of one kind that describes groups; one that may not be listed is noted. */
+static bool fetch_groups(struct fetch_gangs *q, struct fetching *f, int index)
+{
+	size_t n, used = strlen(q->refused);
+	const struct resource *r = &model_resources(q->served, &n)[index];
+	const bool ok = fetch_kind(f, q->served, index);
+
+	if (f->ok)
+		model_resource_served(q->served, index, true);
+	if (ok || f->status != 403)
+		return ok;
+	snprintf(q->refused + used, sizeof(q->refused) - used, "%s%s%s%s", used > 0 ? ", " : "",
+	         r->plural, *r->group ? "." : "", r->group);
+	return true;
+}
+
+bool fetch_gangs(struct fetch_gangs *q, struct files *files, struct files *selected, char *error,
+                 size_t error_bytes)
+{
+	struct fetching f = {
+		.files = files, .namespace = q->namespace, .error = error, .error_bytes = error_bytes
+	};
+	const int end = RESOURCE_INDEX_DIALECTS + (int)group_kinds();
+	bool ok;
+
+	f.client = apiclient_new(q->access, 1, error, error_bytes);
+	ok = f.client != NULL && fetch_kind(&f, q->served, RESOURCE_INDEX_PODS);
+	if (f.status == 403 && q->namespace == NULL)
+		snprintf(error + strlen(error), error_bytes - strlen(error),
+		         "; -n names a namespace that may be read");
+	for (int i = RESOURCE_INDEX_DIALECTS; ok && i < end; i++)
+		ok = fetch_groups(q, &f, i);
+	f.files = selected;
+	f.selector = q->selector;
+	ok = ok && (q->selector == NULL || fetch_kind(&f, q->served, RESOURCE_INDEX_PODS));
+	apiclient_free(f.client);
+	jsonout_free(&f.path);
 	return ok;
 }

@@ -31,4 +31,19 @@ bool fetch_all(struct files *files, const struct access_options *options, char *
 bool fetch_selected(struct files *files, const struct access_options *options,
                     const char *node_selector, char *error, size_t error_bytes);
 
+/* What the caller may see of gangs: pods, and the objects that describe groups. */
+struct fetch_gangs {
+	const struct access_options *access;
+	const char *namespace; /* NULL: all */
+	const char *selector;  /* of pods, for `selected`; NULL: none */
+	struct model *served;  /* learns which kinds the cluster serves */
+	char refused[1024];    /* the kinds whose list the API server refused: "podgroups, jobs" */
+};
+
+/* Lists them into `files`, and the pods of the selector into `selected` as well. Without the right
+ * to list pods it fails; kinds of groups that may not be listed are named in q->refused. False and
+ * `error`. */
+bool fetch_gangs(struct fetch_gangs *q, struct files *files, struct files *selected, char *error,
+                 size_t error_bytes);
+
 #endif

@@ -25,7 +25,8 @@ struct gang_result {
 	enum gang_state state; /* of its placement; GANG_FINISHED, GANG_FAILED without members */
 	uint32_t life;         /* enum gang_state: as people see a live one */
 	uint32_t quorum, members, placed;
-	uint32_t pending; /* members without a node before placement */
+	uint32_t succeeded, failed; /* members that ended and still exist */
+	uint32_t pending;           /* members without a node before placement */
 	int32_t priority;
 	uint64_t created_ns;       /* of its oldest member when the group has none */
 	uint64_t waiting_since_ns; /* of a live one: for capacity; 0: it does not wait, or offline */

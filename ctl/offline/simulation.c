@@ -140,6 +140,8 @@ static void add_gang(struct building *b, gang_id id)
 		.quorum = row->quorum,
 		.members = row->members,
 		.placed = row->bound,
+		.succeeded = row->succeeded,
+		.failed = row->failed,
 		.pending = b->pending[id],
 		.priority = row->priority,
 		.created_ns = row->created_ns,

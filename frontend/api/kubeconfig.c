@@ -17,6 +17,7 @@
 #include <yaml.h>
 
 #define FILE_BYTES_MAX (16u << 20)
+#define HOME_BYTES 4096
 #define FILES_MAX 16
 #define SERVICE_ACCOUNT "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -512,30 +513,63 @@ static bool of_home(const char *home, char *path, size_t path_bytes)
 	return n > 0 && (size_t)n < path_bytes && access(path, F_OK) == 0;
 }
 
-int access_load(struct access *out, const struct access_options *o, char *error, size_t error_bytes)
+/* Where access_load() finds it. */
+enum found { FOUND_FLAG, FOUND_PATHS, FOUND_SERVICE_ACCOUNT, FOUND_HOME, FOUND_NOTHING };
+
+static enum found find(const struct access_options *o, const char *(*env)(const char *), char *home,
+                       size_t home_bytes)
 {
-	const char *(*env)(const char *) =
-		o->getenv ? o->getenv : (const char *(*)(const char *))getenv;
 	const char *paths = env("KUBECONFIG");
-	char home[4096];
 	const char *host = env("KUBERNETES_SERVICE_HOST"), *port = env("KUBERNETES_SERVICE_PORT");
-	struct access a = { 0 };
-	int rc;
 
 	if (o->kubeconfig)
+		return FOUND_FLAG;
+	if (paths && *paths)
+		return FOUND_PATHS;
+	if (host && *host && port && *port)
+		return FOUND_SERVICE_ACCOUNT;
+	return of_home(env("HOME"), home, home_bytes) ? FOUND_HOME : FOUND_NOTHING;
+}
+
+static const char *(*getenv_of(const struct access_options *o))(const char *)
+{
+	return o->getenv ? o->getenv : (const char *(*)(const char *))getenv;
+}
+
+bool access_is_there(const struct access_options *o)
+{
+	char home[HOME_BYTES];
+
+	return find(o, getenv_of(o), home, sizeof(home)) != FOUND_NOTHING;
+}
+
+int access_load(struct access *out, const struct access_options *o, char *error, size_t error_bytes)
+{
+	const char *(*env)(const char *) = getenv_of(o);
+	char home[HOME_BYTES];
+	struct access a = { 0 };
+	int rc = -EINVAL;
+
+	switch (find(o, env, home, sizeof(home))) {
+	case FOUND_FLAG:
 		rc = kubeconfig_load(&a, o, o->kubeconfig, false, error, error_bytes);
-	else if (paths && *paths)
-		rc = kubeconfig_load(&a, o, paths, true, error, error_bytes);
-	else if (host && *host && port && *port)
+		break;
+	case FOUND_PATHS:
+		rc = kubeconfig_load(&a, o, env("KUBECONFIG"), true, error, error_bytes);
+		break;
+	case FOUND_SERVICE_ACCOUNT:
 		rc = service_account_load(&a, o->service_account ? o->service_account : SERVICE_ACCOUNT,
-		                          host, port, error, error_bytes);
-	else if (of_home(env("HOME"), home, sizeof(home)))
+		                          env("KUBERNETES_SERVICE_HOST"), env("KUBERNETES_SERVICE_PORT"),
+		                          error, error_bytes);
+		break;
+	case FOUND_HOME:
 		rc = kubeconfig_load(&a, o, home, false, error, error_bytes);
-	else {
+		break;
+	case FOUND_NOTHING:
 		snprintf(error, error_bytes,
 		         "no cluster: give --kubeconfig FILE, set KUBECONFIG, run in a pod with a service "
 		         "account, or have a ~/.kube/config");
-		rc = -EINVAL;
+		break;
 	}
 	if (rc == 0 && a.token_file) {
 		const char *why;

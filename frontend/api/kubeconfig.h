@@ -48,6 +48,9 @@ int access_load(struct access *out, const struct access_options *options, char *
                 size_t error_bytes);
 void access_free(struct access *a);
 
+/* True if there is a place to read it from, good or bad. */
+bool access_is_there(const struct access_options *options);
+
 /* The current token, from token_file if there is one, without trailing white space. NULL and *why
  * on failure; never "". */
 char *access_token(const struct access *a, const char **why);

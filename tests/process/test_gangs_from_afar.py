@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""musterctl gangs over an API server, with the rights of the caller: a proxy stands in for its authorization."""
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import muster, objects, yamlsub  # noqa: E402
+from lib.cluster import Cluster, run  # noqa: E402
+from lib.harness import check, equal, main, until  # noqa: E402
+from lib.proxy import Proxy  # noqa: E402
+
+DONE, NO, USAGE = 0, 1, 2
+
+
+def gang_of(namespace, name, members, labels=None, **pod):
+    group, pods = objects.gang(name, members, **pod)
+    for obj in (group, *pods):
+        obj["metadata"]["namespace"] = namespace
+    for one in pods:
+        one["metadata"].setdefault("labels", {}).update(labels or {})
+    return [group, *pods]
+
+
+def fill(c):
+    for name in ("a", "b"):
+        c.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    c.create(*gang_of("a", "train", 2, {"app": "x"}, cpu="1"), *gang_of("a", "big", 2, cpu="9"),
+             *gang_of("b", "secret", 2, {"app": "y"}, cpu="1"))
+
+
+def gangs(*arguments, env=None):
+    code, out, err = run("musterctl", "gangs", *arguments, "-o", "json", env=env)
+    return code, json.loads(out)["gangs"] if out else None, err
+
+
+def names(found):
+    return [g["gang"] for g in found]
+
+
+def may_read(proxy, namespace):
+    """Only what lies in that namespace, as RBAC answers."""
+    proxy.rule(lambda call: f"/namespaces/{namespace}/" not in call.path,
+               lambda call: call.status(403, f'{call.resource} is forbidden: User "tenant" cannot list resource at the cluster scope'))
+
+
+def test_the_same_as_the_ledger():
+    with Cluster(objects.node("n1", cpu="8")) as c:
+        c.up()
+        fill(c)
+        until(lambda: c.stats()["binds"] == 4, 30, "bound")
+        until(lambda: [g.get("reason", "") for g in gangs("--kubeconfig", c.kubeconfig, "a/big")[1]][0], 30, "big was told")
+        _, live, _ = gangs("--socket", c.socket)
+        code, far, err = gangs("--kubeconfig", c.kubeconfig)
+        equal((code, err), (DONE, ""), "gangs")
+        equal(names(far), ["a/big", "a/train", "b/secret"], "gangs of all namespaces")
+        for one, other in zip(live, far):
+            for field in ("gang", "state", "dialect", "quorum", "members", "placed", "succeeded", "failed", "priority"):
+                equal(one[field], other[field], (one["gang"], field))
+        equal(far[0]["reason"].split(". ")[-1], live[0]["reason"].split(". ")[-1], "the reason that muster wrote")
+        equal([g["position"] for g in far], [None] * 3, "the queue is not shown")
+        equal(names(gangs("--kubeconfig", c.kubeconfig, "-n", "b")[1]), ["b/secret"], "-n")
+        equal(names(gangs("--kubeconfig", c.kubeconfig, "--state", "waiting")[1]), ["a/big"], "--state")
+
+
+def test_members_and_labels():
+    with Cluster(objects.node("n1", cpu="8")) as c:
+        c.up()
+        fill(c)
+        until(lambda: c.stats()["binds"] == 4, 30, "bound")
+        where = ("--kubeconfig", c.kubeconfig)
+        until(lambda: [p["stage"] for p in gangs(*where, "a/train")[1][0]["pods"]] == ["Running"] * 2, 30, "they run")
+        equal([(p["pod"], p["node"]) for p in gangs(*where, "a/train")[1][0]["pods"]], [("train-0", "n1"), ("train-1", "n1")], "members")
+        equal([(p["node"], p["stage"]) for p in gangs(*where, "a/big")[1][0]["pods"]], [("", "Waiting")] * 2, "of one that waits")
+        for source in (where, ("--socket", c.socket, *where)):
+            equal(names(gangs(*source, "-l", "app in (x, z)")[1]), ["a/train"], source)
+            equal(gangs(*source, "-l", "!app")[1][0]["gang"], "a/big", source)
+            code, out, err = run("musterctl", "gangs", *source, "-n", "a", "train", "-o", "wide")
+            equal((code, err), (DONE, ""), out)
+            equal([line.split()[:3] for line in out.split("\n\n")[1].splitlines()],
+                  [["POD", "NODE", "STAGE"], ["train-0", "n1", "Running"], ["train-1", "n1", "Running"]], out)
+        for bad, said in ((("-l", "a in (b"), "-l a in (b"), (("-w",), "--watch goes with"), (("nope/none",), "no gang named nope/none")):
+            code, out, err = run("musterctl", "gangs", *where, *bad)
+            check(code in (NO, USAGE) and said in err and not out, bad, err)
+
+
+def test_a_tenant_sees_its_namespace():
+    with Cluster(objects.node("n1", cpu="8")) as c, tempfile.TemporaryDirectory() as folder, Proxy(c.kubeconfig, folder) as proxy:
+        c.up()
+        fill(c)
+        until(lambda: c.stats()["binds"] == 4, 30, "bound")
+        may_read(proxy, "a")
+        where = ("--kubeconfig", proxy.kubeconfig)
+        code, found, err = gangs(*where, "-n", "a")
+        equal((code, names(found), err), (DONE, ["a/big", "a/train"], ""), "its own")
+        for refused in ((), ("-n", "b"), ("-A",), ("b/secret",), ("-n", "../namespaces/b"), ("-n", "a/../b"), ("-l", "app=y")):
+            code, out, err = run("musterctl", "gangs", *where, *refused)
+            equal((code, out), (USAGE, ""), refused)
+            check("403" in err and "secret" not in err and err.count("\n") == 1, refused, err)
+            check("-n" in err or refused, err)
+        check(all(call.method == "GET" for call in proxy.seen), "nothing but reading")
+        # A kind of groups without the right to it is said once; the gang is there.
+        proxy.rule(lambda call: call.resource == "podgroups", lambda call: call.status(403, "no"))
+        code, found, err = gangs(*where, "-n", "a")
+        equal((code, names(found)), (DONE, ["a/big", "a/train"]), err)
+        check("no right to list" in err and "podgroups.scheduling.x-k8s.io" in err and err.count("\n") == 1, err)
+
+
+def test_the_role_is_what_is_read():
+    with Cluster(objects.node("n1")) as c, tempfile.TemporaryDirectory() as folder, Proxy(c.kubeconfig, folder) as proxy:
+        equal(gangs("--kubeconfig", proxy.kubeconfig, "-n", "a", "-l", "app")[0], DONE, "gangs")
+        asked = {(call.path.split("/")[2] if call.path.startswith("/apis/") else "", call.resource) for call in proxy.seen}
+        role, _ = yamlsub.load_all((muster.ROOT / "deploy" / "viewer" / "clusterrole.yaml").read_text(encoding="utf-8"))
+        given = {(group, resource) for rule in role["rules"] for group in rule["apiGroups"] for resource in rule["resources"]}
+        equal(given, asked, "the rights of muster-viewer")
+        equal({verb for rule in role["rules"] for verb in rule["verbs"]}, {"list"}, "verbs")
+
+
+def test_without_a_scheduler_here_the_kubeconfig_counts():
+    with Cluster(objects.node("n1", cpu="8")) as c, tempfile.TemporaryDirectory() as home:
+        c.create(*gang_of("default", "train", 2))
+        os.mkdir(f"{home}/.kube")
+        os.symlink(c.kubeconfig, f"{home}/.kube/config")
+        here = {"HOME": home, "KUBECONFIG": "", "XDG_RUNTIME_DIR": home, "MUSTER_SOCKET": "", "KUBERNETES_SERVICE_HOST": ""}
+        code, found, err = gangs(env=here)
+        equal((code, names(found), err), (DONE, ["default/train"], ""), "as kubectl finds it")
+        code, out, err = run("musterctl", "gangs", env={**here, "MUSTER_SOCKET": f"{home}/none"})
+        check(code == NO and "no muster-core serves" in err, "a socket that is named counts", err)
+        os.remove(f"{home}/.kube/config")
+        code, out, err = run("musterctl", "gangs", env=here)
+        check(code == NO and "no muster-core serves" in err, err)
+
+
+def test_answers_that_make_no_sense():
+    with Cluster(objects.node("n1")) as c, tempfile.TemporaryDirectory() as folder, Proxy(c.kubeconfig, folder) as proxy:
+        for body in (b"", b"[]", b"{}", b'{"items": 7}', b'{"items": [null]}', b'{"items": [{"kind": "Pod"}]}', b"{" * 100000,
+                     b'{"apiVersion": "v1", "kind": "PodList", "metadata": {"continue": "x"}, "items": []}'):
+            proxy.calm()
+            proxy.rule(lambda call: call.resource == "pods", lambda call, body=body: call.answer(200, body))
+            code, out, err = run("musterctl", "gangs", "--kubeconfig", proxy.kubeconfig)
+            check(code in (DONE, USAGE) and len(err) < 4000, body[:50], code, err[:500])
+
+
+if __name__ == "__main__":
+    main(globals())
