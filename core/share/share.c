@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tree, its guarantees, and what each queue uses. */
+#include "core/share/share_impl.h"
+
+#include "ipc/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void share_ask_add(struct share_ask *ask, uint32_t resource, wide value)
+{
+	uint32_t i = 0;
+
+	if (resource >= RESOURCES_MAX || value <= 0)
+		return;
+	while (i < ask->n && ask->wants[i].resource != resource)
+		i++;
+	if (i == ask->n)
+		ask->wants[ask->n++] = (struct share_want){ .resource = resource };
+	ask->wants[i].value += value;
+}
+
+static int names_compare(const void *a, const void *b, void *context)
+{
+	const struct share_def *defs = context;
+
+	return strcmp(defs[*(const uint32_t *)a].name, defs[*(const uint32_t *)b].name);
+}
+
+static void ranks_find(struct shares *s)
+{
+	uint32_t *order = s->best;
+
+	for (uint32_t q = 0; q < s->set->n; q++)
+		order[q] = q;
+	qsort_r(order, s->set->n, sizeof(*order), names_compare, (void *)(uintptr_t)s->set->defs);
+	for (uint32_t i = 0; i < s->set->n; i++)
+		s->queues[order[i]].rank = i;
+}
+
+/* A queue's part of its siblings' weights; those of some dialects are bytes. */
+static void weights_find(struct shares *s)
+{
+	const struct share_def *defs = s->set->defs;
+	wide *sums = must_array(s->set->n, sizeof(*sums));
+
+	for (uint32_t r = 0; r < s->set->resources; r++) {
+		memset(sums, 0, s->set->n * sizeof(*sums));
+		for (uint32_t q = 1; q < s->set->n; q++)
+			sums[defs[q].parent] += defs[q].weight[r];
+		for (uint32_t q = 1; q < s->set->n; q++) {
+			const wide weight = defs[q].weight[r];
+			const wide part = weight > 0 ? weight * 1000000 / sums[defs[q].parent] : 0;
+
+			s->weight[share_at(s, q, r)] = weight > 0 && part == 0 ? 1 : (int64_t)part;
+		}
+		s->weight[share_at(s, 0, r)] = 1000000;
+	}
+	free(sums);
+}
+
+/* An inner queue is guaranteed at least what its children are. */
+static void guarantees_add(struct shares *s)
+{
+	const struct share_def *defs = s->set->defs;
+
+	for (uint32_t r = 0; r < s->set->resources; r++) {
+		wide *sums = s->below; /* scratch: kept_all() follows */
+
+		for (uint32_t q = 0; q < s->set->n; q++)
+			sums[share_at(s, q, r)] = 0;
+		for (uint32_t q = s->set->n; q-- > 0;) {
+			const wide sum = sums[share_at(s, q, r)],
+					   own = defs[q].guarantee[r] == SHARE_ALL ? s->total[r] : defs[q].guarantee[r];
+
+			s->own[share_at(s, q, r)] = wide_cut(sum > own ? sum : own);
+			if (q > 0)
+				sums[share_at(s, defs[q].parent, r)] += s->own[share_at(s, q, r)];
+		}
+	}
+}
+
+struct shares *shares_new(const struct share_set *set)
+{
+	struct shares *s = must_alloc(sizeof(*s));
+	const size_t rows = (size_t)set->n * set->resources;
+
+	assert(set->n > 0 && set->n <= SHARE_QUEUES_MAX && set->resources <= RESOURCES_MAX);
+	*s = (struct shares){ .set = set,
+		                  .queues = must_array(set->n, sizeof(*s->queues)),
+		                  .total = must_array(set->resources + 1, sizeof(*s->total)),
+		                  .used = must_array(rows + 1, sizeof(*s->used)),
+		                  .kept = must_array(rows + 1, sizeof(*s->kept)),
+		                  .below = must_array(rows + 1, sizeof(*s->below)),
+		                  .has = must_array(rows + 1, sizeof(*s->has)),
+		                  .own = must_array(rows + 1, sizeof(*s->own)),
+		                  .weight = must_array(rows + 1, sizeof(*s->weight)),
+		                  .best = must_array(set->n, sizeof(*s->best)),
+		                  .child = must_array(set->n, sizeof(*s->child)),
+		                  .rests = must_array(set->n, sizeof(*s->rests)) };
+	for (uint32_t q = 0; q < set->n; q++) {
+		assert(q == 0 ? set->defs[q].parent == 0 : set->defs[q].parent < q);
+		s->queues[q].leaf = true;
+		if (q > 0)
+			s->queues[set->defs[q].parent].leaf = false;
+	}
+	ranks_find(s);
+	weights_find(s);
+	shares_clear(s);
+	return s;
+}
+
+void shares_free(struct shares *s)
+{
+	if (!s)
+		return;
+	free(s->queues);
+	free(s->total);
+	free(s->used);
+	free(s->kept);
+	free(s->below);
+	free(s->has);
+	free(s->own);
+	free(s->weight);
+	free(s->best);
+	free(s->child);
+	free(s->rests);
+	free(s);
+}
+
+const struct share_set *shares_set(const struct shares *s)
+{
+	return s->set;
+}
+
+static int rests_compare(const void *a, const void *b)
+{
+	const struct share_rest *left = a, *right = b;
+
+	if (left->rest != right->rest)
+		return left->rest > right->rest ? -1 : 1;
+	return left->rank < right->rank ? -1 : 1;
+}
+
+/* What the children of a queue are guaranteed of `cap`: scaled down if it is less than their sum,
+ * what is left by rounding to those that lost most, then by name. */
+static void children_scale(struct shares *s, const uint32_t *children, uint32_t n, uint32_t r,
+                           wide cap)
+{
+	wide sum = 0, left = cap;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += s->own[share_at(s, children[i], r)];
+	for (uint32_t i = 0; i < n; i++) {
+		const size_t at = share_at(s, children[i], r);
+		const wide part = sum > cap ? s->own[at] * cap / sum : s->own[at];
+
+		s->has[at] = (int64_t)part;
+		s->queues[children[i]].scaled |= sum > cap && s->own[at] > 0;
+		s->rests[i] = (struct share_rest){ .rest = sum > cap ? s->own[at] * cap % sum : 0,
+			                               .rank = s->queues[children[i]].rank,
+			                               .queue = children[i] };
+		left -= part;
+	}
+	if (sum <= cap)
+		return;
+	qsort(s->rests, n, sizeof(*s->rests), rests_compare);
+	for (uint32_t i = 0; i < n && left > 0; i++, left--)
+		s->has[share_at(s, s->rests[i].queue, r)]++;
+}
+
+/* Children by parent: `first[p]` to first[p + 1] of the array that is returned, to be freed. */
+static uint32_t *children_list(const struct shares *s, uint32_t *first)
+{
+	const struct share_set *set = s->set;
+	uint32_t *list = must_array(set->n + 1, sizeof(*list));
+
+	memset(first, 0, (set->n + 2) * sizeof(*first));
+	for (uint32_t q = 1; q < set->n; q++)
+		first[set->defs[q].parent + 2]++;
+	for (uint32_t p = 0; p < set->n; p++)
+		first[p + 2] += first[p + 1];
+	for (uint32_t q = 1; q < set->n; q++)
+		list[first[set->defs[q].parent + 1]++] = q;
+	return list;
+}
+
+static wide most(wide a, wide b)
+{
+	return a > b ? a : b;
+}
+
+/* kept of one queue, by what it uses and what its children keep. */
+static wide kept_find(const struct shares *s, uint32_t queue, uint32_t r)
+{
+	const size_t at = share_at(s, queue, r);
+
+	return most(most(0, s->below[at]), shares_reserved(s, queue, r) - s->used[at]);
+}
+
+static void kept_all(struct shares *s)
+{
+	for (uint32_t r = 0; r < s->set->resources; r++) {
+		for (uint32_t q = 0; q < s->set->n; q++)
+			s->below[share_at(s, q, r)] = 0;
+		for (uint32_t q = s->set->n; q-- > 0;) {
+			s->kept[share_at(s, q, r)] = kept_find(s, q, r);
+			if (q > 0)
+				s->below[share_at(s, s->set->defs[q].parent, r)] += s->kept[share_at(s, q, r)];
+		}
+	}
+}
+
+void shares_capacity(struct shares *s, const wide *total)
+{
+	uint32_t *first = must_array(s->set->n + 2, sizeof(*first));
+	uint32_t *children = children_list(s, first);
+
+	for (uint32_t q = 0; q < s->set->n; q++)
+		s->queues[q].scaled = false;
+	for (uint32_t r = 0; r < s->set->resources; r++)
+		s->total[r] = wide_cut(total[r] > 0 ? total[r] : 0);
+	guarantees_add(s);
+	for (uint32_t r = 0; r < s->set->resources; r++) {
+		s->has[share_at(s, 0, r)] = (int64_t)s->total[r];
+		for (uint32_t p = 0; p < s->set->n; p++)
+			children_scale(s, children + first[p], first[p + 1] - first[p], r,
+			               s->has[share_at(s, p, r)]);
+	}
+	free(children);
+	free(first);
+	kept_all(s);
+}
+
+void shares_clear(struct shares *s)
+{
+	const size_t rows = (size_t)s->set->n * s->set->resources;
+
+	memset(s->used, 0, rows * sizeof(*s->used));
+	memset(s->total, 0, s->set->resources * sizeof(*s->total));
+	shares_capacity(s, s->total);
+}
+
+void shares_use(struct shares *s, uint32_t queue, uint32_t r, wide delta)
+{
+	uint32_t q = share_is_queue(s, queue) ? queue : 0;
+
+	if (!share_counts(s, r))
+		return;
+	for (;; q = s->set->defs[q].parent) {
+		const size_t at = share_at(s, q, r);
+		const wide before = s->kept[at];
+
+		s->used[at] += delta;
+		assert(s->used[at] >= 0);
+		s->kept[at] = kept_find(s, q, r);
+		if (q == 0)
+			return;
+		s->below[share_at(s, s->set->defs[q].parent, r)] += s->kept[at] - before;
+	}
+}
+
+bool shares_is_leaf(const struct shares *s, uint32_t queue)
+{
+	return s->queues[queue].leaf;
+}
+
+wide shares_used(const struct shares *s, uint32_t queue, uint32_t r)
+{
+	return share_counts(s, r) ? s->used[share_at(s, queue, r)] : 0;
+}
+
+int64_t shares_guarantee(const struct shares *s, uint32_t queue, uint32_t r)
+{
+	return share_counts(s, r) ? s->has[share_at(s, queue, r)] : 0;
+}
+
+bool shares_scaled(const struct shares *s, uint32_t queue)
+{
+	return s->queues[queue].scaled;
+}
+
+int64_t shares_reserved(const struct shares *s, uint32_t queue, uint32_t r)
+{
+	const int64_t reserved = share_counts(s, r) ? s->set->defs[queue].reserved[r] : 0;
+	const int64_t has = shares_guarantee(s, queue, r);
+
+	return reserved < has ? reserved : has;
+}
+
+int64_t shares_limit(const struct shares *s, uint32_t queue, uint32_t r)
+{
+	int64_t limit = SHARE_NO_LIMIT;
+
+	for (uint32_t q = queue; share_counts(s, r); q = s->set->defs[q].parent) {
+		if (s->set->defs[q].limit[r] < limit)
+			limit = s->set->defs[q].limit[r];
+		if (q == 0)
+			break;
+	}
+	return limit;
+}
+
+wide shares_total(const struct shares *s, uint32_t r)
+{
+	return share_counts(s, r) ? s->total[r] : 0;
+}
+
+wide shares_kept(const struct shares *s, uint32_t queue, uint32_t r)
+{
+	return share_counts(s, r) ? s->kept[share_at(s, queue, r)] : 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queues: the tree of them, what each may have, and whose turn it is.
+ *
+ *   share_set    how the queues are defined: constant, owned by the caller
+ *   shares       what they use now, and what follows from that: guarantees as far as there is
+ *                capacity for them, rooms that are kept
+ *
+ * A leaf takes gangs, an inner queue doesn't; queue 0 is the root, and holds what names no queue.
+ * Amounts are those of the ledger (milli of cpu, bytes, pieces) by resource id; sums are in 128
+ * bits, and nothing is a float.  docs/fairness.md has the formulas and a worked example.
+ *
+ * Pure: no gang, pod or node is known here. */
+#ifndef MUSTER_CORE_SHARE_H
+#define MUSTER_CORE_SHARE_H
+
+#include "core/base/amount.h"
+#include "ipc/abi.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SHARE_QUEUES_MAX 16384u
+#define SHARE_DEPTH_MAX 32u /* queues on the way to the root, without it */
+#define SHARE_NO_LIMIT INT64_MAX
+#define SHARE_ALL (-1) /* a guarantee of all that the cluster has */
+
+/* Queues that are none. */
+#define SHARE_MISSING (UINT32_MAX - 1) /* what the pod names isn't there */
+#define SHARE_TWO (UINT32_MAX - 2)     /* members of one gang name two */
+
+enum share_state {
+	SHARE_OPEN,
+	SHARE_CLOSING, /* nothing new starts; a gang that has begun is finished */
+	SHARE_CLOSED,
+};
+
+/* A queue as it is defined. */
+struct share_def {
+	const char *name; /* unique; owned by the set */
+	uint32_t parent;  /* an index below its own; of the root: 0 */
+	int32_t priority; /* among siblings */
+	bool fifo;        /* nobody passes the first */
+	uint8_t state;    /* enum share_state */
+	int64_t guarantee[RESOURCES_MAX];
+	int64_t reserved[RESOURCES_MAX]; /* the part of it that is never lent */
+	int64_t limit[RESOURCES_MAX];    /* SHARE_NO_LIMIT: none */
+	int64_t weight[RESOURCES_MAX];   /* 0: only what is left */
+};
+
+struct share_set {
+	const struct share_def *defs; /* [0] is the root */
+	uint32_t n;                   /* 1 to SHARE_QUEUES_MAX */
+	uint32_t resources;           /* resources below are looked at; at most RESOURCES_MAX */
+	uint64_t unshared;            /* bit r: no part of the order of turns */
+	/* The queue of a pod: an index, SHARE_MISSING or SHARE_TWO. */
+	uint32_t (*of_pod)(void *context, uint32_t pod);
+	void *context;
+};
+
+/* What the quorum of a gang asks for, each resource once and above 0. */
+struct share_ask {
+	uint32_t n;
+	struct share_want {
+		uint32_t resource;
+		wide value;
+	} wants[RESOURCES_MAX];
+};
+
+/* Adds to it; what is beyond RESOURCES_MAX or not above 0 is passed over. */
+void share_ask_add(struct share_ask *ask, uint32_t resource, wide value);
+
+/* Why a gang may not start. */
+enum share_by {
+	SHARE_BY_NONE,
+	SHARE_BY_LIMIT,
+	SHARE_BY_KEPT, /* room is kept for the guarantees of others */
+	SHARE_BY_STATE,
+	SHARE_BY_MISSING,
+	SHARE_BY_TWO,
+	SHARE_BY_CHILDREN, /* the queue has children */
+	SHARE_BY_FIFO,     /* waits behind `behind` */
+};
+
+struct share_block {
+	enum share_by by;
+	uint32_t at; /* the queue that refuses */
+	uint32_t resource;
+	wide need, have;
+	bool never;      /* not even when the queue is empty */
+	uint32_t behind; /* a gang; core/cycle/turns.c */
+};
+
+struct shares;
+
+/* `set` outlives it. */
+struct shares *shares_new(const struct share_set *set);
+void shares_free(struct shares *s);
+/* Nothing is used, and there is no capacity. */
+void shares_clear(struct shares *s);
+
+const struct share_set *shares_set(const struct shares *s);
+
+/* Capacity of all nodes that may be used, by resource; shares_set()->resources of them. */
+void shares_capacity(struct shares *s, const wide *total);
+
+/* The queue and all above it use `delta` more; never less than 0 in the end.  SHARE_MISSING and
+ * SHARE_TWO count at the root alone. */
+void shares_use(struct shares *s, uint32_t queue, uint32_t resource, wide delta);
+
+bool shares_is_leaf(const struct shares *s, uint32_t queue);
+
+/* What a queue has. */
+wide shares_used(const struct shares *s, uint32_t queue, uint32_t resource);
+/* ... is guaranteed: scaled down when siblings are promised more than there is. */
+int64_t shares_guarantee(const struct shares *s, uint32_t queue, uint32_t resource);
+bool shares_scaled(const struct shares *s, uint32_t queue);
+int64_t shares_reserved(const struct shares *s, uint32_t queue, uint32_t resource);
+/* The least limit on the way to the root. */
+int64_t shares_limit(const struct shares *s, uint32_t queue, uint32_t resource);
+wide shares_total(const struct shares *s, uint32_t resource);
+/* Room that others have to leave to its subtree. */
+wide shares_kept(const struct shares *s, uint32_t queue, uint32_t resource);
+
+/* May a gang of the leaf start that asks for so much, by amounts?  False: *out says why not. A gang
+ * that has begun is not asked. */
+bool shares_allow(const struct shares *s, uint32_t queue, const struct share_ask *ask,
+                  struct share_block *out);
+
+/* What a queue uses above its guarantee, relative to capacity and weight: the most of the resources
+ * asked for, SHARE_ONE is all of it; SHARE_INFINITE: it has weight 0 and uses any. */
+typedef unsigned __int128 share_t;
+#define SHARE_INFINITE (~(share_t)0)
+#define SHARE_ONE ((share_t)1 << 40)
+share_t shares_over(const struct shares *s, uint32_t queue, const struct share_ask *ask);
+
+/* True if the queue with the gang is inside its guarantee, in all resources that are shared. */
+bool shares_inside(const struct shares *s, uint32_t queue, const struct share_ask *ask);
+
+/* The first gang of a leaf. */
+struct share_waiting {
+	bool waits; /* else the leaf has none, and nothing below is read */
+	bool extra; /* its quorum has started; comes after all others */
+	bool begun; /* some of it has started, its quorum has not */
+	uint64_t age_ns;
+	const struct share_ask *ask;
+};
+
+/* The leaf whose turn it is, `waiting` by queue; UINT32_MAX: nobody waits.  Time: queues times
+ * resources. */
+uint32_t shares_next(struct shares *s, const struct share_waiting *waiting);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MUSTER_CORE_SHARE_IMPL_H
+#define MUSTER_CORE_SHARE_IMPL_H
+
+#include "core/share/share.h"
+
+#include <stddef.h>
+
+struct share {
+	uint32_t rank; /* by name */
+	bool leaf, scaled;
+};
+
+/* Rows of set->resources, by queue. */
+struct shares {
+	const struct share_set *set;
+	struct share *queues;
+	wide *total;     /* of the cluster, 0 to INT64_MAX each */
+	wide *used;      /* rows */
+	wide *kept;      /* rows: max(0, reserved - used, sum of the children's) */
+	wide *below;     /* rows: sum of the children's kept */
+	int64_t *has;    /* rows: the guarantee, scaled */
+	int64_t *own;    /* rows: the guarantee as defined, at least the children's sum */
+	int64_t *weight; /* rows: in millionths of the siblings' sum, at least 1; 0: none */
+	/* Scratch of shares_next(): the leaf that is first below a queue, and the child it is in. */
+	uint32_t *best, *child;
+	struct share_rest *rests;
+};
+
+/* What a sibling lost by rounding down. */
+struct share_rest {
+	wide rest;
+	uint32_t rank, queue;
+};
+
+static inline size_t share_at(const struct shares *s, uint32_t queue, uint32_t resource)
+{
+	return (size_t)queue * s->set->resources + resource;
+}
+
+static inline bool share_counts(const struct shares *s, uint32_t resource)
+{
+	return resource < s->set->resources;
+}
+
+static inline bool share_is_queue(const struct shares *s, uint32_t queue)
+{
+	return queue < s->set->n;
+}
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* May a gang start, and which is next. */
+#include "core/share/share_impl.h"
+
+#include <assert.h>
+
+static bool block(struct share_block *out, enum share_by by, uint32_t at)
+{
+	*out = (struct share_block){ .by = by, .at = at, .resource = UINT32_MAX };
+	return false;
+}
+
+static wide above_zero(wide value)
+{
+	return value > 0 ? value : 0;
+}
+
+static bool within_limit(const struct shares *s, uint32_t q, const struct share_want *want,
+                         struct share_block *out)
+{
+	const int64_t limit = s->set->defs[q].limit[want->resource];
+	const wide used = s->used[share_at(s, q, want->resource)];
+
+	if (limit == SHARE_NO_LIMIT || used + want->value <= limit)
+		return true;
+	block(out, SHARE_BY_LIMIT, q);
+	out->resource = want->resource;
+	out->need = want->value;
+	out->have = above_zero(limit - used);
+	out->never = want->value > limit;
+	return false;
+}
+
+/* The rooms kept below the root and each queue with a limit on the way, with the gang counted. */
+static bool leaves_kept(const struct shares *s, uint32_t leaf, const struct share_want *want,
+                        struct share_block *out)
+{
+	const uint32_t r = want->resource;
+	wide kept = 0, before = 0; /* of the child on the way, with the gang and without it */
+
+	for (uint32_t q = leaf;; q = s->set->defs[q].parent) {
+		const size_t at = share_at(s, q, r);
+		const int64_t limit = s->set->defs[q].limit[r];
+		const wide below = s->below[at] - before + kept, used = s->used[at] + want->value;
+		wide cap = limit == SHARE_NO_LIMIT ? -1 : limit;
+
+		if (q == 0)
+			cap = cap < 0 || s->total[r] < cap ? s->total[r] : cap;
+		if (cap >= 0 && below > 0 && used + below > cap) {
+			block(out, SHARE_BY_KEPT, q);
+			out->resource = r;
+			out->need = want->value;
+			out->have = above_zero(cap - s->used[at] - below);
+			return false;
+		}
+		if (q == 0)
+			return true;
+		before = s->kept[at];
+		kept = shares_reserved(s, q, r) - used;
+		kept = above_zero(kept > below ? kept : below);
+	}
+}
+
+bool shares_allow(const struct shares *s, uint32_t queue, const struct share_ask *ask,
+                  struct share_block *out)
+{
+	if (queue == SHARE_TWO)
+		return block(out, SHARE_BY_TWO, 0);
+	if (!share_is_queue(s, queue))
+		return block(out, SHARE_BY_MISSING, 0);
+	if (!s->queues[queue].leaf)
+		return block(out, SHARE_BY_CHILDREN, queue);
+	for (uint32_t q = queue;; q = s->set->defs[q].parent) {
+		if (s->set->defs[q].state != SHARE_OPEN)
+			return block(out, SHARE_BY_STATE, q);
+		for (uint32_t i = 0; i < ask->n; i++)
+			if (share_counts(s, ask->wants[i].resource) && !within_limit(s, q, &ask->wants[i], out))
+				return false;
+		if (q == 0)
+			break;
+	}
+	for (uint32_t i = 0; i < ask->n; i++)
+		if (share_counts(s, ask->wants[i].resource) && !leaves_kept(s, queue, &ask->wants[i], out))
+			return false;
+	block(out, SHARE_BY_NONE, queue);
+	return true;
+}
+
+/* True if the resource is part of the order: others of the comparison could have it. */
+static bool is_shared(const struct shares *s, uint32_t r)
+{
+	return share_counts(s, r) && s->total[r] > 0 && !(s->set->unshared >> r & 1);
+}
+
+share_t shares_over(const struct shares *s, uint32_t queue, const struct share_ask *ask)
+{
+	share_t most = 0;
+
+	for (uint32_t i = 0; i < ask->n; i++) {
+		const uint32_t r = ask->wants[i].resource;
+		wide over;
+		share_t share;
+
+		if (!is_shared(s, r))
+			continue;
+		over = above_zero(s->used[share_at(s, queue, r)] - s->has[share_at(s, queue, r)]);
+		if (over == 0)
+			continue;
+		if (s->weight[share_at(s, queue, r)] == 0)
+			return SHARE_INFINITE;
+		/* 63 + 20 + 40 bits, by 63 + 20 bits. */
+		share = (share_t)wide_cut(over) * 1000000 * SHARE_ONE /
+		        ((share_t)s->total[r] * (share_t)s->weight[share_at(s, queue, r)]);
+		most = share > most ? share : most;
+	}
+	return most;
+}
+
+bool shares_inside(const struct shares *s, uint32_t queue, const struct share_ask *ask)
+{
+	for (uint32_t i = 0; i < ask->n; i++) {
+		const uint32_t r = ask->wants[i].resource;
+
+		if (is_shared(s, r) &&
+		    s->used[share_at(s, queue, r)] + ask->wants[i].value > s->has[share_at(s, queue, r)])
+			return false;
+	}
+	return true;
+}
+
+/* True if sibling a, with its first gang, comes before b.  Keys, so it is an order. */
+static bool turn_before(const struct shares *s, const struct share_waiting *waiting, uint32_t a,
+                        uint32_t b)
+{
+	const struct share_waiting *x = &waiting[s->best[a]], *y = &waiting[s->best[b]];
+	const int32_t left = s->set->defs[a].priority, right = s->set->defs[b].priority;
+	bool inside;
+	share_t over_a, over_b;
+
+	if (x->extra != y->extra)
+		return y->extra;
+	if (x->begun != y->begun)
+		return x->begun;
+	inside = shares_inside(s, a, x->ask);
+	if (inside != shares_inside(s, b, y->ask))
+		return inside;
+	if (left != right)
+		return left > right;
+	over_a = shares_over(s, a, x->ask);
+	over_b = shares_over(s, b, y->ask);
+	if (over_a != over_b)
+		return over_a < over_b;
+	if (x->age_ns != y->age_ns)
+		return x->age_ns < y->age_ns;
+	return s->queues[a].rank < s->queues[b].rank;
+}
+
+/* From the leaves up: the first leaf below each queue. */
+uint32_t shares_next(struct shares *s, const struct share_waiting *waiting)
+{
+	uint32_t *first = s->best; /* the leaf below a queue that is first */
+	uint32_t *child = s->child;
+
+	for (uint32_t q = 0; q < s->set->n; q++) {
+		first[q] = s->queues[q].leaf && waiting[q].waits ? q : UINT32_MAX;
+		child[q] = UINT32_MAX;
+	}
+	for (uint32_t q = s->set->n; q-- > 1;) {
+		const uint32_t parent = s->set->defs[q].parent;
+
+		if (first[q] == UINT32_MAX)
+			continue;
+		if (child[parent] != UINT32_MAX && turn_before(s, waiting, child[parent], q))
+			continue;
+		child[parent] = q;
+		first[parent] = first[q];
+	}
+	return first[0];
+}

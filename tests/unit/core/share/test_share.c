@@ -1,0 +1,656 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queues: numbers that are worked out by hand, and random runs beside a slow model that knows only
+ * the definitions and the gangs that run. */
+#include "core/share/share.h"
+#include "tests/unit/support_random.h"
+#include "tests/unit/test.h"
+
+enum { GPU, CPU, PODS, R };
+
+#define QUEUES 12u
+#define GANGS 4096u
+
+struct gang {
+	uint32_t queue;
+	struct share_ask ask;
+	uint64_t age_ns;
+	bool waits, runs, begun, extra;
+};
+
+struct world {
+	struct share_def defs[QUEUES];
+	struct share_set set;
+	struct shares *shares;
+	wide total[R];
+	struct gang gangs[GANGS];
+	uint32_t gangs_n;
+};
+
+static uint32_t queue_add(struct world *w, const char *name, uint32_t parent)
+{
+	struct share_def *d = &w->defs[w->set.n];
+
+	*d = (struct share_def){ .name = name, .parent = parent };
+	for (uint32_t r = 0; r < RESOURCES_MAX; r++) {
+		d->limit[r] = SHARE_NO_LIMIT;
+		d->weight[r] = 1;
+	}
+	return w->set.n++;
+}
+
+static struct world *world_new(int64_t gpu, int64_t cpu)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	w->set = (struct share_set){ .defs = w->defs, .resources = R };
+	w->total[GPU] = gpu;
+	w->total[CPU] = cpu;
+	w->total[PODS] = 1000;
+	w->set.unshared = 1u << PODS;
+	queue_add(w, "root", 0);
+	return w;
+}
+
+static void world_begin(struct world *w)
+{
+	w->shares = shares_new(&w->set);
+	shares_capacity(w->shares, w->total);
+}
+
+static void world_free(struct world *w)
+{
+	shares_free(w->shares);
+	free(w);
+}
+
+static uint32_t gang_add(struct world *w, uint32_t queue, int64_t gpu, int64_t cpu)
+{
+	struct gang *g = &w->gangs[w->gangs_n];
+
+	*g = (struct gang){ .queue = queue, .waits = true };
+	share_ask_add(&g->ask, GPU, gpu);
+	share_ask_add(&g->ask, CPU, cpu);
+	share_ask_add(&g->ask, PODS, 1);
+	return w->gangs_n++;
+}
+
+static void gangs_add(struct world *w, uint32_t queue, int64_t gpu, int64_t cpu, uint32_t n)
+{
+	while (n-- > 0)
+		gang_add(w, queue, gpu, cpu);
+}
+
+static void gang_runs(struct world *w, struct gang *g, bool runs)
+{
+	for (uint32_t i = 0; i < g->ask.n; i++)
+		shares_use(w->shares, g->queue, g->ask.wants[i].resource,
+		           runs ? g->ask.wants[i].value : -g->ask.wants[i].value);
+	g->runs = runs;
+	g->waits = false;
+}
+
+/* The first waiting gang of each leaf: by age, then number. */
+static void waiting_find(const struct world *w, struct share_waiting *out, uint32_t *first)
+{
+	memset(out, 0, QUEUES * sizeof(*out));
+	for (uint32_t i = w->gangs_n; i-- > 0;) {
+		const struct gang *g = &w->gangs[i];
+		struct share_waiting *o = &out[g->queue];
+
+		if (!g->waits || (o->waits && (o->extra != g->extra ? g->extra : o->age_ns < g->age_ns)))
+			continue;
+		*o = (struct share_waiting){
+			.waits = true, .extra = g->extra, .begun = g->begun, .age_ns = g->age_ns, .ask = &g->ask
+		};
+		first[g->queue] = i;
+	}
+}
+
+static wide free_of(const struct world *w, uint32_t r)
+{
+	return w->total[r] - shares_used(w->shares, 0, r);
+}
+
+static bool has_room(const struct world *w, const struct gang *g)
+{
+	for (uint32_t i = 0; i < g->ask.n; i++)
+		if (g->ask.wants[i].value > free_of(w, g->ask.wants[i].resource))
+			return false;
+	return true;
+}
+
+/* Starts what may and can, in turn; `order` gets a letter for each start. */
+static void fill(struct world *w, char *order)
+{
+	struct share_waiting waiting[QUEUES];
+	uint32_t first[QUEUES], leaf;
+	struct share_block block;
+
+	for (;;) {
+		struct gang *g;
+
+		waiting_find(w, waiting, first);
+		leaf = shares_next(w->shares, waiting);
+		if (leaf == UINT32_MAX)
+			break;
+		g = &w->gangs[first[leaf]];
+		g->waits = false;
+		if (!shares_allow(w->shares, leaf, &g->ask, &block) || !has_room(w, g))
+			continue;
+		gang_runs(w, g, true);
+		if (order)
+			*order++ = w->defs[leaf].name[0];
+	}
+	if (order)
+		*order = '\0';
+}
+
+static int64_t used(const struct world *w, uint32_t queue, uint32_t r)
+{
+	return (int64_t)shares_used(w->shares, queue, r);
+}
+
+/* QUE-1, QUE-2. */
+Test(share, a_limit_is_never_passed)
+{
+	struct world *w = world_new(80, 0);
+	const uint32_t a = queue_add(w, "A", 0);
+	struct share_block block;
+
+	w->defs[a].limit[GPU] = 16;
+	world_begin(w);
+	gangs_add(w, a, 4, 0, 5);
+	fill(w, NULL);
+	cr_assert_eq(used(w, a, GPU), 16);
+	cr_assert_not(shares_allow(w->shares, a, &w->gangs[4].ask, &block));
+	cr_assert(block.by == SHARE_BY_LIMIT && block.at == a && block.resource == GPU);
+	cr_assert(block.need == 4 && block.have == 0 && !block.never);
+	gang_runs(w, &w->gangs[0], false);
+	cr_assert(shares_allow(w->shares, a, &w->gangs[4].ask, &block));
+	gang_add(w, a, 8, 0);
+	cr_assert_not(shares_allow(w->shares, a, &w->gangs[5].ask, &block));
+	cr_assert(block.need == 8 && block.have == 4);
+	gang_add(w, a, 17, 0);
+	cr_assert_not(shares_allow(w->shares, a, &w->gangs[6].ask, &block));
+	cr_assert(block.never);
+	world_free(w);
+}
+
+/* QUE-3, QUE-4. */
+Test(share, reserved_is_kept_and_a_guarantee_is_lent)
+{
+	for (int reserved = 0; reserved <= 32; reserved += 32) {
+		struct world *w = world_new(80, 0);
+		const uint32_t a = queue_add(w, "A", 0), b = queue_add(w, "B", 0);
+		struct share_block block;
+
+		w->defs[a].guarantee[GPU] = 32;
+		w->defs[a].reserved[GPU] = reserved;
+		world_begin(w);
+		gangs_add(w, b, 8, 0, 10);
+		fill(w, NULL);
+		cr_assert_eq(used(w, b, GPU), 80 - reserved);
+		if (reserved > 0) {
+			cr_assert_not(shares_allow(w->shares, b, &w->gangs[9].ask, &block));
+			cr_assert(block.by == SHARE_BY_KEPT && block.at == 0 && block.have == 0);
+			gang_add(w, a, 32, 0);
+			cr_assert(shares_allow(w->shares, a, &w->gangs[10].ask, &block));
+		}
+		world_free(w);
+	}
+}
+
+/* QUE-5, QUE-6, QUE-9. */
+Test(share, siblings_by_weight)
+{
+	static const struct {
+		int64_t weight, gang;
+		uint32_t asks;
+		int64_t a, b;
+		const char *order;
+	} cases[] = {
+		{ 1, 8, 10, 40, 40, "ABABABABAB" },
+		{ 3, 4, 20, 60, 20, NULL },
+		{ 3, 8, 10, 56, 24, "ABAAABAAAB" },
+		{ 1, 8, 1, 8, 72, "ABBBBBBBBB" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct world *w = world_new(80, 0);
+		const uint32_t a = queue_add(w, "A", 0), b = queue_add(w, "B", 0);
+		char order[64];
+
+		w->defs[a].weight[GPU] = cases[i].weight;
+		world_begin(w);
+		gangs_add(w, a, cases[i].gang, 0, cases[i].asks);
+		gangs_add(w, b, cases[i].gang, 0, 20);
+		fill(w, order);
+		cr_assert(used(w, a, GPU) == cases[i].a && used(w, b, GPU) == cases[i].b, "case %zu", i);
+		if (cases[i].order)
+			cr_assert_str_eq(order, cases[i].order);
+		world_free(w);
+	}
+}
+
+/* QUE-7. */
+Test(share, a_tree_shares_level_by_level)
+{
+	struct world *w = world_new(80, 0);
+	const uint32_t eng = queue_add(w, "eng", 0), ops = queue_add(w, "ops", 0);
+	const uint32_t a = queue_add(w, "a", eng), b = queue_add(w, "b", eng),
+				   c = queue_add(w, "c", ops);
+
+	world_begin(w);
+	gangs_add(w, a, 4, 0, 20);
+	gangs_add(w, b, 4, 0, 20);
+	gangs_add(w, c, 4, 0, 20);
+	fill(w, NULL);
+	cr_assert(used(w, a, GPU) == 20 && used(w, b, GPU) == 20 && used(w, c, GPU) == 40);
+	cr_assert_eq(used(w, eng, GPU), 40);
+	world_free(w);
+}
+
+/* QUE-8: a sum over all resources would leave a nothing. */
+Test(share, h_drf_does_not_starve)
+{
+	struct world *w = world_new(80, 1000);
+	const uint32_t eng = queue_add(w, "eng", 0), ops = queue_add(w, "ops", 0);
+	const uint32_t a = queue_add(w, "a", eng), b = queue_add(w, "b", eng),
+				   c = queue_add(w, "c", ops);
+
+	world_begin(w);
+	gangs_add(w, b, 80, 0, 1);
+	fill(w, NULL);
+	cr_assert_eq(used(w, b, GPU), 80);
+	gangs_add(w, a, 0, 1, 1000);
+	gangs_add(w, c, 0, 1, 1000);
+	w->total[PODS] = 100000;
+	shares_capacity(w->shares, w->total);
+	fill(w, NULL);
+	cr_assert(used(w, a, CPU) == 500 && used(w, c, CPU) == 500, "%" PRId64, used(w, a, CPU));
+	world_free(w);
+}
+
+/* QUE-10. */
+Test(share, guarantees_that_are_too_much_are_scaled)
+{
+	struct world *w = world_new(80, 7);
+	const uint32_t b = queue_add(w, "B", 0), a = queue_add(w, "A", 0), c = queue_add(w, "C", 0);
+
+	w->defs[a].guarantee[GPU] = w->defs[b].guarantee[GPU] = 60;
+	w->defs[a].guarantee[CPU] = w->defs[b].guarantee[CPU] = w->defs[c].guarantee[CPU] = 7;
+	world_begin(w);
+	cr_assert(shares_guarantee(w->shares, a, GPU) == 40 && shares_scaled(w->shares, a));
+	cr_assert_eq(shares_guarantee(w->shares, b, GPU), 40);
+	cr_assert_eq(shares_guarantee(w->shares, a, CPU), 3); /* by name, not by number */
+	cr_assert_eq(shares_guarantee(w->shares, b, CPU), 2);
+	cr_assert_eq(shares_guarantee(w->shares, c, CPU), 2);
+	world_free(w);
+}
+
+/* QUE-11. */
+Test(share, a_queue_over_its_limit_starts_nothing)
+{
+	struct world *w = world_new(80, 0);
+	const uint32_t a = queue_add(w, "A", 0);
+	struct share_block block;
+
+	w->defs[a].limit[GPU] = 8;
+	world_begin(w);
+	shares_use(w->shares, a, GPU, 24);
+	gang_add(w, a, 2, 0);
+	cr_assert_not(shares_allow(w->shares, a, &w->gangs[0].ask, &block));
+	cr_assert_eq(block.have, 0);
+	shares_use(w->shares, a, GPU, -18);
+	cr_assert(shares_allow(w->shares, a, &w->gangs[0].ask, &block));
+	world_free(w);
+}
+
+Test(share, states_and_queues_that_are_none)
+{
+	struct world *w = world_new(80, 0);
+	const uint32_t up = queue_add(w, "up", 0), a = queue_add(w, "A", up);
+	struct share_block block;
+
+	w->defs[up].state = SHARE_CLOSING;
+	world_begin(w);
+	gang_add(w, a, 2, 0);
+	cr_assert(!shares_allow(w->shares, a, &w->gangs[0].ask, &block) && block.by == SHARE_BY_STATE);
+	cr_assert_eq(block.at, up);
+	cr_assert(!shares_allow(w->shares, up, &w->gangs[0].ask, &block) &&
+	          block.by == SHARE_BY_CHILDREN);
+	cr_assert(!shares_allow(w->shares, SHARE_MISSING, &w->gangs[0].ask, &block) &&
+	          block.by == SHARE_BY_MISSING);
+	cr_assert(!shares_allow(w->shares, SHARE_TWO, &w->gangs[0].ask, &block) &&
+	          block.by == SHARE_BY_TWO);
+	shares_use(w->shares, SHARE_MISSING, GPU, 5);
+	cr_assert(used(w, 0, GPU) == 5 && used(w, a, GPU) == 0);
+	world_free(w);
+}
+
+/* The example of docs/fairness.md. */
+Test(share, the_worked_example)
+{
+	struct world *w = world_new(80, 1000);
+	const uint32_t a = queue_add(w, "a", 0), b = queue_add(w, "b", 0);
+	struct share_block block;
+
+	w->defs[a].guarantee[GPU] = 16;
+	w->defs[a].weight[GPU] = 3;
+	w->defs[b].limit[GPU] = 32;
+	world_begin(w);
+	shares_use(w->shares, a, GPU, 40);
+	shares_use(w->shares, b, GPU, 24);
+	gang_add(w, a, 8, 0);
+	gang_add(w, b, 8, 0);
+	/* (40 - 16) / 80 / 0.75 = 0.4 and (24 - 0) / 80 / 0.25 = 1.2, rounded down */
+	cr_assert_eq((uint64_t)shares_over(w->shares, a, &w->gangs[0].ask), UINT64_C(439804651110));
+	cr_assert_eq((uint64_t)shares_over(w->shares, b, &w->gangs[1].ask), UINT64_C(1319413953331));
+	cr_assert(shares_allow(w->shares, b, &w->gangs[1].ask, &block));
+	gang_add(w, b, 16, 0);
+	cr_assert_not(shares_allow(w->shares, b, &w->gangs[2].ask, &block));
+	cr_assert(block.need == 16 && block.have == 8);
+	world_free(w);
+}
+
+/* ---- the slow model ---- */
+
+static bool slow_below(const struct world *w, uint32_t q, uint32_t above)
+{
+	while (q != above && q != 0)
+		q = w->defs[q].parent;
+	return q == above;
+}
+
+static wide slow_used(const struct world *w, uint32_t q, uint32_t r)
+{
+	wide sum = 0;
+
+	for (uint32_t i = 0; i < w->gangs_n; i++)
+		for (uint32_t k = 0; k < w->gangs[i].ask.n && w->gangs[i].runs; k++)
+			if (w->gangs[i].ask.wants[k].resource == r && slow_below(w, w->gangs[i].queue, q))
+				sum += w->gangs[i].ask.wants[k].value;
+	return sum;
+}
+
+static wide slow_wanted(const struct world *w, uint32_t q, uint32_t r)
+{
+	wide sum = 0;
+
+	for (uint32_t c = 1; c < w->set.n; c++)
+		if (w->defs[c].parent == q)
+			sum += slow_wanted(w, c, r);
+	return sum > w->defs[q].guarantee[r] ? sum : w->defs[q].guarantee[r];
+}
+
+/* One at a time: to whom the next unit that rounding left over goes. */
+static wide slow_guarantee(const struct world *w, uint32_t q, uint32_t r)
+{
+	const uint32_t parent = w->defs[q].parent;
+	wide cap, sum = 0, left, better = 0, mine;
+
+	if (q == 0)
+		return w->total[r];
+	cap = slow_guarantee(w, parent, r);
+	for (uint32_t c = 1; c < w->set.n; c++)
+		sum += w->defs[c].parent == parent ? slow_wanted(w, c, r) : 0;
+	if (sum <= cap)
+		return slow_wanted(w, q, r);
+	mine = slow_wanted(w, q, r) * cap;
+	left = cap;
+	for (uint32_t c = 1; c < w->set.n; c++) {
+		const wide theirs = slow_wanted(w, c, r) * cap;
+
+		if (w->defs[c].parent != parent)
+			continue;
+		left -= theirs / sum;
+		better += theirs % sum > mine % sum ||
+		          (theirs % sum == mine % sum && strcmp(w->defs[c].name, w->defs[q].name) < 0);
+	}
+	return mine / sum + (better < left);
+}
+
+static wide slow_kept(const struct world *w, uint32_t q, uint32_t r, const struct gang *with);
+
+static wide slow_kept_below(const struct world *w, uint32_t q, uint32_t r, const struct gang *with)
+{
+	wide sum = 0;
+
+	for (uint32_t c = 1; c < w->set.n; c++)
+		sum += w->defs[c].parent == q ? slow_kept(w, c, r, with) : 0;
+	return sum;
+}
+
+static wide slow_ask(const struct gang *g, uint32_t r)
+{
+	for (uint32_t k = 0; k < g->ask.n; k++)
+		if (g->ask.wants[k].resource == r)
+			return g->ask.wants[k].value;
+	return 0;
+}
+
+static wide slow_used_with(const struct world *w, uint32_t q, uint32_t r, const struct gang *with)
+{
+	return slow_used(w, q, r) + (slow_below(w, with->queue, q) ? slow_ask(with, r) : 0);
+}
+
+static wide slow_kept(const struct world *w, uint32_t q, uint32_t r, const struct gang *with)
+{
+	const wide has = slow_guarantee(w, q, r), below = slow_kept_below(w, q, r, with);
+	wide own = w->defs[q].reserved[r] < has ? w->defs[q].reserved[r] : has;
+
+	own -= slow_used_with(w, q, r, with);
+	return own > below ? own : below > 0 ? below : 0;
+}
+
+static bool slow_allow(const struct world *w, const struct gang *g)
+{
+	for (uint32_t q = g->queue;; q = w->defs[q].parent) {
+		if (w->defs[q].state != SHARE_OPEN)
+			return false;
+		for (uint32_t r = 0; r < R; r++) {
+			const bool bounded = w->defs[q].limit[r] != SHARE_NO_LIMIT;
+			const wide kept = slow_kept_below(w, q, r, g), now = slow_used_with(w, q, r, g);
+
+			if (slow_ask(g, r) == 0)
+				continue;
+			if (bounded && now + kept > w->defs[q].limit[r])
+				return false;
+			/* Places, not queues, say what is beyond the capacity when nothing is kept. */
+			if (q == 0 && kept > 0 && now + kept > w->total[r])
+				return false;
+		}
+		if (q == 0)
+			return true;
+	}
+}
+
+struct slow_key {
+	bool late, fresh, outside;
+	int64_t priority;
+	share_t over;
+	uint64_t age_ns;
+	const char *name;
+};
+
+static struct slow_key slow_key(const struct world *w, uint32_t q, const struct gang *g)
+{
+	struct slow_key k = { .late = g->extra,
+		                  .fresh = !g->begun,
+		                  .priority = -(int64_t)w->defs[q].priority,
+		                  .age_ns = g->age_ns,
+		                  .name = w->defs[q].name };
+
+	for (uint32_t r = 0; r < R; r++) {
+		const wide has = slow_guarantee(w, q, r), now = slow_used(w, q, r);
+		wide weights = 0, part;
+		share_t over;
+
+		if (slow_ask(g, r) == 0 || w->total[r] == 0 || r == PODS)
+			continue;
+		k.outside |= now + slow_ask(g, r) > has;
+		if (now <= has)
+			continue;
+		for (uint32_t c = 1; c < w->set.n; c++)
+			weights += w->defs[c].parent == w->defs[q].parent ? w->defs[c].weight[r] : 0;
+		part = weights > 0 ? 1000000 * (wide)w->defs[q].weight[r] / weights : 0;
+		part = part == 0 && w->defs[q].weight[r] > 0 ? 1 : part;
+		over = part == 0 ? SHARE_INFINITE
+		                 : (share_t)(now - has) * 1000000 * ((share_t)1 << 40) /
+		                       (share_t)(w->total[r] * part);
+		k.over = over > k.over ? over : k.over;
+	}
+	return k;
+}
+
+static bool slow_less(const struct slow_key *a, const struct slow_key *b)
+{
+	if (a->late != b->late)
+		return b->late;
+	if (a->fresh != b->fresh)
+		return b->fresh;
+	if (a->outside != b->outside)
+		return b->outside;
+	if (a->priority != b->priority)
+		return a->priority < b->priority;
+	if (a->over != b->over)
+		return a->over < b->over;
+	if (a->age_ns != b->age_ns)
+		return a->age_ns < b->age_ns;
+	return strcmp(a->name, b->name) < 0;
+}
+
+/* The first gang below a queue; UINT32_MAX: none. */
+static uint32_t slow_first(const struct world *w, uint32_t q, const struct share_waiting *waiting,
+                           const uint32_t *first)
+{
+	uint32_t found = waiting[q].waits ? first[q] : UINT32_MAX;
+	struct slow_key best = { 0 };
+
+	for (uint32_t c = 1; c < w->set.n; c++) {
+		const uint32_t g = w->defs[c].parent == q ? slow_first(w, c, waiting, first) : UINT32_MAX;
+		struct slow_key key;
+
+		if (g == UINT32_MAX)
+			continue;
+		key = slow_key(w, c, &w->gangs[g]);
+		if (found == UINT32_MAX || slow_less(&key, &best)) {
+			found = g;
+			best = key;
+		}
+	}
+	return found;
+}
+
+static const char *const names[QUEUES] = { "root", "m", "c", "z", "a", "k",
+	                                       "b",    "y", "f", "d", "x", "e" };
+
+static struct world *random_world(struct random *at)
+{
+	struct world *w = world_new(1 + random_below(at, 60), random_below(at, 400));
+	const uint32_t n = 2 + random_below(at, QUEUES - 2);
+
+	while (w->set.n < n) {
+		const uint32_t q = queue_add(w, names[w->set.n], random_below(at, w->set.n));
+		struct share_def *d = &w->defs[q];
+
+		d->priority = random_below(at, 6) == 0 ? (int32_t)random_below(at, 3) - 1 : 0;
+		d->state = random_below(at, 20) == 0 ? SHARE_CLOSED : SHARE_OPEN;
+		for (uint32_t r = 0; r < PODS; r++) {
+			d->weight[r] = random_below(at, 8) == 0 ? 0 : 1 + random_below(at, 5);
+			if (random_below(at, 3) == 0)
+				d->guarantee[r] = random_below(at, 40);
+			if (random_below(at, 2) == 0)
+				d->reserved[r] = random_below(at, (uint32_t)d->guarantee[r] + 1);
+			if (random_below(at, 3) == 0)
+				d->limit[r] = random_below(at, 60);
+		}
+	}
+	world_begin(w);
+	return w;
+}
+
+static void sums_equal(const struct world *w)
+{
+	for (uint32_t q = 0; q < w->set.n; q++)
+		for (uint32_t r = 0; r < R; r++) {
+			cr_assert_eq(shares_used(w->shares, q, r), slow_used(w, q, r));
+			cr_assert_eq(shares_guarantee(w->shares, q, r), slow_guarantee(w, q, r),
+			             "queue %u resource %u", q, r);
+		}
+}
+
+static void keys_equal(const struct world *w, const struct gang *g)
+{
+	for (uint32_t q = g->queue; q != 0; q = w->defs[q].parent) {
+		const struct slow_key key = slow_key(w, q, g);
+
+		cr_assert(shares_over(w->shares, q, &g->ask) == key.over);
+		cr_assert_eq(shares_inside(w->shares, q, &g->ask), !key.outside);
+	}
+}
+
+static void turn_equal(struct world *w, uint32_t *starts, uint32_t *refusals)
+{
+	struct share_waiting waiting[QUEUES];
+	uint32_t first[QUEUES], leaf, wanted;
+	struct share_block block;
+	struct gang *g;
+	bool allowed;
+
+	waiting_find(w, waiting, first);
+	leaf = shares_next(w->shares, waiting);
+	wanted = slow_first(w, 0, waiting, first);
+	cr_assert_eq(leaf == UINT32_MAX, wanted == UINT32_MAX);
+	if (leaf == UINT32_MAX)
+		return;
+	cr_assert_eq(first[leaf], wanted, "gang %u, wanted %u", first[leaf], wanted);
+	g = &w->gangs[wanted];
+	keys_equal(w, g);
+	allowed = shares_allow(w->shares, g->queue, &g->ask, &block);
+	cr_assert_eq(allowed, slow_allow(w, g));
+	*starts += allowed && has_room(w, g);
+	*refusals += !allowed;
+	g->waits = false;
+	if (allowed && has_room(w, g))
+		gang_runs(w, g, true);
+}
+
+/* Order, shares and limits are those of the model in every step. */
+Test(share, random_runs_equal_the_slow_model)
+{
+	uint32_t starts = 0, refusals = 0;
+
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct random at = { .state = seed };
+		struct world *w = random_world(&at);
+
+		for (uint32_t step = 0; step < 60; step++) {
+			const uint32_t what = random_below(&at, 8);
+			const uint32_t q = random_below(&at, w->set.n);
+
+			if (what < 4 && shares_is_leaf(w->shares, q)) {
+				struct gang *g = &w->gangs[gang_add(
+					w, q, random_below(&at, 9), random_below(&at, 3) ? 0 : random_below(&at, 40))];
+
+				g->age_ns = random_below(&at, 4);
+				g->begun = random_below(&at, 12) == 0;
+				g->extra = random_below(&at, 8) == 0;
+			} else if (what == 4 && w->gangs_n > 0) {
+				struct gang *g = &w->gangs[random_below(&at, w->gangs_n)];
+
+				if (g->runs)
+					gang_runs(w, g, false);
+			} else if (what == 5 && step % 7 == 0) {
+				w->total[GPU] = random_below(&at, 60);
+				shares_capacity(w->shares, w->total);
+			} else {
+				turn_equal(w, &starts, &refusals);
+			}
+			sums_equal(w);
+		}
+		world_free(w);
+	}
+	cr_assert_gt(starts, 1000);
+	cr_assert_gt(refusals, 300);
+}
