@@ -57,6 +57,7 @@ GROUP, JOURNAL = "frontend/bind/group_recheck.c", "frontend/journal/journal.c"
 GRANTS = "frontend/serve/grants.c"
 CEL_EVAL, CEL_REGEX = "frontend/cel/eval.c", "frontend/cel/regex.c"
 SWEEP = "frontend/report/report_sweep.c"
+SHARE_TURN = "core/share/share_turn.c"
 CHOICE = "core/devices/choice.c"
 SHARES = "core/devices/shares.c"
 SEARCH_BRANCH, SEARCH_COUNTS = "core/search/gang_branch.c", "core/search/gang_counts.c"
@@ -126,6 +127,24 @@ BUGS = [
         (SHARES, "if (score > best) {", "if (best < 0 && score > best) {")),
     bug("shares: rare tasks are typical", unit("core/devices/test_shares"),
         (SHARES, "#define TYPICAL_PERCENT 95", "#define TYPICAL_PERCENT 100")),
+    bug("queues: the share is that with the gang", unit("core/share/test_share"),
+        (SHARE_TURN, "\t\tover = above_zero(s->used[share_at(s, queue, r)] - s->has[share_at(s, queue, r)]);",
+         "\t\tover = above_zero(s->used[share_at(s, queue, r)] + ask->wants[i].value - s->has[share_at(s, queue, r)]);")),
+    bug("queues: the share is over all resources", unit("core/share/test_share"),
+        (SHARE_TURN, "\tfor (uint32_t i = 0; i < ask->n; i++) {\n\t\tconst uint32_t r = ask->wants[i].resource;\n\t\twide over;",
+         "\tfor (uint32_t i = 0; i < s->set->resources; i++) {\n\t\tconst uint32_t r = i;\n\t\twide over;")),
+    bug("queues: limits above the leaf are not asked", unit("core/share/test_share"),
+        (SHARE_TURN, "\t\tif (q == 0)\n\t\t\tbreak;\n\t}\n\tfor", "\t\tbreak;\n\t}\n\tfor")),
+    bug("queues: a reserved part is lent", unit("core/share/test_share"),
+        (SHARE_TURN, "used + below > cap", "used > cap")),
+    bug("queues: what rounding leaves goes to nobody", unit("core/share/test_share"),
+        ("core/share/share.c", "i < n && left > 0; i++, left--)", "i < 0; i++, left--)")),
+    bug("queues: members beyond the quorum go with it", unit("ctl/offline/test_queues"),
+        ("core/cycle/turns.c", "\tif (c->queue.active.n > 0)\n\t\treturn false;\n", "")),
+    bug("queues: fifo lets others pass", unit("ctl/offline/test_queues"),
+        ("core/cycle/turns.c", "c->turns.blocker[leaf] = index;", ";")),
+    bug("queues: pods that others placed don't count", unit("ctl/offline/test_queues"),
+        ("core/lifecycle/reservation.c", "\t\tqueued_enter(c, pods_id(&c->pods, p));", "\t\t;")),
     bug("backfill doesn't regard promises", unit("bench/test_trace"),
         ("core/timeline/promises.c", "\treturn !some_bind(t, ask) || some_hold(t, &p);", "\treturn true || some_hold(t, &p);"),
         ("core/timeline/promises.c", "\treturn profile_suffices(t, ask, time_add(now_ns, ask->length_ns));",

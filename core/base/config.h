@@ -32,6 +32,8 @@ struct device_filter {
 	uint32_t (*points)(void *context, uint32_t node);
 };
 
+struct share_set; /* core/share/share.h */
+
 struct core_config {
 	struct limits limits;
 	enum score_policy score;
@@ -48,6 +50,7 @@ struct core_config {
 	/* For tests: every unschedulable gang is retried after each change, without queueing hints. */
 	bool ask_all;
 	const struct device_filter *devices; /* NULL: a shape that asks for devices fits nowhere */
+	const struct share_set *queues;      /* of gangs, offline; outlives the core.  NULL: none */
 	core_emit_fn emit;
 	core_make_fn make; /* NULL: all of the ledger is committed */
 	void *context;

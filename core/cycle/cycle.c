@@ -4,6 +4,7 @@
 #include "core/base/probe.h"
 #include "core/cycle/backfill.h"
 #include "core/cycle/promises.h"
+#include "core/cycle/turns.h"
 #include "core/lifecycle/assume.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/precedence.h"
@@ -115,11 +116,19 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 		reason_begin(r, g, &c->nodes);
 		return WAIT_RESERVED;
 	}
+	if (c->turns.shares && !turns_allow(c, index)) {
+		reason_begin(r, g, &c->nodes);
+		return WAIT_QUEUE;
+	}
 	answer = plan_gang(plan, &c->views, behind, &c->gangs, g, &c->need);
 	search_note(c, g, answer);
 	if (c->promises.timeline && answer == PLAN_PLACED && !promises_accept(c)) {
 		reason_begin(r, g, &c->nodes);
 		return WAIT_RESERVED;
+	}
+	if (c->turns.shares && answer == PLAN_PLACED && !turns_accept(c, index)) {
+		reason_begin(r, g, &c->nodes);
+		return WAIT_QUEUE;
 	}
 	if (answer == PLAN_PLACED) {
 		PROBE(planned, index, g->generation, plan->n, plan->placed);
@@ -135,7 +144,8 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 		plan_lack(plan, &c->views, &c->gangs, &c->need);
 	reason_begin(r, g, &c->nodes);
 	PROBE(refused, index, g->generation, need);
-	if (!c->promises.timeline) /* a plan alone can tell what promises leave */
+	/* A plan alone can tell what promises leave, and queues are tried in their order. */
+	if (!c->promises.timeline && !c->turns.shares)
 		hint_set(g, plan, need);
 	if (plan->failed != CLASS_NONE)
 		reason_capacity(r, c->tally, &c->views, plan, need, plan->placed > 0 ? 0 : plan->fit);
@@ -257,6 +267,8 @@ static bool schedule_gang(struct core *c, uint32_t index)
 		PROBE(gang_waits, index, g->generation, (uint32_t)why);
 		squeue_add_unschedulable(&c->queue, &c->views, index);
 	}
+	if (c->turns.shares)
+		turns_tried(c, index, waits);
 	return gang_have(g) > had;
 }
 
@@ -269,13 +281,16 @@ BY_NAME void cycle_run(struct core *c)
 		return;
 	if (c->promises.timeline)
 		promises_begin(c);
-	if (!c->config.once)
+	if (c->turns.shares)
+		turns_begin(c);
+	else if (!c->config.once)
 		squeue_walk_begin(&c->queue, &c->views, c->refresh.round);
 	/* The hints may have followed many changed nodes; that does not count, or no gang would be
 	 * planned. */
 	budget_reset(&c->budget);
 	while (placed < CYCLE_GANGS && budget_left(&c->budget, CYCLE_STEPS) > 0) {
-		index = squeue_pop(&c->queue, &c->views, c->refresh.round, CYCLE_STEPS);
+		index = c->turns.shares ? turns_pop(c)
+		                        : squeue_pop(&c->queue, &c->views, c->refresh.round, CYCLE_STEPS);
 		if (index == ID_NONE)
 			break;
 		budget_spend(&c->budget, 10);
@@ -290,7 +305,7 @@ bool cycle_wanted(const struct core *c)
 {
 	if (!c->synced)
 		return false;
-	return outbox_waits(c) || c->assumes.n > 0 ||
+	return outbox_waits(c) || c->assumes.n > 0 || (c->turns.shares && turns_wanted(c)) ||
 	       squeue_has_work(&c->queue, &c->nodes, !c->config.once);
 }
 

@@ -5,6 +5,7 @@
 #include "core/base/probe.h"
 #include "core/lifecycle/outbox.h"
 #include "core/lifecycle/precedence.h"
+#include "core/lifecycle/queued.h"
 
 #include <assert.h>
 
@@ -68,6 +69,8 @@ BY_NAME void gang_reserve(struct core *c, uint32_t index, const struct plan *pla
 	}
 	if (c->promises.timeline)
 		timeline_enter(c, plan);
+	if (c->turns.shares)
+		queued_plan(c, plan);
 	assert(n == plan->placed && n <= c->pods.by_readiness[MEMBER_READY]);
 	c->pods.by_readiness[MEMBER_READY] -= n;
 	c->pods.by_readiness[MEMBER_BINDING] += n;

@@ -2,6 +2,7 @@
 #include "core/lifecycle/reservation.h"
 
 #include "core/lifecycle/precedence.h"
+#include "core/lifecycle/queued.h"
 
 #include <assert.h>
 
@@ -58,6 +59,8 @@ void capacity_release(struct core *c, struct pod *p)
 	pod_counts_release(&c->pod_counts, p->node, p->class, p->leaving);
 	if (c->promises.timeline)
 		promises_leave(c, p);
+	if (c->turns.shares)
+		queued_leave(c, pods_id(&c->pods, p));
 	p->node = ID_NONE;
 	nodes_note_freed(&c->nodes);
 }
@@ -72,6 +75,8 @@ void capacity_move(struct core *c, struct pod *p, node_id node)
 	pod_counts_allocate(&c->pod_counts, node, p->class, p->leaving);
 	if (c->promises.timeline)
 		promises_enter(c, p);
+	if (c->turns.shares)
+		queued_enter(c, pods_id(&c->pods, p));
 	capacity_satisfies_others(c, p);
 }
 

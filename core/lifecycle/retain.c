@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/lifecycle/retain.h"
 
+#include "core/lifecycle/queued.h"
 #include "core/lifecycle/reservation.h"
 
 #include <assert.h>
@@ -58,6 +59,8 @@ static void release_finally(struct core *c, struct pod *p)
 {
 	assert(reservation_is_retained(p));
 	assert(p->node != ID_NONE);
+	if (c->turns.shares)
+		queued_leave(c, pods_id(&c->pods, p));
 	p->node = ID_NONE;
 	reservation_set(c, p, RESERVATION_NONE, ID_NONE);
 	nodes_note_freed(&c->nodes); /* the plan may have put the pod elsewhere */

@@ -16,6 +16,7 @@
 #include "core/queue/gangs.h"
 #include "core/queue/refresh.h"
 #include "core/queue/scheduling_queue.h"
+#include "core/share/share.h"
 #include "core/shm/ledger.h"
 #include "core/timeline/timeline.h"
 
@@ -79,6 +80,19 @@ struct promising {
 	uint32_t places_room;
 };
 
+/* Queues: core/lifecycle/queued.c counts, core/cycle/turns.c decides. */
+struct turns {
+	struct shares *shares;         /* NULL: there are no queues, and nothing below is used */
+	uint32_t *counted;             /* by pod: 1 + the queue in which it is counted; 0: it isn't */
+	uint32_t *blocker;             /* by queue: the gang that no other gang passes (fifo) */
+	struct share_waiting *waiting; /* scratch, by queue */
+	uint32_t *first;               /* ... the gang */
+	struct share_ask *asks;        /* ... what it asks for */
+	node_id *nodes;                /* scratch: of a plan */
+	uint64_t facts_version;        /* nodes.facts_version of the last shares_capacity() */
+	bool again;                    /* the gang in the cycle has more members to start */
+};
+
 struct core {
 	struct core_config config; /* constant */
 
@@ -99,6 +113,7 @@ struct core {
 	struct refresh refresh;
 	struct backfill backfill;
 	struct promising promises;
+	struct turns turns;
 
 	uint32_t retaining[RETAINING_SHOWN]; /* gangs with retained reservations, some of them */
 	uint32_t retaining_n;

@@ -5,6 +5,7 @@
 #include "core/lifecycle/backfill_state.h"
 #include "core/lifecycle/inflight.h"
 #include "core/cycle/cycle.h"
+#include "core/cycle/turns.h"
 #include "core/lifecycle/groups.h"
 #include "core/lifecycle/members.h"
 #include "core/base/probe.h"
@@ -70,6 +71,8 @@ static void core_init(struct core *c, const struct limits *l, struct ledger *led
 		c->promises.timeline = timeline_new(
 			l, &c->nodes, &c->shapes, &c->budget, c->config.promise_depth,
 			c->config.promise_grain_ns > 0 ? c->config.promise_grain_ns : PROMISE_GRAIN_NS);
+	if (c->config.queues)
+		turns_init(c);
 	plan_init(&c->plan, l);
 	c->own = must_array(l->nodes, sizeof(*c->own));
 	c->tally = tally_new(l);
@@ -96,6 +99,7 @@ void core_free(struct core *c)
 	refresh_free(&c->refresh);
 	backfill_free(c);
 	timeline_free(c->promises.timeline);
+	turns_free(c);
 	free(c->promises.places);
 	gangs_free(&c->gangs);
 	pods_free(&c->pods);
@@ -137,6 +141,8 @@ static int on_begin(struct core *c, const struct record *r)
 	lasting_clear(&c->lasting);
 	if (c->promises.timeline)
 		timeline_clear(c->promises.timeline);
+	if (c->turns.shares)
+		turns_clear(c);
 	ledger_clear(&c->ledger);
 	PROBE(tables_cleared, r->epoch, inflight_n);
 	c->names_n = 0;
@@ -577,6 +583,17 @@ void core_promises(const struct core *c, struct core_promises *out)
 	*out = (struct core_promises){ .made = n->made, .earlier = n->earlier, .lost = n->lost };
 	for (uint32_t i = 0; i < MOVES; i++)
 		out->later += n->later[i];
+}
+
+const struct shares *core_shares(const struct core *c)
+{
+	return c->turns.shares;
+}
+
+bool core_share_block(const struct core *c, uint32_t gang, struct share_block *out)
+{
+	return c->turns.shares && gang < c->gangs.n && c->gangs.slots[gang].generation &&
+	       turns_blocked(c, gang, out);
 }
 
 bool core_wants_plan(const struct core *c)

@@ -2,6 +2,7 @@
 /* core_valid(): recomputes every sum, count and list from the pods. */
 #include "core/cluster/rule_node.h"
 #include "core/step/core.h"
+#include "core/lifecycle/queued.h"
 #include "core/lifecycle/reservation.h"
 #include "core/lifecycle/state.h"
 #include "ipc/memory.h"
@@ -380,6 +381,30 @@ static bool promises_valid(struct checking *k)
 	return !t || timeline_valid(t, k->c->now_ns) || wrong(k, "known ends or promises");
 }
 
+/* What each queue uses is the sum of its pods that have a node. */
+static bool queues_valid(struct checking *k)
+{
+	const struct core *c = k->c;
+	const struct shares *s = c->turns.shares;
+	struct shares *fresh;
+	bool same = true;
+
+	if (!s)
+		return true;
+	fresh = shares_new(shares_set(s));
+	for (pod_id id = 0; id < c->pods.used; id++) {
+		const struct pod *p = &c->pods.slots[id];
+
+		if (p->generation != 0 && p->node != ID_NONE)
+			queued_add(c, fresh, p, shares_set(s)->of_pod(shares_set(s)->context, id), 1);
+	}
+	for (uint32_t q = 0; q < shares_set(s)->n; q++)
+		for (uint32_t r = 0; r < shares_set(s)->resources; r++)
+			same = same && shares_used(s, q, r) == shares_used(fresh, q, r);
+	shares_free(fresh);
+	return same || wrong(k, "what queues use");
+}
+
 bool core_valid(const struct core *core, char *why, size_t why_bytes)
 {
 	struct checking k = { .c = core, .why = why, .why_bytes = why_bytes };
@@ -396,7 +421,8 @@ bool core_valid(const struct core *core, char *why, size_t why_bytes)
 	        views_valid(&k) && gangs_valid(&k) && queue_valid(&k, &core->queue.active) &&
 	        queue_valid(&k, &core->queue.unschedulable) && hints_valid(&k) &&
 	        list_valid(&k, &core->sends, "sends") && list_valid(&k, &core->backoff, "backoff") &&
-	        list_valid(&k, &core->assumes.pods, "assumed") && walk_valid(&k) && promises_valid(&k);
+	        list_valid(&k, &core->assumes.pods, "assumed") && walk_valid(&k) &&
+	        promises_valid(&k) && queues_valid(&k);
 	free(k.sums);
 	free(k.lasting);
 	free(k.scored);

@@ -6,7 +6,9 @@
 #include "ctl/objects/admission.h"
 #include "ctl/objects/unroll.h"
 #include "ctl/offline/claims.h"
+#include "ctl/offline/queues.h"
 #include "frontend/base/bytes.h"
+#include "frontend/dialect/reason.h"
 #include "ctl/term/ctl.h"
 #include "ipc/segment.h"
 
@@ -47,6 +49,7 @@ struct offline {
 	struct reason **pods;  /* by pod id: of lone pods */
 	struct reason **gangs; /* by gang id */
 	struct limits limits;
+	struct queues *queues;         /* NULL: none */
 	struct evaluation *evaluation; /* NULL before the first */
 
 	struct bytes node; /* the last result of admission_node() */
@@ -453,6 +456,7 @@ static bool start_core(struct offline *o, char *error, size_t error_bytes)
 		.score = o->config.score,
 		.once = true,
 		.devices = o->claims != NULL ? claims_filter(o->claims) : NULL,
+		.queues = o->queues != NULL ? queues_bind(o->queues, o->model, o->limits.pods) : NULL,
 		.emit = take_command,
 		.context = o,
 	};
@@ -474,6 +478,57 @@ static bool start_core(struct offline *o, char *error, size_t error_bytes)
 	if (o->core == NULL)
 		fatal_memory();
 	return true;
+}
+
+void offline_use_queues(struct offline *o, struct queues *queues)
+{
+	o->queues = queues;
+	for (size_t i = 0; queues != NULL && i < o->passed_n; i++) {
+		const char *group = strstr(o->passed[i].kind, " of ");
+
+		if (group == NULL || !queues_take(queues, group + 4, o->passed[i].kind))
+			continue;
+		free(o->passed[i].kind);
+		o->passed[i--] = o->passed[--o->passed_n];
+	}
+}
+
+static const char *gang_name(const struct offline *o, uint32_t gang, char *out, size_t out_bytes)
+{
+	struct gang_view view;
+
+	out[0] = '\0';
+	if (gang < o->limits.gangs &&
+	    model_gang(o->model, gang, model_gang_generation(o->model, gang), &view))
+		snprintf(out, out_bytes, "%s/%s", view.namespace, view.name);
+	else if (gang >= o->limits.gangs)
+		snprintf(out, out_bytes, "%s", queues_pod_name(o->queues, gang - o->limits.gangs));
+	return out;
+}
+
+bool offline_queue_block(const struct offline *o, const struct pod_view *pod,
+                         struct share_block *out)
+{
+	return o->queues != NULL &&
+	       core_share_block(
+			   o->core, pod->gang_id != ID_NONE ? pod->gang_id : o->limits.gangs + pod->id, out);
+}
+
+char *offline_queue_reason(const struct offline *o, const struct pod_view *pod)
+{
+	struct share_block block;
+	char behind[REASON_GANG_BYTES];
+
+	if (!offline_queue_block(o, pod, &block))
+		return NULL;
+	return queues_reason(
+		o->queues, o->model, pod->id, &block,
+		block.by == SHARE_BY_FIFO ? gang_name(o, block.behind, behind, sizeof(behind)) : "");
+}
+
+struct queues *offline_queues(const struct offline *o)
+{
+	return o->queues;
 }
 
 bool offline_start(struct offline *o, char *error, size_t error_bytes)

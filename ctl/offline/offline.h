@@ -15,8 +15,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct claims;     /* ctl/offline/claims.h */
-struct evaluation; /* core/filter/evaluate.h */
+struct claims;      /* ctl/offline/claims.h */
+struct share_block; /* core/share/share.h */
+struct queues;      /* ctl/offline/queues.h */
+struct evaluation;  /* core/filter/evaluate.h */
 struct offline;
 
 struct offline_config {
@@ -74,6 +76,16 @@ const char *offline_passed_over(const struct offline *o, char *out, size_t out_b
 
 /* On standard error: what was passed over, and what unroll() made and left of the files. */
 void offline_say(const struct offline *o, const struct files *files, const char *command);
+
+/* Before the start: gangs share the cluster by these queues, which outlive `o`. */
+void offline_use_queues(struct offline *o, struct queues *queues);
+
+/* Why the pod's gang waits because of its queue, as things are now, to be freed; NULL: it does not.
+ */
+bool offline_queue_block(const struct offline *o, const struct pod_view *pod,
+                         struct share_block *out);
+struct queues *offline_queues(const struct offline *o);
+char *offline_queue_reason(const struct offline *o, const struct pod_view *pod);
 
 /* Sends all objects to a core. False and `error` as from offline_place(). */
 bool offline_start(struct offline *o, char *error, size_t error_bytes);

@@ -5,6 +5,7 @@
 #include "ctl/objects/files.h"
 #include "ctl/offline/fetch.h"
 #include "ctl/offline/offline.h"
+#include "ctl/offline/queues.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@ struct options {
 	struct access_options access;
 	enum output output;
 	enum score_policy score;
+	const char *queues;
 };
 
 static const struct flag flags[] = {
@@ -29,6 +31,8 @@ static const struct flag flags[] = {
 	  "only pods that name this scheduler; may be repeated\n(default: every pending pod)", NULL,
 	  option_texts, offsetof(struct options, names) },
 	FLAG_SCORE(struct options, score),
+	{ "queues", 0, "--queues SOURCE", QUEUES_HELP, NULL, option_text,
+	  offsetof(struct options, queues) },
 	{ 0 },
 };
 
@@ -70,14 +74,20 @@ static int simulate(const struct options *o, const char *command)
 	};
 	struct files *files = files_new();
 	struct offline *offline = offline_new(&config);
+	struct queues *queues = NULL;
 	char error[2048];
 	int rc;
 
-	if (read_objects(o, files, offline, error, sizeof(error)))
+	if (read_objects(o, files, offline, error, sizeof(error)) &&
+	    (o->queues == NULL ||
+	     (queues = queues_read(o->queues, files, error, sizeof(error))) != NULL)) {
+		offline_use_queues(offline, queues);
 		rc = place(o, command, files, offline);
-	else
+	} else {
 		rc = ctl_usage(command, "%s", error);
+	}
 	offline_free(offline);
+	queues_free(queues);
 	files_free(files);
 	return rc;
 }
@@ -106,7 +116,7 @@ const struct command simulate_command = {
 	.name = "simulate",
 	.summary = "place everything pending in files of objects, offline",
 	.usage = "-f FILE... | --kubeconfig FILE [-o json] [--scheduler-name NAME]...\n"
-			 "                   [--score kube|pack|bestfit]",
+			 "                   [--score kube|pack|bestfit] [--queues SOURCE]",
 	.about =
 		"Places everything that is pending in these objects, offline, by the code that the\n"
 		"daemons run. Pods with a node stay where they are; workloads (Deployment, ReplicaSet,\n"

@@ -8,12 +8,13 @@
 #include "ipc/abi.h"
 
 struct placement {
-	char *pod;        /* "ns/name" */
-	char *gang;       /* "ns/name", NULL: alone */
-	const char *node; /* NULL: it waits */
-	char *reason;     /* NULL when it has a node */
-	bool with_gang;   /* it waits for the same as its gang */
-	bool queued;      /* no reason of its own keeps it from being placed */
+	char *pod;         /* "ns/name" */
+	char *gang;        /* "ns/name", NULL: alone */
+	const char *node;  /* NULL: it waits */
+	char *reason;      /* NULL when it has a node */
+	const char *queue; /* NULL: without --queues */
+	bool with_gang;    /* it waits for the same as its gang */
+	bool queued;       /* no reason of its own keeps it from being placed */
 	int32_t priority;
 	uint64_t created_ns;
 	const struct claim_devices *devices; /* ctl/offline/claims.h; NULL: none */
@@ -24,6 +25,7 @@ struct gang_result {
 	const char *dialect;
 	enum gang_state state; /* of its placement; GANG_FINISHED, GANG_FAILED without members */
 	uint32_t life;         /* enum gang_state: as people see a live one */
+	const char *queue;     /* NULL: without --queues, or it has no pods */
 	uint32_t quorum, members, placed;
 	uint32_t succeeded, failed; /* members that ended and still exist */
 	uint32_t pending;           /* members without a node before placement */

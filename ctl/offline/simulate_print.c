@@ -27,6 +27,8 @@ static cJSON *placement_json(const struct placement *p)
 		json_checked(cJSON_AddNullToObject(o, "node"));
 	if (p->gang != NULL)
 		json_add_text(o, "gang", p->gang);
+	if (p->queue != NULL)
+		json_add_text(o, "queue", p->queue);
 	if (p->reason != NULL)
 		json_add_text(o, "reason", p->reason);
 	if (p->devices != NULL && p->devices->n > 0)
@@ -68,6 +70,8 @@ static cJSON *gang_json(const struct model *model, const struct gang_result *g)
 	json_add_number(o, "members", g->members);
 	json_add_number(o, "placed", g->placed);
 	json_add_text(o, "state", gang_placement_text(g->state));
+	if (g->queue != NULL)
+		json_add_text(o, "queue", g->queue);
 	if (g->reason != NULL) {
 		json_add_text(o, "reason", g->reason);
 		json_add_shortfalls(o, &g->why, name_text, model);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sorted results out of the tables of model and core. */
 #include "ctl/offline/claims.h"
+#include "ctl/offline/queues.h"
 #include "ctl/offline/simulate.h"
 #include "frontend/dialect/reason.h"
 #include "ipc/states.h"
@@ -14,6 +15,8 @@ struct building {
 	const struct offline *o;
 	size_t room;
 	const char **refusals; /* by gang id: of its first refused member */
+	const char **queues;   /* by gang id: what a member names; NULL: without queues */
+	char **blocks;         /* by gang id: why it waits because of its queue; NULL */
 	uint32_t *pending;     /* by gang id */
 	uint32_t gangs_max;
 };
@@ -52,6 +55,10 @@ static void note_refusal(void *context, const struct pod_view *pod)
 {
 	struct building *b = context;
 
+	if (b->queues != NULL && pod->gang_id < b->gangs_max && b->queues[pod->gang_id] == NULL) {
+		b->queues[pod->gang_id] = queues_named(offline_queues(b->o), pod->id);
+		b->blocks[pod->gang_id] = offline_queue_reason(b->o, pod);
+	}
 	if (pod->gang_id < b->gangs_max && pod->refusal[0] != '\0' && b->refusals[pod->gang_id] == NULL)
 		b->refusals[pod->gang_id] = pod->refusal;
 }
@@ -74,6 +81,13 @@ static char *pod_reason(const struct building *b, const struct pod_view *pod,
 		about.gang = NULL;
 		return print_reason(
 			b->s->model, &(struct reason){ .why = pod->gated ? WAIT_GATED : WAIT_REFUSED }, &about);
+	}
+	if (b->queues != NULL) {
+		const struct reason *r = offline_reason(b->o, pod);
+		char *text = r != NULL && r->why == WAIT_QUEUE ? offline_queue_reason(b->o, pod) : NULL;
+
+		if (text != NULL)
+			return text;
 	}
 	if (row != NULL && model_gang(b->s->model, pod->gang_id, row->generation, &gang)) {
 		about.texts = gang.texts;
@@ -109,6 +123,8 @@ static void add_pod(void *context, const struct pod_view *pod)
 	};
 	if (pod->gang[0] != '\0')
 		p->gang = ctl_print("%s/%s", pod->namespace, pod->gang);
+	if (b->queues != NULL)
+		p->queue = queues_named(offline_queues(b->o), pod->id);
 	if (s->claims != NULL)
 		p->devices = claims_placed(s->claims, pod->namespace, pod->name);
 	if (p->node != NULL)
@@ -152,7 +168,10 @@ static void add_gang(struct building *b, gang_id id)
 		                           .refusal = gang_refusal(b, id, &view),
 		                           .texts = view.texts };
 	if (!gang_state_is_done(g->state) || (row->reason.why != WAIT_NONE && g->members > g->placed))
-		g->reason = print_reason(s->model, &row->reason, &about);
+		g->reason = row->reason.why == WAIT_QUEUE && b->blocks != NULL && b->blocks[id] != NULL
+		                ? must_copy(b->blocks[id])
+		                : print_reason(s->model, &row->reason, &about);
+	g->queue = b->queues != NULL ? b->queues[id] : NULL;
 }
 
 static int compare_placements(const void *a, const void *b)
@@ -175,6 +194,10 @@ struct simulation *simulation_new(const struct offline *o)
 	b.refusals = must_array(b.gangs_max, sizeof(*b.refusals));
 	b.pending = must_array(b.gangs_max, sizeof(*b.pending));
 	s->gangs = must_array(b.gangs_max, sizeof(*s->gangs));
+	if (offline_queues(o) != NULL) {
+		b.queues = must_array(b.gangs_max, sizeof(*b.queues));
+		b.blocks = must_array(b.gangs_max, sizeof(*b.blocks));
+	}
 	model_each_pod(s->model, note_refusal, &b);
 	model_each_pod(s->model, add_pod, &b);
 	for (gang_id id = 0; id < b.gangs_max; id++)
@@ -183,6 +206,10 @@ struct simulation *simulation_new(const struct offline *o)
 		qsort(s->placements, s->placements_n, sizeof(*s->placements), compare_placements);
 	if (s->gangs_n > 0)
 		qsort(s->gangs, s->gangs_n, sizeof(*s->gangs), compare_gangs);
+	for (gang_id id = 0; b.blocks != NULL && id < b.gangs_max; id++)
+		free(b.blocks[id]);
+	free(b.queues);
+	free(b.blocks);
 	free(b.refusals);
 	free(b.pending);
 	return s;

@@ -492,6 +492,9 @@ static void put_reason(struct out *o, const struct reason *r, const struct reaso
 	case WAIT_TOPOLOGY:
 		put_topology(o, r, about->gang, names);
 		break;
+	case WAIT_QUEUE:
+		put(o, "waits because of its queue");
+		break;
 	default:
 		put(o, "not looked at yet");
 	}

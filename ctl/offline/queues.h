@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The queues of files, for the core (core/share/share.h): muster's own file, or the objects of
+ * Volcano, Koordinator or KAI, and which queue each pod names.
+ *
+ *   queues_read() ─► queues_bind() by the model's names and pods ─► struct share_set */
+#ifndef MUSTER_CTL_QUEUES_H
+#define MUSTER_CTL_QUEUES_H
+
+#include "core/share/share.h"
+#include "ctl/objects/files.h"
+#include "ctl/term/options.h"
+#include "frontend/model/model.h"
+
+struct queues;
+
+#define QUEUES_HELP                                                                                \
+	"share the cluster by queues: volcano, koordinator or kai takes the\n"                         \
+	"Queues or ElasticQuotas of the files; else FILE is muster's own\n"                            \
+	"list of queues, or a ConfigMap with it (docs/fairness.md)"
+
+/* `source` as of --queues.  NULL and `error`: file, queue, field and value. */
+struct queues *queues_read(const char *source, const struct files *files, char *error,
+                           size_t error_bytes);
+void queues_free(struct queues *q);
+
+/* True if the object is a queue that was taken; what follows a space in `kind` is passed over. */
+bool queues_take(const struct queues *q, const char *api_version, const char *kind);
+
+/* Amounts by the model's resource ids, and the queue of each of its pods (below `pods`).  Lives as
+ * long as `q`.  Resources that no node and no pod has are left out. */
+const struct share_set *queues_bind(struct queues *q, const struct model *model, uint32_t pods);
+
+/* "volcano", "koordinator", "kai" or "config". */
+const char *queues_source(const struct queues *q);
+
+/* The queue that a pod names, and "namespace/name" of the pod; good as long as `q`. */
+const char *queues_named(const struct queues *q, uint32_t pod);
+const char *queues_pod_name(const struct queues *q, uint32_t pod);
+
+/* Why a pod waits, in numbers, to be freed; `behind`: the gang of SHARE_BY_FIFO. */
+char *queues_reason(const struct queues *q, const struct model *model, uint32_t pod,
+                    const struct share_block *block, const char *behind);
+
+#endif

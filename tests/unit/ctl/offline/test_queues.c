@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* simulate with queues: scenarios whose numbers are worked out by hand, through files, model and
+ * core, and the errors of files. */
+#include "ctl/offline/offline.h"
+#include "ctl/offline/queues.h"
+#include "ctl/offline/simulate.h"
+#include "frontend/base/bytes.h"
+#include "tests/unit/test.h"
+
+#include <unistd.h>
+
+struct scene {
+	struct bytes objects;
+	struct files *files;
+	struct offline *offline;
+	struct queues *queues;
+	struct simulation *s;
+	char error[2048];
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct scene *s, const char *format, ...)
+{
+	char text[4096];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	bytes_put(&s->objects, text);
+}
+
+static void nodes_add(struct scene *s, unsigned n, unsigned gpu)
+{
+	for (unsigned i = 0; i < n; i++)
+		add(s,
+		    "---\napiVersion: v1\nkind: Node\nmetadata: {name: n%02u}\n"
+		    "status: {allocatable: {cpu: 100, memory: 100Gi, pods: 200, nvidia.com/gpu: %u}}\n",
+		    i, gpu);
+}
+
+#define BODY "  containers: [{name: c, resources: {requests: {%s}, limits: {%s}}}]\n"
+
+/* n pods QUEUE-00 ...; `marks` is of their metadata. */
+static void pods_add(struct scene *s, const char *name, unsigned n, const char *marks,
+                     const char *requests)
+{
+	for (unsigned i = 0; i < n; i++)
+		add(s,
+		    "---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: %s-%02u\n  namespace: ns\n"
+		    "  creationTimestamp: 2026-01-01T00:00:00Z\n  %s\nspec:\n" BODY,
+		    name, i, marks, requests, requests);
+}
+
+static void queue_pods(struct scene *s, const char *queue, unsigned n, unsigned gpu)
+{
+	char marks[128], requests[64];
+
+	snprintf(marks, sizeof(marks), "labels: {muster.dev/queue: %s}", queue);
+	snprintf(requests, sizeof(requests), "nvidia.com/gpu: %u", gpu);
+	pods_add(s, queue, n, marks, requests);
+}
+
+/* False: s->error. */
+static bool begin(struct scene *s, const char *source, const char *config)
+{
+	static const struct offline_config everything = { .score = SCORE_KUBE };
+	char path[] = "/tmp/test_queues-XXXXXX";
+	const int fd = mkstemp(path);
+	bool ok;
+
+	cr_assert_geq(fd, 0);
+	if (config)
+		cr_assert_eq(write(fd, config, strlen(config)), (ssize_t)strlen(config));
+	close(fd);
+	s->files = files_new();
+	s->offline = offline_new(&everything);
+	ok = s->objects.n == 0 ||
+	     files_take(s->files, "objects", s->objects.at, s->objects.n, s->error, sizeof(s->error));
+	ok = ok && offline_put_all(s->offline, s->files, s->error, sizeof(s->error));
+	if (ok)
+		s->queues = queues_read(config ? path : source, s->files, s->error, sizeof(s->error));
+	unlink(path);
+	return s->queues != NULL;
+}
+
+static void place(struct scene *s, const char *source, const char *config)
+{
+	char why[256];
+
+	cr_assert(begin(s, source, config), "%s", s->error);
+	offline_use_queues(s->offline, s->queues);
+	cr_assert(offline_place(s->offline, s->error, sizeof(s->error)), "%s", s->error);
+	cr_assert(core_valid(offline_core(s->offline), why, sizeof(why)), "%s", why);
+	s->s = simulation_new(s->offline);
+}
+
+static void end(struct scene *s)
+{
+	if (s->s)
+		simulation_free(s->s);
+	offline_free(s->offline);
+	queues_free(s->queues);
+	files_free(s->files);
+	bytes_free(&s->objects);
+}
+
+static unsigned placed(const struct scene *s, const char *prefix)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < s->s->placements_n; i++)
+		n += strncmp(s->s->placements[i].pod + 3, prefix, strlen(prefix)) == 0 &&
+		     s->s->placements[i].node != NULL;
+	return n;
+}
+
+static const char *reason(const struct scene *s, const char *pod)
+{
+	for (size_t i = 0; i < s->s->placements_n; i++)
+		if (strcmp(s->s->placements[i].pod + 3, pod) == 0)
+			return s->s->placements[i].reason ? s->s->placements[i].reason : "";
+	return "no such pod";
+}
+
+#define QUE_1 "- {name: a, limit: {nvidia.com/gpu: 16}}\n"
+
+Test(queues, que_1_a_limit)
+{
+	struct scene s = { 0 };
+
+	nodes_add(&s, 10, 8);
+	queue_pods(&s, "a", 5, 4);
+	place(&s, NULL, QUE_1);
+	cr_assert_eq(placed(&s, "a"), 4);
+	cr_assert_str_eq(reason(&s, "a-04"), "queue a is at its limit: nvidia.com/gpu need 4, have 0");
+	end(&s);
+}
+
+Test(queues, que_2_later_ones_go_around_or_wait)
+{
+	for (int fifo = 0; fifo < 2; fifo++) {
+		struct scene s = { 0 };
+
+		nodes_add(&s, 10, 8);
+		pods_add(&s, "a", 1, "labels: {muster.dev/queue: a}", "nvidia.com/gpu: 8");
+		pods_add(&s, "b", 2, "labels: {muster.dev/queue: a}", "nvidia.com/gpu: 5");
+		pods_add(&s, "c", 1, "labels: {muster.dev/queue: a}", "nvidia.com/gpu: 3");
+		place(&s, NULL, fifo ? "- {name: a, order: fifo, limit: {nvidia.com/gpu: 16}}\n" : QUE_1);
+		cr_assert_eq(placed(&s, "b"), 1);
+		cr_assert_str_eq(reason(&s, "b-01"),
+		                 fifo ? "queue a is at its limit: nvidia.com/gpu need 5, have 3"
+		                      : "queue a is at its limit: nvidia.com/gpu need 5, have 0");
+		cr_assert_str_eq(reason(&s, "c-00"), fifo ? "waits behind ns/b-01 in queue a (fifo)" : "");
+		end(&s);
+	}
+}
+
+Test(queues, que_3_reserved_room_is_kept)
+{
+	struct scene s = { 0 };
+
+	nodes_add(&s, 10, 8);
+	queue_pods(&s, "b", 10, 8);
+	place(&s, NULL,
+	      "queues:\n- name: a\n  guarantee: {nvidia.com/gpu: 32}\n"
+	      "  reserved: {nvidia.com/gpu: 32}\n- name: b\n");
+	cr_assert_eq(placed(&s, "b"), 6);
+	cr_assert_str_eq(reason(&s, "b-06"),
+	                 "room is kept for the guarantees of others: nvidia.com/gpu need 8, have 0");
+	end(&s);
+}
+
+Test(queues, que_5_6_by_weight)
+{
+	for (unsigned weight = 1; weight <= 3; weight += 2) {
+		struct scene s = { 0 };
+
+		nodes_add(&s, 10, 8);
+		queue_pods(&s, "a", 10, 8);
+		queue_pods(&s, "b", 10, 8);
+		place(&s, NULL,
+		      weight == 1 ? "- name: a\n- name: b\n" : "- {name: a, weight: 3}\n- name: b\n");
+		cr_assert_eq(placed(&s, "a"), weight == 1 ? 5 : 7);
+		cr_assert_eq(placed(&s, "b"), weight == 1 ? 5 : 3);
+		end(&s);
+	}
+}
+
+Test(queues, que_7_a_tree_in_a_config_map)
+{
+	struct scene s = { 0 };
+
+	nodes_add(&s, 10, 8);
+	queue_pods(&s, "a", 20, 4);
+	queue_pods(&s, "b", 20, 4);
+	queue_pods(&s, "c", 20, 4);
+	queue_pods(&s, "eng", 1, 4);
+	place(&s, NULL,
+	      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: queues}\ndata:\n  queues.yaml: |\n"
+	      "    - {name: a, parent: eng}\n    - {name: b, parent: eng}\n    - name: eng\n"
+	      "    - name: ops\n    - {name: c, parent: ops}\n");
+	cr_assert(placed(&s, "a") == 5 && placed(&s, "b") == 5 && placed(&s, "c") == 10);
+	cr_assert_str_eq(reason(&s, "eng-00"), "queue eng has children");
+	end(&s);
+}
+
+Test(queues, que_8_no_starvation_by_what_nobody_wants)
+{
+	struct scene s = { 0 };
+
+	nodes_add(&s, 1, 80);
+	pods_add(&s, "b", 1, "labels: {muster.dev/queue: b}", "nvidia.com/gpu: 80");
+	pods_add(&s, "a", 80, "labels: {muster.dev/queue: a}", "cpu: 2");
+	pods_add(&s, "c", 80, "labels: {muster.dev/queue: c}", "cpu: 2");
+	place(&s, NULL,
+	      "- {name: a, parent: eng}\n- {name: b, parent: eng}\n- name: eng\n- name: ops\n"
+	      "- {name: c, parent: ops}\n");
+	cr_assert(placed(&s, "a") == 25 && placed(&s, "b") == 1 && placed(&s, "c") == 25);
+	end(&s);
+}
+
+Test(queues, que_12_15_missing_foreign_and_closed)
+{
+	struct scene s = { 0 };
+
+	nodes_add(&s, 10, 8);
+	queue_pods(&s, "a", 3, 4);
+	queue_pods(&s, "gone", 1, 4);
+	queue_pods(&s, "shut", 1, 4);
+	add(&s,
+	    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: other, namespace: ns, labels: "
+	    "{muster.dev/queue: a}}\nspec:\n  nodeName: n03\n  schedulerName: other\n" BODY,
+	    "nvidia.com/gpu: 8", "nvidia.com/gpu: 8");
+	pods_add(&s, "listed", 1, "annotations: {}", "nvidia.com/gpu: 4");
+	place(&s, NULL, QUE_1 "- {name: shut, state: Closed}\n- {name: d, namespaces: [other, ns]}\n");
+	cr_assert_eq(placed(&s, "a"), 2);
+	cr_assert_str_eq(reason(&s, "gone-00"), "queue gone does not exist");
+	cr_assert_str_eq(reason(&s, "shut-00"), "queue shut is closed");
+	cr_assert_eq(placed(&s, "listed"), 1);
+	end(&s);
+}
+
+#define VOLCANO "---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: Queue\n"
+
+Test(queues, que_13_volcano)
+{
+	struct scene s = { 0 };
+	char passed[64];
+
+	nodes_add(&s, 10, 8);
+	add(&s, VOLCANO "metadata: {name: a}\nspec: {weight: 1, capability: {nvidia.com/gpu: 16}}\n");
+	add(&s, VOLCANO "metadata: {name: b}\nspec: {guarantee: {resource: {nvidia.com/gpu: 40}}}\n"
+	                "status: {state: Open}\n");
+	add(&s, VOLCANO "metadata: {name: c}\nspec: {}\nstatus: {state: Closing}\n");
+	add(&s, VOLCANO "metadata: {name: default}\nspec: {}\n");
+	pods_add(&s, "a", 3, "annotations: {scheduling.volcano.sh/queue-name: a}", "nvidia.com/gpu: 8");
+	pods_add(&s, "c", 1, "annotations: {scheduling.volcano.sh/queue-name: c}", "nvidia.com/gpu: 8");
+	pods_add(&s, "x", 9, "labels: {}", "nvidia.com/gpu: 8");
+	add(&s, "---\napiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\n"
+	        "metadata: {name: g, namespace: ns}\nspec: {minMember: 2, queue: b}\n");
+	pods_add(&s, "g", 2, "annotations: {scheduling.k8s.io/group-name: g}", "nvidia.com/gpu: 8");
+	place(&s, "volcano", NULL);
+	cr_assert_str_empty(offline_passed_over(s.offline, passed, sizeof(passed)));
+	cr_assert_eq(placed(&s, "g"), 2);
+	cr_assert_str_eq(reason(&s, "c-00"), "queue c is closing");
+	cr_assert_leq(placed(&s, "a"), 2);
+	cr_assert_eq(placed(&s, "a") + placed(&s, "x"), 5); /* 40 of 80 are b's alone */
+	end(&s);
+}
+
+#define QUOTA "---\napiVersion: scheduling.sigs.k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata:\n"
+#define QUOTA_LABEL "quota.scheduling.koordinator.sh/"
+
+Test(queues, que_14_koordinator)
+{
+	struct scene s = { 0 };
+
+	nodes_add(&s, 10, 8);
+	add(&s, QUOTA "  name: up\n  namespace: ns\n  labels: {" QUOTA_LABEL "is-parent: \"true\"}\n"
+	              "spec: {max: {nvidia.com/gpu: 64}}\n");
+	add(&s, QUOTA "  name: a\n  namespace: ns\n  labels: {" QUOTA_LABEL "parent: up, " QUOTA_LABEL
+	              "allow-lent-resource: \"false\"}\n"
+	              "spec: {min: {nvidia.com/gpu: 24}, max: {nvidia.com/gpu: 64}}\n");
+	add(&s, QUOTA "  name: b\n  namespace: ns\n  labels: {" QUOTA_LABEL "parent: up}\n"
+	              "spec: {max: {nvidia.com/gpu: 64}}\n");
+	pods_add(&s, "b", 8, "labels: {" QUOTA_LABEL "name: b}", "nvidia.com/gpu: 8");
+	pods_add(&s, "x", 1, "labels: {}", "nvidia.com/gpu: 8");
+	place(&s, "koordinator", NULL);
+	cr_assert_eq(placed(&s, "b"), 5); /* 24 of the 64 of `up` are kept for a */
+	cr_assert_str_eq(reason(&s, "b-05"),
+	                 "room is kept for the guarantees of others: nvidia.com/gpu need 8, have 0");
+	cr_assert_eq(placed(&s, "x"), 1); /* the default quota */
+	end(&s);
+}
+
+#define KAI "---\napiVersion: scheduling.run.ai/v2\nkind: Queue\n"
+
+Test(queues, que_14_kai)
+{
+	struct scene s = { 0 };
+
+	nodes_add(&s, 10, 8);
+	add(&s, KAI "metadata: {name: up}\nspec: {resources: {gpu: {quota: -1, limit: -1}, "
+	            "cpu: {limit: -1}, memory: {limit: -1}}}\n");
+	add(&s,
+	    KAI "metadata: {name: a}\nspec: {parentQueue: up, resources: {gpu: {quota: 16, limit: 24}, "
+	        "cpu: {limit: -1}, memory: {limit: -1}}}\n");
+	add(&s, KAI "metadata: {name: none}\nspec: {parentQueue: up, resources: {gpu: {quota: 0}, "
+	            "cpu: {limit: -1}, memory: {limit: -1}}}\n");
+	pods_add(&s, "a", 4, "labels: {kai.scheduler/queue: a}", "nvidia.com/gpu: 8");
+	pods_add(&s, "none", 1, "labels: {kai.scheduler/queue: none}", "nvidia.com/gpu: 8");
+	pods_add(&s, "x", 1, "labels: {}", "nvidia.com/gpu: 8");
+	place(&s, "kai", NULL);
+	cr_assert_eq(placed(&s, "a"), 3);
+	cr_assert_str_eq(reason(&s, "none-00"),
+	                 "can never start: queue none has a limit of 0 nvidia.com/gpu, needs 8");
+	cr_assert_str_eq(reason(&s, "x-00"), "queue default-queue does not exist");
+	end(&s);
+}
+
+/* Members beyond the quorum come after all quorums, and inside the limit. */
+Test(queues, extras_come_last)
+{
+	struct scene s = { 0 };
+
+	nodes_add(&s, 10, 8);
+	add(&s, "---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\n"
+	        "metadata: {name: g, namespace: ns, creationTimestamp: 2025-01-01T00:00:00Z}\n"
+	        "spec: {minMember: 2}\n");
+	pods_add(&s, "g", 9, "labels: {scheduling.x-k8s.io/pod-group: g, muster.dev/queue: a}",
+	         "nvidia.com/gpu: 8");
+	queue_pods(&s, "b", 5, 8);
+	place(&s, NULL, "- {name: a, limit: {nvidia.com/gpu: 32}}\n- name: b\n");
+	cr_assert_eq(placed(&s, "b"), 5);
+	cr_assert_eq(placed(&s, "g"), 4);
+	end(&s);
+}
+
+Test(queues, members_that_name_two_queues)
+{
+	struct scene s = { 0 };
+
+	nodes_add(&s, 10, 8);
+	add(&s, "---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\n"
+	        "metadata: {name: g, namespace: ns}\nspec: {minMember: 2}\n");
+	pods_add(&s, "g", 1, "labels: {scheduling.x-k8s.io/pod-group: g, muster.dev/queue: a}",
+	         "nvidia.com/gpu: 8");
+	pods_add(&s, "h", 1, "labels: {scheduling.x-k8s.io/pod-group: g, muster.dev/queue: b}",
+	         "nvidia.com/gpu: 8");
+	place(&s, NULL, "- name: a\n- name: b\n");
+	cr_assert_eq(placed(&s, ""), 0);
+	cr_assert_str_eq(s.s->gangs[0].reason, "its members name several queues");
+	end(&s);
+}
+
+Test(queues, files_that_are_wrong)
+{
+	static const struct {
+		const char *config, *text;
+	} cases[] = {
+		{ "- {name: a, limit: {cpu: x}}\n", "queues" },
+		{ "- {name: a, limits: {cpu: 1}}\n", "not a field of a queue" },
+		{ "- {weight: 1}\n", "a queue without a name" },
+		{ "- {name: a, weight: 1.5}\n", "not a whole number" },
+		{ "- {name: a, order: lifo}\n", "skip and fifo" },
+		{ "- {name: a, state: Shut}\n", "Open, Closing and Closed" },
+		{ "- {name: a, priority: 99999999999}\n", "beyond 32 bits" },
+		{ "- {name: a, parent: b}\n", "queue a: parent: queue b does not exist" },
+		{ "- {name: a, parent: b}\n- {name: b, parent: a}\n", "queue a: parent: a cycle" },
+		{ "- name: a\n- name: a\n", "queue a is there twice" },
+		{ "- name: root\n", "queue root" },
+		{ "kind: ConfigMap\ndata: {}\n", "a list of queues is missing" },
+		{ "- name: [\n", ":" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct scene s = { 0 };
+
+		cr_assert_not(begin(&s, NULL, cases[i].config), "%s", cases[i].config);
+		if (i > 0)
+			cr_assert_not_null(strstr(s.error, cases[i].text), "%s: %s", cases[i].config, s.error);
+		end(&s);
+	}
+}
+
+Test(queues, fields_that_are_not_served)
+{
+	struct scene s = { 0 };
+
+	add(&s, VOLCANO "metadata: {name: a}\nspec: {affinity: {nodeGroupAffinity: {}}}\n");
+	cr_assert_not(begin(&s, "volcano", NULL));
+	cr_assert_not_null(strstr(s.error, "Queue a: spec.affinity: muster does not serve"), "%s",
+	                   s.error);
+	end(&s);
+}
