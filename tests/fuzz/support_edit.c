@@ -284,7 +284,7 @@ static void field_edit(const struct edit *e, struct item *it)
 	first = group == 0 ? v.body : v.at[group - 1];
 	if (p->text) {
 		text_change(first, v.n[group - 1], choice, pick);
-	} else if (group == 0 || v.n[group - 1] > 0) {
+	} else if (p->fields_n > 0 && (group == 0 || v.n[group - 1] > 0)) {
 		uint32_t n = group == 0 ? 1 : v.n[group - 1];
 		const struct field *f = &p->fields[e->value % p->fields_n];
 
