@@ -72,6 +72,12 @@ static const char *field(const struct files *files, const char *kind, const char
 	return "no such object";
 }
 
+static void field_is(const struct files *files, const char *kind, const char *name,
+                     const char *path, const char *key, const char *want)
+{
+	cr_assert_str_eq(field(files, kind, name, path, key), want, "%s %s: %s", kind, name, path);
+}
+
 static const char *word(const char *list, unsigned at)
 {
 	static char out[256];
@@ -103,15 +109,14 @@ Test(unroll, a_deployment_makes_a_replicaset_and_its_pods)
 	hash = field(f, "Pod", pod, "metadata.labels", "pod-template-hash");
 	cr_assert(strstr(set, arena_printf(&arena, "-%.*s", (int)strlen(hash) - 2, hash + 1)) != NULL,
 	          "%s", hash);
-	cr_assert_str_eq(field(f, "Pod", pod, "metadata.labels.app", NULL), "\"web\"");
-	cr_assert_str_eq(field(f, "Pod", pod, "metadata.annotations.x", NULL), "\"y\"");
-	cr_assert_str_eq(field(f, "Pod", pod, "metadata.namespace", NULL), "\"a\"");
+	field_is(f, "Pod", pod, "metadata.labels.app", NULL, "\"web\"");
+	field_is(f, "Pod", pod, "metadata.annotations.x", NULL, "\"y\"");
+	field_is(f, "Pod", pod, "metadata.namespace", NULL, "\"a\"");
 	/* A number that no double holds. */
 	cr_assert(strstr(field(f, "Pod", pod, "spec.containers", NULL), "9007199254740993") != NULL);
 	cr_assert(strstr(field(f, "Pod", pod, "metadata.ownerReferences", NULL), "\"ReplicaSet\"") !=
 	          NULL);
-	cr_assert_str_eq(field(f, "ReplicaSet", set, "spec.selector.matchLabels", "pod-template-hash"),
-	                 hash);
+	field_is(f, "ReplicaSet", set, "spec.selector.matchLabels", "pod-template-hash", hash);
 	cr_assert_str_eq(files_notes(f), "2 pods of workloads were made\n");
 	files_free(f);
 }
@@ -188,15 +193,13 @@ Test(unroll, a_statefulset_names_pods_and_claims_by_ordinal)
 
 	cr_assert_str_eq(names(f, "Pod"), "db-6 db-5 db-7");
 	cr_assert_str_eq(names(f, "PersistentVolumeClaim"), "data-db-7 data-db-5");
-	cr_assert_str_eq(field(f, "Pod", "db-7", "spec.hostname", NULL), "\"db-7\"");
-	cr_assert_str_eq(field(f, "Pod", "db-7", "spec.subdomain", NULL), "\"dbs\"");
-	cr_assert_str_eq(field(f, "Pod", "db-7", "metadata.labels", "apps.kubernetes.io/pod-index"),
-	                 "\"7\"");
-	cr_assert_str_eq(field(f, "Pod", "db-7", "spec.volumes", NULL),
-	                 "[{\"name\":\"data\",\"persistentVolumeClaim\":{\"claimName\":\"data-db-7\"}},"
-	                 "{\"name\":\"tmp\",\"emptyDir\":{}}]");
-	cr_assert_str_eq(field(f, "PersistentVolumeClaim", "data-db-5", "spec.storageClassName", NULL),
-	                 "\"a\"");
+	field_is(f, "Pod", "db-7", "spec.hostname", NULL, "\"db-7\"");
+	field_is(f, "Pod", "db-7", "spec.subdomain", NULL, "\"dbs\"");
+	field_is(f, "Pod", "db-7", "metadata.labels", "apps.kubernetes.io/pod-index", "\"7\"");
+	field_is(f, "Pod", "db-7", "spec.volumes", NULL,
+	         "[{\"name\":\"data\",\"persistentVolumeClaim\":{\"claimName\":\"data-db-7\"}},"
+	         "{\"name\":\"tmp\",\"emptyDir\":{}}]");
+	field_is(f, "PersistentVolumeClaim", "data-db-5", "spec.storageClassName", NULL, "\"a\"");
 	files_free(f);
 }
 
@@ -255,12 +258,10 @@ Test(unroll, an_indexed_job_fills_the_indexes_that_are_free)
 	cr_assert(matches(names(f, "Pod"), "^j-4-x j-5-x j-1-" FIVE " j-5-" FIVE " j-6-" FIVE "$"),
 	          "%s", names(f, "Pod"));
 	snprintf(pod, sizeof(pod), "%s", word(names(f, "Pod"), 2));
-	cr_assert_str_eq(field(f, "Pod", pod, "spec.hostname", NULL), "\"j-1\"");
-	cr_assert_str_eq(
-		field(f, "Pod", pod, "metadata.annotations", "batch.kubernetes.io/job-completion-index"),
-		"\"1\"");
-	cr_assert_str_eq(field(f, "Pod", pod, "metadata.labels", "batch.kubernetes.io/job-name"),
-	                 "\"j\"");
+	field_is(f, "Pod", pod, "spec.hostname", NULL, "\"j-1\"");
+	field_is(f, "Pod", pod, "metadata.annotations", "batch.kubernetes.io/job-completion-index",
+	         "\"1\"");
+	field_is(f, "Pod", pod, "metadata.labels", "batch.kubernetes.io/job-name", "\"j\"");
 	cr_assert(strstr(files_notes(f), "not unrolled: Job default/j: 2 of its 9 pods") != NULL, "%s",
 	          files_notes(f));
 	files_free(f);
@@ -336,13 +337,11 @@ Test(unroll, a_jobset_makes_indexed_jobs)
 	                                   " s-w-1-0-" FIVE " s-w-1-1-" FIVE "$"),
 	          "%s", names(f, "Pod"));
 	snprintf(pod, sizeof(pod), "%s", word(names(f, "Pod"), 4));
-	cr_assert_str_eq(field(f, "Pod", pod, "metadata.labels", "jobset.sigs.k8s.io/job-index"),
-	                 "\"1\"");
-	cr_assert_str_eq(field(f, "Pod", pod, "metadata.labels", "jobset.sigs.k8s.io/job-global-index"),
-	                 "\"2\"");
-	cr_assert_str_eq(field(f, "Pod", pod, "metadata.labels.a", NULL), "\"b\"");
-	cr_assert_str_eq(field(f, "Pod", pod, "spec.subdomain", NULL), "\"s\"");
-	cr_assert_str_eq(field(f, "Pod", pod, "spec.hostname", NULL), "\"s-w-1-1\"");
+	field_is(f, "Pod", pod, "metadata.labels", "jobset.sigs.k8s.io/job-index", "\"1\"");
+	field_is(f, "Pod", pod, "metadata.labels", "jobset.sigs.k8s.io/job-global-index", "\"2\"");
+	field_is(f, "Pod", pod, "metadata.labels.a", NULL, "\"b\"");
+	field_is(f, "Pod", pod, "spec.subdomain", NULL, "\"s\"");
+	field_is(f, "Pod", pod, "spec.hostname", NULL, "\"s-w-1-1\"");
 	files_free(f);
 }
 
@@ -354,25 +353,19 @@ Test(unroll, a_leaderworkerset_makes_leaders_and_workers)
 
 	cr_assert_str_eq(names(f, "StatefulSet"), "s s-0 s-1");
 	cr_assert_str_eq(names(f, "Pod"), "s-0 s-1 s-0-1 s-0-2 s-1-1 s-1-2");
-	cr_assert_str_eq(field(f, "Pod", "s-1", "metadata.labels.role", NULL), "\"leader\"");
-	cr_assert_str_eq(
-		field(f, "Pod", "s-1", "metadata.labels", "leaderworkerset.sigs.k8s.io/group-index"),
-		"\"1\"");
-	cr_assert_str_eq(
-		field(f, "Pod", "s-1", "metadata.labels", "leaderworkerset.sigs.k8s.io/worker-index"),
-		"\"0\"");
-	cr_assert_str_eq(
-		field(f, "Pod", "s-1-2", "metadata.labels", "leaderworkerset.sigs.k8s.io/group-index"),
-		"\"1\"");
-	cr_assert_str_eq(
-		field(f, "Pod", "s-1-2", "metadata.labels", "leaderworkerset.sigs.k8s.io/worker-index"),
-		"\"2\"");
-	cr_assert_str_eq(
-		field(f, "Pod", "s-1-2", "metadata.annotations", "leaderworkerset.sigs.k8s.io/size"),
-		"\"3\"");
-	cr_assert_str_eq(
-		field(f, "Pod", "s-1-2", "metadata.annotations", "leaderworkerset.sigs.k8s.io/leader-name"),
-		"\"s-1\"");
+	field_is(f, "Pod", "s-1", "metadata.labels.role", NULL, "\"leader\"");
+	field_is(f, "Pod", "s-1", "metadata.labels", "leaderworkerset.sigs.k8s.io/group-index",
+	         "\"1\"");
+	field_is(f, "Pod", "s-1", "metadata.labels", "leaderworkerset.sigs.k8s.io/worker-index",
+	         "\"0\"");
+	field_is(f, "Pod", "s-1-2", "metadata.labels", "leaderworkerset.sigs.k8s.io/group-index",
+	         "\"1\"");
+	field_is(f, "Pod", "s-1-2", "metadata.labels", "leaderworkerset.sigs.k8s.io/worker-index",
+	         "\"2\"");
+	field_is(f, "Pod", "s-1-2", "metadata.annotations", "leaderworkerset.sigs.k8s.io/size",
+	         "\"3\"");
+	field_is(f, "Pod", "s-1-2", "metadata.annotations", "leaderworkerset.sigs.k8s.io/leader-name",
+	         "\"s-1\"");
 	cr_assert_str_eq(field(f, "Pod", "s-1-2", "metadata.labels",
 	                       "leaderworkerset.sigs.k8s.io/template-revision-hash"),
 	                 field(f, "Pod", "s-0", "metadata.labels",
