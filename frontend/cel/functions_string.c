@@ -2,6 +2,8 @@
 /* Functions of strings.  Positions are counted in code points, as in cel-go's ext/strings.go. */
 #include "frontend/cel/function.h"
 
+#include "frontend/json/json_scan.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -415,7 +417,7 @@ struct cel_value cel_string_quote(struct cel_call *c)
 			continue;
 		}
 		p += cel_rune(p, end, &rune);
-		to += cel_rune_put(to, rune);
+		to += utf8_put(to, rune);
 	}
 	*to++ = '"';
 	return part(out, to);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/cel/lex.h"
 
+#include "frontend/json/json_scan.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -250,7 +252,7 @@ static void lex_string(struct cel_lexer *l, bool raw)
 				l->token = TOKEN_BAD;
 				return;
 			}
-			n += cel_rune_put(out + n, rune);
+			n += utf8_put(out + n, rune);
 		} else if (*p == '\r') {
 			out[n++] = '\n';
 			p += l->end - p > 1 && p[1] == '\n' ? 2 : 1;

@@ -478,27 +478,3 @@ size_t cel_rune(const char *at, const char *end, uint32_t *rune)
 	*rune = r;
 	return n;
 }
-
-size_t cel_rune_put(char *to, uint32_t rune)
-{
-	if (rune < 0x80) {
-		to[0] = (char)rune;
-		return 1;
-	}
-	if (rune < 0x800) {
-		to[0] = (char)(0xc0 | rune >> 6);
-		to[1] = (char)(0x80 | (rune & 0x3f));
-		return 2;
-	}
-	if (rune < 0x10000) {
-		to[0] = (char)(0xe0 | rune >> 12);
-		to[1] = (char)(0x80 | (rune >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (rune & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | rune >> 18);
-	to[1] = (char)(0x80 | (rune >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (rune >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (rune & 0x3f));
-	return 4;
-}

@@ -121,7 +121,6 @@ struct cel_quantity cel_quantity_sum(const struct cel_quantity *a, const struct 
 
 /* One code point of UTF-8, or U+FFFD for a byte that starts none; the bytes it takes. */
 size_t cel_rune(const char *at, const char *end, uint32_t *rune);
-size_t cel_rune_put(char *to, uint32_t rune);
 
 /* A conversion of text as strconv does it. */
 bool cel_parse_int(struct text t, int64_t *out);

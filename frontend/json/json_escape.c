@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/json/json.h"
+#include "frontend/json/json_scan.h"
 
 #include <string.h>
 
@@ -21,24 +22,28 @@ static int hex4(const char *p)
 	return value;
 }
 
-static char *put_utf8(char *out, unsigned c)
+size_t utf8_put(char *to, uint32_t c)
 {
 	if (c < 0x80) {
-		*out++ = (char)c;
-	} else if (c < 0x800) {
-		*out++ = (char)(0xc0 | (c >> 6));
-		*out++ = (char)(0x80 | (c & 0x3f));
-	} else if (c < 0x10000) {
-		*out++ = (char)(0xe0 | (c >> 12));
-		*out++ = (char)(0x80 | ((c >> 6) & 0x3f));
-		*out++ = (char)(0x80 | (c & 0x3f));
-	} else {
-		*out++ = (char)(0xf0 | (c >> 18));
-		*out++ = (char)(0x80 | ((c >> 12) & 0x3f));
-		*out++ = (char)(0x80 | ((c >> 6) & 0x3f));
-		*out++ = (char)(0x80 | (c & 0x3f));
+		to[0] = (char)c;
+		return 1;
 	}
-	return out;
+	if (c < 0x800) {
+		to[0] = (char)(0xc0 | c >> 6);
+		to[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		to[0] = (char)(0xe0 | c >> 12);
+		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | c >> 18);
+	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
 }
 
 /* Resolves the escape at p, after its backslash, of a string that ends at `end`; returns the byte
@@ -66,7 +71,7 @@ static const char *unescape_u(struct json *j, const char *p, const char *end, ch
 		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 		p += 6;
 	}
-	*out = put_utf8(*out, (unsigned)c);
+	*out += utf8_put(*out, (uint32_t)c);
 	return p;
 }
 

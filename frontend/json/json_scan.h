@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The first byte of p..end that is a quote, a backslash, a control byte or not
  * ASCII; `end` if there is none. */
@@ -26,5 +27,8 @@ bool scan_utf8(const char *p, const char *end);
 /* Removes bytes that are not UTF-8, such as a truncated character, from the terminated text.
  * Returns how many. */
 size_t scan_drop_broken(char *text);
+
+/* Writes a character of Unicode as UTF-8; returns its bytes, 4 at most. */
+size_t utf8_put(char *to, uint32_t c);
 
 #endif
