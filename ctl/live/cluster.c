@@ -20,7 +20,7 @@ struct cluster {
 	struct files *files, *selected;
 	struct offline *offline;
 	struct simulation *simulation;
-	struct told *told; /* sorted by gang; the first waiting pod of each that was told */
+	struct told *told; /* sorted by gang; of its waiting pods */
 	size_t told_n, told_room;
 	char **chosen; /* gangs of pods that the selector matches, sorted */
 	size_t chosen_n;

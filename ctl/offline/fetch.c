@@ -3,6 +3,7 @@
 
 #include "ctl/objects/apiclient.h"
 #include "ctl/offline/offline.h"
+#include "ctl/up/credential.h"
 #include "frontend/api/apistatus.h"
 #include "frontend/dialect/dialects.h"
 #include "frontend/json/json.h"
@@ -56,6 +57,16 @@ static bool read_more(struct fetching *f, const char *body, size_t bytes)
 	if (wrong != NULL)
 		snprintf(f->error, f->error_bytes, "%s: metadata.continue: %s", f->path.at, wrong);
 	return wrong == NULL;
+}
+
+/* Commands run credential plugins, as kubectl does. */
+static struct apiclient *client_new(const struct access_options *options, char *error,
+                                    size_t error_bytes)
+{
+	struct access_options with = *options;
+
+	with.exec = credential_exec;
+	return apiclient_new(&with, 1, error, error_bytes);
 }
 
 static void on_done(void *context, int status, const char *body, size_t bytes)
@@ -128,7 +139,7 @@ bool fetch_selected(struct files *files, const struct access_options *options,
 	size_t n;
 	bool ok;
 
-	f.client = apiclient_new(options, 1, error, error_bytes);
+	f.client = client_new(options, error, error_bytes);
 	ok = f.client != NULL;
 	model_resources(m, &n);
 	for (size_t i = 0; ok && i < n; i++) {
@@ -175,7 +186,7 @@ bool fetch_gangs(struct fetch_gangs *q, struct files *files, struct files *selec
 	const int end = RESOURCE_INDEX_DIALECTS + (int)group_kinds();
 	bool ok;
 
-	f.client = apiclient_new(q->access, 1, error, error_bytes);
+	f.client = client_new(q->access, error, error_bytes);
 	ok = f.client != NULL && fetch_kind(&f, q->served, RESOURCE_INDEX_PODS);
 	if (f.status == 403 && q->namespace == NULL)
 		snprintf(error + strlen(error), error_bytes - strlen(error),

@@ -119,6 +119,13 @@ void process_show_log(const struct process *p)
 bool process_output(const char *const argv[], uint32_t seconds, bool quiet, size_t most,
                     struct bytes *out)
 {
+	return process_output_with(argv, NULL, NULL, seconds, quiet, most, out);
+}
+
+bool process_output_with(const char *const argv[], const char *const names[],
+                         const char *const values[], uint32_t seconds, bool quiet, size_t most,
+                         struct bytes *out)
+{
 	int fds[2], status = -1;
 	ssize_t got;
 	pid_t pid;
@@ -134,6 +141,8 @@ bool process_output(const char *const argv[], uint32_t seconds, bool quiet, size
 		redirect(fds[1], STDOUT_FILENO);
 		if (quiet)
 			redirect(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
+		for (size_t i = 0; names != NULL && names[i] != NULL; i++)
+			setenv(names[i], values[i], 1);
 		alarm(seconds); /* exec keeps it */
 		become(argv);
 	}
@@ -151,7 +160,6 @@ char *process_find(const char *program)
 {
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	const char *path = getenv("PATH");
 	char *slash, *found;
 
 	if (n > 0) {
@@ -162,6 +170,14 @@ char *process_find(const char *program)
 			return found;
 		free(found);
 	}
+	return process_find_in_path(program);
+}
+
+char *process_find_in_path(const char *program)
+{
+	const char *path = getenv("PATH");
+	char *found;
+
 	while (path != NULL && *path != '\0') {
 		size_t bytes = strcspn(path, ":");
 

@@ -44,6 +44,14 @@ void process_show_log(const struct process *p);
 bool process_output(const char *const argv[], uint32_t seconds, bool quiet, size_t most,
                     struct bytes *out);
 
+/* The same with more variables in its environment; both lists end with NULL. */
+bool process_output_with(const char *const argv[], const char *const names[],
+                         const char *const values[], uint32_t seconds, bool quiet, size_t most,
+                         struct bytes *out);
+
+/* The path of a program in $PATH; to be freed.  NULL: not found. */
+char *process_find_in_path(const char *program);
+
 /* The path of a program next to our own, or in $PATH; to be freed.  NULL: not found. */
 char *process_find(const char *program);
 

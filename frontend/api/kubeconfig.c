@@ -343,7 +343,83 @@ static int cluster_read(struct config *c, const struct place *p, const struct ac
 	return 0;
 }
 
-static int user_refuse(struct config *c, const struct place *p)
+/* The items of a list, NULL: none; at most `most`. */
+static int items_of(struct config *c, const struct place *p, const char *key, size_t most,
+                    yaml_node_item_t **items, size_t *n)
+{
+	const yaml_node_t *node = member(p->file, p->node, key);
+
+	*n = 0;
+	if (is_null(node))
+		return 0;
+	if (node->type != YAML_SEQUENCE_NODE)
+		return fail(c, "%s: %s.%s is not a list", p->file->path, p->name, key);
+	*items = node->data.sequence.items.start;
+	*n = (size_t)(node->data.sequence.items.top - node->data.sequence.items.start);
+	return *n <= most
+	           ? 0
+	           : fail(c, "%s: %s.%s has more than %zu items", p->file->path, p->name, key, most);
+}
+
+static int exec_lists_read(struct config *c, const struct place *p, struct exec_plugin *x)
+{
+	yaml_document_t *d = &p->file->document;
+	yaml_node_item_t *items = NULL;
+	size_t n;
+
+	if (items_of(c, p, "args", EXEC_ARGUMENTS_MAX, &items, &n) < 0)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++)
+		if ((x->argv[i + 1] = scalar(yaml_document_get_node(d, items[i]))) == NULL)
+			return fail(c, "%s: %s.args[%zu] is not a string", p->file->path, p->name, i);
+	if (items_of(c, p, "env", EXEC_VARIABLES_MAX, &items, &n) < 0)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++) {
+		const yaml_node_t *item = yaml_document_get_node(d, items[i]);
+
+		x->names[i] = scalar(member(p->file, item, "name"));
+		x->values[i] = scalar(member(p->file, item, "value"));
+		if (!x->names[i] || !*x->names[i] || strchr(x->names[i], '=') || !x->values[i])
+			return fail(c, "%s: %s.env[%zu] is no name and value", p->file->path, p->name, i);
+	}
+	return 0;
+}
+
+/* A credential plugin, as client-go takes it: a command with a slash is relative to the file. */
+static int exec_read(struct config *c, const struct place *user, const struct access_options *o,
+                     struct access *a)
+{
+	struct place p = { .file = user->file, .node = member(user->file, user->node, "exec") };
+	struct exec_plugin x = { 0 };
+	const char *command, *mode, *info;
+	char *path;
+	int rc;
+
+	snprintf(p.name, sizeof(p.name), "%.280s.exec", user->name);
+	if (p.node->type != YAML_MAPPING_NODE)
+		return fail(c, "%s: %s is not a mapping", p.file->path, p.name);
+	if (string_member(c, &p, "command", &command) < 0 ||
+	    string_member(c, &p, "apiVersion", &x.api_version) < 0 ||
+	    string_member(c, &p, "installHint", &x.hint) < 0 ||
+	    string_member(c, &p, "interactiveMode", &mode) < 0 ||
+	    string_member(c, &p, "provideClusterInfo", &info) < 0 || exec_lists_read(c, &p, &x) < 0)
+		return -EINVAL;
+	if (!command || !x.api_version)
+		return fail(c, "%s: %s.%s is missing", p.file->path, p.name,
+		            command ? "apiVersion" : "command");
+	if (mode && strcmp(mode, "Always") == 0)
+		return fail(c, "%s: %s.interactiveMode: plugins that ask questions are not run",
+		            p.file->path, p.name);
+	x.cluster_info = info && strcmp(info, "true") == 0;
+	path = strchr(command, '/') ? file_beside(p.file, command) : must_copy(command);
+	x.argv[0] = path;
+	rc = o->exec(&x, a, c->error, c->error_bytes);
+	free(path);
+	clean_text(c->error);
+	return rc;
+}
+
+static int user_refuse(struct config *c, const struct place *p, bool runs_plugins)
 {
 	static const struct {
 		const char *key, *why;
@@ -366,18 +442,19 @@ static int user_refuse(struct config *c, const struct place *p)
 		const yaml_node_t *node = member(p->file, p->node, refused[i].key);
 		const char *command = scalar(member(p->file, node, "command"));
 
-		if (!is_null(node))
+		if (!is_null(node) && !(runs_plugins && strcmp(refused[i].key, "exec") == 0))
 			return fail(c, "%s: %s.%s%s%.200s: %s", p->file->path, p->name, refused[i].key,
 			            command ? " of " : "", command ? command : "", refused[i].why);
 	}
 	return 0;
 }
 
-static int user_read(struct config *c, const struct place *p, struct access *a)
+static int user_read(struct config *c, const struct place *p, const struct access_options *o,
+                     struct access *a)
 {
 	const char *file;
 
-	if (user_refuse(c, p) < 0 ||
+	if (user_refuse(c, p, o->exec != NULL) < 0 ||
 	    blob_member(c, p, "client-certificate", &a->cert, &a->cert_file) < 0 ||
 	    blob_member(c, p, "client-key", &a->key, &a->key_file) < 0 ||
 	    copy_member(c, p, "token", &a->token) < 0 || string_member(c, p, "tokenFile", &file) < 0)
@@ -387,6 +464,10 @@ static int user_read(struct config *c, const struct place *p, struct access *a)
 		            p->file->path, p->name);
 	if (file && !a->token)
 		a->token_file = file_beside(p->file, file);
+	/* Who has a token or a certificate needs no plugin, as in client-go. */
+	if (!a->token && !a->token_file && !a->cert.at && !is_null(member(p->file, p->node, "exec")) &&
+	    exec_read(c, p, o, a) < 0)
+		return -EINVAL;
 	if (!a->cert_file || !a->key_file) { /* a single file is not reread */
 		free(a->cert_file);
 		free(a->key_file);
@@ -426,7 +507,8 @@ static int config_read(struct config *c, const struct access_options *o, struct 
 		return -EINVAL;
 	if (string_member(c, &context, "user", &text) < 0)
 		return -EINVAL;
-	if (text && (entry_find(c, "users", "user", text, &place) < 0 || user_read(c, &place, a) < 0))
+	if (text &&
+	    (entry_find(c, "users", "user", text, &place) < 0 || user_read(c, &place, o, a) < 0))
 		return -EINVAL;
 	a->source = format_text("context %s of %s", name, context.file->path);
 	return 0;

@@ -29,10 +29,25 @@ struct access {
 	char *source;     /* its origin, for messages */
 };
 
+/* users[].user.exec of a kubeconfig. */
+#define EXEC_ARGUMENTS_MAX 64
+#define EXEC_VARIABLES_MAX 64
+struct exec_plugin {
+	const char *argv[EXEC_ARGUMENTS_MAX + 2]; /* the command first, NULL last */
+	const char *names[EXEC_VARIABLES_MAX + 1], *values[EXEC_VARIABLES_MAX + 1]; /* NULL last */
+	const char *api_version;
+	const char *hint;  /* installHint, or NULL */
+	bool cluster_info; /* provideClusterInfo */
+};
+
 struct access_options {
 	const char *kubeconfig; /* --kubeconfig, or NULL */
 	const char *context;    /* --context, or NULL */
-	bool allow_insecure;    /* --insecure-skip-tls-verify */
+	/* Runs the plugin, and fills in token, or cert and key, of `a`, which has its cluster. -EINVAL
+	 * and `error`. NULL: kubeconfigs with a plugin are refused, as the daemons do. */
+	int (*exec)(const struct exec_plugin *plugin, struct access *a, char *error,
+	            size_t error_bytes);
+	bool allow_insecure; /* --insecure-skip-tls-verify */
 	/* NULL: the process's own and the default path; for tests. */
 	const char *(*getenv)(const char *name);
 	const char *service_account; /* folder */

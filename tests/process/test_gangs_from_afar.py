@@ -117,6 +117,59 @@ def test_the_role_is_what_is_read():
         equal({verb for rule in role["rules"] for verb in rule["verbs"]}, {"list"}, "verbs")
 
 
+PLUGIN = """#!/bin/sh
+test "$TEAM" = a || { echo "the variable is $TEAM" >&2; exit 3; }
+test -z "$(cat)" && echo "$KUBERNETES_EXEC_INFO" > "$(dirname "$0")/info"
+printf '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": %s}' "$1"
+"""
+
+
+def with_plugin(folder, server, status, **more):
+    """A kubeconfig in this folder whose user has a plugin beside it."""
+    user = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./plugin", "args": [status],
+            "env": [{"name": "TEAM", "value": "a"}], "interactiveMode": "IfAvailable", "provideClusterInfo": True, **more}
+    path = os.path.join(folder, "config")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "x",
+                   "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}],
+                   "clusters": [{"name": "x", "cluster": {"server": server}}], "users": [{"name": "x", "user": {"exec": user}}]}, f)
+    with open(os.path.join(folder, "plugin"), "w", encoding="utf-8") as f:
+        f.write(PLUGIN)
+    os.chmod(os.path.join(folder, "plugin"), 0o755)
+    return path
+
+
+def test_credential_plugins():
+    with Cluster(objects.node("n1")) as c, tempfile.TemporaryDirectory() as folder:
+        c.create(*gang_of("default", "train", 2))
+        server, good = f"http://127.0.0.1:{c.apisim.port}", json.dumps({"token": c.client.token})
+        path = with_plugin(folder, server, good)
+        code, found, err = gangs("--kubeconfig", path)
+        equal((code, err), (DONE, ""), "gangs")
+        equal(names(found), ["default/train"], "with the plugin's token")
+        with open(os.path.join(folder, "info"), encoding="utf-8") as f:
+            info = json.load(f)
+        equal(info["spec"], {"interactive": False, "cluster": {"server": server}}, "KUBERNETES_EXEC_INFO")
+        for command in (("explain", "default/train", "--add-node", "1xn1"), ("simulate",)):
+            code, out, err = run("musterctl", *command, "--kubeconfig", path)
+            check("default/train" in out and "plugin" not in err, command, err)
+        pem = "-----BEGIN X-----"
+        for status, more, said in (
+                ('{"token": "wrong"}', {}, "401"), ("{}", {}, "neither a token nor"), ("7", {}, "neither a token nor"), ("}", {}, "no ExecCredential"),
+                ('{"token": "a\\r\\nX-Remote-User: root"}', {}, "control bytes"), ('{"token": ["t"]}', {}, "neither a token nor"),
+                (json.dumps({"token": "t", "clientCertificateData": pem}), {}, "without its key"),
+                ('{"clientCertificateData": "a", "clientKeyData": "b"}', {}, "not PEM"),
+                (good, {"env": [{"name": "TEAM", "value": "b"}]}, "failed"), (good, {"env": [{"name": "A=B", "value": "b"}]}, "env[0]"),
+                (good, {"env": {"TEAM": "a"}}, "env is not a list"), (good, {"args": [{}]}, "args[0]"), (good, {"args": ["a"] * 65}, "more than 64"),
+                (good, {"apiVersion": "client.authentication.k8s.io/v1alpha1"}, "neither client.authentication.k8s.io/v1"),
+                (good, {"apiVersion": "client.authentication.k8s.io/v1beta1"}, "another apiVersion"), (good, {"apiVersion": None}, "apiVersion is missing"),
+                (good, {"command": "no-such-plugin", "installHint": "get it there"}, "not in $PATH; get it there"),
+                (good, {"command": "/nowhere/plugin"}, "failed"), (good, {"interactiveMode": "Always"}, "ask questions")):
+            code, out, err = run("musterctl", "gangs", "--kubeconfig", with_plugin(folder, server, status, **more))
+            check(code == USAGE and said in err and not out, said, code, err)
+            check(c.client.token not in err, "a secret", err)
+
+
 def test_without_a_scheduler_here_the_kubeconfig_counts():
     with Cluster(objects.node("n1", cpu="8")) as c, tempfile.TemporaryDirectory() as home:
         c.create(*gang_of("default", "train", 2))
