@@ -111,6 +111,7 @@ static int explain_objects(const struct options *o, const char *command, const s
 {
 	struct trial_config config = { .files = files, .offline = { .score = o->score } };
 	struct explanation x = { .gang = o->gang, .config = &config };
+	struct usage_figures *usage = NULL;
 	struct change change;
 	char error[2048] = "";
 	int rc = take_change(o, command, files, &change);
@@ -125,6 +126,8 @@ static int explain_objects(const struct options *o, const char *command, const s
 	x.gangs = x.now.answers->gangs;
 	x.gangs_n = x.now.answers->gangs_n;
 	x.names = reason_names_of(x.now.answers->model);
+	usage = explain_usage(offline_ledger(x.now.offline));
+	x.usage = usage;
 	x.result = world_gang(&x.now, o->gang);
 	if (x.result == NULL) {
 		rc = ctl_usage(command, "%s: there is no such gang in these objects", o->gang);
@@ -138,6 +141,7 @@ static int explain_objects(const struct options *o, const char *command, const s
 	}
 	world_free(&x.first);
 	world_free(&x.now);
+	free(usage);
 	return rc;
 }
 

@@ -6,6 +6,7 @@
 #include "ctl/term/ctl.h"
 #include "ctl/offline/trial.h"
 #include "frontend/dialect/reason.h"
+#include "frontend/trace/usage.h"
 #include "ipc/observe.h"
 
 #include <cjson/cJSON.h>
@@ -42,6 +43,7 @@ struct explanation {
 	struct reason_names names;               /* of resources and taints in their reasons */
 	const struct reservations *reservations; /* NULL: not of a live scheduler */
 	const struct explain_victims *victims;   /* NULL: there was no search */
+	const struct usage_figures *usage;       /* of nodes; NULL: not known */
 
 	/* Where objects come from; NULL: nothing is tried. */
 	const struct trial_config *config;
@@ -65,6 +67,15 @@ bool explain_is_queued(const struct gang_result *g);
 
 /* explain_help.c: fills in what would help. Progress goes to a terminal. */
 void explain_help(struct explanation *x);
+
+/* explain_nodes.c: what is free on nodes and of no use to the members, for each shortfall. */
+void explain_pieces_print(const struct explanation *x);
+void explain_pieces_json(cJSON *o, const struct explanation *x);
+/* Labels that the first waiting member selects nodes by and that no node has, with those that there
+ * are; nothing without objects. */
+void explain_selector_print(const struct explanation *x);
+/* What nodes have, from a ledger of this process; to be freed. */
+struct usage_figures *explain_usage(const struct ledger *l);
 
 /* explain_print.c */
 void explain_print(const struct explanation *x, enum output output);

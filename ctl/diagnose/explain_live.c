@@ -13,7 +13,8 @@ struct explain_live {
 	struct gangs rows;
 	struct gang_result *gangs;
 	struct reservations reservations;
-	char *reason;          /* of the gang to explain */
+	char *reason; /* of the gang to explain */
+	struct usage_figures usage;
 	struct gang_copy held; /* owner of the backfill reservation */
 	struct explain_victims victims;
 };
@@ -64,6 +65,8 @@ struct explain_live *explain_live_take(const struct live *l, struct explanation 
 	x->gangs_n = picture->rows.n;
 	x->names = (struct reason_names){ .resource = live_name, .taint = live_name, .context = l };
 	x->reservations = &picture->reservations;
+	usage_read(&picture->usage, &l->observer);
+	x->usage = &picture->usage;
 	for (size_t i = 0; i < picture->rows.n; i++) {
 		if (strcmp(picture->gangs[i].gang, x->gang) != 0)
 			continue;

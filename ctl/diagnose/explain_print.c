@@ -231,6 +231,7 @@ static void print_json(const struct explanation *x)
 		json_add_number(o, "fit", g->why.fit);
 		json_add_shortfalls(o, &g->why, x->names.resource, x->names.context);
 		json_reasons(o, x);
+		explain_pieces_json(o, x);
 	}
 	if (g->reason != NULL && explain_is_queued(g)) {
 		json_add_number(o, "position", (int64_t)position_of(x));
@@ -357,6 +358,8 @@ static void print_text(const struct explanation *x)
 	if (g->reason == NULL)
 		return;
 	ctl_say("\n%s\n", g->reason);
+	explain_pieces_print(x);
+	explain_selector_print(x);
 	if (!explain_is_queued(g))
 		return;
 	print_before(x);

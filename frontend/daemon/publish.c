@@ -23,7 +23,7 @@ static void figures_take(struct daemon *d, bool asked)
 		corelink_figures(d->link, &d->metrics.link);
 		corelink_observe(d->link, &ledger);
 		if (asked)
-			metrics_read_usage(&d->metrics.usage, &ledger);
+			usage_read(&d->metrics.usage, &ledger);
 	}
 	metrics_read_process(&d->metrics);
 	d->metrics.curl = *curl_transport_counts(d->curl);

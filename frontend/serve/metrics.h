@@ -5,6 +5,7 @@
 
 #include "frontend/api/curl.h"
 #include "frontend/trace/latency.h"
+#include "frontend/trace/usage.h"
 #include "frontend/trace/waits.h"
 #include "frontend/api/lease.h"
 #include "frontend/journal/journal.h"
@@ -20,9 +21,6 @@
 #include <stdio.h>
 
 #define METRICS_WATCHES 32
-#define USAGE_NAME_MAX 320 /* the longest name of a resource: 253 bytes, "/", 63 */
-
-struct observer; /* ipc/observe.h */
 
 struct frontend_counts {
 	uint64_t core_connects;
@@ -116,20 +114,6 @@ struct link_figures {
 	uint64_t oldest_ns; /* how long the gang that has waited longest for capacity has done so */
 };
 
-/* Of one resource, over all nodes, in the unit of the ledger. */
-struct usage_row {
-	char name[USAGE_NAME_MAX];
-	double allocatable, used;
-	double free;         /* on nodes that take new pods */
-	double fragmented;   /* ... of which part is used */
-	double largest_free; /* on one node */
-};
-
-struct usage_figures {
-	uint32_t n;
-	struct usage_row rows[RESOURCES_MAX];
-};
-
 struct metrics {
 	uint64_t taken_ns; /* monotonic time of the snapshot; serving an old one is an error */
 	bool core_up;
@@ -162,13 +146,11 @@ struct metrics {
 	struct link_figures link;
 	struct latency_figures latency;
 	struct waits_figures waits;
-	struct usage_figures usage; /* only for who asks: metrics_read_usage() */
+	struct usage_figures usage; /* only for who asks: usage_read() */
 };
 
 /* Reads the core's statistics. */
 void metrics_read_core(struct metrics_core *out, const struct ledger *ledger);
-/* Reads what nodes have and use. It visits all nodes. */
-void metrics_read_usage(struct usage_figures *out, const struct observer *o);
 /* Memory and CPU time of this process. */
 void metrics_read_process(struct metrics *m);
 

@@ -2,48 +2,7 @@
 /* Resources of nodes, and how long gangs waited for them. */
 #include "frontend/serve/metrics_impl.h"
 
-#include "frontend/base/log.h"
-#include "ipc/observe.h"
-
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-static void node_take(struct usage_figures *out, const struct node_view *n)
-{
-	const bool open = (n->flags & NODE_CORDONED) == 0;
-
-	for (uint32_t r = 0; r < out->n; r++) {
-		struct usage_row *row = &out->rows[r];
-		const double free = (double)n->allocatable[r] - (double)n->used[r];
-
-		row->allocatable += (double)n->allocatable[r];
-		row->used += (double)n->used[r];
-		if (!open || free <= 0)
-			continue;
-		row->free += free;
-		if (n->used[r] > 0)
-			row->fragmented += free;
-		if (free > row->largest_free)
-			row->largest_free = free;
-	}
-}
-
-void metrics_read_usage(struct usage_figures *out, const struct observer *o)
-{
-	struct node_view *one = must_alloc(sizeof(*one));
-	char name[OBSERVE_NAME_MAX];
-
-	memset(out, 0, sizeof(*out));
-	out->n = o->places.limits.resources;
-	for (node_id id = 0; id < o->places.limits.nodes; id++)
-		if (observe_node(o, id, one) && (one->flags & NODE_PRESENT))
-			node_take(out, one);
-	for (uint32_t r = 0; r < out->n; r++)
-		snprintf(out->rows[r].name, sizeof(out->rows[r].name), "%.*s", USAGE_NAME_MAX - 1,
-		         observe_name(o, r, name));
-	free(one);
-}
 
 /* One family with a sample for each resource that a node has or uses, in the base unit of
  * Prometheus: cores, bytes. */

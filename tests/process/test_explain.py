@@ -303,6 +303,35 @@ def test_gangs_that_stand_behind_all_others():
     equal(explained(saved(made), "default/late")[1]["before"], [])
 
 
+def test_capacity_in_pieces():
+    nodes = [objects.node(f"n{i}", cpu="64", gpu="8") for i in range(4)]
+    full = [objects.pod(f"b{i}", cpu="1", nodeName=f"n{i}", requests={"nvidia.com/gpu": "4"}) for i in range(4)]
+    group, pods = objects.gang("train", 2, cpu="1", requests={"nvidia.com/gpu": "8"})
+    said = "nvidia.com/gpu: 16 free, 0 of it usable by these members; the largest free on one node: 4\n"
+    path = saved([*nodes, *full, group, *pods])
+    code, out, err = run("musterctl", "explain", "-f", path, "default/train")
+    check(said in out and "cpu:" not in out and not err, out, err)
+    equal(explained(path, "default/train")[1]["pieces"],
+          [{"resource": "nvidia.com/gpu", "free": 16, "usable": 0, "largestFree": 4}], "pieces")
+    # One node is empty: eight can be used, and twelve are in pieces.
+    path = saved([*nodes, *full[1:], group, *pods])
+    check("nvidia.com/gpu: 20 free, 8 of it usable by these members; the largest free on one node: 8\n" in
+          run("musterctl", "explain", "-f", path, "default/train")[1], path)
+    with Cluster(*nodes) as c:
+        c.up()
+        c.create(*full, group, *pods)
+        until(lambda: said in run("musterctl", "explain", "--socket", c.socket, "default/train")[1], 30,
+              lambda: run("musterctl", "explain", "--socket", c.socket, "default/train"))
+
+
+def test_a_selector_that_no_node_meets():
+    nodes = [objects.node(f"n{i}", cpu="64", labels={"zone": f"z{i % 12:02}", "disk": "ssd"}) for i in range(24)]
+    group, pods = objects.gang("lost", 2, cpu="1", nodeSelector={"zone": "z99", "disk": "ssd", "team": "x"})
+    code, out, err = run("musterctl", "explain", "-f", saved([*nodes, group, *pods]), "default/lost")
+    check("zone=z99: no node has it; there are z00, z01, z02, z03, z04, z05, z06, z07 and 4 more\n" in out, out, err)
+    check("team=x: no node has it; no node has that label\n" in out and "disk" not in out and "free" not in out, out)
+
+
 def test_what_is_in_no_queue_is_not_offered_help():
     """Too few members, or scheduling gates: no node and no queue position lets it start.  The remaining members of a placed
     gang are reported as well."""

@@ -228,7 +228,7 @@ Test(state, usage_of_resources)
 	put_node(&o, 2, NODE_PRESENT, 9000, 8000, 0, 1);                 /* nothing is free */
 	put_node(&o, 3, NODE_PRESENT | NODE_CORDONED, 1000, 8000, 0, 1); /* nor here */
 	put_node(&o, 4, 0, 500, 0, 0, 1);                                /* no such object */
-	metrics_read_usage(&m->usage, &o);
+	usage_read(&m->usage, &o);
 	metrics_usage_write(m, out);
 	cr_assert_eq(fclose(out), 0);
 	cr_assert_eq(sample(page, "muster_resource_allocatable{resource=\"cpu\\\"\\\\\"} "), 32, "%s",
