@@ -10,9 +10,9 @@
 #include <string.h>
 
 const struct command *const commands[] = {
-	&up_command,   &status_command,   &gangs_command,      &nodes_command,   &latency_command,
-	&top_command,  &simulate_command, &verdict_command,    &devices_command, &explain_command,
-	&fsck_command, &replay_command,   &completion_command,
+	&up_command,      &status_command,   &gangs_command,  &nodes_command,      &latency_command,
+	&top_command,     &simulate_command, &queues_command, &verdict_command,    &devices_command,
+	&explain_command, &fsck_command,     &replay_command, &completion_command,
 };
 const size_t commands_n = sizeof(commands) / sizeof(commands[0]);
 
@@ -59,7 +59,7 @@ static const struct {
 	const char *word, *name;
 } synonyms[] = {
 	{ "gang", "gangs" }, { "podgroup", "gangs" },   { "podgroups", "gangs" },
-	{ "pg", "gangs" },   { "queue", "gangs" },      { "node", "nodes" },
+	{ "pg", "gangs" },   { "queue", "queues" },     { "node", "nodes" },
 	{ "no", "nodes" },   { "describe", "explain" }, { "why", "explain" },
 };
 

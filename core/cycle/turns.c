@@ -293,7 +293,7 @@ bool turns_allow(struct core *c, uint32_t index)
 	return !turns_blocked(c, index, &block);
 }
 
-/* True if all that the plan has placed may start now: nobody else waits for a turn. */
+/* True if all that the plan has placed may start now: no other gang waits for a turn. */
 static bool accept_all(const struct core *c, uint32_t index)
 {
 	struct share_ask ask = { 0 };

@@ -2,7 +2,7 @@
 /* Queues in the scheduling cycle: core/share/share.h for the gangs that wait.  All are called with
  * config.queues alone.
  *
- *   cycle begins      turns_begin()    capacity is told; what waited is tried again if room was
+ *   cycle begins      turns_begin()    capacity is read; what waited is tried again if room was
  * freed next gang         turns_pop()      by fair share, in place of squeue_pop() before a plan
  * turns_allow()    limits and kept rooms, by amounts after it          turns_accept()   the same
  * for the members that the plan chose; what is beyond the quorum waits for its own turn, after all

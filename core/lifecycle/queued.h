@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the queues use: every pod of a queue that has a node, whoever placed it, and every member
- * that has a reservation; a pod that is being deleted counts until it is gone.  All are called with
- * config.queues alone, where the node rows are changed. */
+/* What the queues use: every pod of a queue that has a node, placed by any scheduler, and every
+ * member that has a reservation; a pod that is being deleted counts until it is gone.  All are
+ * called with config.queues alone, where the node rows are changed. */
 #ifndef MUSTER_CORE_QUEUED_H
 #define MUSTER_CORE_QUEUED_H
 

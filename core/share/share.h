@@ -39,7 +39,7 @@ struct share_def {
 	const char *name; /* unique; owned by the set */
 	uint32_t parent;  /* an index below its own; of the root: 0 */
 	int32_t priority; /* among siblings */
-	bool fifo;        /* nobody passes the first */
+	bool fifo;        /* no gang passes the first */
 	uint8_t state;    /* enum share_state */
 	int64_t guarantee[RESOURCES_MAX];
 	int64_t reserved[RESOURCES_MAX]; /* the part of it that is never lent */
@@ -145,7 +145,7 @@ struct share_waiting {
 	const struct share_ask *ask;
 };
 
-/* The leaf whose turn it is, `waiting` by queue; UINT32_MAX: nobody waits.  Time: queues times
+/* The leaf whose turn it is, `waiting` by queue; UINT32_MAX: none waits.  Time: queues times
  * resources. */
 uint32_t shares_next(struct shares *s, const struct share_waiting *waiting);
 

@@ -10,7 +10,7 @@
 
 const char *const queue_sources[QUEUE_SOURCES] = { "config", "volcano", "koordinator", "kai" };
 
-/* Where a pod of nobody goes. */
+/* Where a pod goes that names no queue. */
 static const char *const default_queues[QUEUE_SOURCES] = { "default", "default",
 	                                                       "koordinator-default-quota",
 	                                                       "default-queue" };
@@ -78,7 +78,7 @@ void queues_free(struct queues *q)
 	free(q);
 }
 
-/* ---- what pods and groups name ---- */
+/* What pods and groups name. */
 
 struct marks {
 	struct text label, annotation, spec;
@@ -139,7 +139,7 @@ static void name_add(struct queue_names *names, const struct object *object, str
 }
 
 /* The first of these is the queue: spec.queue of a group, a label, an annotation.  What is
- * malformed is told by the model's reader. */
+ * malformed is reported by the model's reader. */
 static void object_note(struct queues *q, const struct object *object)
 {
 	const bool group = strcmp(object->kind, "PodGroup") == 0;
@@ -184,7 +184,7 @@ static const char *names_find(const struct queue_names *names, const char *names
 	return found != NULL ? found->queue : NULL;
 }
 
-/* ---- the tree ---- */
+/* The tree. */
 
 static bool is_root(const struct queues *q, const char *name)
 {
@@ -366,7 +366,7 @@ const char *queues_source(const struct queues *q)
 	return queue_sources[q->source];
 }
 
-/* ---- by the model's numbers ---- */
+/* By the numbers of the model. */
 
 static uint32_t resource_find(const struct model *model, const char *name)
 {

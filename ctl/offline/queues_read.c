@@ -272,7 +272,7 @@ bool queues_read_config(struct queues *q, const char *path, char *error, size_t 
 	return ok;
 }
 
-/* ---- objects of other schedulers ---- */
+/* Objects of other schedulers. */
 
 static void refuse(struct json *j, void *out)
 {

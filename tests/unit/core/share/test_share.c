@@ -353,7 +353,7 @@ Test(share, the_worked_example)
 	world_free(w);
 }
 
-/* ---- the slow model ---- */
+/* The slow model. */
 
 static bool slow_below(const struct world *w, uint32_t q, uint32_t above)
 {

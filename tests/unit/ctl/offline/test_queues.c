@@ -319,7 +319,7 @@ Test(queues, que_14_kai)
 }
 
 /* Members beyond the quorum come after all quorums, and inside the limit. */
-Test(queues, extras_come_last)
+static void extras_last(const char *config, unsigned gang)
 {
 	struct scene s = { 0 };
 
@@ -330,10 +330,16 @@ Test(queues, extras_come_last)
 	pods_add(&s, "g", 9, "labels: {scheduling.x-k8s.io/pod-group: g, muster.dev/queue: a}",
 	         "nvidia.com/gpu: 8");
 	queue_pods(&s, "b", 5, 8);
-	place(&s, NULL, "- {name: a, limit: {nvidia.com/gpu: 32}}\n- name: b\n");
+	place(&s, NULL, config);
 	cr_assert_eq(placed(&s, "b"), 5);
-	cr_assert_eq(placed(&s, "g"), 4);
+	cr_assert_eq(placed(&s, "g"), gang);
 	end(&s);
+}
+
+Test(queues, extras_come_last)
+{
+	extras_last("- name: a\n- name: b\n", 5);
+	extras_last("- {name: a, limit: {nvidia.com/gpu: 32}}\n- name: b\n", 4);
 }
 
 Test(queues, members_that_name_two_queues)

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* musterctl queues: what each queue has once everything pending in files was placed. */
+#include "ctl/offline/offline.h"
+#include "ctl/offline/queues_impl.h"
+#include "ctl/offline/simulate.h"
+#include "ctl/term/print.h"
+#include "ctl/term/table.h"
+#include "ctl/term/units.h"
+#include "ipc/memory.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+	struct arguments files;
+	const char *queues;
+	enum output output;
+};
+
+static const struct flag flags[] = {
+	FLAG_FILES(struct options, files),
+	{ "queues", 0, "--queues SOURCE", QUEUES_HELP, NULL, option_text,
+	  offsetof(struct options, queues) },
+	FLAG_OUTPUT(struct options, output,
+	            "JSON instead of a table; cpu is in milli, memory in bytes"),
+	{ 0 },
+};
+
+/* What waits and runs in a queue itself: gangs and lone pods. */
+struct counts {
+	uint32_t waits, runs;
+	/* The first of those that wait: by priority, age and name. */
+	const char *first;
+	const char *why;
+	int32_t priority;
+	uint64_t created_ns;
+};
+
+static void count(struct counts *c, const char *name, bool runs, const char *why, int32_t priority,
+                  uint64_t created_ns)
+{
+	c->runs += runs;
+	c->waits += !runs;
+	if (runs || (c->first != NULL && priority < c->priority))
+		return;
+	if (c->first != NULL && priority == c->priority &&
+	    (created_ns > c->created_ns || (created_ns == c->created_ns && strcmp(name, c->first) > 0)))
+		return;
+	c->first = name;
+	c->why = why;
+	c->priority = priority;
+	c->created_ns = created_ns;
+}
+
+static struct counts *counts_of(struct counts *all, const struct queues *q, const char *name)
+{
+	for (uint32_t i = 0; name != NULL && i < q->set.n; i++)
+		if (strcmp(q->defs[i].name, name) == 0)
+			return &all[i];
+	return NULL;
+}
+
+struct counting {
+	struct counts *all;
+	const struct offline *offline;
+};
+
+/* Lone pods that had a node before; those placed now are among the placements. */
+static void count_running(void *context, const struct pod_view *pod)
+{
+	struct counting *k = context;
+	const struct queues *q = offline_queues(k->offline);
+	struct counts *c = counts_of(k->all, q, queues_named(q, pod->id));
+
+	if (c != NULL && pod->gang_id == ID_NONE && pod->node[0] != '\0')
+		c->runs++;
+}
+
+static struct counts *counts_find(const struct simulation *s, const struct offline *o)
+{
+	const struct queues *q = offline_queues(o);
+	struct counts *all = must_array(q->set.n, sizeof(*all)), *c;
+
+	for (size_t i = 0; i < s->gangs_n; i++) {
+		const struct gang_result *g = &s->gangs[i];
+
+		if (g->members > 0 && (c = counts_of(all, q, g->queue)) != NULL)
+			count(c, g->gang, g->state == GANG_PLACED || g->state == GANG_BINDING,
+			      g->reason != NULL ? g->reason : "", g->priority, g->created_ns);
+	}
+	for (size_t i = 0; i < s->placements_n; i++) {
+		const struct placement *p = &s->placements[i];
+
+		if (p->gang == NULL && (c = counts_of(all, q, p->queue)) != NULL)
+			count(c, p->pod, p->node != NULL, p->reason != NULL ? p->reason : "", p->priority,
+			      p->created_ns);
+	}
+	model_each_pod(s->model, count_running, &(struct counting){ all, o });
+	return all;
+}
+
+/* "root/eng/a", to be freed. */
+static char *path_of(const struct queues *q, uint32_t queue)
+{
+	char *parent, *path;
+
+	if (queue == 0)
+		return must_copy("root");
+	parent = path_of(q, q->defs[queue].parent);
+	path = ctl_print("%s/%s", parent, q->defs[queue].name);
+	free(parent);
+	return path;
+}
+
+static const char *state_name(uint8_t state)
+{
+	return state == SHARE_OPEN ? "Open" : state == SHARE_CLOSING ? "Closing" : "Closed";
+}
+
+/* All that the queue uses above its guarantees, in parts of the cluster and its weight; below 0:
+ * it has weight 0. */
+static double share_of(const struct shares *s, uint32_t queue)
+{
+	struct share_ask ask = { 0 };
+	share_t over;
+
+	for (uint32_t r = 0; r < shares_set(s)->resources; r++)
+		share_ask_add(&ask, r, shares_total(s, r));
+	over = shares_over(s, queue, &ask);
+	return over == SHARE_INFINITE ? -1 : (double)over / (double)SHARE_ONE;
+}
+
+enum { ROW_GUARANTEE, ROW_RESERVED, ROW_LIMIT, ROW_USED, ROW_BORROWS, ROWS };
+
+/* Of one resource; false: there is nothing to say. */
+static bool row_value(const struct shares *s, uint32_t q, uint32_t r, int row, int64_t *out)
+{
+	const wide used = shares_used(s, q, r), has = shares_guarantee(s, q, r);
+
+	switch (row) {
+	case ROW_GUARANTEE:
+		*out = q == 0 ? 0 : (int64_t)has;
+		break;
+	case ROW_RESERVED:
+		*out = shares_reserved(s, q, r);
+		break;
+	case ROW_LIMIT:
+		*out = shares_limit(s, q, r);
+		return *out != SHARE_NO_LIMIT;
+	case ROW_USED:
+		*out = wide_cut(used);
+		break;
+	default:
+		*out = wide_cut(used > has ? used - has : 0);
+	}
+	return *out != 0;
+}
+
+static void row_json(cJSON *o, const char *name, const struct shares *s, const struct model *model,
+                     uint32_t q, int row)
+{
+	cJSON *amounts = json_checked(cJSON_AddObjectToObject(o, name));
+	int64_t value;
+
+	for (uint32_t r = 0; r < shares_set(s)->resources; r++)
+		if (row_value(s, q, r, row, &value))
+			json_add_number(amounts, model_name(model, r), value);
+}
+
+static char *row_text(const struct shares *s, const struct model *model, uint32_t q, int row)
+{
+	char *text = must_copy(""), amount[64];
+	int64_t value;
+
+	for (uint32_t r = 0; r < shares_set(s)->resources; r++) {
+		char *longer;
+
+		/* Pods are in JSON. */
+		if (r == RESOURCE_PODS || !row_value(s, q, r, row, &value))
+			continue;
+		longer = ctl_print("%s%s%s=%s", text, text[0] != '\0' ? "," : "", model_name(model, r),
+		                   units_amount(r, model_name(model, r), value, amount, sizeof(amount)));
+		free(text);
+		text = longer;
+	}
+	if (text[0] != '\0')
+		return text;
+	free(text);
+	return must_copy("-");
+}
+
+static cJSON *queue_json(const struct queues *q, const struct shares *s, const struct model *model,
+                         uint32_t i, const struct counts *c)
+{
+	static const char *const rows[ROWS] = { "guarantee", "reserved", "limit", "used", "borrows" };
+	cJSON *o = json_checked(cJSON_CreateObject());
+	const double share = share_of(s, i);
+	char *path = path_of(q, i);
+
+	json_add_text(o, "queue", path);
+	free(path);
+	json_add_text(o, "source", queues_source(q));
+	json_add_text(o, "state", state_name(q->defs[i].state));
+	for (int row = 0; row < ROWS; row++)
+		row_json(o, rows[row], s, model, i, row);
+	json_checked(cJSON_AddBoolToObject(o, "scaled", shares_scaled(s, i)));
+	if (share < 0)
+		json_checked(cJSON_AddNullToObject(o, "share"));
+	else
+		json_checked(
+			cJSON_AddNumberToObject(o, "share", (double)(int64_t)(share * 1e6 + 0.5) / 1e6));
+	json_add_number(o, "waiting", c->waits);
+	json_add_number(o, "placed", c->runs);
+	if (c->first != NULL) {
+		json_add_text(o, "first", c->first);
+		json_add_text(o, "reason", c->why);
+	}
+	return o;
+}
+
+static void print_queues(const struct queues *q, const struct shares *s, const struct model *model,
+                         const struct counts *all)
+{
+	static const char *const titles[] = { "NAME",  "SOURCE", "STATE", "GUARANTEE", "USED",
+		                                  "LIMIT", "SHARE",  "WAITS", "RUNS",      "FIRST" };
+	struct text_table *t = text_table_new("LLLLLLRRRL");
+
+	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+		text_table_cell(t, "%s", titles[i]);
+	for (uint32_t i = 0; i < q->set.n; i++) {
+		static const int rows[] = { ROW_GUARANTEE, ROW_USED, ROW_LIMIT };
+		const double share = share_of(s, i);
+		char *path = path_of(q, i);
+
+		text_table_cell(t, "%s", path);
+		free(path);
+		text_table_cell(t, "%s", queues_source(q));
+		text_table_cell(t, "%s", state_name(q->defs[i].state));
+		for (size_t k = 0; k < 3; k++) {
+			char *text = row_text(s, model, i, rows[k]);
+
+			text_table_cell(t, "%s%s", text,
+			                rows[k] == ROW_GUARANTEE && shares_scaled(s, i) ? " (scaled)" : "");
+			free(text);
+		}
+		if (share < 0)
+			text_table_cell(t, "-");
+		else
+			text_table_cell(t, "%.2f", share);
+		text_table_cell(t, "%" PRIu32, all[i].waits);
+		text_table_cell(t, "%" PRIu32, all[i].runs);
+		text_table_cell(t, "%s%s%s", all[i].first != NULL ? all[i].first : "-",
+		                all[i].first != NULL ? ": " : "", all[i].first != NULL ? all[i].why : "");
+	}
+	text_table_print(t, stdout);
+	text_table_free(t);
+}
+
+static int show(const struct options *o, const struct queues *q, struct offline *offline)
+{
+	const struct shares *s = core_shares(offline_core(offline));
+	const struct model *model = offline_model(offline);
+	struct simulation *placed = simulation_new(offline);
+	struct counts *all = counts_find(placed, offline);
+
+	if (o->output == OUTPUT_JSON) {
+		fputs("{\"queues\": [", stdout);
+		for (uint32_t i = 0; i < q->set.n; i++)
+			json_print_line(queue_json(q, s, model, i, &all[i]), i == 0);
+		fputs("]}\n", stdout);
+	} else {
+		print_queues(q, s, model, all);
+	}
+	free(all);
+	simulation_free(placed);
+	return EXIT_DONE;
+}
+
+static int queues(const struct options *o, const char *command)
+{
+	const struct offline_config config = { .score = SCORE_KUBE, .reads_devices = true };
+	struct files *files = files_new();
+	struct offline *offline = offline_new(&config);
+	struct queues *q = NULL;
+	char error[2048];
+	int rc;
+
+	if (offline_read(offline, files, o->files.at, o->files.n, error, sizeof(error)) &&
+	    (q = queues_read(o->queues, files, error, sizeof(error))) != NULL) {
+		offline_use_queues(offline, q);
+		if (offline_place(offline, error, sizeof(error))) {
+			offline_say(offline, files, command);
+			rc = show(o, q, offline);
+		} else {
+			rc = ctl_usage(command, "%s", error);
+		}
+	} else {
+		rc = ctl_usage(command, "%s", error);
+	}
+	offline_free(offline);
+	queues_free(q);
+	files_free(files);
+	return rc;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o = { 0 };
+	int rc = command_read_flags(&queues_command, argc, argv, &o);
+
+	for (int i = optind; rc == -1 && i < argc; i++)
+		arguments_add(&o.files, argv[i]);
+	if (rc == -1 && (o.files.n == 0 || o.queues == NULL))
+		rc = ctl_usage(argv[0], "-f FILE and --queues SOURCE are needed; see %s --help", argv[0]);
+	if (rc == -1)
+		rc = queues(&o, argv[0]);
+	free(o.files.at);
+	return rc;
+}
+
+const struct command queues_command = {
+	.name = "queues",
+	.summary = "what each queue has once files are placed, offline",
+	.usage = "-f FILE... --queues SOURCE [-o json]",
+	.about =
+		"Places everything pending in these objects as simulate --queues does, and prints what\n"
+		"each queue is guaranteed, uses and may use, its share (0: inside its guarantee), how many\n"
+		"gangs and lone pods wait and run in it, and the first one that waits, with the reason.\n",
+	.exits = "0 done, 2 bad input.",
+	.flags = flags,
+	.argument = "FILE",
+	.arguments_max = ARGUMENTS_ANY,
+	.run = run,
+};

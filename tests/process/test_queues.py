@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`musterctl queues` and `simulate --queues`: the table, JSON, exit codes and texts, as a user has them."""
+import json
+import os
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib.cluster import run as musterctl  # noqa: E402
+from lib.harness import check, equal, main  # noqa: E402
+
+GPU = "nvidia.com/gpu"
+
+
+def node(i):
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{i:02}"},
+            "status": {"allocatable": {"cpu": "64", "memory": "256Gi", "pods": "200", GPU: "8"}}}
+
+
+def pod(queue, i):
+    asks = {"requests": {GPU: "8"}, "limits": {GPU: "8"}}
+    return {"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": f"{queue}-{i:02}", "namespace": "ns", "creationTimestamp": "2026-01-01T00:00:00Z",
+                         "labels": {"muster.dev/queue": queue}},
+            "spec": {"containers": [{"name": "c", "resources": asks}]}}
+
+
+def run(queues, *words):
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, name) for name in ("objects.json", "queues.yaml")]
+        items = [node(i) for i in range(10)] + [pod(q, i) for q in "ab" for i in range(10)]
+        texts = (json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), queues)
+        for path, text in zip(paths, texts):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return musterctl("musterctl", *words, "-f", paths[0], "--queues", paths[1])
+
+
+def test_queues():
+    code, out, err = run("- {name: a, weight: 3}\n- {name: b, limit: {nvidia.com/gpu: 16}}\n", "queues", "-o", "json")
+    equal(code, 0)
+    root, a, b = json.loads(out)["queues"]
+    equal([q["queue"] for q in (root, a, b)], ["root", "root/a", "root/b"])
+    equal((root["used"][GPU], a["used"][GPU], b["used"][GPU]), (80, 64, 16))
+    equal((a["placed"], a["waiting"], b["placed"], b["waiting"]), (8, 2, 2, 8))
+    equal(b["limit"], {GPU: 16})
+    equal(b["reason"], f"queue b is at its limit: {GPU} need 8, have 0")
+    equal((a["share"], b["share"]), (1.066667, 0.8))  # 64 / 80 / 0.75 and 16 / 80 / 0.25
+
+
+def test_the_table_has_each_queue():
+    code, out, err = run("- {name: a, guarantee: {nvidia.com/gpu: 60}}\n- {name: b, guarantee: {nvidia.com/gpu: 60}}\n", "queues")
+    lines = out.splitlines()
+    equal(lines[0].split(), "NAME SOURCE STATE GUARANTEE USED LIMIT SHARE WAITS RUNS FIRST".split())
+    check(lines[2].startswith("root/a") and f"{GPU}=40 (scaled)" in lines[2], lines[2])
+    equal(len(lines), 4)
+
+
+def test_simulate_says_the_queue():
+    code, out, err = run("- name: a\n- {name: b, state: Closed}\n", "simulate", "-o", "json")
+    equal(code, 1)
+    placements = json.loads(out)["placements"]
+    equal([p["queue"] for p in placements], ["a"] * 10 + ["b"] * 10)
+    equal({p["reason"] for p in placements if p["queue"] == "b"}, {"queue b is closed"})
+    equal(sum(p["node"] is not None for p in placements), 10)
+
+
+def test_a_bad_file_names_the_field():
+    code, out, err = run("- {name: a, limit: {cpu: many}}\n", "queues")
+    equal(code, 2)
+    check('queues.yaml: [0].limit["cpu"]: many is not a quantity of 0 or more' in err, err)
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))
