@@ -89,6 +89,7 @@ bool bench_pipeline(struct bench_report *report, const struct bench_options *opt
 bool bench_sustained(struct bench_report *report, const struct bench_options *options);
 bool bench_memory(struct bench_report *report, const struct bench_options *options);
 bool bench_e2e(struct bench_report *report, const struct bench_options *options);
+bool bench_binds(struct bench_report *report, const struct bench_options *options);
 bool bench_extender(struct bench_report *report, const struct bench_options *options);
 bool bench_compare(struct bench_report *report, const struct bench_options *options);
 bool bench_trace(struct bench_report *report, const struct bench_options *options);

@@ -62,7 +62,7 @@ bool bench_e2e(struct bench_report *report, const struct bench_options *o)
 	} else {
 		nodes = nodes ? nodes : o->quick ? 1000 : NODES;
 	}
-	ok = (o->kubeconfig || stage_apisim(&s, &apisim, kubeconfig)) &&
+	ok = (o->kubeconfig || stage_apisim(&s, &apisim, 0, kubeconfig)) &&
 	     stage_open(&s, kubeconfig, nodes) && measure(report, &s, kubeconfig, o);
 	child_stop(&apisim);
 	stage_free(&s);

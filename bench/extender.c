@@ -199,7 +199,7 @@ bool bench_extender(struct bench_report *report, const struct bench_options *o)
 		return false;
 	}
 	muster.kubeconfig = kubeconfig;
-	ok = stage_apisim(&s, &apisim, kubeconfig) &&
+	ok = stage_apisim(&s, &apisim, 0, kubeconfig) &&
 	     stage_open(&s, kubeconfig, o->nodes ? o->nodes : NODES) && write_names(&a, &s) &&
 	     read_pods(&a, &s) && contender_start(&muster, &s);
 	a.port = muster.port;

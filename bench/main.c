@@ -18,6 +18,8 @@ static const struct {
 	{ "sustained", "pods per second through the core, whole lives", bench_sustained, false },
 	{ "memory", "bytes of the core for a node and for a pod", bench_memory, false },
 	{ "e2e", "pods through a whole API server: muster-apisim, or --kubeconfig", bench_e2e, false },
+	{ "binds", "bindings a second at 10 and 30 ms a request, with a window of 12 beside",
+	  bench_binds, true },
 	{ "extender", "questions of kube-scheduler, node names alone, as answered over HTTP",
 	  bench_extender, false },
 	{ "compare", "muster and kube-scheduler on a real API server", bench_compare, true },

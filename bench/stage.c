@@ -67,13 +67,18 @@ void stage_free(struct stage *s)
 	tempdir_remove(s->folder);
 }
 
-bool stage_apisim(struct stage *s, struct process *apisim, char kubeconfig[PROCESS_PATH])
+bool stage_apisim(struct stage *s, struct process *apisim, uint32_t latency_ms,
+                  char kubeconfig[PROCESS_PATH])
 {
+	char latency[16];
 	char *program = find_program("muster-apisim");
-	const char *argv[] = { program,    "--port",       "0", "--kubeconfig-out",
-		                   kubeconfig, "--no-kubelet", NULL };
+	const char *argv[] = {
+		program,        "--port", "0", "--kubeconfig-out", kubeconfig, "--no-kubelet",
+		"--latency-ms", latency,  NULL
+	};
 	bool ok;
 
+	snprintf(latency, sizeof(latency), "%u", latency_ms);
 	snprintf(kubeconfig, PROCESS_PATH, "%s/apisim.kubeconfig", s->folder);
 	ok = program && child_start(apisim, s->folder, "apisim", argv);
 	free(program);
@@ -144,11 +149,22 @@ static bool start_muster(struct contender *c, struct stage *s)
 		                   socket,
 		                   "--listen",
 		                   listen,
-		                   c->extends ? "--extender-keep" : NULL,
-		                   "60",
+		                   NULL,
+		                   NULL,
+		                   NULL,
+		                   NULL,
 		                   NULL };
+	size_t n = 10;
 	bool ok;
 
+	if (c->extends) {
+		argv[n++] = "--extender-keep";
+		argv[n++] = "60";
+	}
+	if (c->connections) {
+		argv[n++] = "--bind-connections";
+		argv[n++] = c->connections;
+	}
 	snprintf(socket, sizeof(socket), "%s/muster.sock", s->folder);
 	snprintf(listen, sizeof(listen), "127.0.0.1:%u", port);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u/readyz", port);

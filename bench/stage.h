@@ -28,11 +28,12 @@ struct stage {
 /* A scheduler under test. */
 struct contender {
 	const char *name;
-	const char *program;    /* of kube-scheduler; NULL: muster */
-	const char *kubeconfig; /* of the user it runs as */
-	uint32_t percent;       /* kube-scheduler: of nodes to score; 0: its default */
-	bool extends;           /* muster: answers other schedulers */
-	uint16_t port;          /* muster: it listens there */
+	const char *program;     /* of kube-scheduler; NULL: muster */
+	const char *kubeconfig;  /* of the user it runs as */
+	uint32_t percent;        /* kube-scheduler: of nodes to score; 0: its default */
+	bool extends;            /* muster: answers other schedulers */
+	const char *connections; /* muster: --bind-connections; NULL: its default */
+	uint16_t port;           /* muster: it listens there */
 	struct process child;
 };
 
@@ -40,8 +41,10 @@ struct contender {
 bool stage_init(struct stage *s);
 void stage_free(struct stage *s);
 
-/* Starts muster-apisim and returns the path of its kubeconfig. */
-bool stage_apisim(struct stage *s, struct process *apisim, char kubeconfig[PROCESS_PATH]);
+/* Starts muster-apisim, which holds each answer back for that time, and returns the path of its
+ * kubeconfig. */
+bool stage_apisim(struct stage *s, struct process *apisim, uint32_t latency_ms,
+                  char kubeconfig[PROCESS_PATH]);
 
 /* Connects, makes nodes (0: none), and reads their names. */
 bool stage_open(struct stage *s, const char *kubeconfig, uint32_t nodes);

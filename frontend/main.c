@@ -73,6 +73,15 @@ static uint32_t late_ms(const struct options *o)
 	return o->leader_elect && slack_ms < LATE_MS ? (uint32_t)slack_ms : LATE_MS;
 }
 
+/* What a setting of 0 seeks its number in (frontend/base/window.h). */
+#define BIND_CONNECTIONS_FIRST 12u
+#define BIND_CONNECTIONS_MOST 256u
+
+static unsigned connections_most(int64_t setting, unsigned most)
+{
+	return setting ? (unsigned)setting : most;
+}
+
 static int transport_start(struct daemon *d)
 {
 	struct access_options o = {
@@ -86,7 +95,7 @@ static int transport_start(struct daemon *d)
 		/* A resource is either listed or watched: no list waits for another. */
 		.lane_max = {
 			[HTTP_WATCH] = 64, [HTTP_REPORT] = 4,
-			[HTTP_BIND] = (unsigned)d->options->bind_connections,
+			[HTTP_BIND] = connections_most(d->options->bind_connections, BIND_CONNECTIONS_MOST),
 			[HTTP_CALL] = 16,
 			[HTTP_LIST] = 64, [HTTP_LEASE] = 1, [HTTP_JOURNAL] = 1,
 		},
@@ -176,7 +185,8 @@ static void frontend_begin(struct daemon *d)
 		.identity = d->identity,
 	};
 	struct frontend_config config = {
-		.bind_connections = (unsigned)d->options->bind_connections,
+		.bind_connections = connections_most(o->bind_connections, BIND_CONNECTIONS_MOST),
+		.bind_connections_first = o->bind_connections ? 0 : BIND_CONNECTIONS_FIRST,
 		.bind_deadline_ms = late_ms(o),
 		.report_per_second = (unsigned)d->options->report_per_second,
 		.report_queue = 10000,

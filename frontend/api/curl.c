@@ -519,6 +519,13 @@ static void base_make(struct curl_transport *t, const char **error)
 	curl_url_cleanup(url);
 }
 
+/* As many idle connections as the lanes of short requests may use: another handshake costs more
+ * than a kept connection. */
+static long connections_kept(const struct curl_config *config)
+{
+	return 64L + (long)config->lane_max[HTTP_BIND] + (long)config->lane_max[HTTP_REPORT];
+}
+
 struct curl_transport *curl_transport_new(const struct curl_config *config, const char **error)
 {
 	struct curl_transport *t = must_alloc(sizeof(*t));
@@ -539,7 +546,7 @@ struct curl_transport *curl_transport_new(const struct curl_config *config, cons
 		curl_transport_free(t);
 		return NULL;
 	}
-	curl_multi_setopt(t->multi, CURLMOPT_MAXCONNECTS, 64L);
+	curl_multi_setopt(t->multi, CURLMOPT_MAXCONNECTS, connections_kept(config));
 	curl_multi_setopt(t->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
 	credentials_init(&t->credentials, config->access, config->env);
 	return t;

@@ -14,7 +14,9 @@ struct binder *binder_new(const struct binder_config *config)
 	struct binder *w = must_alloc(sizeof(*w));
 
 	w->config = *config;
-	w->window = config->connections;
+	window_init(&w->window,
+	            config->connections_first ? config->connections_first : config->connections,
+	            config->connections);
 	w->pause = (struct backoff){ .first_ns = 100 * NS_PER_MS,
 		                         .cap_ns = 5 * NS_PER_S,
 		                         .reset_ns = 30 * NS_PER_S };
@@ -108,18 +110,16 @@ void binder_pause(struct binder *w, uint64_t wait_ns)
 		w->pause_until_ns = until;
 }
 
-void binder_window_halve(struct binder *w)
+void binder_window_slower(struct bind *b)
 {
-	w->window = w->window > 1 ? w->window / 2 : 1;
-	w->window_credit = 0;
+	window_slower(&b->binder->window, binder_now(b->binder), b->sent_ns);
 }
 
-void binder_window_grow(struct binder *w)
+void binder_window_answered(struct bind *b)
 {
-	if (++w->window_credit < w->window || w->window >= w->config.connections)
-		return;
-	w->window++;
-	w->window_credit = 0;
+	struct binder *w = b->binder;
+
+	window_answered(&w->window, binder_now(w), b->sent_ns, !TAILQ_EMPTY(&w->queue));
 }
 
 void binder_queue(struct bind *b)
@@ -207,7 +207,7 @@ static void retries_send(struct binder *w)
 	w->retries_due_ns = NEVER_NS;
 	for (b = TAILQ_FIRST(&w->retries); b && left > 0; b = after, left--) {
 		after = TAILQ_NEXT(b, link);
-		if (b->due_ns > now || w->in_flight >= w->window) {
+		if (b->due_ns > now || w->in_flight >= w->window.size) {
 			if (b->due_ns < next)
 				next = b->due_ns;
 			continue;
@@ -224,7 +224,7 @@ static void queue_send(struct binder *w)
 {
 	struct bind *b;
 
-	while (w->in_flight < w->window && (b = TAILQ_FIRST(&w->queue)) != NULL) {
+	while (w->in_flight < w->window.size && (b = TAILQ_FIRST(&w->queue)) != NULL) {
 		TAILQ_REMOVE(&w->queue, b, link);
 		w->queued--;
 		binding_step(b);
@@ -271,7 +271,7 @@ uint64_t binder_poll(struct binder *w)
 	retries_send(w);
 	queue_send(w);
 	/* With a full window the next answer triggers the call. */
-	if (w->in_flight < w->window && w->retries_due_ns < next)
+	if (w->in_flight < w->window.size && w->retries_due_ns < next)
 		next = w->retries_due_ns;
 	return next;
 }
@@ -402,7 +402,7 @@ size_t binder_unknown(const struct binder *w)
 
 unsigned binder_window(const struct binder *w)
 {
-	return w->window;
+	return w->window.size;
 }
 
 const struct binder_counts *binder_counts(const struct binder *w)

@@ -51,8 +51,9 @@ struct takeover;
 struct binder_config {
 	const struct env *env;
 	struct model *model;
-	unsigned connections; /* limit of concurrent requests */
-	uint32_t deadline_ms; /* of a Binding at the API server, which drops it then; 0: none */
+	unsigned connections;       /* limit of concurrent requests */
+	unsigned connections_first; /* seek more than these; 0: `connections` from the start */
+	uint32_t deadline_ms;       /* of a Binding at the API server, which drops it then; 0: none */
 	void (*result)(void *context, enum record_kind kind, const struct result *r);
 	void (*notice)(void *context, const struct bind_notice *n);
 	void *context;

@@ -7,6 +7,7 @@
 #include "frontend/base/backoff.h"
 #include "frontend/json/jsonout.h"
 #include "frontend/base/log.h"
+#include "frontend/base/window.h"
 #include "frontend/bind/binder.h"
 #include "frontend/journal/journal.h"
 
@@ -104,8 +105,7 @@ struct binder {
 	unsigned groups_flying;
 	struct group_read **by_gang;
 	size_t by_gang_n;
-	unsigned window;
-	unsigned window_credit;
+	struct window window;
 	uint64_t pause_until_ns;
 	struct backoff pause; /* the server is unavailable or throttles */
 	uint64_t landed_look_ns;
@@ -177,7 +177,8 @@ void binder_forget_refused(struct binder *w, pod_id pod);
 
 /* Pauses all requests. */
 void binder_pause(struct binder *w, uint64_t wait_ns);
-void binder_window_halve(struct binder *w);
-void binder_window_grow(struct binder *w); /* one was accepted */
+/* A Binding was throttled or has no answer, or was accepted. */
+void binder_window_slower(struct bind *b);
+void binder_window_answered(struct bind *b);
 
 #endif

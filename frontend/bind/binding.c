@@ -106,7 +106,6 @@ static void bind_landed(struct bind *b)
 	notice(b, NULL);
 	TAILQ_INSERT_TAIL(&w->landed, b, link);
 	backoff_reset(&w->pause);
-	binder_window_grow(w);
 }
 
 static void bind_fly(struct bind *b, const struct http_request *request,
@@ -188,7 +187,7 @@ static void bind_unknown(struct bind *b, const struct http_answer *answer)
 		        "pod %s/%s: the answer to its binding to node %s does not say whether it holds "
 		        "(HTTP %d %s); reading the pod",
 		        b->namespace, b->name, b->node, answer->status, answer->error);
-	binder_window_halve(w);
+	binder_window_slower(b);
 	binder_later(b, STEP_READ, backoff_failed(&b->backoff, w->config.env));
 }
 
@@ -222,6 +221,7 @@ static void post_done(void *context, const struct http_answer *answer, const cha
 	b->maybe = b->maybe || answer->repeated;
 	switch (bind_answer_read(answer, body, body_bytes)) {
 	case BIND_TAKEN:
+		binder_window_answered(b);
 		bind_landed(b);
 		return;
 	case BIND_REFUSED:
@@ -240,7 +240,7 @@ static void post_done(void *context, const struct http_answer *answer, const cha
 		return;
 	case BIND_SLOWER:
 		w->counts.slowed++;
-		binder_window_halve(w);
+		binder_window_slower(b);
 		binder_pause(w, backoff_answer(&w->pause, w->config.env, answer));
 		binder_later(b, STEP_POST, 0);
 		return;

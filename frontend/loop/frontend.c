@@ -93,6 +93,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 		.env = env,
 		.model = model,
 		.connections = config->bind_connections,
+		.connections_first = config->bind_connections_first,
 		.deadline_ms = config->bind_deadline_ms,
 		.result = result_keep,
 		.notice = bind_noticed,

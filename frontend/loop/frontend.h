@@ -24,7 +24,8 @@ struct lease_config;   /* frontend/api/lease.h */
 struct journal_config; /* frontend/journal/journal.h */
 
 struct frontend_config {
-	unsigned bind_connections;
+	unsigned bind_connections;       /* at most */
+	unsigned bind_connections_first; /* seek more than these; 0: bind_connections from the start */
 	unsigned report_per_second;
 	const char *const *volcano_queues; /* struct report_config */
 	size_t volcano_queues_n;

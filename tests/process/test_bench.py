@@ -14,7 +14,7 @@ from lib import muster, objects  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, main  # noqa: E402
 
-NAMES = ["ring", "decide", "pipeline", "sustained", "memory", "e2e", "extender", "compare", "trace", "openb"]
+NAMES = ["ring", "decide", "pipeline", "sustained", "memory", "e2e", "binds", "extender", "compare", "trace", "openb"]
 UNITS = {"s", "ms", "us", "ns", "per_s", "bytes"}
 
 
@@ -71,6 +71,12 @@ def test_whole_way():
     """Through apisim; and several runs become one table."""
     rows = bench("e2e", "--nodes", "50", "--pods", "100", "--gang", "30", "--runs", "2")
     equal(sorted(rows), ["apiserver-binds", "e2e-gang-30", "e2e-live", "e2e-preloaded"], "rows")
+
+
+def test_binds_at_a_slow_server():
+    rows = bench("binds", "--nodes", "50", "--pods", "400")
+    equal(list(rows), [f"binds-{ms}ms{window}" for ms in (10, 30) for window in ("", "-12")], "rows")
+    print(", ".join(f"{name} {row['median']:.0f}/s" for name, row in rows.items()))
 
 
 def test_questions_of_another_scheduler():

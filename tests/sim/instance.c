@@ -363,6 +363,7 @@ static void frontend_begin(struct instance *p)
 		                                    .intents_most = k->journal_intents };
 	struct frontend_config config = {
 		.bind_connections = k->bind_connections,
+		.bind_connections_first = k->bind_connections_first,
 		.bind_deadline_ms = k->bind_deadline_ms,
 		.report_per_second = k->report_per_second,
 		.report_queue = k->report_queue,

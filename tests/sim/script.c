@@ -219,6 +219,10 @@ static void draw_knobs(struct knobs *k, uint64_t seed)
 	if (sim_below(&random, 3) == 0)
 		k->lease_ns = (3 + sim_below(&random, 10)) * SIM_S;
 	k->early_percent = (unsigned)sim_below(&random, 3) * 20;
+	if (sim_below(&random, 2) == 0) {
+		k->bind_connections_first = k->bind_connections;
+		k->bind_connections = 256;
+	}
 	/* A Binding is over before another instance may lead. */
 	if (k->bind_deadline_ms > k->lease_ns / SIM_MS * 4 / 15)
 		k->bind_deadline_ms = (uint32_t)(k->lease_ns / SIM_MS * 4 / 15);

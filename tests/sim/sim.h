@@ -103,7 +103,7 @@ struct action {
  * rare paths are common: windows are full, queues overflow, deadlines are over, and turns come
  * early. */
 struct knobs {
-	unsigned bind_connections;
+	unsigned bind_connections, bind_connections_first;
 	uint32_t bind_deadline_ms;
 	unsigned report_per_second;
 	size_t report_queue;

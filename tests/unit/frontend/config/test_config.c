@@ -31,7 +31,7 @@ Test(config, defaults)
 	cr_expect_null(o.node_selector);
 	cr_expect_eq(o.scheduler_names.n, 1);
 	cr_expect_str_eq(o.scheduler_names.at[0], "muster");
-	cr_expect_eq(o.bind_connections, 12);
+	cr_expect_eq(o.bind_connections, 0, "it seeks");
 	cr_expect_eq(o.event_ring_bytes, 8 << 20);
 	cr_expect_eq(o.cpu, -1);
 	cr_expect_not(o.insecure);
@@ -184,11 +184,11 @@ static const struct {
 	{ "core: 5\n", "c.yaml:3:7: core: a mapping is expected, not a number" },
 	{ "core: [maxNodes]\n", "c.yaml:3:7: core: a mapping is expected, not a list" },
 	/* values */
-	{ "bindConnections: 0\n", "c.yaml:3:18: bindConnections: \"0\": not a number from 1 to 64" },
-	{ "bindConnections: 65\n", "c.yaml:3:18: bindConnections: \"65\": not a number from 1 to 64" },
-	{ "bindConnections: -1\n", "c.yaml:3:18: bindConnections: \"-1\": not a number from 1 to 64" },
+	{ "bindConnections: 257\n",
+	  "c.yaml:3:18: bindConnections: \"257\": not a number from 0 to 256" },
+	{ "bindConnections: -1\n", "c.yaml:3:18: bindConnections: \"-1\": not a number from 0 to 256" },
 	{ "bindConnections: 1.0\n",
-	  "c.yaml:3:18: bindConnections: \"1.0\": not a number from 1 to 64" },
+	  "c.yaml:3:18: bindConnections: \"1.0\": not a number from 0 to 256" },
 	{ "core: {recordBytes: 99999999999999999999}\n",
 	  "c.yaml:3:21: core.recordBytes: \"99999999999999999999\": not a number from 4096 to 1125899906842624" },
 	{ "coscheduling:\n  podGroupRejectPercentage: 101\n",

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How many requests of one sort may be in flight at an API server whose latency and share for us
+ * are not known and change: a window that grows while the rate of answers grows with it.
+ *
+ *              a step gains half of what it adds
+ *            ┌───┐
+ *            │   ▼                  gains less, or 429
+ *         SEEKING ─────────────────────────────────────► RESTING
+ *            ▲                                              │
+ *            └────────── 5 s later, at most 80 s ───────────┘
+ *
+ * A round is as many answers as the window is wide, of requests that were sent since it has that
+ * size and while more waited.  With a full window the rate is size / latency (Little's law), so two
+ * rounds compare rates by their mean latencies.  The first search doubles, later steps add a
+ * quarter.  A window that gained nothing returns to its old size: at a server that is busy with
+ * other clients, or whose priority-and-fairness queues us, more requests only wait longer.
+ *
+ * Above `first` a round of four times the least latency of the last minute takes a quarter away,
+ * so that chance does not accumulate.  A 429 or an answer that did not come halves it, once for all
+ * requests that were in flight together, and to 1 at least; each window of successes then gives one
+ * back, up to `first`. */
+#ifndef MUSTER_FRONTEND_WINDOW_H
+#define MUSTER_FRONTEND_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct window {
+	unsigned size;        /* 1 ... most */
+	unsigned first, most; /* first == most: it never seeks */
+
+	unsigned successes; /* towards one more, below `first` */
+	uint64_t sized_ns;  /* when it got this size */
+	uint64_t halved_ns;
+
+	/* The round. */
+	unsigned skipped, answers; /* `skipped`: on connections that were opened for this size */
+	uint64_t latency_sum_ns;
+
+	/* The search. */
+	bool stepped; /* the round decides on the step from `before` */
+	bool tried;   /* a step has failed: later ones add a quarter */
+	unsigned before;
+	uint64_t before_latency_ns; /* mean */
+	uint64_t rest_ns, rests_until_ns;
+
+	uint64_t least_ns[2], least_since_ns; /* of this half minute and the one before; 0: none */
+};
+
+/* 1 <= first <= most. */
+void window_init(struct window *w, unsigned first, unsigned most);
+
+/* A success; `waiting`: more requests wait for the window. */
+void window_answered(struct window *w, uint64_t now_ns, uint64_t sent_ns, bool waiting);
+
+/* The server throttles, or did not answer. */
+void window_slower(struct window *w, uint64_t now_ns, uint64_t sent_ns);
+
+#endif
