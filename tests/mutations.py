@@ -60,6 +60,7 @@ SWEEP = "frontend/report/report_sweep.c"
 SHARE_TURN = "core/share/share_turn.c"
 CHOICE = "core/devices/choice.c"
 SHARES = "core/devices/shares.c"
+PACK_BOUNDS, PACK_FILL = "core/pack/pack_bounds.c", "core/pack/pack_fill.c"
 SEARCH_BRANCH, SEARCH_COUNTS = "core/search/gang_branch.c", "core/search/gang_counts.c"
 
 BUGS = [
@@ -392,6 +393,21 @@ BUGS = [
         ("ctl/objects/unroll.c", "	e->runs = !e->succeeded && !text_is", "	e->runs = !text_is")),
     bug("unroll: the first free index is not looked for", unit("ctl/objects/test_unroll"),
         ("ctl/objects/unroll_kinds.c", "		if (taken)\n			continue;", "		if (taken && i < 0)\n			continue;")),
+    bug("pack: pieces that may be left out are needed", unit("core/pack/test_pack"),
+        (PACK_BOUNDS, "\tuint64_t omit = s->p->omit;", "\tuint64_t omit = 0;")),
+    bug("pack: the count of big pieces forgets those that may be left out", unit("core/pack/test_pack"),
+        (PACK_BOUNDS, "[(size_t)s->depth * s->p->kinds + k] + s->p->omit)", "[(size_t)s->depth * s->p->kinds + k])")),
+    bug("pack: a kind replaces a smaller one of another role", unit("core/pack/test_pack"),
+        ("core/pack/pack_begin.c", "\tif (p->omit > 0 && p->role", "\tif (false && p->role")),
+    bug("pack: a kind replaces a smaller one that may not stand where it stood", unit("core/pack/test_pack"),
+        ("core/pack/pack_begin.c", "most[a] > 0 && most[b] < p->n[s->sorted[b]]", "false")),
+    bug("pack: an attempt that left something out proves", unit("core/pack/test_pack"),
+        ("core/pack/pack.c", "return s->cut ? PACK_GAVE_UP : PACK_IMPOSSIBLE;", "return PACK_IMPOSSIBLE;")),
+    bug("pack: dead states are compared without their depth", unit("core/pack/test_pack"),
+        ("core/pack/pack_dead.c", "at[0] == s->attempt && at[1] == s->depth &&", "at[0] == s->attempt &&"),
+        ("core/pack/pack_dead.c", "s->depth * UINT64_C(0x9e3779b97f4a7c15)", "0")),
+    bug("pack: limits by node and kind are passed over", unit("core/pack/test_pack"),
+        (PACK_FILL, "most < s->left[kind] ? most : s->left[kind]", "most > 0 ? s->left[kind] : 0")),
     bug("victims: violations are not the first criterion", unit("ctl/preempt/test_victims"),
         (SEARCH_BRANCH, "\tif (a->violations != b->violations)", "\tif (false)")),
     bug("victims: broken gangs do not count", unit("ctl/preempt/test_victims"),

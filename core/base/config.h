@@ -47,6 +47,9 @@ struct core_config {
 	/* Offline: a scheduling cycle is one gang, and an unschedulable gang is not retried because
 	 * others were placed. */
 	bool once;
+	/* Offline: steps of about 10 ns that packing members of several classes may take for each gang
+	 * (core/pack/pack.h), once the bounded search gave up; 0: it is not tried. */
+	uint64_t pack_steps;
 	/* For tests: every unschedulable gang is retried after each change, without queueing hints. */
 	bool ask_all;
 	const struct device_filter *devices; /* NULL: a shape that asks for devices fits nowhere */

@@ -11,7 +11,8 @@
  *                            best node, members that need others by a rule after those;
  *                            else the members with the most capacity that make a quorum;
  *                            else, if affinity binds, starting at other places as above;
- *                            else a search in name order that ends after PLAN_TRIES
+ *                            else a search in name order that ends after PLAN_TRIES;
+ *                            else, if it gave up and the caller has steps for it, core/pack
  *
  * Roles with quorums of their own: the members that are tried first contain as many of each, the
  * members with the most capacity are chosen role by role, and a search leaves out no member that
@@ -87,6 +88,9 @@ struct plan {
 	bool alike;  /* all ready members have one class */
 	bool exact;  /* ... and the sum of its counts is exact */
 	bool search; /* the caller allows a search */
+
+	/* Steps of core/pack/pack.h: of each gang, and what is left of them; 0: no packing. */
+	uint64_t pack_steps, pack_left;
 
 	struct domains domains; /* of the last gang with levels */
 

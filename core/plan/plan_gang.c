@@ -104,6 +104,7 @@ static void chosen_first(struct plan *plan, const struct gangs *gs, const struct
 static void group_members(struct plan *plan, struct views *vs, const struct gangs *gs)
 {
 	plan->groups_n = 0;
+	plan->pack_left = plan->pack_steps;
 	for (uint32_t i = 0; i < plan->n; i++) {
 		class_id class = class_at(plan, gs, i);
 		struct pod_class *k = &vs->pod_counts->pod_classes.slots[class];

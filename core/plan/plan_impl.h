@@ -101,4 +101,9 @@ enum plan_answer plan_levels(struct plan *plan, struct views *vs, const struct g
 enum plan_answer set_search(struct plan *plan, struct views *vs, const struct gangs *gs,
                             const struct gang_need *need);
 
+/* The same as a packing, for up to plan->pack_left steps; gives up at once where a node's room
+ * alone does not decide.  The set is sorted likewise. */
+enum plan_answer set_pack(struct plan *plan, struct views *vs, const struct gangs *gs,
+                          const struct gang_need *need);
+
 #endif

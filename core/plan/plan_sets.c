@@ -280,6 +280,7 @@ static void note_barred(struct plan *plan, struct views *vs, const struct gang_n
 enum plan_answer plan_sets(struct plan *plan, struct views *vs, const struct gangs *gs,
                            const struct gang_need *need)
 {
+	enum plan_answer answer;
 	uint64_t most;
 
 	assert(plan->groups_n > 0);
@@ -304,5 +305,6 @@ enum plan_answer plan_sets(struct plan *plan, struct views *vs, const struct gan
 		return PLAN_PLACED;
 	set_first(plan, plan->n);
 	set_ready(plan, vs, gs);
-	return set_search(plan, vs, gs, need);
+	answer = set_search(plan, vs, gs, need);
+	return answer == PLAN_GAVE_UP ? set_pack(plan, vs, gs, need) : answer;
 }

@@ -74,6 +74,7 @@ static void core_init(struct core *c, const struct limits *l, struct ledger *led
 	if (c->config.queues)
 		turns_init(c);
 	plan_init(&c->plan, l);
+	c->plan.pack_steps = c->config.pack_steps;
 	c->own = must_array(l->nodes, sizeof(*c->own));
 	c->tally = tally_new(l);
 	lists_clear(c);

@@ -109,7 +109,9 @@ static int take_change(const struct options *o, const char *command, const struc
 /* Explains from objects alone. */
 static int explain_objects(const struct options *o, const char *command, const struct files *files)
 {
-	struct trial_config config = { .files = files, .offline = { .score = o->score } };
+	struct trial_config config = {
+		.files = files, .offline = { .score = o->score, .pack_steps = OFFLINE_PACK_STEPS }
+	};
 	struct explanation x = { .gang = o->gang, .config = &config };
 	struct usage_figures *usage = NULL;
 	struct change change;
@@ -176,7 +178,9 @@ static bool try_helps(const struct options *o, struct explanation *x, struct fil
 {
 	const struct gang_result *g;
 
-	*config = (struct trial_config){ .files = files, .offline = { .score = o->score } };
+	*config =
+		(struct trial_config){ .files = files,
+		                       .offline = { .score = o->score, .pack_steps = OFFLINE_PACK_STEPS } };
 	x->config = config;
 	if (!read_objects(o, files, error, error_bytes) ||
 	    !world_make(config, &(struct change){ 0 }, &x->now, error, error_bytes))

@@ -117,6 +117,19 @@ void offline_free(struct offline *o)
 	free(o);
 }
 
+bool offline_steps(const char *command, const char *text, void *to)
+{
+	uint64_t *steps = to;
+	char *end;
+
+	errno = 0;
+	*steps = strtoull(text, &end, 10);
+	if (errno == 0 && *end == '\0' && text[0] >= '0' && text[0] <= '9')
+		return true;
+	ctl_usage(command, "--search-steps %s: not a number", text);
+	return false;
+}
+
 bool offline_score(const char *command, const char *text, void *to)
 {
 	if (policy_find(text, to))
@@ -455,6 +468,7 @@ static bool start_core(struct offline *o, char *error, size_t error_bytes)
 		.limits = o->limits,
 		.score = o->config.score,
 		.once = true,
+		.pack_steps = o->config.pack_steps,
 		.devices = o->claims != NULL ? claims_filter(o->claims) : NULL,
 		.queues = o->queues != NULL ? queues_bind(o->queues, o->model, o->limits.pods) : NULL,
 		.emit = take_command,

@@ -25,8 +25,9 @@ struct offline_config {
 	const char *const *scheduler_names; /* 0 of them: every pending pod */
 	size_t scheduler_names_n;
 	enum score_policy score;
-	bool reads_devices; /* claims of pods are allocated; else such pods are refused */
-	bool reads_budgets; /* PodDisruptionBudgets are used, so they are not passed over */
+	bool reads_devices;  /* claims of pods are allocated; else such pods are refused */
+	uint64_t pack_steps; /* struct core_config */
+	bool reads_budgets;  /* PodDisruptionBudgets are used, so they are not passed over */
 };
 
 struct offline *offline_new(const struct offline_config *config);
@@ -40,6 +41,13 @@ void offline_free(struct offline *o);
 #define FILES_HELP                                                                                 \
 	"what kubectl get -o json or -o yaml prints: a List, one object or\n"                          \
 	"many documents, .gz too; - is standard input; may be repeated"
+
+/* struct offline_config.pack_steps of commands that answer as the daemons' planner would with a
+ * second for each gang of unlike members. */
+#define OFFLINE_PACK_STEPS UINT64_C(100000000)
+
+/* option_read_fn of a number of steps: an uint64_t. */
+bool offline_steps(const char *command, const char *text, void *to);
 
 /* option_read_fn of --score: an enum score_policy. */
 bool offline_score(const char *command, const char *text, void *to);

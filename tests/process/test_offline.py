@@ -4,6 +4,7 @@ the queue order, and bad input of every kind."""
 import gzip
 import json
 import os
+import random
 import sys
 import tempfile
 import time
@@ -282,6 +283,56 @@ def test_bad_input():
                 for part in [path, *parts]:
                     check(part in err, f"{what}: {part!r} is not in {err!r}")
                 equal(len(err.splitlines()), 1, f"{what}: lines of {err!r}")
+
+
+def at_the_edge(nodes, spare, seed, room=20):
+    """A gang of unlike members of 2 to 9 cores, three to four for a node, with so many per cent of the room to spare; nobody
+    knows whether it fits."""
+    chance = random.Random(f"{nodes} {spare} {seed}")
+    left, cores = nodes * room * (100 - spare) // 100, []
+    while left >= 2:
+        cores.append(min(chance.randint(2, 9), left))
+        left -= cores[-1]
+    return [*(objects.node(f"n{i:03}", cpu=str(room)) for i in range(nodes)), objects.pod_group("g", len(cores)),
+            *(objects.pod(f"p{i:03}", cpu=str(c), memory="1Mi", group="g") for i, c in enumerate(cores))]
+
+
+def test_unlike_members_at_the_edge():
+    for nodes, spare in ((4, 0), (6, 0), (6, 1), (10, 1), (20, 1), (100, 1)):
+        there, quick = 0, 0
+        for seed in range(20):
+            items = at_the_edge(nodes, spare, seed)
+            code, answer, err = ask("simulate", *items)
+            reasons = {p["reason"] for p in answer["placements"] if not p["node"]}
+            check(not any("step limit" in r for r in reasons), err, reasons)
+            used = {}
+            for item in items[nodes + 1:]:
+                used.setdefault(next(p["node"] for p in answer["placements"]
+                                     if p["pod"].endswith("/" + item["metadata"]["name"])), []).append(
+                    int(item["spec"]["containers"][0]["resources"]["requests"]["cpu"]))
+            if code == DONE:
+                there += 1
+                check(None not in used and max(map(sum, used.values())) <= 20, used)
+            else:
+                equal(list(used), [None], "all or nothing")
+            quick += ask("simulate", *items, flags=("--search-steps", "0"))[0] == DONE
+        figure(f"{nodes} nodes, {spare} % to spare: {there} of 20 placed, without packing {quick}")
+        check(there >= 19, nodes, spare, there)
+        check(there >= quick, nodes, spare, quick)
+
+
+def test_search_steps_of_simulate():
+    # Eight of more than half a node each on seven nodes.
+    items = [*(objects.node(f"n{i}", cpu="1000m") for i in range(7)), objects.pod_group("g", 8),
+             *(objects.pod(f"p{i}", cpu=f"{501 + i}m", memory="1Mi", group="g") for i in range(8))]
+    for flags, limit in (((), False), (("--search-steps", "0"), True), (("--search-steps", "1"), True)):
+        code, answer, _ = ask("simulate", *items, flags=flags)
+        equal(code, NO)
+        equal(all("step limit" in p["reason"] for p in answer["placements"]), limit, flags)
+    for text in ("-1", "", "1x", "99999999999999999999"):
+        code, out, err = run("musterctl", "simulate", "-f", "x", "--search-steps", text)
+        equal((code, out), (USAGE, ""))
+        check("--search-steps" in err and "not a number" in err, err)
 
 
 if __name__ == "__main__":
