@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILLINGS_MOST 65536u /* of one node; what is beyond is not tried */
+#define FILLINGS_MOST 65536u /* looked at of one node; what is beyond is not tried */
 
 struct filling_up {
 	struct pack_search *s;
@@ -14,9 +14,16 @@ struct filling_up {
 	uint16_t pieces[PACK_KINDS];
 	int64_t *reach; /* instead of storing fillings; NULL: store them */
 	size_t first;
-	uint32_t n;
+	uint32_t n, looked;
 	bool ended;
 };
+
+static int64_t node_room(const struct pack_search *s, uint32_t node, uint32_t resource)
+{
+	const int64_t room = s->p->room[(size_t)node * s->p->resources + resource];
+
+	return room > 0 ? room : 0;
+}
 
 static bool fits(const struct pack_search *s, const int64_t *room, uint32_t kind)
 {
@@ -69,9 +76,8 @@ static void note_reach(struct filling_up *f)
 	const struct pack_problem *p = f->s->p;
 
 	for (uint32_t r = 0; r < p->resources; r++) {
-		int64_t room = p->room[(size_t)f->node * p->resources + r], used;
+		const int64_t used = node_room(f->s, f->node, r) - f->room[r];
 
-		used = (room > 0 ? room : 0) - f->room[r];
 		f->reach[r] = used > f->reach[r] ? used : f->reach[r];
 	}
 }
@@ -105,7 +111,9 @@ static void fill_up(struct filling_up *f, uint32_t kind)
 	if (f->ended)
 		return;
 	if (kind == s->p->kinds) {
-		if (f->reach)
+		if (++f->looked > FILLINGS_MOST)
+			s->cut = f->ended = true;
+		else if (f->reach)
 			note_reach(f);
 		else if (worth_trying(f))
 			note_filling(f);
@@ -129,11 +137,8 @@ static void fill_begin(struct filling_up *f)
 {
 	const struct pack_problem *p = f->s->p;
 
-	for (uint32_t r = 0; r < p->resources; r++) {
-		int64_t room = p->room[(size_t)f->node * p->resources + r];
-
-		f->room[r] = room > 0 ? room : 0;
-	}
+	for (uint32_t r = 0; r < p->resources; r++)
+		f->room[r] = node_room(f->s, f->node, r);
 	fill_up(f, 0);
 }
 
@@ -176,6 +181,6 @@ void pack_reach(struct pack_search *s, uint32_t node)
 	s->steps = steps < most ? steps : most;
 	fill_begin(&f);
 	for (uint32_t r = 0; r < p->resources && f.ended; r++)
-		reach[r] = p->room[(size_t)node * p->resources + r];
+		reach[r] = node_room(s, node, r);
 	s->steps = steps - ((steps < most ? steps : most) - s->steps);
 }

@@ -244,3 +244,23 @@ Test(pack, refuses_what_is_too_large)
 	p.kinds = PACK_KINDS + 1;
 	cr_assert_eq(pack(&p, &steps, placed), PACK_GAVE_UP);
 }
+
+/* A node with more fillings than are counted, and with less than no room for one resource. */
+Test(pack, room_below_nothing_takes_none_from_others)
+{
+	uint32_t n[9], role[9] = { 0 }, most[2 * 9], omits[1] = { 0 };
+	int64_t takes[9 * 2] = { 0 }, room[2 * 2] = { 1000, -5, 0, 1 };
+	uint16_t placed[2 * 9];
+	uint64_t steps = UINT64_C(10000000);
+
+	for (uint32_t k = 0; k < 9; k++) {
+		n[k] = k < 8 ? 20 : 1;
+		takes[2 * k] = k < 8 ? 1 + k : 0;
+		takes[2 * k + 1] = k == 8;
+	}
+	for (uint32_t i = 0; i < 2 * 9; i++)
+		most[i] = UINT32_MAX;
+	cr_assert_eq(pack(&(struct pack_problem){ 2, 9, 2, 1, takes, n, role, room, most, 0, omits },
+	                  &steps, placed),
+	             PACK_PLACED);
+}
