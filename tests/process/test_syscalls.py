@@ -20,7 +20,7 @@ FEW, MANY = 1000, 10000
 # Calls grow with time: some hundred a second during any activity.
 # A loaded machine takes longer for the same pods, so the bounds have a margin; a call
 # for each pod, or for each binding, would be far over them.
-WAITING_PER_POD = 0.08  # for pods that wait already when capacity is added
+WAITING_PER_POD = 0.15  # for pods that wait already when capacity is added; the world naps while records come
 WAITING_ONCE = 300     # that the first of them cost in any case
 LIVE_PER_POD = 0.25    # for pods that come one after the other, each news of its own
 
