@@ -227,6 +227,8 @@ BUGS = [
         ("frontend/base/window.c", "size > w->most ? w->most : size;", "size;")),
     bug("a window is halved by each of the requests that were in flight together", unit("frontend/base/test_window"),
         ("frontend/base/window.c", "if (w->halved_ns && sent_ns <= w->halved_ns)", "if (false)")),
+    bug("a window goes back at once to the size that was refused", unit("frontend/base/test_window"),
+        ("frontend/base/window.c", "if (now_ns < w->refused_until_ns && ", "if (false && ")),
     bug("a window that was halved stays small", unit("frontend/base/test_window"),
         ("frontend/base/window.c", "	w->size++;\n", "")),
     bug("a Binding is sent before the journal has its intent", unit("frontend/bind/test_binder_journal"),

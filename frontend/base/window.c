@@ -8,6 +8,7 @@
 #define ROUND_MIN 12u /* fewer answers say little */
 #define REST_FIRST_NS (5 * NS_PER_S)
 #define REST_MOST_NS (80 * NS_PER_S)
+#define REFUSED_FORGOTTEN_NS (2 * REST_MOST_NS) /* longer than the rest and the way back */
 #define LEAST_NS (30 * NS_PER_S)
 #define LATE 4u /* times the least latency */
 
@@ -32,12 +33,26 @@ static void resize(struct window *w, uint64_t now_ns, unsigned size)
 	round_begin(w);
 }
 
+static uint64_t longer(uint64_t rest_ns)
+{
+	return rest_ns < REST_MOST_NS / 2 ? 2 * rest_ns : REST_MOST_NS;
+}
+
 static void rest(struct window *w, uint64_t now_ns)
 {
 	w->stepped = false;
 	w->tried = true;
 	w->rests_until_ns = now_ns + w->rest_ns;
-	w->rest_ns = w->rest_ns < REST_MOST_NS / 2 ? 2 * w->rest_ns : REST_MOST_NS;
+	w->rest_ns = longer(w->rest_ns);
+}
+
+static void refusal_note(struct window *w, uint64_t now_ns)
+{
+	if (!w->refused_size || now_ns - w->halved_ns >= REFUSED_FORGOTTEN_NS)
+		w->refused_rest_ns = REST_FIRST_NS;
+	w->refused_size = w->size;
+	w->refused_until_ns = now_ns + w->refused_rest_ns;
+	w->refused_rest_ns = longer(w->refused_rest_ns);
 }
 
 static void least_note(struct window *w, uint64_t now_ns, uint64_t latency_ns)
@@ -68,6 +83,9 @@ static void step_up(struct window *w, uint64_t now_ns, uint64_t mean_ns)
 {
 	const unsigned more = w->tried ? (w->size + 3) / 4 : w->size;
 
+	/* 0.98, after three steps from the half, would be refused too. */
+	if (now_ns < w->refused_until_ns && w->size + more >= w->refused_size - w->refused_size / 8)
+		return;
 	w->before = w->size;
 	w->before_latency_ns = mean_ns;
 	w->stepped = true;
@@ -131,6 +149,7 @@ void window_slower(struct window *w, uint64_t now_ns, uint64_t sent_ns)
 {
 	if (w->halved_ns && sent_ns <= w->halved_ns)
 		return;
+	refusal_note(w, now_ns);
 	w->halved_ns = now_ns;
 	resize(w, now_ns, w->size / 2);
 	rest(w, now_ns);

@@ -34,7 +34,7 @@ static struct run {
 	struct flying flying[FLYING_MOST];
 	unsigned flying_n, flying_most;
 	uint64_t random;
-	unsigned answered, refused;
+	unsigned answered, refused, halvings;
 	unsigned noise_percent;
 } r;
 
@@ -76,6 +76,7 @@ static void send_one(void)
 static void answer_first(bool waiting)
 {
 	unsigned first = 0;
+	uint64_t halved_ns;
 	struct flying f;
 
 	for (unsigned i = 1; i < r.flying_n; i++)
@@ -86,7 +87,9 @@ static void answer_first(bool waiting)
 	r.now_ns = f.done_ns;
 	if (f.refused) {
 		r.refused++;
+		halved_ns = r.w.halved_ns;
 		window_slower(&r.w, r.now_ns, f.sent_ns);
+		r.halvings += r.w.halved_ns != halved_ns;
 		r.now_ns += 100 * MS; /* the binder's pause */
 	} else {
 		r.answered++;
@@ -195,6 +198,31 @@ Test(window, stays_below_what_is_refused_most_of_the_time)
 	cr_assert_leq(r.w.size, 64);
 	cr_assert_lt(r.refused, 30 * 64, "%u", r.refused);
 	cr_assert_gt(r.answered, 30 * 500, "%u", r.answered);
+}
+
+/* What the server refuses is asked for ever more seldom, and the size is mostly near its bound. */
+Test(window, is_refused_seldom_at_a_hard_bound)
+{
+	static const unsigned bounds[] = { 20, 70, 97, 130, 200, 240 };
+
+	for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+		unsigned rate;
+
+		begin(12, 256, (struct server){ 100 * MS, 300, bounds[i], 0 });
+		rate = load_for(600 * S);
+		cr_expect_leq(r.halvings, 20, "%u: %u", bounds[i], r.halvings);
+		cr_expect_geq(rate, 7 * bounds[i], "%u: %u", bounds[i], rate);
+	}
+}
+
+Test(window, finds_a_bound_that_was_raised)
+{
+	begin(12, 256, (struct server){ 100 * MS, 300, 70, 0 });
+	load_for(600 * S);
+	cr_assert_leq(r.w.size, 70);
+	r.server.accepts = 0;
+	load_for(90 * S);
+	cr_assert_eq(r.w.size, 256);
 }
 
 Test(window, is_never_stuck_at_one)
