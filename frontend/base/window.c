@@ -10,7 +10,7 @@
 #define REST_MOST_NS (80 * NS_PER_S)
 #define REFUSED_FORGOTTEN_NS (2 * REST_MOST_NS) /* longer than the rest and the way back */
 #define LEAST_NS (30 * NS_PER_S)
-#define LATE 4u /* times the least latency */
+#define LATE 4u /* times the least mean */
 
 void window_init(struct window *w, unsigned first, unsigned most)
 {
@@ -55,15 +55,15 @@ static void refusal_note(struct window *w, uint64_t now_ns)
 	w->refused_rest_ns = longer(w->refused_rest_ns);
 }
 
-static void least_note(struct window *w, uint64_t now_ns, uint64_t latency_ns)
+static void least_note(struct window *w, uint64_t now_ns, uint64_t mean_ns)
 {
 	if (now_ns - w->least_since_ns >= LEAST_NS) {
 		w->least_ns[1] = now_ns - w->least_since_ns < 2 * LEAST_NS ? w->least_ns[0] : 0;
 		w->least_ns[0] = 0;
 		w->least_since_ns = now_ns;
 	}
-	if (w->least_ns[0] == 0 || latency_ns < w->least_ns[0])
-		w->least_ns[0] = latency_ns;
+	if (w->least_ns[0] == 0 || mean_ns < w->least_ns[0])
+		w->least_ns[0] = mean_ns;
 }
 
 static uint64_t least(const struct window *w)
@@ -95,8 +95,10 @@ static void step_up(struct window *w, uint64_t now_ns, uint64_t mean_ns)
 static void round_end(struct window *w, uint64_t now_ns)
 {
 	const uint64_t mean_ns = w->latency_sum_ns / w->answers;
-	const bool late = mean_ns > LATE * least(w);
+	bool late;
 
+	least_note(w, now_ns, mean_ns);
+	late = mean_ns > LATE * least(w);
 	round_begin(w);
 	if (w->stepped && (late || !step_gained(w, mean_ns))) {
 		resize(w, now_ns, w->before);
@@ -132,7 +134,6 @@ void window_answered(struct window *w, uint64_t now_ns, uint64_t sent_ns, bool w
 	recover(w);
 	if (w->first == w->most)
 		return;
-	least_note(w, now_ns, latency_ns);
 	if (sent_ns < w->sized_ns || !waiting)
 		return;
 	if (w->skipped < w->size) {

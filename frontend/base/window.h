@@ -15,11 +15,11 @@
  * quarter.  A window that gained nothing returns to its old size: at a server that is busy with
  * other clients, or whose priority-and-fairness queues us, more requests only wait longer.
  *
- * Above `first` a round of four times the least latency of the last minute takes a quarter away,
- * so that chance does not accumulate.  A 429 or an answer that did not come halves it, once for all
- * requests that were in flight together, and to 1 at least; each window of successes then gives one
- * back, up to `first`.  Steps to 7/8 of what was refused and above wait 5 s, and twice as long, at
- * most 80 s, after each further refusal. */
+ * Above `first` a round of four times the least mean of the last minute's takes a quarter away, so
+ * that chance does not accumulate; a single answer may be much faster.  A 429 or an answer that did
+ * not come halves it, once for all requests that were in flight together, and to 1 at least; each
+ * window of successes then gives one back, up to `first`.  Steps to 7/8 of what was refused and
+ * above wait 5 s, and twice as long, at most 80 s, after each further refusal. */
 #ifndef MUSTER_FRONTEND_WINDOW_H
 #define MUSTER_FRONTEND_WINDOW_H
 
@@ -47,7 +47,8 @@ struct window {
 	unsigned refused_size; /* before it was halved; 0: never */
 	uint64_t refused_rest_ns, refused_until_ns;
 
-	uint64_t least_ns[2], least_since_ns; /* of this half minute and the one before; 0: none */
+	uint64_t least_ns[2]; /* mean of this half minute and of the one before; 0: none */
+	uint64_t least_since_ns;
 };
 
 /* 1 <= first <= most. */

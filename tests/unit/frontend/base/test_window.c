@@ -36,6 +36,7 @@ static struct run {
 	uint64_t random;
 	unsigned answered, refused, halvings;
 	unsigned noise_percent;
+	unsigned fast_of; /* one answer in so many takes a tenth; 0: none */
 } r;
 
 static unsigned random_below(unsigned n)
@@ -56,6 +57,8 @@ static uint64_t served_ns(void)
 			best = i;
 	if (r.noise_percent)
 		latency += latency * random_below(2 * r.noise_percent) / 100;
+	if (r.fast_of && random_below(r.fast_of) == 0)
+		latency /= 10;
 	begin = r.places[best] > r.now_ns ? r.places[best] : r.now_ns;
 	r.places[best] = begin + latency;
 	return r.places[best];
@@ -150,6 +153,17 @@ Test(window, grows_to_its_bound_where_the_rate_grows)
 	load_for(2 * S);
 	cr_assert_eq(r.w.size, 256);
 	cr_assert_eq(r.flying_most, 256);
+}
+
+/* As of an etcd that writes in batches: the one that finds it idle is not what it can do. */
+Test(window, grows_where_a_few_answers_are_much_faster)
+{
+	begin(12, 256, (struct server){ 10 * MS, 300, 0, 0 });
+	r.fast_of = 50;
+	load_for(10 * S);
+	cr_assert_eq(r.w.size, 256, "%u", r.w.size);
+	load_for(10 * S);
+	cr_assert_eq(r.w.size, 256, "%u", r.w.size);
 }
 
 Test(window, is_within_a_step_of_what_the_server_serves)
