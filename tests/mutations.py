@@ -229,6 +229,8 @@ BUGS = [
         ("frontend/base/window.c", "if (w->halved_ns && sent_ns <= w->halved_ns)", "if (false)")),
     bug("a window goes back at once to the size that was refused", unit("frontend/base/test_window"),
         ("frontend/base/window.c", "if (now_ns < w->refused_until_ns && ", "if (false && ")),
+    bug("a window of an hour ago is kept at a server that is busy now", unit("frontend/base/test_window"),
+        ("frontend/base/window.c", "now_ns - w->least_since_ns >= 2 * LEAST_NS) {\n\t\trestart(", "false) {\n\t\trestart(")),
     bug("a window that was halved stays small", unit("frontend/base/test_window"),
         ("frontend/base/window.c", "	w->size++;\n", "")),
     bug("a Binding is sent before the journal has its intent", unit("frontend/bind/test_binder_journal"),

@@ -118,6 +118,15 @@ static void round_end(struct window *w, uint64_t now_ns)
 	}
 }
 
+/* Whom else the server has now is unknown: the first search again. */
+static void restart(struct window *w, uint64_t now_ns)
+{
+	resize(w, now_ns, w->first);
+	w->stepped = w->tried = false;
+	w->rest_ns = REST_FIRST_NS;
+	w->rests_until_ns = now_ns;
+}
+
 /* What was slower is forgotten by successes alone, however few wait. */
 static void recover(struct window *w)
 {
@@ -136,6 +145,10 @@ void window_answered(struct window *w, uint64_t now_ns, uint64_t sent_ns, bool w
 		return;
 	if (sent_ns < w->sized_ns || !waiting)
 		return;
+	if (w->size > w->first && now_ns - w->least_since_ns >= 2 * LEAST_NS) {
+		restart(w, now_ns);
+		return;
+	}
 	if (w->skipped < w->size) {
 		w->skipped++;
 		return;

@@ -16,10 +16,11 @@
  * other clients, or whose priority-and-fairness queues us, more requests only wait longer.
  *
  * Above `first` a round of four times the least mean of the last minute's takes a quarter away, so
- * that chance does not accumulate; a single answer may be much faster.  A 429 or an answer that did
- * not come halves it, once for all requests that were in flight together, and to 1 at least; each
- * window of successes then gives one back, up to `first`.  Steps to 7/8 of what was refused and
- * above wait 5 s, and twice as long, at most 80 s, after each further refusal. */
+ * that chance does not accumulate; a single answer may be much faster.  When there was no round for
+ * a minute, the first search begins again.  A 429 or an answer that did not come halves it, once
+ * for all requests that were in flight together, and to 1 at least; each window of successes then
+ * gives one back, up to `first`.  Steps to 7/8 of what was refused and above wait 5 s, and twice as
+ * long, at most 80 s, after each further refusal. */
 #ifndef MUSTER_FRONTEND_WINDOW_H
 #define MUSTER_FRONTEND_WINDOW_H
 

@@ -205,6 +205,22 @@ Test(window, gives_way_to_other_clients_and_returns)
 	cr_assert_geq(r.w.size, 64);
 }
 
+Test(window, seeks_again_after_a_minute_without_rounds)
+{
+	begin(12, 256, (struct server){ 10 * MS, 128, 0, 0 });
+	load_for(20 * S);
+	cr_assert_geq(r.w.size, 64);
+	idle(70 * S);
+	r.server.others = 120;
+	memset(r.places, 0, sizeof(r.places));
+	load_for(5 * S);
+	cr_assert_leq(r.w.size, 24, "others came meanwhile: %u", r.w.size);
+	r.server.others = 0;
+	idle(70 * S);
+	load_for(S);
+	cr_assert_geq(r.w.size, 64, "a second finds it: %u", r.w.size);
+}
+
 Test(window, stays_below_what_is_refused_most_of_the_time)
 {
 	begin(12, 256, (struct server){ 10 * MS, 300, 50, 0 });
