@@ -231,6 +231,8 @@ BUGS = [
         ("frontend/base/window.c", "if (now_ns < w->refused_until_ns && ", "if (false && ")),
     bug("a window of an hour ago is kept at a server that is busy now", unit("frontend/base/test_window"),
         ("frontend/base/window.c", "now_ns - w->least_since_ns >= 2 * LEAST_NS) {\n\t\trestart(", "false) {\n\t\trestart(")),
+    bug("each 429 of the requests in flight together counts for the pause", unit("frontend/bind/test_binder"),
+        (BINDING, "if (binder_window_slower(b) || answer->retry_after_ms >= 0)", "binder_window_slower(b);")),
     bug("a window that was halved stays small", unit("frontend/base/test_window"),
         ("frontend/base/window.c", "	w->size++;\n", "")),
     bug("a Binding is sent before the journal has its intent", unit("frontend/bind/test_binder_journal"),

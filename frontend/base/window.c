@@ -159,12 +159,13 @@ void window_answered(struct window *w, uint64_t now_ns, uint64_t sent_ns, bool w
 		round_end(w, now_ns);
 }
 
-void window_slower(struct window *w, uint64_t now_ns, uint64_t sent_ns)
+bool window_slower(struct window *w, uint64_t now_ns, uint64_t sent_ns)
 {
 	if (w->halved_ns && sent_ns <= w->halved_ns)
-		return;
+		return false;
 	refusal_note(w, now_ns);
 	w->halved_ns = now_ns;
 	resize(w, now_ns, w->size / 2);
 	rest(w, now_ns);
+	return true;
 }

@@ -58,7 +58,7 @@ void window_init(struct window *w, unsigned first, unsigned most);
 /* A success; `waiting`: more requests wait for the window. */
 void window_answered(struct window *w, uint64_t now_ns, uint64_t sent_ns, bool waiting);
 
-/* The server throttles, or did not answer. */
-void window_slower(struct window *w, uint64_t now_ns, uint64_t sent_ns);
+/* The server throttles, or did not answer.  False if a request of the same flight told it. */
+bool window_slower(struct window *w, uint64_t now_ns, uint64_t sent_ns);
 
 #endif

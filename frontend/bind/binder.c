@@ -110,9 +110,9 @@ void binder_pause(struct binder *w, uint64_t wait_ns)
 		w->pause_until_ns = until;
 }
 
-void binder_window_slower(struct bind *b)
+bool binder_window_slower(struct bind *b)
 {
-	window_slower(&b->binder->window, binder_now(b->binder), b->sent_ns);
+	return window_slower(&b->binder->window, binder_now(b->binder), b->sent_ns);
 }
 
 void binder_window_answered(struct bind *b)

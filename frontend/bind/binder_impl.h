@@ -177,8 +177,9 @@ void binder_forget_refused(struct binder *w, pod_id pod);
 
 /* Pauses all requests. */
 void binder_pause(struct binder *w, uint64_t wait_ns);
-/* A Binding was throttled or has no answer, or was accepted. */
-void binder_window_slower(struct bind *b);
+/* A Binding was throttled or has no answer; false if another one of its flight told it. */
+bool binder_window_slower(struct bind *b);
+/* A Binding was accepted. */
 void binder_window_answered(struct bind *b);
 
 #endif

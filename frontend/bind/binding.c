@@ -240,8 +240,9 @@ static void post_done(void *context, const struct http_answer *answer, const cha
 		return;
 	case BIND_SLOWER:
 		w->counts.slowed++;
-		binder_window_slower(b);
-		binder_pause(w, backoff_answer(&w->pause, w->config.env, answer));
+		/* Without Retry-After the pause doubles with each flight, and not within one. */
+		if (binder_window_slower(b) || answer->retry_after_ms >= 0)
+			binder_pause(w, backoff_answer(&w->pause, w->config.env, answer));
 		binder_later(b, STEP_POST, 0);
 		return;
 	case BIND_RENEW:

@@ -79,7 +79,6 @@ static void send_one(void)
 static void answer_first(bool waiting)
 {
 	unsigned first = 0;
-	uint64_t halved_ns;
 	struct flying f;
 
 	for (unsigned i = 1; i < r.flying_n; i++)
@@ -90,9 +89,7 @@ static void answer_first(bool waiting)
 	r.now_ns = f.done_ns;
 	if (f.refused) {
 		r.refused++;
-		halved_ns = r.w.halved_ns;
-		window_slower(&r.w, r.now_ns, f.sent_ns);
-		r.halvings += r.w.halved_ns != halved_ns;
+		r.halvings += window_slower(&r.w, r.now_ns, f.sent_ns);
 		r.now_ns += 100 * MS; /* the binder's pause */
 	} else {
 		r.answered++;
@@ -139,7 +136,7 @@ Test(window, a_fixed_one_stays_and_is_halved_once_a_flight)
 	load_for(10 * S);
 	cr_assert_eq(r.w.size, 8);
 	for (int i = 0; i < 8; i++)
-		window_slower(&r.w, r.now_ns + (uint64_t)i, r.now_ns - 1);
+		cr_assert_eq(window_slower(&r.w, r.now_ns + (uint64_t)i, r.now_ns - 1), i == 0);
 	cr_assert_eq(r.w.size, 4, "one event, however many requests tell it");
 	load_for(S);
 	cr_assert_eq(r.w.size, 8);

@@ -269,6 +269,49 @@ Test(binder, too_many_requests_waits_as_told_and_halves_the_window)
 	expect("bound ");
 }
 
+static void begin_with_four(void)
+{
+	begin_with(4);
+	for (const char *name = "bcde"; *name; name++) {
+		char text[2] = { *name };
+
+		world_put(b.m, RESOURCE_INDEX_PODS, world_pod(text, "20", "", ""));
+		bind_pod(text);
+	}
+}
+
+/* The `n` in flight are answered 429, the last one with Retry-After; the pause in ms. */
+static uint64_t pause_after_flight(unsigned n, int64_t retry_after_ms)
+{
+	struct http_call *c[4];
+
+	binder_poll(b.binder);
+	cr_assert_eq(world_open(&b.w), n);
+	for (unsigned i = 0; i < n; i++)
+		c[i] = world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/");
+	b.w.now_ns += MS;
+	for (unsigned i = 0; i < n; i++)
+		world_answer_after(c[i], 429, "", i == n - 1 ? retry_after_ms : -1);
+	return (binder_poll(b.binder) - b.w.now_ns) / MS;
+}
+
+Test(binder, the_pause_after_too_many_requests_doubles_with_each_flight)
+{
+	static const unsigned flights[] = { 4, 2, 1 };
+
+	begin_with_four();
+	for (unsigned i = 0; i < 3; i++) {
+		cr_assert_eq(pause_after_flight(flights[i], -1), 100u << i);
+		b.w.now_ns += (100u << i) * MS;
+	}
+}
+
+Test(binder, what_one_request_of_a_flight_is_told_to_wait_holds_for_all)
+{
+	begin_with_four();
+	cr_assert_eq(pause_after_flight(4, 3000), 3000);
+}
+
 Test(binder, a_refused_token_is_read_again_each_time)
 {
 	world_answer(posted(), 401, "");
