@@ -82,7 +82,7 @@ static int simulate(const struct options *o, const char *command)
 	struct files *files = files_new();
 	struct offline *offline = offline_new(&config);
 	struct queues *queues = NULL;
-	char error[2048];
+	char error[2048] = "";
 	int rc;
 
 	if (read_objects(o, files, offline, error, sizeof(error)) &&

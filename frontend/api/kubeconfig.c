@@ -415,7 +415,8 @@ static int exec_read(struct config *c, const struct place *user, const struct ac
 	x.argv[0] = path;
 	rc = o->exec(&x, a, c->error, c->error_bytes);
 	free(path);
-	clean_text(c->error);
+	if (rc < 0)
+		clean_text(c->error); /* has names from the file */
 	return rc;
 }
 

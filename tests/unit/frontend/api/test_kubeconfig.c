@@ -293,6 +293,35 @@ Test(kubeconfig, says_what_is_wrong)
 	expect_bad(CONFIG("server: 'https://h'", "tokenFile: no-token"), "no-token: No such file");
 }
 
+static int plugin(const struct exec_plugin *x, struct access *a, char *why, size_t why_bytes)
+{
+	if (strstr(x->argv[0], "bad") != NULL)
+		return snprintf(why, why_bytes, "no\nway"), -EINVAL;
+	a->token = strdup("t");
+	return 0;
+}
+
+/* A caller need not initialise it: it is written if the plugin fails, and then cleaned. */
+Test(kubeconfig, the_error_of_a_plugin_that_succeeds_is_not_touched)
+{
+	struct access_options o = { .getenv = fake_getenv, .exec = plugin };
+	char why[64];
+	struct access a;
+
+	memset(why, '\n', sizeof(why));
+	why[sizeof(why) - 1] = '\0';
+	o.kubeconfig =
+		file("good", CONFIG("server: 'https://h'", "exec: {command: good, apiVersion: v1}"));
+	cr_assert_eq(access_load(&a, &o, why, sizeof(why)), 0);
+	cr_assert_str_eq(a.token, "t");
+	cr_assert_eq(strspn(why, "\n"), sizeof(why) - 1);
+	access_free(&a);
+	o.kubeconfig =
+		file("bad", CONFIG("server: 'https://h'", "exec: {command: bad, apiVersion: v1}"));
+	cr_assert_eq(access_load(&a, &o, why, sizeof(why)), -EINVAL);
+	cr_assert(strncmp(why, "no", 2) == 0 && strchr(why, '\n') == NULL, "%s", why);
+}
+
 /* A line end would begin a header of its own; found by fuzz_kubeconfig. */
 Test(kubeconfig, nothing_that_is_sent_has_control_bytes)
 {
