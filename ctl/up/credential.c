@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLUGIN_S 60u
+#define PLUGIN_MS 60000u
+#define PLUGIN_LATE "did not answer within 60 s"
 #define OUTPUT_BYTES ((size_t)1 << 20)
 
 static const char group[] = "client.authentication.k8s.io/";
@@ -114,15 +115,14 @@ static char *exec_info(const struct exec_plugin *x, const struct access *a)
 	return text;
 }
 
-/* False: it could not be run, or failed. */
-static bool run(const struct exec_plugin *x, const char *program, const struct access *a,
-                struct bytes *out)
+static enum process_end run(const struct exec_plugin *x, const char *program,
+                            const struct access *a, struct bytes *out)
 {
 	const char *names[EXEC_VARIABLES_MAX + 2] = { 0 }, *values[EXEC_VARIABLES_MAX + 2] = { 0 };
 	const char *argv[EXEC_ARGUMENTS_MAX + 2];
 	char *info = exec_info(x, a);
+	enum process_end end;
 	size_t n = 0;
-	bool ok;
 
 	memcpy(argv, x->argv, sizeof(argv));
 	argv[0] = program;
@@ -132,9 +132,9 @@ static bool run(const struct exec_plugin *x, const char *program, const struct a
 	}
 	names[n] = "KUBERNETES_EXEC_INFO";
 	values[n] = info;
-	ok = process_output_with(argv, names, values, PLUGIN_S, false, OUTPUT_BYTES, out);
+	end = process_output_with(argv, names, values, PLUGIN_MS, false, OUTPUT_BYTES, out);
 	cJSON_free(info);
-	return ok;
+	return end;
 }
 
 int credential_exec(const struct exec_plugin *x, struct access *a, char *error, size_t error_bytes)
@@ -143,7 +143,8 @@ int credential_exec(const struct exec_plugin *x, struct access *a, char *error, 
 	char *program =
 		strchr(x->argv[0], '/') != NULL ? must_copy(x->argv[0]) : process_find_in_path(x->argv[0]);
 	struct bytes out = { 0 };
-	const char *wrong = "failed";
+	enum process_end end;
+	const char *wrong;
 	cJSON *o;
 
 	if (strncmp(x->api_version, group, sizeof(group) - 1) != 0 ||
@@ -152,7 +153,9 @@ int credential_exec(const struct exec_plugin *x, struct access *a, char *error, 
 		wrong = "its apiVersion is neither client.authentication.k8s.io/v1 nor v1beta1";
 	} else if (program == NULL) {
 		wrong = "is not in $PATH";
-	} else if (run(x, program, a, &out)) {
+	} else if ((end = run(x, program, a, &out)) != PROCESS_DONE) {
+		wrong = end == PROCESS_LATE ? PLUGIN_LATE : "failed";
+	} else {
 		o = cJSON_ParseWithLength(out.at, out.n);
 		wrong = take(o, x->api_version, a);
 		cJSON_Delete(o);

@@ -9,7 +9,7 @@
 #include "frontend/api/kubeconfig.h"
 
 /* exec of struct access_options. The program has no standard input, its standard error is ours, and
- * it may take a minute. */
+ * it may take a minute, and is killed then. */
 int credential_exec(const struct exec_plugin *plugin, struct access *a, char *error,
                     size_t error_bytes);
 

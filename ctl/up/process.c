@@ -2,9 +2,11 @@
 #include "ctl/up/process.h"
 
 #include "ctl/term/ctl.h"
+#include "ipc/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,21 +121,61 @@ void process_show_log(const struct process *p)
 bool process_output(const char *const argv[], uint32_t seconds, bool quiet, size_t most,
                     struct bytes *out)
 {
-	return process_output_with(argv, NULL, NULL, seconds, quiet, most, out);
+	return process_output_with(argv, NULL, NULL, seconds * 1000, quiet, most, out) == PROCESS_DONE;
 }
 
-bool process_output_with(const char *const argv[], const char *const names[],
-                         const char *const values[], uint32_t seconds, bool quiet, size_t most,
-                         struct bytes *out)
+/* Reads until the end or `most` bytes; false: neither came by then. */
+static bool drain(int fd, uint64_t until_ns, size_t most, struct bytes *out)
 {
+	struct pollfd end = { .fd = fd, .events = POLLIN };
+	ssize_t got = 1;
+
+	while (got != 0 && out->n < most) {
+		const uint64_t now = clock_monotonic_ns(), left = now < until_ns ? until_ns - now : 0;
+		const struct timespec patience = { .tv_sec = (time_t)(left / NS_PER_S),
+			                               .tv_nsec = (long)(left % NS_PER_S) };
+
+		if (left == 0)
+			return false;
+		if (ppoll(&end, 1, &patience, NULL) <= 0)
+			continue;
+		got = read(fd, bytes_room(out, 4096), 4096);
+		if (got > 0)
+			out->n += (size_t)got;
+		else if (got < 0 && errno != EINTR)
+			break;
+	}
+	return true;
+}
+
+/* False: it still ran then, and was killed. */
+static bool reap(pid_t pid, uint64_t until_ns, int *status)
+{
+	const struct timespec pause = { .tv_nsec = STEP_MS * 1000000 };
+	pid_t ended;
+
+	while ((ended = waitpid(pid, status, WNOHANG)) == 0 && clock_monotonic_ns() < until_ns)
+		nanosleep(&pause, NULL);
+	if (ended != 0)
+		return true;
+	kill(pid, SIGKILL);
+	waitpid(pid, status, 0);
+	return false;
+}
+
+enum process_end process_output_with(const char *const argv[], const char *const names[],
+                                     const char *const values[], uint32_t ms, bool quiet,
+                                     size_t most, struct bytes *out)
+{
+	const uint64_t until_ns = clock_monotonic_ns() + ms * NS_PER_MS;
 	int fds[2], status = -1;
-	ssize_t got;
+	bool all = false, ended;
 	pid_t pid;
 
 	bytes_add(out, "", 1);
 	out->n--;
 	if (pipe2(fds, O_CLOEXEC) < 0)
-		return false;
+		return PROCESS_FAILED;
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
@@ -143,17 +185,20 @@ bool process_output_with(const char *const argv[], const char *const names[],
 			redirect(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
 		for (size_t i = 0; names != NULL && names[i] != NULL; i++)
 			setenv(names[i], values[i], 1);
-		alarm(seconds); /* exec keeps it */
 		become(argv);
 	}
 	close(fds[1]);
-	while (pid > 0 && out->n < most && (got = read(fds[0], bytes_room(out, 4096), 4096)) > 0)
-		out->n += (size_t)got;
+	if (pid > 0)
+		all = drain(fds[0], until_ns, most, out);
 	close(fds[0]);
 	bytes_add(out, "", 1);
 	out->n--;
-	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
-	       WEXITSTATUS(status) == 0;
+	if (pid < 0)
+		return PROCESS_FAILED;
+	ended = reap(pid, until_ns, &status);
+	if (!all || !ended)
+		return PROCESS_LATE;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? PROCESS_DONE : PROCESS_FAILED;
 }
 
 char *process_find(const char *program)

@@ -40,14 +40,22 @@ int process_exit_code(const struct process *p);
 void process_show_log(const struct process *p);
 
 /* Runs a program for at most that time, and reads up to `most` bytes of its standard output;
- * `quiet`: its standard error is dropped.  NUL-terminated.  True: it ended with 0. */
+ * `quiet`: its standard error is dropped.  NUL-terminated.  True: it ended with 0.  It stays in our
+ * process group: ctrl-C reaches both. */
 bool process_output(const char *const argv[], uint32_t seconds, bool quiet, size_t most,
                     struct bytes *out);
 
-/* The same with more variables in its environment; both lists end with NULL. */
-bool process_output_with(const char *const argv[], const char *const names[],
-                         const char *const values[], uint32_t seconds, bool quiet, size_t most,
-                         struct bytes *out);
+enum process_end {
+	PROCESS_DONE,   /* with 0 */
+	PROCESS_FAILED, /* otherwise, or it could not be started */
+	PROCESS_LATE,   /* it ran, or its output was open, when the time was over; it was killed */
+};
+
+/* The same with more variables in its environment; both lists end with NULL.  The time is kept
+ * here: a program may ignore signals, and a child of its own may keep the output open. */
+enum process_end process_output_with(const char *const argv[], const char *const names[],
+                                     const char *const values[], uint32_t ms, bool quiet,
+                                     size_t most, struct bytes *out);
 
 /* The path of a program in $PATH; to be freed.  NULL: not found. */
 char *process_find_in_path(const char *program);
