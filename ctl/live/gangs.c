@@ -260,11 +260,12 @@ static bool wants_cluster(const struct options *o)
 	       (names_server(o) || (!live_is_served(&o->live) && access_is_there(&o->access)));
 }
 
-/* True if pods are needed, which a ledger does not have. */
+/* True if pods are wanted beside a ledger, which has none: a selector needs them; members are shown
+ * if an API server is named, so that a ledger is enough where none answers. */
 static bool wants_pods(const struct options *o, const char *wanted)
 {
 	return o->selector != NULL || (wanted != NULL && o->live.list.form == LIST_WIDE &&
-	                               (names_server(o) || access_is_there(&o->access)));
+	                               names_server(o) && !o->live.list.watch);
 }
 
 /* Lists what the caller may see, of one namespace if one is named. */
@@ -377,7 +378,7 @@ const struct command gangs_command = {
 		"The gangs of the live scheduler: the state of each one and why it waits; its position\n"
 		"in the queue and for how long it has waited for capacity. With a name: that gang\n"
 		"alone; a name without a namespace is of -n, else of default. With a name and -o wide\n"
-		"also its members.\n"
+		"also its members where the API server is asked.\n"
 		"\n"
 		"Where no muster-core runs, or with --kubeconfig or --context, the API server is asked\n"
 		"with the caller's rights: who may read one namespace sees that one, with -n. What\n"

@@ -2,6 +2,7 @@
 """musterctl gangs over an API server, with the rights of the caller: a proxy stands in for its authorization."""
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -83,6 +84,31 @@ def test_members_and_labels():
         for bad, said in ((("-l", "a in (b"), "-l a in (b"), (("-w",), "--watch goes with"), (("nope/none",), "no gang named nope/none")):
             code, out, err = run("musterctl", "gangs", *where, *bad)
             check(code in (NO, USAGE) and said in err and not out, bad, err)
+
+
+def test_a_socket_is_enough():
+    """Members are asked for beside a socket only if a server is named, and not with -w."""
+    with Cluster(objects.node("n1", cpu="8")) as c, tempfile.TemporaryDirectory() as folder:
+        c.up()
+        fill(c)
+        until(lambda: c.stats()["binds"] == 4, 30, "bound")
+        down = os.path.join(folder, "config")
+        with open(c.kubeconfig, encoding="utf-8") as f, open(down, "w", encoding="utf-8") as to:
+            to.write(f.read().replace(str(c.apisim.port), "1"))
+        wide = ("--socket", c.socket, "a/train", "-o", "wide")
+        for env in ({"KUBECONFIG": down}, {"KUBECONFIG": "", "HOME": folder, "KUBERNETES_SERVICE_HOST": ""}):
+            code, out, err = run("musterctl", "gangs", *wide, env=env)
+            equal((code, err), (DONE, ""), out)
+            check("a/train" in out and "STAGE" not in out, out)
+        code, out, err = run("musterctl", "gangs", *wide, "--kubeconfig", down)
+        check(code == USAGE and err and not out, "a server that is named is asked", code, err)
+        watch = subprocess.Popen([muster.program("musterctl"), "gangs", *wide, "--kubeconfig", down, "-w", "--no-headers"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            equal(watch.stdout.readline().split()[:2], ["a/train", "Running"], "-w beside a socket")
+        finally:
+            watch.kill()
+            watch.communicate()
 
 
 def test_a_tenant_sees_its_namespace():
