@@ -57,8 +57,9 @@ void metrics_waits_write(const struct metrics *m, FILE *out)
 		const struct waits_namespace *of = &m->waits.namespaces[i];
 		char labels[sizeof(of->name) + 32];
 
-		/* Names of namespaces need no escape: the API server takes letters, digits and "-". */
-		snprintf(labels, sizeof(labels), "namespace=\"%s\",", of->name);
+		/* Not `namespace`, which is a label of the target where Prometheus scrapes a pod.  Names of
+		 * namespaces need no escape: the API server takes letters, digits and "-". */
+		snprintf(labels, sizeof(labels), "gang_namespace=\"%s\",", of->name);
 		histogram_write(&of->waited, &buckets_waits, 1e-9, name, labels, out);
 	}
 }

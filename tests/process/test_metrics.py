@@ -119,7 +119,7 @@ def test_after_pods_were_placed():
         equal(p.value("muster_gangs_by_state", state="placed"), 1, "gangs placed")
         equal(p.value("muster_gangs_in_state", state="running"), 1, "gangs that run")
         equal(p.value("muster_partial_gangs"), 0, "partial")
-        equal(p.value("muster_gang_wait_seconds_count", namespace="default"), 1, "gangs that were bound")
+        equal(p.value("muster_gang_wait_seconds_count", gang_namespace="default"), 1, "gangs that were bound")
         equal(p.value("muster_gang_oldest_waiting_seconds"), 0, "nobody waits")
         equal(p.value("muster_resource_allocatable", resource="cpu"), 32, "cores")
         equal(p.value("muster_resource_used", resource="cpu"), 10, "cores used")
