@@ -14,7 +14,8 @@ static void usage_family(const struct usage_figures *u, const char *name, const 
 		const struct usage_row *row = &u->rows[r];
 		const double value = *(const double *)(const void *)((const char *)row + offset);
 
-		if (r > 0 && row->allocatable == 0 && row->used == 0)
+		/* Two without a name would be the same sample twice, and the page be refused. */
+		if (row->name[0] == '\0' || (r > 0 && row->allocatable == 0 && row->used == 0))
 			continue;
 		fprintf(out, "%s{resource=\"", name);
 		label_write(row->name, out);
