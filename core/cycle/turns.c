@@ -78,7 +78,7 @@ static void ask_add(const struct core *c, const struct pod *p, struct share_ask 
 {
 	const struct shape *s = &c->shapes.slots[p->shape];
 
-	for (uint32_t i = 0; i < s->requests_n; i++)
+	for (uint32_t i = 0; i < s->sums_n; i++)
 		share_ask_add(ask, s->requests[i].resource, s->requests[i].value);
 }
 
@@ -130,6 +130,7 @@ static bool is_behind(const struct core *c, uint32_t leaf, uint32_t index)
 	const uint32_t blocker = c->turns.blocker[leaf];
 
 	return blocker != ID_NONE && blocker != index &&
+	       !gang_partially_bound(&c->gangs.slots[index]) && /* it is not asked */
 	       c->gangs.slots[blocker].queue == QUEUE_UNSCHEDULABLE &&
 	       gang_before(&c->gangs, blocker, index);
 }
@@ -307,7 +308,19 @@ static bool accept_all(const struct core *c, uint32_t index)
 	return asked(c, index, &ask, &block);
 }
 
-/* Places only the members that have to start together, on the nodes that the plan has chosen. */
+/* True if the member has a node by the plan, is not placed yet, and may be placed there now. */
+static bool may_take(struct core *c, uint32_t member)
+{
+	const struct plan *plan = &c->plan;
+	const node_id node = c->turns.nodes[member];
+	const class_id class = c->pods.slots[plan->pods[member]].class;
+
+	return node != ID_NONE && plan->nodes[member] == ID_NONE &&
+	       view_open(views_get(&c->views, &plan->scope, class), c->nodes.ranks[node]);
+}
+
+/* Places only the members that have to start together, on the nodes that the plan has chosen.  One
+ * whose rules need another member is placed after it: in a later round. */
 static bool quorum_take(struct core *c, struct share_ask *ask)
 {
 	struct plan *plan = &c->plan;
@@ -316,28 +329,33 @@ static bool quorum_take(struct core *c, struct share_ask *ask)
 	for (uint32_t i = 0; i < plan->n; i++)
 		c->turns.nodes[i] = plan->nodes[i];
 	undo_all(plan, &c->views, &c->gangs);
-	for (uint32_t i = 0; i < plan->n && need.total > 0; i++) {
-		const struct pod *p = &c->pods.slots[plan->pods[i]];
+	for (bool more = true; more && need.total > 0;) {
+		more = false;
+		for (uint32_t i = 0; i < plan->n && need.total > 0; i++) {
+			const struct pod *p = &c->pods.slots[plan->pods[i]];
 
-		if (c->turns.nodes[i] == ID_NONE ||
-		    !need_take(&need, p->role, need.total <= need_of_roles(&need)))
-			continue;
-		ask_add(c, p, ask);
-		if (!plan_take_on(plan, &c->views, &c->gangs, i, c->turns.nodes[i]))
-			return false;
+			if (!may_take(c, i) || !need_take(&need, p->role, need.total <= need_of_roles(&need)))
+				continue;
+			ask_add(c, p, ask);
+			if (!plan_take_on(plan, &c->views, &c->gangs, i, c->turns.nodes[i]))
+				return false;
+			more = true;
+		}
 	}
 	return need.total == 0;
 }
 
 bool turns_accept(struct core *c, uint32_t index)
 {
+	const bool begun = gang_partially_bound(&c->gangs.slots[index]);
 	const uint32_t placed = c->plan.placed;
 	struct share_ask ask = { 0 };
 	struct share_block block;
 
-	if (gang_partially_bound(&c->gangs.slots[index]) || accept_all(c, index))
+	if (accept_all(c, index))
 		return true;
-	if (quorum_take(c, &ask) && asked(c, index, &ask, &block)) {
+	/* What has begun is not asked; its members beyond the quorum are. */
+	if (quorum_take(c, &ask) && (begun || asked(c, index, &ask, &block))) {
 		c->turns.again = c->plan.placed < placed;
 		return true;
 	}

@@ -35,6 +35,16 @@ static int bigger_first(const void *a, const void *b, void *context)
 	return x < y ? -1 : x > y;
 }
 
+static int more_first(const void *a, const void *b, void *context)
+{
+	const int64_t *amounts = context;
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (amounts[x] != amounts[y])
+		return amounts[x] > amounts[y] ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
 /* One of kind b may stand wherever one of kind a stands, and takes no more: they can change places.
  * Of two that are the same only the later one is replaced. */
 static bool may_replace(const struct pack_search *s, uint32_t a, uint32_t b)
@@ -71,6 +81,7 @@ static void kinds_sort(struct pack_search *s)
 {
 	const struct pack_problem *p = s->p;
 	double weights[PACK_RESOURCES], sizes[PACK_KINDS] = { 0 };
+	int64_t amounts[PACK_KINDS];
 
 	pack_weigh(s, weights);
 	for (uint32_t k = 0; k < p->kinds; k++) {
@@ -91,9 +102,9 @@ static void kinds_sort(struct pack_search *s)
 
 		for (uint32_t k = 0; k < p->kinds; k++) {
 			by_amount[k] = k;
-			sizes[k] = (double)pack_takes(s, k)[r];
+			amounts[k] = pack_takes(s, k)[r];
 		}
-		qsort_r(by_amount, p->kinds, sizeof(*by_amount), bigger_first, sizes);
+		qsort_r(by_amount, p->kinds, sizeof(*by_amount), more_first, amounts);
 	}
 }
 

@@ -450,13 +450,15 @@ static const char *of_namespace(const struct queues *q, const char *namespace)
 static void pod_bind(void *context, const struct pod_view *pod)
 {
 	struct queues *q = context;
-	const char *name = names_find(&q->pods, pod->namespace, pod->name);
+	const bool group_first = q->source == QUEUES_VOLCANO || q->source == QUEUES_KAI;
+	const char *own, *of_group, *name;
 	uint32_t queue;
 
 	if (pod->id >= q->pods_n)
 		return;
-	if (name == NULL && pod->gang[0] != '\0')
-		name = names_find(&q->groups, pod->namespace, pod->gang);
+	own = names_find(&q->pods, pod->namespace, pod->name);
+	of_group = pod->gang[0] ? names_find(&q->groups, pod->namespace, pod->gang) : NULL;
+	name = own && !(group_first && of_group) ? own : of_group;
 	if (name == NULL)
 		name = of_namespace(q, pod->namespace);
 	if (name == NULL)

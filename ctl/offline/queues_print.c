@@ -281,7 +281,9 @@ static int show(const struct options *o, const struct queues *q, struct offline 
 
 static int queues(const struct options *o, const char *command)
 {
-	const struct offline_config config = { .score = SCORE_KUBE, .reads_devices = true };
+	const struct offline_config config = { .score = SCORE_KUBE,
+		                                   .pack_steps = OFFLINE_PACK_STEPS,
+		                                   .reads_devices = true };
 	struct files *files = files_new();
 	struct offline *offline = offline_new(&config);
 	struct queues *q = NULL;

@@ -33,9 +33,9 @@ static void nodes_add(struct scene *s, unsigned n, unsigned gpu)
 {
 	for (unsigned i = 0; i < n; i++)
 		add(s,
-		    "---\napiVersion: v1\nkind: Node\nmetadata: {name: n%02u}\n"
+		    "---\napiVersion: v1\nkind: Node\nmetadata: {name: n%02u, labels: {kubernetes.io/hostname: n%02u}}\n"
 		    "status: {allocatable: {cpu: 100, memory: 100Gi, pods: 200, nvidia.com/gpu: %u}}\n",
-		    i, gpu);
+		    i, i, gpu);
 }
 
 #define BODY "  containers: [{name: c, resources: {requests: {%s}, limits: {%s}}}]\n"
@@ -340,6 +340,30 @@ Test(queues, extras_come_last)
 {
 	extras_last("- name: a\n- name: b\n", 5);
 	extras_last("- {name: a, limit: {nvidia.com/gpu: 32}}\n- name: b\n", 4);
+}
+
+/* The worker needs the leader beside it, and comes first in the list; both are over the limit. */
+Test(queues, a_member_that_needs_another_does_not_start_alone)
+{
+	const char *marks =
+		"labels: {scheduling.x-k8s.io/pod-group: g, muster.dev/queue: a, role: lead}";
+	struct scene s = { 0 };
+
+	nodes_add(&s, 1, 16);
+	add(&s, "---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\n"
+	        "metadata: {name: g, namespace: ns}\nspec: {minMember: 1}\n");
+	add(&s,
+	    "---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: a-worker\n  namespace: ns\n"
+	    "  creationTimestamp: 2025-01-01T00:00:00Z\n"
+	    "  labels: {scheduling.x-k8s.io/pod-group: g, muster.dev/queue: a}\nspec:\n"
+	    "  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [\n"
+	    "    {labelSelector: {matchLabels: {role: lead}}, topologyKey: kubernetes.io/hostname}]}}\n" BODY,
+	    "nvidia.com/gpu: 1", "nvidia.com/gpu: 1");
+	pods_add(&s, "lead", 1, marks, "nvidia.com/gpu: 8");
+	place(&s, NULL, "- {name: a, limit: {nvidia.com/gpu: 8}}\n");
+	cr_assert_eq(placed(&s, "lead"), 1);
+	cr_assert_eq(placed(&s, "a-worker"), 0);
+	end(&s);
 }
 
 Test(queues, members_that_name_two_queues)
