@@ -43,11 +43,19 @@ struct kept {
 	struct kept_memory *memory;
 };
 
-/* `world`: the core that applied these records.
+/* Asked every 256 objects: true ends the making. */
+struct keeper_ends {
+	bool (*ends)(void *context); /* NULL: never */
+	void *context;
+};
+
+/* `world`: the core that applied these records; `ends` may be NULL.
  *
+ *   -ECANCELED   it was to end
  *   -ENOMEM   no address space
  *   -EPROTO, -ENOSPC   the core refuses a record that the world accepted: a bug, or a full table */
-int keeper_make(const struct keeper *k, const struct core *world, struct kept *out);
+int keeper_make(const struct keeper *k, const struct core *world, const struct keeper_ends *ends,
+                struct kept *out);
 void kept_free(struct kept *k);
 
 #endif

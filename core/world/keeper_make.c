@@ -7,6 +7,7 @@
 #include "core/step/core.h"
 #include "ipc/memory.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,8 +19,18 @@ struct kept_memory {
 	struct search_gang *gangs;
 	uint32_t *items;
 	size_t items_n, items_cap;
-	int32_t *allowed; /* by kept budget */
+	int32_t *allowed;              /* by kept budget */
+	struct budget_record *budgets; /* sorted by namespace, then by id */
+	uint32_t budgets_n;
 };
+
+/* The caller's wish to end, asked once for so many objects. */
+#define ASKS 256u
+
+static int ended(const struct keeper_ends *e, uint32_t at)
+{
+	return e && e->ends && at % ASKS == 0 && e->ends(e->context) ? -ECANCELED : 0;
+}
 
 /* core_emit_fn: what this core says has no effect. */
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
@@ -76,13 +87,15 @@ static bool pod_place(const struct core *world, struct event_pod *e)
 }
 
 static int table_apply(const struct keeper *k, enum kept_table table, struct core *c,
-                       const struct core *world, struct record *copy)
+                       const struct core *world, const struct keeper_ends *ends,
+                       struct record *copy)
 {
 	const struct record_table *t = &k->tables[table];
 	int rc = 0;
 
 	for (uint32_t id = 0; rc == 0 && id < t->used; id++) {
-		if (!t->at[id])
+		rc = ended(ends, id);
+		if (rc < 0 || !t->at[id])
 			continue;
 		memcpy(copy, t->at[id], t->at[id]->bytes);
 		if (table == KEPT_PODS && !pod_place(world, (struct event_pod *)(void *)(copy + 1)))
@@ -92,13 +105,14 @@ static int table_apply(const struct keeper *k, enum kept_table table, struct cor
 	return rc;
 }
 
-static int records_apply(const struct keeper *k, struct core *c, const struct core *world)
+static int records_apply(const struct keeper *k, struct core *c, const struct core *world,
+                         const struct keeper_ends *ends)
 {
 	struct record *copy = must_alloc(RECORD_BYTES_MAX);
 	int rc = mark(c, world, EVENT_BEGIN);
 
 	for (int table = 0; rc == 0 && table < KEPT_BUDGETS; table++)
-		rc = table_apply(k, (enum kept_table)table, c, world, copy);
+		rc = table_apply(k, (enum kept_table)table, c, world, ends, copy);
 	if (rc == 0)
 		rc = mark(c, world, EVENT_SYNCED);
 	free(copy);
@@ -131,10 +145,10 @@ static bool requirement_holds(const struct budget_record *b, const struct requir
 	}
 }
 
-/* As the Eviction API matches: a pod without labels is in no budget. */
+/* Of one namespace.  As the Eviction API matches: a pod without labels is in no budget. */
 static bool budget_matches(const struct budget_record *b, const struct pod_record *pod)
 {
-	if (pod->body->labels_n == 0 || pod->body->namespace != b->body->namespace)
+	if (pod->body->labels_n == 0)
 		return false;
 	for (uint32_t i = 0; i < b->body->clauses_n; i++)
 		if (!requirement_holds(b, &b->clauses[i], pod))
@@ -170,20 +184,58 @@ static void item_add(struct kept_memory *m, uint32_t budget)
 	m->items[m->items_n++] = budget;
 }
 
-static void pod_budgets(const struct keeper *k, struct kept_memory *m, const struct pod_record *pod,
-                        struct search_pod *out)
+static int budgets_order(const void *a, const void *b)
 {
-	const struct record_table *budgets = &k->tables[KEPT_BUDGETS];
+	const struct event_budget *x = ((const struct budget_record *)a)->body;
+	const struct event_budget *y = ((const struct budget_record *)b)->body;
+
+	if (x->namespace != y->namespace)
+		return x->namespace < y->namespace ? -1 : 1;
+	return x->budget < y->budget ? -1 : x->budget > y->budget;
+}
+
+static void budgets_sort(const struct keeper *k, struct kept_memory *m)
+{
+	const struct record_table *t = &k->tables[KEPT_BUDGETS];
+
+	m->budgets = must_array(t->used + 1u, sizeof(*m->budgets));
+	for (uint32_t i = 0; i < t->used; i++)
+		if (t->at[i] && !record_budget(t->at[i], &m->budgets[m->budgets_n]))
+			m->budgets_n++;
+	if (m->budgets_n > 1)
+		qsort(m->budgets, m->budgets_n, sizeof(*m->budgets), budgets_order);
+}
+
+/* The first budget of that namespace, or of a later one. */
+static uint32_t budgets_first(const struct kept_memory *m, uint32_t namespace)
+{
+	uint32_t low = 0, high = m->budgets_n;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (m->budgets[middle].body->namespace < namespace)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void pod_budgets(struct kept_memory *m, const struct pod_record *pod, struct search_pod *out)
+{
+	const uint32_t namespace = pod->body->namespace;
 
 	out->items = (uint32_t)m->items_n;
-	for (uint32_t i = 0; i < budgets->used; i++) {
-		struct budget_record b;
+	for (uint32_t i = budgets_first(m, namespace);
+	     i < m->budgets_n && m->budgets[i].body->namespace == namespace; i++) {
+		const struct budget_record *b = &m->budgets[i];
 
-		if (!budgets->at[i] || record_budget(budgets->at[i], &b) || !budget_matches(&b, pod))
+		if (!budget_matches(b, pod))
 			continue;
 		out->budgets_n++;
-		if (!is_disrupted(&b, pod))
-			item_add(m, i);
+		if (!is_disrupted(b, pod))
+			item_add(m, b->body->budget);
 	}
 	out->items_n = (uint32_t)m->items_n - out->items;
 }
@@ -212,7 +264,7 @@ static void pod_facts(const struct keeper *k, struct kept_memory *m, pod_id id)
 		out->spared = out->spared || (g->disruption & GANG_DISRUPT_NEVER);
 	}
 	if (!out->spared)
-		pod_budgets(k, m, &pod, out);
+		pod_budgets(m, &pod, out);
 }
 
 static void gang_facts(const struct keeper *k, struct kept_memory *m, gang_id id)
@@ -226,10 +278,11 @@ static void gang_facts(const struct keeper *k, struct kept_memory *m, gang_id id
 		                      .succeeded = g->succeeded };
 }
 
-static void facts_make(const struct keeper *k, struct kept *out)
+static int facts_make(const struct keeper *k, const struct keeper_ends *ends, struct kept *out)
 {
 	struct kept_memory *m = out->memory;
 	const struct record_table *budgets = &k->tables[KEPT_BUDGETS];
+	int rc = 0;
 
 	m->pods = must_array(k->limits.pods, sizeof(*m->pods));
 	m->gangs = must_array(k->limits.gangs, sizeof(*m->gangs));
@@ -238,9 +291,12 @@ static void facts_make(const struct keeper *k, struct kept *out)
 		if (budgets->at[i])
 			m->allowed[i] =
 				((const struct event_budget *)(const void *)(budgets->at[i] + 1))->allowed;
-	for (pod_id id = 0; id < k->tables[KEPT_PODS].used; id++)
-		if (k->tables[KEPT_PODS].at[id])
+	budgets_sort(k, m);
+	for (pod_id id = 0; rc == 0 && id < k->tables[KEPT_PODS].used; id++) {
+		rc = ended(ends, id);
+		if (rc == 0 && k->tables[KEPT_PODS].at[id])
 			pod_facts(k, m, id);
+	}
 	for (gang_id id = 0; id < k->tables[KEPT_GANGS].used; id++)
 		if (k->tables[KEPT_GANGS].at[id])
 			gang_facts(k, m, id);
@@ -250,20 +306,22 @@ static void facts_make(const struct keeper *k, struct kept *out)
 		                                .allowed = m->allowed,
 		                                .budgets_n = budgets->used,
 		                                .respect = true };
+	return rc;
 }
 
-int keeper_make(const struct keeper *k, const struct core *world, struct kept *out)
+int keeper_make(const struct keeper *k, const struct core *world, const struct keeper_ends *ends,
+                struct kept *out)
 {
 	int rc;
 
 	*out = (struct kept){ .memory = must_alloc(sizeof(*out->memory)) };
 	rc = core_make(k, world, out);
 	if (rc == 0)
-		rc = records_apply(k, out->core, world);
+		rc = records_apply(k, out->core, world, ends);
+	if (rc == 0)
+		rc = facts_make(k, ends, out);
 	if (rc < 0)
 		kept_free(out);
-	else
-		facts_make(k, out);
 	return rc;
 }
 
@@ -278,6 +336,7 @@ void kept_free(struct kept *k)
 	free(m->gangs);
 	free(m->items);
 	free(m->allowed);
+	free(m->budgets);
 	free(m);
 	*k = (struct kept){ 0 };
 }

@@ -9,6 +9,7 @@
 #include "ipc/memory.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -211,9 +212,14 @@ static void search_due(struct lookout *l, const struct core *world, uint64_t now
 {
 	const struct keeper *k = follower_keeper(l->config.follower);
 	const uint64_t changes = keeper_changes(k), begun_ns = clock_ns(l);
+	const struct keeper_ends ends = { .ends = has_to_end, .context = l };
 	struct kept kept;
-	const int rc = keeper_make(k, world, &kept);
+	const int rc = keeper_make(k, world, &ends, &kept);
 
+	if (rc == -ECANCELED) { /* later */
+		l->next_ns = now_ns + (clock_ns(l) - begun_ns) * SHARE;
+		return;
+	}
 	if (rc < 0) {
 		l->broken = true;
 		log_line(LOG_ERROR,

@@ -110,7 +110,7 @@ static void look(struct loop *l, struct seen *seen)
 	follower_run(l->world, UINT32_MAX);
 	cr_assert_eq(follower_state(l->world), WORLD_FOLLOWS);
 	cr_assert(keeper_is_on(k));
-	cr_assert_eq(keeper_make(k, follower_core(l->world), &kept), 0);
+	cr_assert_eq(keeper_make(k, follower_core(l->world), NULL, &kept), 0);
 	assert_equal(follower_core(l->world), kept.core, seen);
 	search(&kept, seen);
 	assert_equal(follower_core(l->world), kept.core, seen);

@@ -32,7 +32,7 @@ struct scene {
 	struct victims_row *rows;
 	unsigned version;
 	bool stop;
-	unsigned asked;
+	unsigned asked, stop_at; /* stop_at: of asked; 0: never */
 };
 
 static struct scene x;
@@ -40,7 +40,7 @@ static struct scene x;
 static bool stopped(void *context)
 {
 	x.asked++;
-	return x.stop;
+	return x.stop || (x.stop_at > 0 && x.asked >= x.stop_at);
 }
 
 static void lookout_start(uint64_t feed_bytes)
@@ -389,6 +389,21 @@ Test(lookout, ends_for_the_feed)
 	cr_assert_eq(follower_run(x.loop.world, 10), 1);
 	lookout_run(x.lookout, 30 * S);
 	cr_assert_eq(searched(), 1);
+}
+
+/* Making the core ends when asked, and that is no fault: it is searched later. */
+Test(lookout, ends_while_the_core_is_made)
+{
+	node("n1", 4);
+	lows(4);
+	waits("g", 2, 10);
+	served();
+	x.stop_at = 2;
+	cr_assert_str_eq(answer(10), "none");
+	cr_assert_eq(x.stats.made_ns, 0);
+	cr_assert_eq(x.asked, 2, "nothing was done after it");
+	x.stop_at = 0;
+	cr_assert_str_eq(answer(12), "proved low-2 low-3");
 }
 
 Test(lookout, says_who_may_not_preempt_and_what_is_unknown)
