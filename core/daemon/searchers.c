@@ -161,6 +161,7 @@ static void *follow(void *context)
 		rest(s, idle);
 		idle += idle < NAPS;
 	}
+	lookout_clear(s->lookout);
 	snapshots_leave();
 	return NULL;
 }

@@ -242,6 +242,11 @@ static void search_due(struct lookout *l, const struct core *world, uint64_t now
 	l->next_ns = now_ns + (clock_ns(l) - begun_ns) * SHARE;
 }
 
+void lookout_clear(struct lookout *l)
+{
+	targets_set(l, NULL, 0);
+}
+
 void lookout_run(struct lookout *l, uint64_t now_ns)
 {
 	const struct core *world = follower_core(l->config.follower);

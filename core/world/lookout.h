@@ -38,6 +38,9 @@ void lookout_free(struct lookout *l);
 /* Searches for the gangs that are due at that time. */
 void lookout_run(struct lookout *l, uint64_t now_ns);
 
+/* Clears the rows: what they say no longer holds. */
+void lookout_clear(struct lookout *l);
+
 /* When the next one is due if nothing changes until then; UINT64_MAX: none. */
 uint64_t lookout_due_ns(const struct lookout *l);
 

@@ -19,6 +19,9 @@ bool explain_victims_take(const struct live *l, const char *gang, struct explain
 	const struct observer *o = &l->observer;
 	struct gang_copy copy;
 
+	/* Relaxed: a figure.  A world that was dropped leaves no answers. */
+	if (atomic_load_explicit(&o->ledger->world.state, memory_order_relaxed) != WORLD_FOLLOWS)
+		return false;
 	for (uint32_t i = 0; i < VICTIMS_ROWS; i++) {
 		if (!observe_victims(o, i, &out->row) || !observe_gang(o, out->row.gang, &copy) ||
 		    copy.row.generation != out->row.generation || strcmp(copy.name, gang) != 0)

@@ -364,6 +364,8 @@ Test(lookout, searches_for_the_most_important)
 	lookout_run(x.lookout, 13 * S);
 	cr_assert_eq(rows_used(), VICTIMS_ROWS);
 	cr_assert_eq(searched(), 2 * VICTIMS_ROWS);
+	lookout_clear(x.lookout);
+	cr_assert_eq(rows_used(), 0);
 }
 
 Test(lookout, ends_for_the_feed)
