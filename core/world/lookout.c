@@ -40,7 +40,7 @@ struct lookout {
 	struct target targets[VICTIMS_ROWS];
 	uint64_t next_ns; /* no tick before */
 	uint64_t epoch;
-	bool broken; /* no core could be made: a bug, said once */
+	bool broken; /* the records of the epoch make no core: a bug, said once */
 };
 
 struct lookout *lookout_new(const struct lookout_config *config)
@@ -221,7 +221,7 @@ static void search_due(struct lookout *l, const struct core *world, uint64_t now
 		return;
 	}
 	if (rc < 0) {
-		l->broken = true;
+		l->broken = rc == -EPROTO || rc == -ENOSPC;
 		log_line(LOG_ERROR,
 		         "msg=\"no searches for victims: the records that are kept make no core\" "
 		         "rc=%d",
@@ -254,13 +254,16 @@ void lookout_run(struct lookout *l, uint64_t now_ns)
 	struct candidate all[VICTIMS_ROWS];
 	bool due = false;
 
+	if (world && l->epoch != world->epoch) {
+		lookout_clear(l);
+		l->epoch = world->epoch;
+		l->next_ns = 0;
+		l->broken = false;
+	}
 	if (!world || now_ns < l->next_ns)
 		return;
 	l->next_ns = now_ns + TICK_NS;
 	atomic_store_explicit(&l->config.stats->kept_bytes, keeper_bytes(k), memory_order_relaxed);
-	if (l->epoch != world->epoch)
-		targets_set(l, NULL, 0);
-	l->epoch = world->epoch;
 	targets_set(l, all,
 	            keeper_is_on(k) && world->synced && !l->broken ? candidates_find(world, all) : 0);
 	for (uint32_t i = 0; i < VICTIMS_ROWS; i++)
