@@ -102,7 +102,7 @@ BUGS = [
     bug("model: a budget without a selector matches all", unit("frontend/model/test_facts"),
         (BUDGETS, "!b->entry.stamp || b->matches_none ?", "!b->entry.stamp ?")),
     bug("model: a selector too long matches what it says", unit("frontend/model/test_facts"),
-        (BUDGETS, "e->allowed = o && !unreadable ? o->allowed : 0;", "e->allowed = o ? o->allowed : 0;")),
+        (BUDGETS, "e->allowed = o && (rules_n == 0 || e->rules) ? o->allowed : 0;", "e->allowed = o ? o->allowed : 0;")),
     bug("model: succeeded members of an earlier run count", unit("frontend/model/test_gangs"),
         ("frontend/model/group_pods.c", "return g->whole && (g->bound > 0 ||", "return g->whole && (true ||")),
     bug("cel: an error decides an && though a later term is false", unit("frontend/cel/test_cel"),

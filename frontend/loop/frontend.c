@@ -283,10 +283,11 @@ static uint64_t lease_turn(struct frontend *f)
 	return env_now(f->env);
 }
 
+/* What is not needed to place pods is not waited for: it may never be listed. */
 static bool all_synced(const struct frontend *f)
 {
 	for (size_t i = 0; i < f->watches_n; i++)
-		if (!watch_synced(f->watches[i]))
+		if (!model_resource_dispensable(f->model, (int)i) && !watch_synced(f->watches[i]))
 			return false;
 	return true;
 }
@@ -363,7 +364,8 @@ static void on_elected(struct frontend *f)
 static bool listed_since(const struct frontend *f, uint64_t since_ns)
 {
 	for (size_t i = 0; i < f->watches_n; i++)
-		if (!watch_absent(f->watches[i]) && watch_listed_ns(f->watches[i]) < since_ns)
+		if (!model_resource_dispensable(f->model, (int)i) && !watch_absent(f->watches[i]) &&
+		    watch_listed_ns(f->watches[i]) < since_ns)
 			return false;
 	return true;
 }

@@ -10,11 +10,15 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Of one record.  A selector with more matches every pod of the namespace and allows nothing; of
  * the names as many as fit are sent: the others' disruptions count twice. */
-#define NAMES_BYTES_MAX 32768u
-#define RULES_BYTES_MAX 24576u
+#define NAMES_BYTES_MAX 8192u
+#define RULES_BYTES_MAX 2048u
+/* Of all: what is above it is treated as too large, too.  A tenant may create as many as its quota
+ * of objects lets it. */
+#define BYTES_MAX (16u << 20)
 
 bool budget_equal(const void *item, const void *key)
 {
@@ -65,6 +69,11 @@ static size_t rules_bytes(const struct label_rules *r)
 	return r ? r->n * sizeof(r->at[0]) + PADDED(r->values_n * sizeof(uint32_t)) : 0;
 }
 
+size_t budget_held_bytes(const struct budget_entry *e)
+{
+	return rules_bytes(e->rules) + (e->names ? strlen(e->names) + 1 : 0);
+}
+
 /* The names in one text; NULL: none. */
 static char *names_make(const struct pairs *disrupted)
 {
@@ -85,23 +94,32 @@ static char *names_make(const struct pairs *disrupted)
 	return text;
 }
 
+static void rules_drop(struct model *m, struct budget_entry *e)
+{
+	rules_free(m, e->rules);
+	e->rules = NULL;
+}
+
 /* Replaces what it holds. */
 static void content_set(struct model *m, struct budget_entry *e, const struct budget_object *o)
 {
 	const size_t rules_n = o ? o->selector.rules.n : 0;
-	bool unreadable;
 
-	rules_free(m, e->rules);
+	m->budget_bytes -= budget_held_bytes(e);
+	rules_drop(m, e);
 	free(e->names);
 	e->rules = o ? rules_make(m, o->selector.rules.rules, rules_n) : NULL;
 	e->names = o ? names_make(&o->disrupted) : NULL;
 	e->matches_none = o && !o->selector.is_given;
-	unreadable = (rules_n > 0 && !e->rules) || rules_bytes(e->rules) > RULES_BYTES_MAX;
-	if (rules_bytes(e->rules) > RULES_BYTES_MAX) {
-		rules_free(m, e->rules);
-		e->rules = NULL;
+	if (rules_bytes(e->rules) > RULES_BYTES_MAX ||
+	    m->budget_bytes + rules_bytes(e->rules) > BYTES_MAX)
+		rules_drop(m, e);
+	if (m->budget_bytes + budget_held_bytes(e) > BYTES_MAX) {
+		free(e->names);
+		e->names = NULL;
 	}
-	e->allowed = o && !unreadable ? o->allowed : 0;
+	m->budget_bytes += budget_held_bytes(e);
+	e->allowed = o && (rules_n == 0 || e->rules) ? o->allowed : 0;
 }
 
 void budget_forget_object(struct model *m, uint32_t budget)

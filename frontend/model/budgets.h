@@ -36,6 +36,9 @@ void budget_remove(struct model *m, const struct meta *meta);
 void budget_forget_object(struct model *m, uint32_t budget); /* nothing without one */
 void budget_release_if_unused(struct model *m, uint32_t budget);
 
+/* Of its selector and names; model.budget_bytes is the sum. */
+size_t budget_held_bytes(const struct budget_entry *e);
+
 /* The body of its record. */
 size_t budget_bytes(const struct budget_entry *e);
 void budget_write(const struct model *m, uint32_t budget, char *at);

@@ -109,6 +109,7 @@ struct model {
 	uint32_t facts_first;  /* pods whose facts have to be sent: a chain over facts_link */
 	bool budgets_unserved; /* the API server has none, or does not let them be read */
 	bool budgets_left_out; /* some found no space */
+	size_t budget_bytes;   /* of the selectors and names of all budgets */
 	bool preemption_due;   /* EVENT_PREEMPTION has to be sent */
 
 	bool begin_due;

@@ -165,6 +165,7 @@ static void check_owners(struct check *c)
 static void check_budgets(struct check *c)
 {
 	const struct model *m = c->m;
+	size_t bytes = 0;
 
 	STORE_EACH(&m->budgets, i)
 	{
@@ -178,7 +179,10 @@ static void check_budgets(struct check *c)
 			c->values[e->rules->values[k]]++;
 		if (!e->entry.stamp && (e->entry.slot.sent == 0 || e->rules || e->names))
 			bad(c, "budget %u is not used", i);
+		bytes += budget_held_bytes(e);
 	}
+	if (bytes != m->budget_bytes)
+		bad(c, "budgets hold %zu bytes, %zu are counted", bytes, m->budget_bytes);
 }
 
 /* After pods. */

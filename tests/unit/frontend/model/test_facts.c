@@ -93,7 +93,7 @@ Test(model_facts, a_selector_that_is_too_long_allows_nothing)
 	static char text[40000];
 	size_t used = 0;
 
-	for (int i = 0; i < 800; i++)
+	for (int i = 0; i < 200; i++) /* more than 2 KiB */
 		used +=
 			(size_t)snprintf(text + used, sizeof(text) - used,
 		                     "%s{\"key\":\"k%d\",\"operator\":\"Exists\"}", i > 0 ? "," : "", i);
@@ -107,6 +107,31 @@ Test(model_facts, a_selector_that_is_too_long_allows_nothing)
 		0);
 	send();
 	cr_assert(budget.body->clauses_n == 0 && budget.body->allowed == 0 && budget.body->flags == 0);
+	cr_assert_eq(s.m->budget_bytes, 0);
+}
+
+/* One namespace can't take the memory of all: 16 MiB of selectors in all. */
+Test(model_facts, selectors_above_their_sum_allow_nothing)
+{
+	static char text[4000];
+	size_t used = 0;
+
+	for (int i = 0; i < 60; i++)
+		used +=
+			(size_t)snprintf(text + used, sizeof(text) - used,
+		                     "%s{\"key\":\"k%d\",\"operator\":\"Exists\"}", i > 0 ? "," : "", i);
+	for (int i = 0; i < 10000; i++) {
+		cr_assert_eq(
+			put_object(resource_of(BUDGET),
+		               "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\","
+		               "\"metadata\":{\"name\":\"b%d\",\"namespace\":\"ns\",\"uid\":\"u%d\","
+		               "\"resourceVersion\":\"7\"},\"spec\":{\"selector\":{\"matchExpressions\":"
+		               "[%s]}},\"status\":{\"disruptionsAllowed\":5}}",
+		               i, i, text),
+			0);
+		cr_assert_leq(s.m->budget_bytes, 16u << 20);
+	}
+	cr_assert_geq(s.m->budget_bytes, 15u << 20);
 }
 
 Test(model_facts, of_pods)
