@@ -43,6 +43,8 @@ static enum tear tear_of(const struct invariants *b, const struct gang_history *
 
 	if (bound + missing_n(b, g) < g->quorum)
 		return TEAR_SHORT;
+	if (g->first_bind_ns == 0) /* muster bound none of them */
+		return TEAR_OTHERS;
 	if (g->lost_ns > 0 && g->lost_ns + b->lag_ns >= g->first_bind_ns)
 		return TEAR_PERSON;
 	if (g->raised_ns > 0 && g->raised_ns >= (g->read_ns > 0 ? g->read_ns : g->first_bind_ns))
