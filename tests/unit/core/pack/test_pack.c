@@ -11,7 +11,7 @@
 
 TestSuite(pack);
 
-enum { PROBLEMS = 2000, NODES = 4, KINDS = 4, RESOURCES = 2, ROLES = 2 };
+enum { PROBLEMS = 1000, NODES = 4, KINDS = 4, RESOURCES = 2, ROLES = 2 };
 
 struct small {
 	int64_t takes[KINDS * RESOURCES], room[NODES * RESOURCES];
