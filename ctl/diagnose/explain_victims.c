@@ -2,6 +2,7 @@
 /* Who would have to be evicted so that a gang of a live scheduler can start. */
 #include "ctl/diagnose/explain.h"
 #include "ctl/live/live.h"
+#include "ctl/preempt/preempt.h"
 #include "ctl/term/print.h"
 #include "ctl/term/units.h"
 
@@ -48,27 +49,6 @@ static const char *const answers[VICTIMS_ROW_ANSWERS] = {
 static uint32_t answer_of(const struct victims_row *r)
 {
 	return r->answer < VICTIMS_ROW_ANSWERS ? r->answer : VICTIMS_ROW_EMPTY;
-}
-
-static void add_wide(cJSON *object, const char *name, uint64_t value)
-{
-	char text[32];
-
-	/* More than a double holds. */
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	json_add_text(object, name, text);
-}
-
-static void json_objective(cJSON *o, const struct victims_row *r)
-{
-	cJSON *objective = json_checked(cJSON_AddObjectToObject(o, "objective"));
-
-	json_add_number(objective, "violations", (int64_t)r->violations);
-	json_add_number(objective, "highest_priority", r->highest);
-	json_add_number(objective, "gangs_broken", r->broken);
-	add_wide(objective, "priority_sum", r->sum);
-	json_add_number(objective, "pods", r->pods);
-	add_wide(objective, "start_sum", r->start_sum);
 }
 
 static void json_gangs(cJSON *o, const struct explain_victims *v)
@@ -122,7 +102,12 @@ void explain_victims_json(cJSON *o, const struct explain_victims *v)
 
 	json_add_text(p, "answer", answers[answer_of(r)]);
 	if (r->found)
-		json_objective(p, r);
+		preempt_objective_json(p, &(struct objective){ .violations = r->violations,
+		                                               .highest = r->highest,
+		                                               .broken = r->broken,
+		                                               .sum = r->sum,
+		                                               .pods = r->pods,
+		                                               .start_sum = r->start_sum });
 	else
 		json_checked(cJSON_AddNullToObject(p, "objective"));
 	json_pods(p, r);

@@ -8,6 +8,8 @@
 #include "ctl/term/ctl.h"
 #include "ctl/term/options.h"
 
+#include <cjson/cJSON.h>
+
 struct preempt_options {
 	bool on;
 	struct arguments pods; /* NS/NAME */
@@ -30,6 +32,8 @@ struct pod_answered {
 	size_t nodes_n;
 };
 void preempt_print_pod(const struct pod_answered *a, enum output output);
+/* Adds the object "objective". */
+void preempt_objective_json(cJSON *answer, const struct objective *v);
 void preempt_print_gang(struct offline *offline, const char *gang, const struct gang_search *search,
                         enum output output);
 

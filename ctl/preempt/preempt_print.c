@@ -255,7 +255,7 @@ static void add_wide(cJSON *object, const char *name, uint64_t value)
 	json_add_text(object, name, text);
 }
 
-static void add_objective(cJSON *answer, const struct objective *v)
+void preempt_objective_json(cJSON *answer, const struct objective *v)
 {
 	cJSON *o = json_checked(cJSON_AddObjectToObject(answer, "objective"));
 
@@ -296,7 +296,7 @@ void preempt_print_gang(struct offline *offline, const char *gang, const struct 
 	json_add_text(o, "gang", gang);
 	json_add_text(o, "answer", gang_answers[s->answer].name);
 	if (s->found)
-		add_objective(o, &s->objective);
+		preempt_objective_json(o, &s->objective);
 	else
 		json_checked(cJSON_AddNullToObject(o, "objective"));
 	add_pods(o, offline, s->pods, s->found ? s->objective.pods : 0);
