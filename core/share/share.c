@@ -306,8 +306,3 @@ wide shares_total(const struct shares *s, uint32_t r)
 {
 	return share_counts(s, r) ? s->total[r] : 0;
 }
-
-wide shares_kept(const struct shares *s, uint32_t queue, uint32_t r)
-{
-	return share_counts(s, r) ? s->kept[share_at(s, queue, r)] : 0;
-}

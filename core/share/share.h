@@ -118,8 +118,6 @@ int64_t shares_reserved(const struct shares *s, uint32_t queue, uint32_t resourc
 /* The least limit on the way to the root. */
 int64_t shares_limit(const struct shares *s, uint32_t queue, uint32_t resource);
 wide shares_total(const struct shares *s, uint32_t resource);
-/* Room that others have to leave to its subtree. */
-wide shares_kept(const struct shares *s, uint32_t queue, uint32_t resource);
 
 /* May a gang of the leaf start that asks for so much, by amounts?  False: *out says why not. A gang
  * that has begun is not asked. */

@@ -24,10 +24,9 @@ struct kept_memory {
 	uint32_t budgets_n;
 };
 
-/* The caller's wish to end, asked once for so many objects. */
 /* Of the budgets of one namespace: each is matched with each of its pods. */
 #define LOOKED_AT_MAX 1024u
-
+/* The caller's wish to end, asked once for so many objects. */
 #define ASKS 256u
 
 static int ended(const struct keeper_ends *e, uint32_t at)

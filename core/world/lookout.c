@@ -3,6 +3,7 @@
 
 #include "core/lifecycle/state.h"
 #include "core/queue/gangs.h"
+#include "core/shm/ledger.h"
 #include "core/world/keeper.h"
 #include "core/world/victims_row.h"
 #include "ipc/logline.h"
@@ -59,13 +60,6 @@ void lookout_free(struct lookout *l)
 static uint64_t clock_ns(const struct lookout *l)
 {
 	return l->config.clock_ns ? l->config.clock_ns() : 0;
-}
-
-static void add(_Atomic uint64_t *figure, uint64_t more)
-{
-	/* Relaxed: one writer, and figures for observers. */
-	atomic_store_explicit(figure, atomic_load_explicit(figure, memory_order_relaxed) + more,
-	                      memory_order_relaxed);
 }
 
 static bool has_to_end(void *context)
@@ -161,10 +155,8 @@ static void targets_set(struct lookout *l, const struct candidate *all, uint32_t
 	}
 }
 
-static bool is_due(const struct lookout *l, const struct target *t, uint64_t changes,
-                   uint64_t now_ns)
+static bool is_due(const struct target *t, uint64_t changes, uint64_t now_ns)
 {
-	(void)l;
 	return t->generation != 0 && t->searched != changes && now_ns >= t->due_ns;
 }
 
@@ -201,10 +193,10 @@ static void search(struct lookout *l, uint32_t i, struct kept *kept, uint64_t no
 							.generation = t->generation,
 							.budgets_unknown = keeper_flags(follower_keeper(l->config.follower)) &
 	                                           PREEMPTION_BUDGETS_UNKNOWN });
-	add(&stats->answers[answer], 1);
-	add(&stats->steps, found.steps);
-	add(&stats->ns, clock_ns(l) - begun_ns);
-	add(&stats->cut, found.answer == VICTIMS_GAVE_UP && has_to_end(l));
+	stat_add(&stats->answers[answer], 1);
+	stat_add(&stats->steps, found.steps);
+	stat_add(&stats->ns, clock_ns(l) - begun_ns);
+	stat_add(&stats->cut, found.answer == VICTIMS_GAVE_UP && has_to_end(l));
 	gang_search_free(&found);
 }
 
@@ -228,12 +220,12 @@ static void search_due(struct lookout *l, const struct core *world, uint64_t now
 		         rc);
 		return;
 	}
-	add(&l->config.stats->made_ns, clock_ns(l) - begun_ns);
+	stat_add(&l->config.stats->made_ns, clock_ns(l) - begun_ns);
 	kept.facts.steps_most = l->config.steps_most;
 	kept.facts.ends = has_to_end;
 	kept.facts.context = l;
 	for (uint32_t i = 0; i < VICTIMS_ROWS && !has_to_end(l); i++) {
-		if (!is_due(l, &l->targets[i], changes, now_ns))
+		if (!is_due(&l->targets[i], changes, now_ns))
 			continue;
 		l->targets[i].searched = changes;
 		search(l, i, &kept, now_ns);
@@ -267,7 +259,7 @@ void lookout_run(struct lookout *l, uint64_t now_ns)
 	targets_set(l, all,
 	            keeper_is_on(k) && world->synced && !l->broken ? candidates_find(world, all) : 0);
 	for (uint32_t i = 0; i < VICTIMS_ROWS; i++)
-		due = due || is_due(l, &l->targets[i], keeper_changes(k), now_ns);
+		due = due || is_due(&l->targets[i], keeper_changes(k), now_ns);
 	if (due && !has_to_end(l))
 		search_due(l, world, now_ns);
 	if (l->next_ns < now_ns + TICK_NS)
