@@ -98,7 +98,7 @@ BUGS = [
     bug("model: a start alone is not sent", unit("frontend/model/test_facts"),
         (FACTS, "p->start_s == start_s && p->facts == flags", "p->facts == flags")),
     bug("model: DaemonSets are no exception", unit("core/world/test_lookout"),
-        (FACTS, 'text_is(o->owner.kind, "DaemonSet")', "false")),
+        ("frontend/decode/extract_eviction.c", 'text_is(owner->kind, "DaemonSet")', "false")),
     bug("model: a budget without a selector matches all", unit("frontend/model/test_facts"),
         (BUDGETS, "!b->entry.stamp || b->matches_none ?", "!b->entry.stamp ?")),
     bug("model: a selector too long matches what it says", unit("frontend/model/test_facts"),

@@ -231,10 +231,8 @@ static bool is_opted_out(struct facts *f, const struct evicted_pod_object *pod,
 	for (size_t i = 0; i < f->namespaces_n; i++)
 		if (text_is(f->namespaces[i], namespace))
 			return true;
-	return extract_opts_out(&pod->meta, &f->arena) ||
-	       (class != NULL && extract_opts_out(&class->meta, &f->arena)) ||
-	       text_is(pod->owner.kind, "DaemonSet") ||
-	       pairs_find(&pod->meta.annotations, "kubernetes.io/config.mirror") != NULL;
+	return extract_is_spared(&pod->meta, &pod->owner, &f->arena) ||
+	       (class != NULL && extract_opts_out(&class->meta, &f->arena));
 }
 
 static bool read_pod(struct facts *f, const struct object *o, const bool *opted, char *error,

@@ -58,6 +58,9 @@ bool selector_object_matches(const struct selector_object *selector, const struc
 
 /* True if a mark excludes it from evictions: muster's, or one of other schedulers. */
 bool extract_opts_out(const struct meta *meta, struct arena *arena);
+/* True of a pod that does, of a DaemonSet's and of a mirror pod. */
+bool extract_is_spared(const struct meta *meta, const struct owner_object *owner,
+                       struct arena *arena);
 
 /* True if a label or an annotation has this value. */
 bool extract_is_marked(const struct meta *meta, const char *key, const char *value,

@@ -214,3 +214,11 @@ bool extract_opts_out(const struct meta *meta, struct arena *arena)
 			return true;
 	return false;
 }
+
+bool extract_is_spared(const struct meta *meta, const struct owner_object *owner,
+                       struct arena *arena)
+{
+	return text_is(owner->kind, "DaemonSet") ||
+	       pairs_find(&meta->annotations, "kubernetes.io/config.mirror") ||
+	       extract_opts_out(meta, arena);
+}

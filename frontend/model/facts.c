@@ -8,9 +8,7 @@
 
 static uint8_t flags_of(struct model *m, const struct pod_object *o)
 {
-	const bool spared = text_is(o->owner.kind, "DaemonSet") ||
-	                    pairs_find(&o->meta.annotations, "kubernetes.io/config.mirror") ||
-	                    extract_opts_out(&o->meta, &m->arena);
+	const bool spared = extract_is_spared(&o->meta, &o->owner, &m->arena);
 
 	return (uint8_t)((pod_is_ours(m, o) ? FACT_OURS : 0u) | (spared ? FACT_SPARED : 0u) |
 	                 (text_is(o->preemption_policy, "Never") ? FACT_NEVER : 0u));
