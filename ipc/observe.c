@@ -53,6 +53,20 @@ void observer_close(struct observer *o)
 	link_close(&o->link);
 }
 
+void observer_own(struct observer *o, const struct ledger *ledger)
+{
+	o->ledger = ledger;
+	o->places = (struct ledger_places){
+		.limits = ledger->limits,
+		.command_ring = ledger->command_ring,
+		.nodes_offset = ledger->nodes_offset,
+		.names_offset = ledger->names_offset,
+		.gangs_offset = ledger->gangs_offset,
+		.arena_offset = ledger->arena_offset,
+		.amounts_offset = ledger->amounts_offset,
+	};
+}
+
 uint64_t observe_count(const _Atomic uint64_t *count)
 {
 	/* Relaxed: no other memory depends on it. */

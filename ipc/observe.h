@@ -42,6 +42,10 @@ int observer_open_within(struct observer *o, const char *socket, uint64_t answer
                          struct link_error *e);
 void observer_close(struct observer *o);
 
+/* Of a ledger in the memory of this process: nothing is opened, and nothing has to be closed. `o`
+ * is zeroed. */
+void observer_own(struct observer *o, const struct ledger *ledger);
+
 /* Number of gang rows that have pages; those after them are empty. */
 uint32_t observe_gangs_there(const struct observer *o);
 

@@ -108,11 +108,6 @@ static cJSON *pod_of(const struct files *files, const struct search *s)
 	return NULL;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 struct values {
 	char **at;
 	size_t n, room;
@@ -169,7 +164,7 @@ static void print_unmet(const struct files *files, const char *key, const char *
 		cJSON_Delete(node);
 	}
 	if (v.n > 1)
-		qsort(v.at, v.n, sizeof(*v.at), compare_texts);
+		qsort(v.at, v.n, sizeof(*v.at), ctl_compare_texts);
 	if (!v.met)
 		print_values(&v, key, wanted);
 	for (size_t i = 0; i < v.n; i++)
@@ -203,15 +198,7 @@ struct usage_figures *explain_usage(const struct ledger *l)
 	struct usage_figures *out = must_alloc(sizeof(*out));
 	struct observer *o = must_alloc(sizeof(*o));
 
-	o->ledger = l;
-	o->places = (struct ledger_places){
-		.limits = l->limits,
-		.nodes_offset = l->nodes_offset,
-		.names_offset = l->names_offset,
-		.gangs_offset = l->gangs_offset,
-		.arena_offset = l->arena_offset,
-		.amounts_offset = l->amounts_offset,
-	};
+	observer_own(o, l);
 	usage_read(out, o);
 	free(o);
 	return out;

@@ -72,18 +72,7 @@ static bool work_out(const struct options *o, struct ledger_look *out, char *err
 	          offline_place(offline, error, error_bytes);
 
 	if (ok) {
-		const struct ledger *l = offline_ledger(offline);
-
-		mine->ledger = l;
-		mine->places = (struct ledger_places){
-			.limits = l->limits,
-			.command_ring = l->command_ring,
-			.nodes_offset = l->nodes_offset,
-			.names_offset = l->names_offset,
-			.gangs_offset = l->gangs_offset,
-			.arena_offset = l->arena_offset,
-			.amounts_offset = l->amounts_offset,
-		};
+		observer_own(mine, offline_ledger(offline));
 		ledger_look_take(mine, out);
 	}
 	free(mine);

@@ -31,11 +31,6 @@ static int compare_told(const void *a, const void *b)
 	return strcmp(((const struct told *)a)->gang, ((const struct told *)b)->gang);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void note_told(void *context, const struct pod_view *pod)
 {
 	struct cluster *c = context;
@@ -64,7 +59,7 @@ static void note_chosen(struct cluster *c)
 		    pod.gang[0] != '\0')
 			c->chosen[c->chosen_n++] = ctl_print("%s/%s", pod.namespace, pod.gang);
 	if (c->chosen_n > 1)
-		qsort(c->chosen, c->chosen_n, sizeof(*c->chosen), compare_names);
+		qsort(c->chosen, c->chosen_n, sizeof(*c->chosen), ctl_compare_texts);
 }
 
 static bool fill(struct cluster *c, const char *command, const struct cluster_question *q)
@@ -198,7 +193,7 @@ bool cluster_selects(const struct cluster *c, const char *gang)
 	char *wanted = (char *)(uintptr_t)gang;
 
 	return c->chosen_n > 0 &&
-	       bsearch(&wanted, c->chosen, c->chosen_n, sizeof(wanted), compare_names) != NULL;
+	       bsearch(&wanted, c->chosen, c->chosen_n, sizeof(wanted), ctl_compare_texts) != NULL;
 }
 
 /* "Running" of a pod with a node, as its status has it. */

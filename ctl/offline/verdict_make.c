@@ -30,11 +30,6 @@ struct verdict_node *verdict_nodes(const struct offline *o, size_t *n)
 	return nodes;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void add_reason(void *context, const char *text)
 {
 	struct node_verdict *n = context;
@@ -75,7 +70,7 @@ void verdict_make(struct verdict *v, const struct offline *o, const struct pod_v
 				n->devices = devices_json(claims_on(claims, nodes[i].id));
 		} else {
 			parts_count_node(&v->parts, offline_model(o), j, nodes[i].id, add_reason, n);
-			qsort(n->reasons, n->reasons_n, sizeof(*n->reasons), compare_texts);
+			qsort(n->reasons, n->reasons_n, sizeof(*n->reasons), ctl_compare_texts);
 		}
 	}
 	if (v->feasible_n == 0)

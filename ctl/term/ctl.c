@@ -62,6 +62,11 @@ char *ctl_print(const char *format, ...)
 	return text;
 }
 
+int ctl_compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 bool ctl_flush(const char *command)
 {
 	static bool failed;

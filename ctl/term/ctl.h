@@ -31,6 +31,9 @@ void ctl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *ctl_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *ctl_vprint(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
+/* For qsort() and bsearch() of char *, by bytes. */
+int ctl_compare_texts(const void *a, const void *b);
+
 /* Flushes standard output. False, and a message the first time, if it can't be written. */
 bool ctl_flush(const char *command);
 
