@@ -370,15 +370,7 @@ const char *queues_source(const struct queues *q)
 
 static uint32_t resource_find(const struct model *model, const char *name)
 {
-	static const char *const fixed[] = { [RESOURCE_CPU] = "cpu",
-		                                 [RESOURCE_MEMORY] = "memory",
-		                                 [RESOURCE_EPHEMERAL] = "ephemeral-storage",
-		                                 [RESOURCE_PODS] = "pods" };
-
-	for (uint32_t r = 0; r < RESOURCE_EXTENDED; r++)
-		if (strcmp(fixed[r], name) == 0)
-			return r;
-	for (uint32_t r = RESOURCE_EXTENDED; r < RESOURCES_MAX; r++)
+	for (uint32_t r = 0; r < RESOURCES_MAX; r++)
 		if (strcmp(model_name(model, r), name) == 0)
 			return r;
 	return UINT32_MAX;
@@ -482,8 +474,8 @@ const struct share_set *queues_bind(struct queues *q, const struct model *model,
 {
 	uint32_t resources = RESOURCE_EXTENDED;
 
-	for (uint32_t r = 0; r < RESOURCES_MAX; r++)
-		if (r >= RESOURCE_EXTENDED && model_name(model, r)[0] != '\0')
+	for (uint32_t r = RESOURCE_EXTENDED; r < RESOURCES_MAX; r++)
+		if (model_name(model, r)[0] != '\0')
 			resources = r + 1;
 	q->defs = must_array(q->n, sizeof(*q->defs));
 	for (uint32_t i = 0; i < q->n; i++) {
