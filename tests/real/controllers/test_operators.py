@@ -14,11 +14,10 @@ from lib import check, harness, muster  # noqa: E402
 from lib.harness import equal, main, steady, until  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
 from real.kubelet import RUN_SECONDS, Kubelets, report  # noqa: E402
-from real.operators import Operator  # noqa: E402
+from real.operators import SOON_S, Operator  # noqa: E402
 from real.workloads import template  # noqa: E402
 from real.world import STILL_S, World, machines  # noqa: E402
 
-SOON_S = 60
 MADE = ("TrainJob", "MPIJob", "RayCluster", "JobSet", "LeaderWorkerSet")
 GANG = 100
 
@@ -80,6 +79,11 @@ def kueue_pod(group, index, members):
     made["metadata"]["annotations"]["kueue.x-k8s.io/pod-group-total-count"] = str(members)
     return {"apiVersion": "v1", "kind": "Pod", "spec": made["spec"],
             "metadata": {"name": f"{group}-{index}", "namespace": "default", **made["metadata"]}}
+
+
+def mpi_operator():
+    return ("mpi-operator", ("-gang-scheduling", "muster", "-kubeConfig", world.cluster.admin_kubeconfig,
+                             "-lock-namespace", "default", "-kube-api-qps", "200", "-kube-api-burst", "400"), {})
 
 
 def runs(prefix, members, since=None):
@@ -191,8 +195,7 @@ def test_leader_worker_set_by_volcano_groups():
 
 def test_mpi_job_starts_whole():
     world.fresh(*machines(4, cpu="4"))
-    with operators(("mpi-operator", ("-gang-scheduling", "muster", "-kubeConfig", world.cluster.admin_kubeconfig,
-                                     "-lock-namespace", "default", "-kube-api-qps", "200", "-kube-api-burst", "400"), {})):
+    with operators(mpi_operator()):
         world.create(mpi("pi", 7))
         runs("pi", 8)
         status_is("PodGroup", "pi", phase="Running", running=8)
@@ -273,9 +276,7 @@ def test_kueue_group_of_pods_waits_for_its_quota_and_starts_whole():
 def test_gangs_of_a_hundred():
     """The table of docs/controllers.md: from the object to the last pod that runs."""
     world.fresh(*machines(16, cpu="32"))
-    mpi_flags = ("-gang-scheduling", "muster", "-kubeConfig", world.cluster.admin_kubeconfig, "-lock-namespace", "default",
-                 "-kube-api-qps", "200", "-kube-api-burst", "400")
-    with operators(("jobset", (), {}), ("lws", (), {}), ("mpi-operator", mpi_flags, {})):
+    with operators(("jobset", (), {}), ("lws", (), {}), mpi_operator()):
         start = time.monotonic()
         world.create(pod_group("h-js", GANG),
                      jobset("h-js", replicated("w", 4, template("h-js", "scheduler-plugins"), GANG // 4)))
