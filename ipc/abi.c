@@ -38,7 +38,8 @@
 	F(s, arena_offset) F(s, amounts_offset) F(s, committed) F(s, epoch) F(s, command_tail) \
 	F(s, event_head) \
 	F(s, result_head) F(s, core_parked) F(s, frontend_doorbell) F(s, padding0) F(s, progress) \
-	F(s, padding1) F(s, stats) F(s, gauges) F(s, plans) F(s, world) F(s, searches) F(s, victims)
+	F(s, padding1) F(s, stats) F(s, gauges) F(s, plans) F(s, world) F(s, searches) \
+	F(s, preemption) F(s, victims)
 #define FIELDS_core_plans(F, s) F(s, took) F(s, reserved)
 #define FIELDS_core_world(F, s) \
 	F(s, state) F(s, events) F(s, mismatches) F(s, waiting_bytes) F(s, snapshots) \
@@ -46,6 +47,10 @@
 	F(s, audit_faults) F(s, reserved)
 #define FIELDS_core_searches(F, s) \
 	F(s, answers) F(s, steps) F(s, ns) F(s, made_ns) F(s, cut) F(s, kept_bytes) F(s, reserved)
+#define FIELDS_core_preemption(F, s) \
+	F(s, tickets) F(s, answers) F(s, stale) F(s, expired) F(s, packed) F(s, nominations) \
+	F(s, placed) F(s, elsewhere) F(s, changed) F(s, refused) F(s, stuck) F(s, taken_over) \
+	F(s, lost) F(s, evictions) F(s, wasted) F(s, open)
 #define FIELDS_victims_gang(F, s) \
 	F(s, gang) F(s, generation) F(s, goes) F(s, bound) F(s, quorum) F(s, priority) F(s, start_s) \
 	F(s, broken)
@@ -66,7 +71,8 @@
 	F(s, role) F(s, role_quorum) F(s, role_members) F(s, domains) F(s, domain_key) \
 	F(s, domain_value) \
 	F(s, domain_fit) F(s, unpromised) F(s, retained_nodes) F(s, retained_gang) \
-	F(s, retained_generation) F(s, reserved) F(s, counts_n) F(s, shortfalls_n) F(s, counts) \
+	F(s, retained_generation) F(s, victims) \
+	F(s, stuck_pod) F(s, stuck_generation) F(s, counts_n) F(s, shortfalls_n) F(s, counts) \
 	F(s, shortfalls)
 #define FIELDS_gang_row(F, s) \
 	F(s, version) F(s, generation) F(s, state) F(s, placement) F(s, dialect) F(s, quorum) \
@@ -118,11 +124,26 @@
 	F(s, name_bytes) \
 	F(s, roles_n) F(s, levels_n) F(s, priority) F(s, created_ns) F(s, timeout_ns) \
 	F(s, spec_id) F(s, succeeded) F(s, failed) F(s, disruption)
-#define FIELDS_event_preemption(F, s) F(s, flags) F(s, reserved)
+#define FIELDS_event_preemption(F, s) F(s, flags) F(s, min_run_s) F(s, cooldown_s) \
+	F(s, patience_s)
 #define FIELDS_event_budget(F, s) \
 	F(s, budget) F(s, flags) F(s, namespace) F(s, allowed) F(s, clauses_n) F(s, values_n) \
 	F(s, names_bytes) F(s, reserved)
-#define FIELDS_event_pod_facts(F, s) F(s, pod) F(s, generation) F(s, start_s) F(s, flags)
+#define FIELDS_event_pod_facts(F, s) \
+	F(s, pod) F(s, generation) F(s, start_s) F(s, flags) F(s, evicted_s) F(s, ends_s) \
+	F(s, nominated) F(s, reserved)
+#define FIELDS_event_answer(F, s) \
+	F(s, ticket) F(s, position) F(s, gang) F(s, generation) F(s, verdict) F(s, gap) \
+	F(s, victims_n) F(s, places_n) F(s, steps)
+#define FIELDS_answer_pod(F, s) F(s, pod) F(s, generation) F(s, node) F(s, node_generation)
+#define FIELDS_cmd_evict(F, s) \
+	F(s, ticket) F(s, pod) F(s, pod_generation) F(s, node) F(s, node_generation) F(s, gang) \
+	F(s, gang_generation) F(s, victims) F(s, members)
+#define FIELDS_cmd_cancel_evict(F, s) F(s, ticket) F(s, pod) F(s, pod_generation)
+#define FIELDS_cmd_nominate(F, s) F(s, ticket) F(s, pod) F(s, pod_generation) F(s, node) \
+	F(s, node_generation)
+#define FIELDS_evict_result(F, s) F(s, ticket) F(s, pod) F(s, generation) F(s, node) \
+	F(s, reserved)
 #define FIELDS_event_pod(F, s) \
 	F(s, pod) F(s, generation) F(s, flags) F(s, gang) F(s, shape) F(s, node) F(s, priority) \
 	F(s, name_bytes) \
@@ -149,7 +170,7 @@
 
 #define DENSE_STRUCTS(S) \
 	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(core_plans) S(core_world) \
-	S(core_searches) S(victims_gang) S(victims_row) \
+	S(core_searches) S(core_preemption) S(victims_gang) S(victims_row) \
 	S(name_row) S(node_row) S(node_amounts) \
 	S(filter_count) S(shortfall) S(reason) S(gang_row) S(record) S(event_name) S(amount) \
 	S(label) S(taint) \
@@ -157,7 +178,8 @@
 	S(preference) S(volume_rule) S(pod_term) S(spread) S(host_port) S(exclusive) S(policy) \
 	S(policy_share) \
 	S(event_shape) S(gang_role) S(gang_level) S(event_gang) \
-	S(event_preemption) S(event_budget) S(event_pod_facts) \
+	S(event_preemption) S(event_budget) S(event_pod_facts) S(event_answer) S(answer_pod) \
+	S(cmd_evict) S(cmd_cancel_evict) S(cmd_nominate) S(evict_result) \
 	S(event_pod) S(pod_label) S(event_namespace) S(event_assume) S(event_drop) \
 	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_assume)
 /* One cache line for each writer: gaps are intended. */
@@ -183,8 +205,10 @@
 	N(EVENT_NAMESPACE) N(EVENT_NAMESPACE_DROP) N(EVENT_POD) \
 	N(EVENT_POD_DROP) N(EVENT_PREEMPTION) N(EVENT_BUDGET) \
 	N(EVENT_POD_FACTS) N(EVENT_ASSUME) N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) \
-	N(EVENT_PLAN) N(CMD_BIND) \
-	N(CMD_REASON) N(CMD_GANG) N(CMD_ASSUME) N(CMD_RETRY_BIND) N(CMD_CANCEL_BIND) N(RECORD_KINDS) \
+	N(RESULT_EVICT_SENT) N(RESULT_EVICT_REFUSED) N(RESULT_EVICT_NOT_SENT) \
+	N(EVENT_PLAN) N(EVENT_ANSWER) N(CMD_BIND) \
+	N(CMD_REASON) N(CMD_GANG) N(CMD_ASSUME) N(CMD_RETRY_BIND) N(CMD_CANCEL_BIND) \
+	N(CMD_NOMINATE) N(CMD_EVICT) N(CMD_CANCEL_EVICT) N(RECORD_KINDS) \
 	N(EFFECT_ANY) N(EFFECT_NO_SCHEDULE) N(EFFECT_PREFER_NO_SCHEDULE) N(EFFECT_NO_EXECUTE) \
 	N(REQUIRE_IN) N(REQUIRE_NOT_IN) N(REQUIRE_EXISTS) N(REQUIRE_NOT_EXISTS) N(REQUIRE_GT) \
 	N(REQUIRE_LT) \
@@ -199,7 +223,10 @@
 	N(GANG_OBJECT_MISSING) N(GANG_REFUSED) N(GANG_PRIORITY) N(GANG_AFTER_OTHERS) N(GANG_UNCHANGED) \
 	N(GANG_WHOLE) N(GANG_ENDED_COUNT) \
 	N(GANG_DISRUPT_POD) N(GANG_DISRUPT_WHOLE) N(GANG_DISRUPT_NEVER) \
-	N(PREEMPTION_EXPLAIN) N(PREEMPTION_BUDGETS_UNKNOWN) N(BUDGET_GONE) N(BUDGETS_MAX) \
+	N(PREEMPTION_EXPLAIN) N(PREEMPTION_BUDGETS_UNKNOWN) N(PREEMPTION_ON) N(PREEMPTION_BEST_EFFORT) \
+	N(PREEMPTION_ALL) N(PREEMPTION_PACK) N(ANSWER_VICTIMS) N(ANSWER_FREE) N(ANSWER_IMPOSSIBLE) \
+	N(ANSWER_NEVER) N(ANSWER_GAVE_UP) N(ANSWER_PACKED) N(ANSWER_UNASKED) N(ANSWER_VERDICTS) \
+	N(ANSWER_PODS_MAX) N(BUDGET_GONE) N(BUDGETS_MAX) \
 	N(FACT_OURS) N(FACT_SPARED) N(FACT_NEVER) \
 	N(GANG_ROLES_MAX) N(GANG_LEVELS_MAX) N(LEVEL_REQUIRED) N(POLICY_REQUIRED) N(POLICY_FILL) \
 	N(POLICY_UNSELECTED) \

@@ -204,6 +204,7 @@ struct ledger {
 	alignas(CACHE_LINE) struct core_plans plans;                  /* [C] */
 	alignas(CACHE_LINE) struct core_world world;                  /* [C], but for its loop */
 	alignas(CACHE_LINE) struct core_searches searches;            /* [C], as world */
+	alignas(CACHE_LINE) struct core_preemption preemption;        /* [C] */
 	alignas(CACHE_LINE) struct victims_row victims[VICTIMS_ROWS]; /* [C], as world */
 };
 
@@ -317,7 +318,9 @@ struct reason {
 	uint32_t retained_nodes; /* where a member would fit but for reservations that are retained */
 	uint32_t retained_gang;  /* the first gang that retains one of them */
 	uint32_t retained_generation; /* of that gang; 0: none */
-	uint32_t reserved;
+	uint32_t victims;   /* WAIT_VICTIMS: pods that have to go first, and are evicted or ending */
+	uint32_t stuck_pod; /* one of them that does not go in time ... */
+	uint32_t stuck_generation; /* ... of that pod; 0: none */
 	uint32_t counts_n;
 	uint32_t shortfalls_n;
 	struct filter_count counts[FILTER_COUNTS_MAX];
@@ -385,7 +388,8 @@ enum record_kind {
 	EVENT_POD,            /* struct event_pod, pod labels, name */
 	EVENT_POD_DROP,       /* struct event_drop: deleted or ended */
 
-	/* What searches for victims need (core/world/keeper.h); nothing else reads them. */
+	/* What searches for victims need (core/world/keeper.h).  Nothing else reads them, but for
+	 * nominations (core/lifecycle/nominate.h). */
 	EVENT_PREEMPTION, /* struct event_preemption */
 	EVENT_BUDGET,     /* struct event_budget, requirements, values, names */
 	EVENT_POD_FACTS,  /* struct event_pod_facts: after the record of the pod */
@@ -396,17 +400,25 @@ enum record_kind {
 	RESULT_BOUND,   /* struct result: the pod is bound */
 	RESULT_REFUSED, /* the pod is not bound, and this attempt will not bind it */
 	RESULT_UNKNOWN, /* in flight: the reservation stays until the next result */
+	/* ... of a CMD_EVICT: struct evict_result; who sends what when is in ipc/abi_victims.h. */
+	RESULT_EVICT_SENT,     /* the pod is ending, or gone */
+	RESULT_EVICT_REFUSED,  /* by a budget; nothing happened */
+	RESULT_EVICT_NOT_SENT, /* and will not be */
 
-	/* Never on a ring: the core's own loop starts a scheduling cycle. */
-	EVENT_PLAN,
+	/* Never on a ring: of the core's own process. */
+	EVENT_PLAN,   /* its loop starts a scheduling cycle */
+	EVENT_ANSWER, /* struct event_answer, pods: its world's thread has searched */
 
 	/* Command ring. */
-	CMD_BIND,        /* struct cmd_bind */
-	CMD_REASON,      /* struct cmd_reason: the reason of a gang or a lone pod changed */
-	CMD_GANG,        /* struct cmd_gang: its state changed */
-	CMD_ASSUME,      /* struct cmd_assume: the answer to an EVENT_ASSUME */
-	CMD_RETRY_BIND,  /* struct cmd_bind: an earlier frontend may have sent it */
-	CMD_CANCEL_BIND, /* struct cmd_bind: sent by an earlier frontend, must not take effect */
+	CMD_BIND,         /* struct cmd_bind */
+	CMD_REASON,       /* struct cmd_reason: the reason of a gang or a lone pod changed */
+	CMD_GANG,         /* struct cmd_gang: its state changed */
+	CMD_ASSUME,       /* struct cmd_assume: the answer to an EVENT_ASSUME */
+	CMD_RETRY_BIND,   /* struct cmd_bind: an earlier frontend may have sent it */
+	CMD_CANCEL_BIND,  /* struct cmd_bind: sent by an earlier frontend, must not take effect */
+	CMD_NOMINATE,     /* struct cmd_nominate: write or clear status.nominatedNodeName */
+	CMD_EVICT,        /* struct cmd_evict: one result answers */
+	CMD_CANCEL_EVICT, /* struct cmd_cancel_evict: not to be sent, if it was not yet */
 	RECORD_KINDS
 };
 
@@ -689,7 +701,7 @@ uint64_t abi_layout_hash(void);
 static inline bool waits_for_capacity(uint32_t why)
 {
 	return why == WAIT_ROOM || why == WAIT_MIN_RESOURCES || why == WAIT_GAVE_UP ||
-	       why == WAIT_RESERVED || why == WAIT_TOPOLOGY;
+	       why == WAIT_RESERVED || why == WAIT_TOPOLOGY || why == WAIT_VICTIMS;
 }
 
 /* True if the body is a struct cmd_bind. */
@@ -714,7 +726,7 @@ static_assert(sizeof(struct event_assume) == 24 &&
                   sizeof(struct cmd_assume) == 24 + sizeof(struct reason),
               "claims");
 static_assert(sizeof(struct cmd_bind) == 32 && sizeof(struct result) == 24, "commands");
-static_assert(sizeof(struct reason) == 88 + 16 * FILTER_COUNTS_MAX + 24 * SHORTFALLS_MAX, "reason");
+static_assert(sizeof(struct reason) == 96 + 16 * FILTER_COUNTS_MAX + 24 * SHORTFALLS_MAX, "reason");
 static_assert(sizeof(struct intake) % CACHE_LINE == 0, "rings start on a line");
 static_assert(sizeof(struct ledger) % CACHE_LINE == 0, "rows start on a line");
 

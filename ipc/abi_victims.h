@@ -7,6 +7,42 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* What each side does when gangs may evict (PREEMPTION_ON).  C: the core, F: the frontend.
+ *
+ *   C  a gang waits: a ticket is opened; the world's thread searches; its EVENT_ANSWER is checked
+ *      by the loop against the present state; if it holds, the members are nominated: their nodes'
+ *      capacity is theirs at once, beside the victims.  Only then, in this order on the ring:
+ *   C  CMD_NOMINATE for each member         F  PATCHes status.nominatedNodeName, best effort: no
+ *                                              result, a failure is only logged
+ *   C  CMD_EVICT for each victim            F  checks uid, lease and rights, evicts, paced
+ *   F  one result for each CMD_EVICT        -  RESULT_EVICT_SENT: the API server has taken it, or
+ *                                              the pod was ending or gone already
+ *                                           -  RESULT_EVICT_REFUSED: a budget forbids it (429 with
+ *                                              cause DisruptionBudget); nothing happened to it
+ *                                           -  RESULT_EVICT_NOT_SENT: nothing was or will be sent:
+ *                                              withdrawn, no right, another pod has the name
+ *   F  then the pod's own records           -  POD_DELETING and facts.ends_s, later EVENT_POD_DROP
+ *   C  CMD_BIND as ever, when the victims are gone and the room is there.  A nomination that ends
+ *      by a binding is not cleared: the API server does that.
+ *   C  CMD_CANCEL_EVICT for each victim whose result has not come, when the nomination ends
+ *      otherwise                            F  what was not sent yet gets RESULT_EVICT_NOT_SENT,
+ *                                              what was gets its own result; no second result
+ *   C  CMD_NOMINATE with ID_NONE for each member then, unless it is nominated again
+ *
+ * An unknown answer (5xx, timeout, another 429) is F's: it reads the pod and tries again until it
+ * knows.  A victim is named by pod and generation, as in CMD_BIND: F's table has its uid, and the
+ * uid is the precondition of the write.  A CMD_EVICT of a pod that is ending is RESULT_EVICT_SENT.
+ * A pod may be evicted for one ticket after it was cancelled for another one: F goes by the latest
+ * command of a pod, and each result returns the ticket of the command that it answers.
+ *
+ * Death of C: F forgets what it has not sent and sends nothing of it for the next core; requests
+ * under way end without a result.  The next core gets the lists: who ends (POD_DELETING, ends_s)
+ * and for whom (facts.nominated).  Of gangs whose members that have to start are all nominated and
+ * fit there with what ends gone the nominations are made again; what ends is free for the others.
+ *
+ * Death of F, or the loss of its lease: nothing more is sent.  EVENT_BEGIN clears tickets and
+ * nominations; the lists are the same as above.  Results of an earlier epoch are not sent. */
+
 /* Which members of a running gang may be evicted. */
 enum gang_disruption {
 	GANG_DISRUPT_POD = 1u << 0,   /* each alone */
@@ -17,11 +53,21 @@ enum gang_disruption {
 enum preemption_flags {
 	PREEMPTION_EXPLAIN = 1u << 0,         /* the world searches; no pod is evicted */
 	PREEMPTION_BUDGETS_UNKNOWN = 1u << 1, /* they can't be read, or are too many */
+	PREEMPTION_ON = 1u << 2,              /* with EXPLAIN: gangs evict */
+	PREEMPTION_BEST_EFFORT = 1u << 3,     /* budgets may be exceeded; else they are respected */
+	PREEMPTION_ALL = 1u << 4,             /* victims of every scheduler name, not FACT_OURS alone */
+	PREEMPTION_PACK = 1u << 5, /* with EXPLAIN: the world packs gangs that the loop gave up */
 };
+#define PREEMPTION_FLAGS                                                                           \
+	((uint32_t)(PREEMPTION_EXPLAIN | PREEMPTION_BUDGETS_UNKNOWN | PREEMPTION_ON |                  \
+	            PREEMPTION_BEST_EFFORT | PREEMPTION_ALL | PREEMPTION_PACK))
 
 struct event_preemption {
 	uint32_t flags; /* enum preemption_flags */
-	uint32_t reserved;
+	uint32_t
+		min_run_s; /* a pod that has run for less is no victim; of a gang its youngest member */
+	uint32_t cooldown_s; /* nor is one whose owner lost a pod less long ago: facts.evicted_s */
+	uint32_t patience_s; /* beyond facts.ends_s: then a victim counts as stuck */
 };
 
 enum budget_flags {
@@ -54,6 +100,101 @@ struct event_pod_facts {
 	uint32_t generation; /* as in its record */
 	uint32_t start_s;    /* status.startTime, since 1970; 0: none */
 	uint32_t flags;      /* enum fact_flags */
+	/* With PREEMPTION_ON, else 0 and ID_NONE; seconds since 1970. */
+	uint32_t evicted_s; /* when this instance last evicted a pod of its owner; 0: not known */
+	uint32_t ends_s;    /* metadata.deletionTimestamp, which includes the grace; 0: it has none */
+	uint32_t nominated; /* of a pending pod: node of status.nominatedNodeName; ID_NONE: none */
+	uint32_t reserved;
+};
+
+enum answer_verdict {
+	ANSWER_VICTIMS,    /* without these pods the gang starts; `gap` says if they are the best set */
+	ANSWER_FREE,       /* no pod has to go: there is room, or will be when what ends has gone */
+	ANSWER_IMPOSSIBLE, /* evicting every candidate would not do */
+	ANSWER_NEVER,      /* a member may not preempt */
+	ANSWER_GAVE_UP,    /* no set was found, or none that fits into a record */
+	ANSWER_PACKED,     /* no pod has to go: the places are a placement of unlike members */
+	ANSWER_UNASKED,    /* the gang does not wait for capacity */
+	ANSWER_VERDICTS
+};
+
+/* What the world's thread says about a ticket of a gang: a record of the loop's input that no
+ * process sends.  Followed by struct answer_pod[victims_n], then [places_n]. */
+struct event_answer {
+	uint64_t ticket;
+	uint64_t position; /* records that the core which was searched had applied */
+	uint32_t gang;
+	uint32_t generation;
+	uint32_t verdict; /* enum answer_verdict */
+	uint32_t gap;     /* 0: proved; else the search ended early: a better set is not excluded */
+	uint32_t victims_n;
+	uint32_t places_n; /* members that start; only ANSWER_PACKED has them */
+	uint64_t steps;
+};
+
+/* A victim where it runs, or a member where it is to start. */
+struct answer_pod {
+	uint32_t pod;
+	uint32_t generation;
+	uint32_t node;
+	uint32_t node_generation;
+};
+
+/* Victims of a ticket and places of an answer, together: a record takes no more. */
+#define ANSWER_PODS_MAX 4080u
+
+struct cmd_evict {
+	uint64_t ticket; /* counted by the core, from 1 in an epoch */
+	uint32_t pod;
+	uint32_t pod_generation;
+	uint32_t node; /* where it runs */
+	uint32_t node_generation;
+	uint32_t gang; /* for which it goes */
+	uint32_t gang_generation;
+	uint32_t victims; /* of the ticket, in all */
+	uint32_t members; /* that start in their place */
+};
+
+struct cmd_cancel_evict {
+	uint64_t ticket; /* of its CMD_EVICT */
+	uint32_t pod;
+	uint32_t pod_generation;
+};
+
+struct cmd_nominate {
+	uint64_t ticket;
+	uint32_t pod;
+	uint32_t pod_generation;
+	uint32_t node; /* ID_NONE: the nomination ends otherwise than by a binding */
+	uint32_t node_generation;
+};
+
+struct evict_result {
+	uint64_t ticket; /* of the CMD_EVICT */
+	uint32_t pod;
+	uint32_t generation;
+	uint32_t node; /* of the CMD_EVICT */
+	uint32_t reserved;
+};
+
+/* Preemption so far, of the core's own loop. */
+struct core_preemption {
+	_Atomic uint64_t tickets;     /* opened */
+	_Atomic uint64_t answers;     /* of open tickets */
+	_Atomic uint64_t stale;       /* of them: what they say no longer held */
+	_Atomic uint64_t expired;     /* tickets without an answer */
+	_Atomic uint64_t packed;      /* gangs placed as ANSWER_PACKED says */
+	_Atomic uint64_t nominations; /* made; each ends as one of the following seven */
+	_Atomic uint64_t placed;      /* on the room that was made */
+	_Atomic uint64_t elsewhere;   /* room appeared elsewhere first */
+	_Atomic uint64_t changed;     /* the gang went or changed, or a node of the plan did */
+	_Atomic uint64_t refused;     /* a budget refused a victim, or it could not be evicted */
+	_Atomic uint64_t stuck;       /* a victim did not go */
+	_Atomic uint64_t taken_over;  /* by a gang of higher priority */
+	_Atomic uint64_t lost;        /* others took the room */
+	_Atomic uint64_t evictions;   /* CMD_EVICT */
+	_Atomic uint64_t wasted;      /* victims that went, or may have, for a nomination not placed */
+	_Atomic uint64_t open;        /* nominations now */
 };
 
 /* What became of a search for victims (core/world/lookout.h). */
@@ -119,9 +260,14 @@ struct victims_row {
 	char text[VICTIMS_TEXT];
 };
 
-static_assert(sizeof(struct event_preemption) == 8 && sizeof(struct event_budget) == 32 &&
-                  sizeof(struct event_pod_facts) == 16,
+static_assert(sizeof(struct event_preemption) == 16 && sizeof(struct event_budget) == 32 &&
+                  sizeof(struct event_pod_facts) == 32,
               "facts");
+static_assert(sizeof(struct event_answer) == 48 && sizeof(struct answer_pod) == 16, "answers");
+static_assert(sizeof(struct cmd_evict) == 40 && sizeof(struct cmd_cancel_evict) == 16 &&
+                  sizeof(struct cmd_nominate) == 24 && sizeof(struct evict_result) == 24,
+              "evictions");
+static_assert(sizeof(struct core_preemption) == 128, "two cache lines");
 static_assert(sizeof(struct core_searches) == 128, "two cache lines");
 static_assert(sizeof(struct victims_gang) == 32 &&
                   sizeof(struct victims_row) == 96 + 32 * VICTIMS_GANGS + VICTIMS_TEXT,

@@ -78,7 +78,7 @@ static inline struct record *ring_reserve(struct ring_writer *w, enum record_kin
 	struct record *record;
 
 	assert(body_bytes % 8 == 0);
-	assert(kind > RECORD_PAD && kind < RECORD_KINDS && kind != EVENT_PLAN);
+	assert(kind > RECORD_PAD && kind < RECORD_KINDS && kind != EVENT_PLAN && kind != EVENT_ANSWER);
 	if (__builtin_expect(bytes > w->clear - tail || bytes > RECORD_BYTES_MAX, 0)) {
 		if (!ring_clear(w, bytes))
 			return NULL;
@@ -123,8 +123,8 @@ static inline union first_word ring_peek(const struct ring_reader *r)
 static inline bool ring_first_sound(union first_word first, uint64_t available)
 {
 	/* One bit for each kind: cheaper than comparisons with those that are not allowed. */
-	const uint32_t may_be =
-		(UINT32_C(1) << RECORD_KINDS) - 1 - (1u << RECORD_PAD) - (1u << EVENT_PLAN);
+	const uint64_t one = 1, may_be = (one << RECORD_KINDS) - 1 - (one << RECORD_PAD) -
+	                                 (one << EVENT_PLAN) - (one << EVENT_ANSWER);
 	uint32_t kind = first.record.kind | (uint32_t)first.record.flags << 16;
 	uint64_t bytes = first.record.bytes;
 
@@ -190,6 +190,6 @@ void ring_release(struct ring_reader *r);
 static_assert(sizeof(union first_word) == 8, "a pad fits into the smallest gap");
 static_assert(offsetof(struct record, kind) == 4 && offsetof(struct record, flags) == 6,
               "first word");
-static_assert(RECORD_KINDS < 32, "a bit for each kind");
+static_assert(RECORD_KINDS < 64, "a bit for each kind");
 
 #endif

@@ -194,11 +194,11 @@ static bool step(struct loop *l, const char *ring, const struct record *r)
 	return true;
 }
 
-/* Results have their own ring, and EVENT_PLAN comes from this loop only. */
+/* Results have their own ring; EVENT_PLAN and EVENT_ANSWER come from this process only. */
 static bool belongs(const struct loop *l, const struct ring_reader *ring, uint16_t kind)
 {
 	if (ring == &l->results)
-		return kind >= RESULT_BOUND && kind <= RESULT_UNKNOWN;
+		return kind >= RESULT_BOUND && kind <= RESULT_EVICT_NOT_SENT;
 	return kind >= EVENT_BEGIN && kind <= EVENT_ASSUME;
 }
 

@@ -188,7 +188,7 @@ static int write_block(struct whole *r, enum block_kind kind, uint16_t arg, cons
 
 static bool begins_step(uint16_t kind)
 {
-	return kind != RECORD_PAD && kind <= EVENT_PLAN;
+	return kind != RECORD_PAD && kind <= EVENT_ANSWER;
 }
 
 /* Bytes of the whole steps that fit into `most`. */

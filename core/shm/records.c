@@ -41,7 +41,7 @@ const char *record_check(const struct record *r)
 		return "the length of the record is invalid";
 	if (r->flags != 0)
 		return "the record has unknown flags";
-	if (r->kind < EVENT_BEGIN || r->kind > EVENT_PLAN)
+	if (r->kind < EVENT_BEGIN || r->kind > EVENT_ANSWER)
 		return "the kind of the record is unknown";
 	if ((r->kind == EVENT_BEGIN || r->kind == EVENT_SYNCED || r->kind == EVENT_TICK ||
 	     r->kind == EVENT_PLAN) &&
@@ -453,9 +453,7 @@ const char *record_preemption(const struct record *r, const struct event_preempt
 	*out = take(&b, 1, sizeof(**out));
 	if (!*out || b.left != 0)
 		return "the preemption record has a wrong length";
-	return (*out)->flags & ~(uint32_t)(PREEMPTION_EXPLAIN | PREEMPTION_BUDGETS_UNKNOWN)
-	           ? "a preemption record has unknown flags"
-	           : NULL;
+	return (*out)->flags & ~PREEMPTION_FLAGS ? "a preemption record has unknown flags" : NULL;
 }
 
 const char *record_budget(const struct record *r, struct budget_record *out)
@@ -499,8 +497,39 @@ const char *record_pod_facts(const struct record *r, const struct limits *l,
 		return "the pod of facts is out of bounds";
 	if (f->flags & ~(uint32_t)(FACT_OURS | FACT_SPARED | FACT_NEVER))
 		return "facts of a pod have unknown flags";
+	if (f->nominated != ID_NONE && f->nominated >= l->nodes)
+		return "the node that a pod is nominated to is out of bounds";
 	*out = f;
 	return NULL;
+}
+
+static const char *answer_pods_fault(const struct answer_pod *pods, uint32_t n,
+                                     const struct limits *l)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (pods[i].pod >= l->pods || pods[i].node >= l->nodes)
+			return "an id of an answer is out of bounds";
+	return NULL;
+}
+
+const char *record_answer(const struct record *r, const struct limits *l, struct answer_record *out)
+{
+	struct body b = body_of(r);
+	struct answer_record a = { 0 };
+	const char *fault;
+
+	a.body = take(&b, 1, sizeof(*a.body));
+	a.victims = a.body ? take(&b, a.body->victims_n, sizeof(*a.victims)) : NULL;
+	a.places = a.victims ? take(&b, a.body->places_n, sizeof(*a.places)) : NULL;
+	if (!a.places || b.left != 0)
+		return "the answer record has a wrong length";
+	if (a.body->gang >= l->gangs)
+		return "the gang of an answer is out of bounds";
+	if (a.body->verdict >= ANSWER_VERDICTS)
+		return "the verdict of an answer is of no known kind";
+	*out = a;
+	fault = answer_pods_fault(a.victims, a.body->victims_n, l);
+	return fault ? fault : answer_pods_fault(a.places, a.body->places_n, l);
 }
 
 const char *record_assume(const struct record *r, const struct limits *l, struct assume_record *out)
@@ -541,4 +570,17 @@ const char *record_result(const struct record *r, const struct limits *l, const 
 	if ((*out)->pod >= l->pods || (*out)->node >= l->nodes)
 		return "an id of a result is out of bounds";
 	return (*out)->generation != 0 ? NULL : "the generation of a result is 0";
+}
+
+const char *record_evicted(const struct record *r, const struct limits *l,
+                           const struct evict_result **out)
+{
+	struct body b = body_of(r);
+
+	*out = take(&b, 1, sizeof(**out));
+	if (!*out || b.left != 0)
+		return "the result of an eviction has a wrong length";
+	if ((*out)->pod >= l->pods || (*out)->node >= l->nodes)
+		return "an id of an eviction's result is out of bounds";
+	return (*out)->generation != 0 ? NULL : "the generation of an eviction's result is 0";
 }

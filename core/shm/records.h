@@ -76,6 +76,12 @@ struct budget_record {
 	const char *names;
 };
 
+struct answer_record {
+	const struct event_answer *body;
+	const struct answer_pod *victims;
+	const struct answer_pod *places;
+};
+
 /* Each returns NULL if the record is valid, else a static text with the reason. */
 const char *record_check(const struct record *r);
 const char *record_name(const struct record *r, const struct limits *l, struct name_record *out);
@@ -90,6 +96,10 @@ const char *record_preemption(const struct record *r, const struct event_preempt
 const char *record_budget(const struct record *r, struct budget_record *out);
 const char *record_pod_facts(const struct record *r, const struct limits *l,
                              const struct event_pod_facts **out);
+const char *record_answer(const struct record *r, const struct limits *l,
+                          struct answer_record *out);
+const char *record_evicted(const struct record *r, const struct limits *l,
+                           const struct evict_result **out);
 const char *record_drop(const struct record *r, uint32_t limit, const struct event_drop **out);
 const char *record_result(const struct record *r, const struct limits *l,
                           const struct result **out);

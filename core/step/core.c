@@ -428,6 +428,17 @@ static int on_result(struct core *c, const struct record *r)
 	return 0;
 }
 
+/* Of searches for gangs that wait: checked, and passed over. */
+static int on_preemption(struct core *c, const struct record *r)
+{
+	const struct evict_result *result;
+	struct answer_record answer;
+	const char *fault = r->kind == EVENT_ANSWER ? record_answer(r, &c->ledger.limits, &answer)
+	                                            : record_evicted(r, &c->ledger.limits, &result);
+
+	return fault ? refuse(c, fault) : 0;
+}
+
 static int apply(struct core *c, const struct record *r)
 {
 	switch ((enum record_kind)r->kind) {
@@ -469,6 +480,11 @@ static int apply(struct core *c, const struct record *r)
 	case RESULT_REFUSED:
 	case RESULT_UNKNOWN:
 		return on_result(c, r);
+	case RESULT_EVICT_SENT:
+	case RESULT_EVICT_REFUSED:
+	case RESULT_EVICT_NOT_SENT:
+	case EVENT_ANSWER:
+		return on_preemption(c, r);
 	case EVENT_PLAN:
 		cycle_run(c);
 		return 0;

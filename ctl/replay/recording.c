@@ -214,7 +214,7 @@ static bool entry_at(const struct recording *r, struct recording_entry *e)
 
 static bool is_command(uint16_t kind)
 {
-	return kind > EVENT_PLAN && kind < RECORD_KINDS;
+	return kind > EVENT_ANSWER && kind < RECORD_KINDS;
 }
 
 static bool take_note(struct recording *r, const struct recording_entry *e,
@@ -242,7 +242,7 @@ int recording_next(struct recording *r, struct recording_step *step)
 			return rc;
 	}
 	*step = (struct recording_step){ .offset = r->block_offset + r->at, .number = ++r->steps };
-	if (!entry_at(r, &e) || e.kind == RECORD_PAD || e.kind > EVENT_PLAN ||
+	if (!entry_at(r, &e) || e.kind == RECORD_PAD || e.kind > EVENT_ANSWER ||
 	    e.bytes < sizeof(struct record))
 		return bad_entry(r);
 	step->record = (const void *)(r->block + r->at);

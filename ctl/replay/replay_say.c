@@ -144,9 +144,41 @@ static void say_assume(const struct names *names, const struct cmd_assume *c, ch
 	         name_of(names->pods, names->limits.pods, c->pod), node);
 }
 
+static void say_evict(const struct names *names, const struct cmd_evict *c, char *out,
+                      size_t out_bytes)
+{
+	snprintf(out, out_bytes, "evict %s from %s for gang %s, ticket %llu",
+	         name_of(names->pods, names->limits.pods, c->pod),
+	         name_of(names->nodes, names->limits.nodes, c->node),
+	         name_of(names->gangs, names->limits.gangs, c->gang), (unsigned long long)c->ticket);
+}
+
+static void say_cancel_evict(const struct names *names, const struct cmd_cancel_evict *c, char *out,
+                             size_t out_bytes)
+{
+	snprintf(out, out_bytes, "do not evict %s, ticket %llu",
+	         name_of(names->pods, names->limits.pods, c->pod), (unsigned long long)c->ticket);
+}
+
+static void say_nominate(const struct names *names, const struct cmd_nominate *c, char *out,
+                         size_t out_bytes)
+{
+	const char *node =
+		c->node == ID_NONE ? "no node" : name_of(names->nodes, names->limits.nodes, c->node);
+
+	snprintf(out, out_bytes, "nominate %s to %s, ticket %llu",
+	         name_of(names->pods, names->limits.pods, c->pod), node, (unsigned long long)c->ticket);
+}
+
 static size_t command_bytes(uint16_t kind)
 {
 	switch ((enum record_kind)kind) {
+	case CMD_NOMINATE:
+		return sizeof(struct cmd_nominate);
+	case CMD_EVICT:
+		return sizeof(struct cmd_evict);
+	case CMD_CANCEL_EVICT:
+		return sizeof(struct cmd_cancel_evict);
 	case CMD_BIND:
 	case CMD_RETRY_BIND:
 	case CMD_CANCEL_BIND:
@@ -168,6 +200,9 @@ const char *say_command(const struct names *names, uint16_t kind, const void *bo
 		struct cmd_gang gang;
 		struct cmd_reason reason;
 		struct cmd_assume assume;
+		struct cmd_nominate nominate;
+		struct cmd_evict evict;
+		struct cmd_cancel_evict cancel_evict;
 	} c;
 	size_t wanted = command_bytes(kind);
 
@@ -182,6 +217,12 @@ const char *say_command(const struct names *names, uint16_t kind, const void *bo
 		say_gang(names, &c.gang, out, out_bytes);
 	else if (kind == CMD_ASSUME)
 		say_assume(names, &c.assume, out, out_bytes);
+	else if (kind == CMD_NOMINATE)
+		say_nominate(names, &c.nominate, out, out_bytes);
+	else if (kind == CMD_EVICT)
+		say_evict(names, &c.evict, out, out_bytes);
+	else if (kind == CMD_CANCEL_EVICT)
+		say_cancel_evict(names, &c.cancel_evict, out, out_bytes);
 	else
 		say_reason(names, &c.reason, out, out_bytes);
 	return out;
@@ -211,13 +252,20 @@ const char *record_kind_text(uint32_t kind)
 		[RESULT_BOUND] = "RESULT_BOUND",
 		[RESULT_REFUSED] = "RESULT_REFUSED",
 		[RESULT_UNKNOWN] = "RESULT_UNKNOWN",
+		[RESULT_EVICT_SENT] = "RESULT_EVICT_SENT",
+		[RESULT_EVICT_REFUSED] = "RESULT_EVICT_REFUSED",
+		[RESULT_EVICT_NOT_SENT] = "RESULT_EVICT_NOT_SENT",
 		[EVENT_PLAN] = "EVENT_PLAN",
+		[EVENT_ANSWER] = "EVENT_ANSWER",
 		[CMD_BIND] = "CMD_BIND",
 		[CMD_REASON] = "CMD_REASON",
 		[CMD_GANG] = "CMD_GANG",
 		[CMD_ASSUME] = "CMD_ASSUME",
 		[CMD_RETRY_BIND] = "CMD_RETRY_BIND",
 		[CMD_CANCEL_BIND] = "CMD_CANCEL_BIND",
+		[CMD_NOMINATE] = "CMD_NOMINATE",
+		[CMD_EVICT] = "CMD_EVICT",
+		[CMD_CANCEL_EVICT] = "CMD_CANCEL_EVICT",
 	};
 
 	return kind < RECORD_KINDS && texts[kind] != NULL ? texts[kind] : "a record of no known kind";

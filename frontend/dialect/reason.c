@@ -420,6 +420,14 @@ static void put_held(struct out *o, const struct reason *r, const char *gang)
 		put(o, ". gang %s: %u of %u members have room beside it.", gang, r->fit, r->need);
 }
 
+static void put_victims(struct out *o, const struct reason *r, const char *gang)
+{
+	put(o, "%u pod%s evicted for it, or ending, and %s not gone yet", r->victims,
+	    r->victims == 1 ? " is" : "s are", r->victims == 1 ? "has" : "have");
+	if (gang)
+		put(o, ". gang %s: %u members have their room.", gang, r->need);
+}
+
 /* Reservations that are retained: struct reason.retained_nodes. */
 static void put_retained(struct out *o, const struct reason *r, const struct reason_about *about,
                          const struct reason_names *names)
@@ -494,6 +502,9 @@ static void put_reason(struct out *o, const struct reason *r, const struct reaso
 		break;
 	case WAIT_QUEUE:
 		put(o, "waits because of its queue");
+		break;
+	case WAIT_VICTIMS:
+		put_victims(o, r, about->gang);
 		break;
 	default:
 		put(o, "not looked at yet");

@@ -67,6 +67,7 @@ struct event_pod_facts facts_of(const struct model *m, uint32_t pod)
 		.pod = pod,
 		.generation = p->entry.slot.generation,
 		.start_s = p->start_s,
-		.flags = p->facts | (namespace_at(m, p->namespace)->spared ? FACT_SPARED : 0u)
+		.flags = p->facts | (namespace_at(m, p->namespace)->spared ? FACT_SPARED : 0u),
+		.nominated = ID_NONE
 	};
 }

@@ -14,7 +14,7 @@ from lib import kube, load, muster, objects, peers
 from lib.cluster import Cluster
 from lib.harness import Skip, check, equal, until
 
-CMD_BIND, CMD_REASON, CMD_GANG, CMD_ASSUME, CMD_RETRY_BIND, CMD_CANCEL_BIND = range(20, 26)
+CMD_BIND, CMD_REASON, CMD_GANG, CMD_ASSUME, CMD_RETRY_BIND, CMD_CANCEL_BIND = range(24, 30)
 NONE = 0xFFFFFFFF
 MUTATIONS = 1_000_000  # words and bytes of one side, in all
 KUBECONFIG = """{"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c"}}],
@@ -213,12 +213,12 @@ def comes_right(c, within_s):
 
 def command(rng):
     """A kind and a body that mostly makes some sense."""
-    kind = rng.choice((CMD_BIND, CMD_BIND, CMD_RETRY_BIND, CMD_CANCEL_BIND, CMD_REASON, CMD_GANG, CMD_ASSUME, rng.randrange(28)))
+    kind = rng.choice((CMD_BIND, CMD_BIND, CMD_RETRY_BIND, CMD_CANCEL_BIND, CMD_REASON, CMD_GANG, CMD_ASSUME, rng.randrange(35)))
     pod, node = rng.randrange(20), rng.randrange(10)
     if kind in (CMD_BIND, CMD_RETRY_BIND, CMD_CANCEL_BIND):
         body = struct.pack("<8I", pod, rng.choice((1, 1, 1, 2)), node, rng.choice((1, 1, 1, 2)), NONE, 0, 1, 0)
     elif kind == CMD_REASON:
-        body = struct.pack("<4I", rng.choice((NONE, rng.randrange(4))), 1, pod, 1) + struct.pack("<H", rng.randrange(14)) + bytes(518)
+        body = struct.pack("<4I", rng.choice((NONE, rng.randrange(4))), 1, pod, 1) + struct.pack("<H", rng.randrange(14)) + bytes(526)
     elif kind == CMD_GANG:
         body = struct.pack("<6IQ", rng.randrange(4), 1, rng.randrange(6), 4, 2, 4, 0)
     else:

@@ -110,6 +110,8 @@ static const char *core_says(const struct record *r)
 		struct budget_record budget;
 		const struct event_preemption *preemption;
 		const struct event_pod_facts *facts;
+		const struct evict_result *evicted;
+		struct answer_record answer;
 		const struct event_drop *drop;
 		const struct result *result;
 	} out;
@@ -152,6 +154,12 @@ static const char *core_says(const struct record *r)
 	case RESULT_REFUSED:
 	case RESULT_UNKNOWN:
 		return record_result(r, l, &out.result);
+	case RESULT_EVICT_SENT:
+	case RESULT_EVICT_REFUSED:
+	case RESULT_EVICT_NOT_SENT:
+		return record_evicted(r, l, &out.evicted);
+	case EVENT_ANSWER:
+		return record_answer(r, l, &out.answer);
 	default:
 		return NULL;
 	}

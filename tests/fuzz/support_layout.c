@@ -210,7 +210,10 @@ static const struct field pod_label_fields[] = {
 static const struct field namespace_fields[] = { ANY(struct event_namespace, name) };
 
 static const struct field preemption_fields[] = {
-	BITS(struct event_preemption, flags, PREEMPTION_EXPLAIN | PREEMPTION_BUDGETS_UNKNOWN),
+	BITS(struct event_preemption, flags, PREEMPTION_FLAGS),
+	ANY(struct event_preemption, min_run_s),
+	ANY(struct event_preemption, cooldown_s),
+	ANY(struct event_preemption, patience_s),
 };
 static const struct field budget_fields[] = {
 	U32(struct event_budget, budget, 0, BUDGETS_MAX - 1),
@@ -230,6 +233,26 @@ static const struct field facts_fields[] = {
 	ANY(struct event_pod_facts, generation),
 	ANY(struct event_pod_facts, start_s),
 	BITS(struct event_pod_facts, flags, FACT_OURS | FACT_SPARED | FACT_NEVER),
+	ANY(struct event_pod_facts, evicted_s),
+	ANY(struct event_pod_facts, ends_s),
+	NONE(struct event_pod_facts, nominated, STREAM_NODES - 1),
+};
+static const struct field answer_fields[] = {
+	I64(struct event_answer, ticket, INT64_MIN, INT64_MAX),
+	U32(struct event_answer, gang, 0, STREAM_GANGS - 1),
+	ANY(struct event_answer, generation),
+	U32(struct event_answer, verdict, 0, ANSWER_VERDICTS - 1),
+};
+static const struct field answer_pod_fields[] = {
+	U32(struct answer_pod, pod, 0, STREAM_PODS - 1),
+	ANY(struct answer_pod, generation),
+	U32(struct answer_pod, node, 0, STREAM_NODES - 1),
+};
+static const struct field evicted_fields[] = {
+	I64(struct evict_result, ticket, INT64_MIN, INT64_MAX),
+	U32(struct evict_result, pod, 0, STREAM_PODS - 1),
+	U32(struct evict_result, generation, 1, UINT32_MAX),
+	U32(struct evict_result, node, 0, STREAM_NODES - 1),
 };
 static const struct field assume_fields[] = {
 	U32(struct event_assume, pod, 0, STREAM_PODS - 1),
@@ -429,6 +452,17 @@ static const struct layout facts_layout = {
 	BODY(struct event_pod_facts, facts_fields), { { 0 } }, 0, NULL
 };
 
+static const struct layout answer_layout = {
+	BODY(struct event_answer, answer_fields),
+	{ ARRAY(struct event_answer, victims_n, struct answer_pod, answer_pod_fields),
+	  ARRAY(struct event_answer, places_n, struct answer_pod, answer_pod_fields) },
+	2,
+	NULL,
+};
+static const struct layout evicted_layout = {
+	BODY(struct evict_result, evicted_fields), { { 0 } }, 0, NULL
+};
+
 static const struct layout assume_layout = {
 	BODY(struct event_assume, assume_fields),
 	{ ARRAY(struct event_assume, words, uint64_t, number_fields) },
@@ -471,6 +505,10 @@ static const struct layout *const layouts[RECORD_KINDS] = {
 	[RESULT_BOUND] = &result_layout,
 	[RESULT_REFUSED] = &result_layout,
 	[RESULT_UNKNOWN] = &result_layout,
+	[RESULT_EVICT_SENT] = &evicted_layout,
+	[RESULT_EVICT_REFUSED] = &evicted_layout,
+	[RESULT_EVICT_NOT_SENT] = &evicted_layout,
+	[EVENT_ANSWER] = &answer_layout,
 };
 
 const struct layout *layout_of(unsigned kind)

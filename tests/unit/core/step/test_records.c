@@ -150,6 +150,32 @@ Test(records, invalid_claims_change_nothing)
 	story_free(s);
 }
 
+Test(records, invalid_answers_and_results_of_evictions_change_nothing)
+{
+	struct story *s = one_node(4);
+	struct evict_result e = { .pod = 0, .generation = 1, .node = 0 };
+	struct {
+		struct event_answer e;
+		struct answer_pod pods[2];
+	} a = { .e = { .victims_n = 1, .places_n = 1 } };
+
+	cr_assert_eq(story_feed(s, EVENT_ANSWER, &a, sizeof(a)), 0, "%s", core_fault(story_core(s)));
+	cr_assert_eq(story_feed(s, EVENT_ANSWER, &a, sizeof(a) - 16), -EPROTO, "its length");
+	a.e.verdict = ANSWER_VERDICTS;
+	cr_assert_eq(story_feed(s, EVENT_ANSWER, &a, sizeof(a)), -EPROTO, "its verdict");
+	a.e.verdict = ANSWER_VICTIMS;
+	a.pods[1].node = STORY_MAX;
+	cr_assert_eq(story_feed(s, EVENT_ANSWER, &a, sizeof(a)), -EPROTO, "the node of a place");
+	a.pods[1].node = 0;
+	a.e.gang = STORY_MAX;
+	cr_assert_eq(story_feed(s, EVENT_ANSWER, &a, sizeof(a)), -EPROTO, "its gang");
+	cr_assert_eq(story_feed(s, RESULT_EVICT_SENT, &e, sizeof(e)), 0);
+	e.generation = 0;
+	cr_assert_eq(story_feed(s, RESULT_EVICT_SENT, &e, sizeof(e)), -EPROTO, "its generation");
+	story_expect(s, "");
+	story_free(s);
+}
+
 /* Sums have full width from the first request on that could make one overflow; what was counted
  * before is in them. */
 Test(records, sums_stay_exact_when_a_huge_request_comes_later)

@@ -75,9 +75,11 @@ static void facts_feed(struct loop *l, const struct record *after)
 
 	r.head.kind = EVENT_POD_FACTS;
 	r.head.bytes = sizeof(r);
-	r.facts = (struct event_pod_facts){
-		.pod = e->pod, .generation = e->generation, .start_s = 1 + e->pod % 3, .flags = FACT_OURS
-	};
+	r.facts = (struct event_pod_facts){ .nominated = ID_NONE,
+		                                .pod = e->pod,
+		                                .generation = e->generation,
+		                                .start_s = 1 + e->pod % 3,
+		                                .flags = FACT_OURS };
 	loop_step(l, &r.head, UINT32_MAX);
 }
 
