@@ -207,9 +207,12 @@ uint32_t rule_volumes(const struct shape *s, const struct node *n)
 	return broken;
 }
 
-bool rule_features(const struct shape *s, const struct node *n)
+enum filter_reason rule_flags(const struct shape *s, const struct node *n)
 {
-	return !(s->body->flags & SHAPE_NEEDS_RESTART_ALL) || (n->flags & NODE_RESTARTS_ALL);
+	/* nodedeclaredfeatures Filter. */
+	if ((s->body->flags & SHAPE_NEEDS_RESTART_ALL) && !(n->flags & NODE_RESTARTS_ALL))
+		return FILTER_FEATURES;
+	return FILTER_PASSED;
 }
 
 int64_t rule_preferred(const struct shape *s, const struct node *n)
@@ -247,5 +250,5 @@ enum filter_reason shape_filter_last(const struct shape *s, const struct node *n
 
 	if (broken)
 		return (enum filter_reason)__builtin_ctz(broken);
-	return rule_features(s, n) ? FILTER_PASSED : FILTER_FEATURES;
+	return rule_flags(s, n);
 }

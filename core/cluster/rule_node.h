@@ -30,8 +30,9 @@ const struct taint *taints_bar(const struct shape *s, const struct taint *taints
 /* The volume rules that reject the node, as bits 1 << enum filter_reason. */
 uint32_t rule_volumes(const struct shape *s, const struct node *n);
 
-/* nodedeclaredfeatures: true if the node declares the features that the pod needs. */
-bool rule_features(const struct shape *s, const struct node *n);
+/* The rules that a flag of the shape asks for (SHAPE_NODE_RULES), in the order of their filters;
+ * the first that rejects the node, or FILTER_PASSED. */
+enum filter_reason rule_flags(const struct shape *s, const struct node *n);
 
 /* tainttoleration Score: number of PreferNoSchedule taints that are not tolerated. */
 uint32_t rule_soft_taints(const struct shape *s, const struct node *n);

@@ -97,12 +97,20 @@ static void filter_devices(const struct evaluator *e)
 			whys[id] = FILTER_BIT(FILTER_DEVICES_FAILED);
 }
 
-/* nodedeclaredfeatures: Filter. */
-static void filter_features(const struct evaluator *e)
+/* nodedeclaredfeatures and what else a flag of the shape asks for: Filter. */
+static void filter_flags(const struct evaluator *e, node_id id)
+{
+	enum filter_reason why = rule_flags(e->shape, &e->nodes->slots[id]);
+
+	if (why != FILTER_PASSED)
+		e->out->whys[id] = FILTER_BIT(why);
+}
+
+static void filter_flags_all(const struct evaluator *e)
 {
 	for (node_id id = 0; id < e->nodes->used; id++)
-		if (is_feasible(e, id) && !rule_features(e->shape, &e->nodes->slots[id]))
-			e->out->whys[id] = FILTER_BIT(FILTER_FEATURES);
+		if (is_feasible(e, id))
+			filter_flags(e, id);
 }
 
 static struct evaluator evaluator_of(const struct pod_counts *cs, class_id class,
@@ -142,7 +150,7 @@ static void filter_all(const struct evaluator *e)
 	filter_spread(e);
 	filter_pods(e);
 	filter_devices(e);
-	filter_features(e);
+	filter_flags_all(e);
 	filter_policy(e);
 	for (node_id id = 0; id < e->nodes->used; id++)
 		out->feasible += is_feasible(e, id);
@@ -173,15 +181,14 @@ bool evaluate_node(const struct pod_counts *cs, class_id class, node_id node,
 	if (!is_feasible(&e, node))
 		return false;
 	if (!evaluate_reads_others(cs, class)) {
-		if (!rule_features(e.shape, &e.nodes->slots[node]))
-			out->whys[node] = FILTER_BIT(FILTER_FEATURES);
+		filter_flags(&e, node);
 		return is_feasible(&e, node);
 	}
 	for (node_id id = 0; id < e.nodes->used; id++)
 		out->whys[id] = id == node ? 0 : FILTER_BIT(FILTER_PASSED);
 	filter_spread(&e);
 	filter_pods(&e);
-	filter_features(&e);
+	filter_flags_all(&e);
 	filter_policy(&e);
 	return is_feasible(&e, node);
 }
