@@ -28,6 +28,7 @@ struct binder *binder_new(const struct binder_config *config)
 	TAILQ_INIT(&w->landed);
 	TAILQ_INIT(&w->groups);
 	TAILQ_INIT(&w->groups_due);
+	TAILQ_INIT(&w->stages);
 	return w;
 }
 
@@ -75,6 +76,7 @@ void binder_free(struct binder *w)
 	if (!w)
 		return;
 	group_recheck_forget(w);
+	prebind_free(w);
 	list_free(&w->unwritten);
 	list_free(&w->queue);
 	list_free(&w->retries);
@@ -126,6 +128,8 @@ void binder_queue(struct bind *b)
 {
 	struct binder *w = b->binder;
 
+	if (prebind_hold(b))
+		return;
 	if (b->intent && !intent_is_durable(w->config.journal, b->intent))
 		TAILQ_INSERT_TAIL(&w->unwritten, b, link);
 	else
@@ -147,7 +151,8 @@ static void take_back(struct bind *b)
 	b->binder->counts.cancelled++;
 	b->give_up = b->maybe = true;
 	b->step = STEP_READ;
-	binder_queue(b);
+	if (!prebind_take_back(b))
+		binder_queue(b);
 }
 
 int binder_bind(struct binder *w, enum record_kind kind, const struct cmd_bind *cmd)
@@ -268,6 +273,8 @@ uint64_t binder_poll(struct binder *w)
 	}
 	due = group_recheck_send(w);
 	next = due < next ? due : next;
+	due = prebind_poll(w);
+	next = due < next ? due : next;
 	retries_send(w);
 	queue_send(w);
 	/* With a full window the next answer triggers the call. */
@@ -357,6 +364,7 @@ void binder_core_down(struct binder *w)
 	struct bind *b;
 
 	group_recheck_forget(w);
+	prebind_core_down(w);
 	w->queued = 0;
 	TAILQ_CONCAT(&w->queue, &w->unwritten, link);
 	while ((b = TAILQ_FIRST(&w->queue)) != NULL) {

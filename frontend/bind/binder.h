@@ -21,7 +21,8 @@
  *
  * Before the first Binding of a gang the group's object is read, since its watch may lag
  * (docs/decisions/035), and no Binding is sent before the journal has its intent
- * (frontend/journal/journal.h); both at the same time.
+ * (frontend/journal/journal.h); both at the same time.  Volumes and claims that have to be written
+ * before are between the two and the POST (frontend/bind/prebind.h).
  *
  * The core gets UNKNOWN at most once, then exactly one of BOUND and REFUSED. */
 #ifndef MUSTER_FRONTEND_BINDER_H
@@ -47,6 +48,7 @@ struct latency; /* frontend/trace/latency.h */
 struct journal; /* frontend/journal/journal.h */
 struct intent;
 struct takeover;
+struct prebind_kind; /* frontend/bind/prebind.h */
 
 struct binder_config {
 	const struct env *env;
@@ -59,6 +61,9 @@ struct binder_config {
 	void *context;
 	struct latency *latency; /* NULL: not measured */
 	struct journal *journal; /* NULL: none is kept */
+	/* What is written before Bindings, in this order; outlives the binder. */
+	const struct prebind_kind *const *prebind;
+	unsigned prebind_n; /* at most PREBIND_KINDS_MAX */
 };
 
 struct binder_counts {
@@ -115,7 +120,8 @@ void binder_fenced(struct binder *w);
  */
 bool binder_has(const struct binder *w, pod_id pod, uint32_t generation);
 
-size_t binder_queued(const struct binder *w);  /* not sent yet */
+size_t binder_queued(const struct binder *w);  /* not sent yet, but for those held */
+size_t binder_held(const struct binder *w);    /* for what has to be written before */
 size_t binder_flying(const struct binder *w);  /* requests in flight */
 size_t binder_unknown(const struct binder *w); /* sent, outcome unknown: in flight or to be read */
 unsigned binder_window(const struct binder *w);

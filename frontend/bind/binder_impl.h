@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of the binder. binder.c: queue, window and order; group_recheck.c: the read of the
- * group before a gang starts; binding.c: the states of one binding. */
+ * group before a gang starts; prebind.c: what is written before; binding.c: the states of one
+ * binding. */
 #ifndef MUSTER_FRONTEND_BINDER_IMPL_H
 #define MUSTER_FRONTEND_BINDER_IMPL_H
 
@@ -23,6 +24,7 @@ struct bind {
 	struct binder *binder;
 	struct group_read *group; /* that admits or delays it; NULL: none */
 	struct intent *intent;    /* NULL: nothing is to be sent, or no journal is kept */
+	struct held *held;        /* before its first Binding; NULL: not held (prebind.c) */
 	struct cmd_bind cmd;
 	enum bind_step step; /* next or in flight */
 	struct http_call *call;
@@ -35,6 +37,7 @@ struct bind {
 	bool told;      /* RESULT_UNKNOWN was sent */
 	bool renewed;   /* the token was read again for this one */
 	bool give_up;   /* refuse it once nothing can be applied */
+	bool prebound;  /* it need not be held any more */
 	bool withdrawn; /* CMD_CANCEL_BIND: its capacity is not wanted any more */
 	unsigned fences_refused;
 	uint32_t retry_ms;
@@ -83,6 +86,8 @@ struct adopted {
 	struct intent *intent;
 };
 
+TAILQ_HEAD(prebind_stages, prebind_stage);
+
 struct binder {
 	struct binder_config config;
 	struct bind_list unwritten; /* never sent, and the journal does not have it yet */
@@ -105,6 +110,8 @@ struct binder {
 	unsigned groups_flying;
 	struct group_read **by_gang;
 	size_t by_gang_n;
+	struct prebind_stages stages;
+	uint64_t prebind_due_ns;
 	struct window window;
 	uint64_t pause_until_ns;
 	struct backoff pause; /* the server is unavailable or throttles */
@@ -147,6 +154,16 @@ void group_recheck_leave(struct bind *b);
 uint64_t group_recheck_send(struct binder *w);
 /* Drops the waiting bindings, which were never sent. */
 void group_recheck_forget(struct binder *w);
+
+/* prebind.c: what is written before a Binding (frontend/bind/prebind.h) */
+
+/* True if b, which is in no list, waits for its own work or that of its gang. */
+bool prebind_hold(struct bind *b);
+/* The same for a CMD_CANCEL_BIND: it waits until what was written for it is taken back. */
+bool prebind_take_back(struct bind *b);
+uint64_t prebind_poll(struct binder *w);
+void prebind_core_down(struct binder *w);
+void prebind_free(struct binder *w);
 
 /* intents.c: what the journal has of bindings. Without a journal they do nothing. */
 

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The phases of a stage: gather, prepare, work, undo. */
+#include "frontend/bind/prebind_impl.h"
+
+#include "frontend/base/probe.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_NS (50 * NS_PER_MS)
+#define GATHER_NS (5 * NS_PER_S)
+#define UNDO_NS (30 * NS_PER_S)
+
+/* It goes on to its Binding, or to what resolves an earlier one. */
+static void release(struct bind *b)
+{
+	prebind_leave(b);
+	b->prebound = true;
+	b->binder->queued++;
+	binder_queue(b);
+}
+
+static void works_undo(struct bind *b)
+{
+	struct held *h = b->held;
+
+	for (unsigned i = 0; i < prebind_kinds(b->binder); i++) {
+		const struct prebind_kind *k = prebind_kind(b->binder, i);
+
+		if (!h->works[i])
+			continue;
+		if (i < h->done || (i == h->done && h->started)) {
+			k->undo(k->context, h->works[i]);
+			continue;
+		}
+		k->free(k->context, h->works[i]);
+		h->works[i] = NULL;
+	}
+}
+
+static void fail(struct bind *b, const struct prebind_why *why)
+{
+	struct held *h = b->held;
+
+	assert(!h->failed);
+	works_undo(b);
+	h->failed = true;
+	h->since_ns = binder_now(b->binder);
+	h->retry_ms = why->retry_ms;
+	if (why->text[0])
+		snprintf(b->error, sizeof(b->error), "%s", why->text);
+	PROBE(prebind_failed, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
+}
+
+static void fail_all(struct prebind_stage *s, uint32_t retry_ms)
+{
+	const struct prebind_why why = { .retry_ms = retry_ms };
+	struct bind *b;
+
+	TAILQ_FOREACH (b, &s->binds, link)
+		if (!b->held->failed)
+			fail(b, &why);
+}
+
+/* Members that have not failed, with those that have nodes already, are a quorum. */
+static bool is_enough(const struct prebind_stage *s)
+{
+	struct gang_view gang;
+	const struct bind *b;
+	uint32_t n = 0;
+
+	TAILQ_FOREACH (b, &s->binds, link)
+		n += !b->held->failed;
+	if (s->gang == ID_NONE)
+		return n > 0;
+	return n > 0 && model_gang(s->binder->config.model, s->gang, s->generation, &gang) &&
+	       !gang.missing && !gang.refusal[0] && n + gang.pods.bound >= gang.quorum;
+}
+
+/* A pod that can't be bound any more needs no writes. */
+static bool pod_waits(const struct bind *b)
+{
+	struct pod_view pod;
+
+	return model_pod(b->binder->config.model, b->cmd.pod, b->cmd.pod_generation, &pod) &&
+	       !pod.node[0] && !pod.deleting && !pod.gated &&
+	       model_node(b->binder->config.model, b->cmd.node, b->cmd.node_generation);
+}
+
+static bool is_durable(const struct bind *b)
+{
+	return !b->intent || intent_is_durable(b->binder->config.journal, b->intent);
+}
+
+static bool prepare(struct bind *b, struct prebind_why *why)
+{
+	struct held *h = b->held;
+
+	*why = (struct prebind_why){ .text = "" };
+	h->prepared = true;
+	for (unsigned i = 0; i < prebind_kinds(b->binder); i++) {
+		const struct prebind_kind *k = prebind_kind(b->binder, i);
+
+		if (!k->wants(k->context, b->cmd.pod, b->cmd.pod_generation))
+			continue;
+		h->works[i] = k->prepare(k->context, &h->member, why);
+		if (!h->works[i])
+			return false;
+	}
+	return true;
+}
+
+/* Fails those whose pods are gone; returns how many failed. */
+static unsigned drop_gone(struct prebind_stage *s)
+{
+	const struct prebind_why why = { .text = "" };
+	struct bind *b;
+	unsigned n = 0;
+
+	TAILQ_FOREACH (b, &s->binds, link) {
+		if (b->held->failed || pod_waits(b))
+			continue;
+		fail(b, &why);
+		n++;
+	}
+	return n;
+}
+
+static void gather(struct prebind_stage *s)
+{
+	struct prebind_why why;
+	struct bind *b;
+
+	drop_gone(s);
+	TAILQ_FOREACH (b, &s->binds, link)
+		if (!b->held->failed && !is_durable(b))
+			return;
+	if (!is_enough(s)) {
+		if (binder_now(s->binder) >= s->since_ns + GATHER_NS)
+			fail_all(s, 0);
+		return;
+	}
+	s->working = true;
+	TAILQ_FOREACH (b, &s->binds, link) {
+		if (b->held->failed || prepare(b, &why))
+			continue;
+		fail(b, &why);
+		if (!is_enough(s)) {
+			fail_all(s, why.retry_ms);
+			return;
+		}
+	}
+}
+
+/* Looks at the phase of one member; true if it failed. */
+static bool advance(struct bind *b)
+{
+	struct held *h = b->held;
+	const struct prebind_kind *k = prebind_kind(b->binder, h->done);
+	struct prebind_why why = { .text = "" };
+	enum prebind_state state;
+
+	if (!h->started)
+		return false;
+	state = h->works[h->done] ? k->look(k->context, h->works[h->done], &why) : PREBIND_DONE;
+	if (state == PREBIND_BUSY && k->timeout_ns > 0 &&
+	    binder_now(b->binder) >= h->since_ns + k->timeout_ns) {
+		snprintf(why.text, sizeof(why.text), "%s", k->late);
+		state = PREBIND_FAILED;
+	}
+	if (state == PREBIND_DONE) {
+		h->done++;
+		h->started = false;
+	} else if (state == PREBIND_FAILED) {
+		fail(b, &why);
+	}
+	return state == PREBIND_FAILED;
+}
+
+/* The first phase that is not over for all. */
+static unsigned phase_of(const struct prebind_stage *s)
+{
+	unsigned least = prebind_kinds(s->binder);
+	const struct bind *b;
+
+	TAILQ_FOREACH (b, &s->binds, link)
+		if (!b->held->failed && b->held->done < least)
+			least = b->held->done;
+	return least;
+}
+
+static void start(struct bind *b)
+{
+	struct held *h = b->held;
+	const struct prebind_kind *k = prebind_kind(b->binder, h->done);
+
+	h->started = true;
+	h->since_ns = binder_now(b->binder);
+	if (h->works[h->done])
+		k->start(k->context, h->works[h->done]);
+}
+
+/* A member that came after the others had begun; true if it failed. */
+static bool join(struct bind *b)
+{
+	struct prebind_why why;
+
+	if (b->held->prepared || !is_durable(b) || prepare(b, &why))
+		return false;
+	fail(b, &why);
+	return true;
+}
+
+static bool work_phase(struct prebind_stage *s, unsigned phase)
+{
+	struct bind *b;
+	bool again = false;
+
+	TAILQ_FOREACH (b, &s->binds, link) {
+		struct held *h = b->held;
+
+		if (h->failed || !h->prepared || h->done != phase || h->started)
+			continue;
+		start(b);
+		again = again || !h->works[phase];
+	}
+	return again;
+}
+
+static void work(struct prebind_stage *s)
+{
+	unsigned failed = drop_gone(s), phase;
+	struct bind *b, *after;
+	bool again;
+
+	do {
+		TAILQ_FOREACH (b, &s->binds, link)
+			if (!b->held->failed)
+				failed += join(b) || advance(b);
+		if (failed > 0 && !is_enough(s)) {
+			fail_all(s, 0);
+			return;
+		}
+		phase = phase_of(s);
+		again = phase < prebind_kinds(s->binder) && work_phase(s, phase);
+	} while (again);
+	if (phase < prebind_kinds(s->binder) || !is_enough(s))
+		return;
+	for (b = TAILQ_FIRST(&s->binds); b; b = after) {
+		after = TAILQ_NEXT(b, link);
+		if (!b->held->failed)
+			release(b);
+	}
+}
+
+/* True when nothing is left to take back. */
+static bool is_undone(struct bind *b)
+{
+	struct held *h = b->held;
+	struct prebind_why why;
+	bool all = true;
+
+	for (unsigned i = 0; i < prebind_kinds(b->binder); i++) {
+		const struct prebind_kind *k = prebind_kind(b->binder, i);
+
+		if (h->works[i] && k->look(k->context, h->works[i], &why) == PREBIND_BUSY)
+			all = false;
+	}
+	if (all || binder_now(b->binder) < h->since_ns + UNDO_NS)
+		return all;
+	if (log_allowed(&b->binder->limit, b->binder->config.env, "bindings"))
+		env_log(b->binder->config.env, "error",
+		        "pod %s/%s: what was written for its place on node %s could not be taken back in "
+		        "%u s",
+		        b->namespace, b->name, b->node, (unsigned)(UNDO_NS / NS_PER_S));
+	return true;
+}
+
+static void undone(struct bind *b)
+{
+	const uint32_t retry_ms = b->held->retry_ms;
+
+	if (b->step == STEP_READ) {
+		release(b);
+		return;
+	}
+	prebind_leave(b);
+	binding_give_up(b, retry_ms);
+}
+
+static void stage_turn(struct prebind_stage *s)
+{
+	struct bind *b, *after;
+
+	for (b = TAILQ_FIRST(&s->binds); b; b = after) {
+		after = TAILQ_NEXT(b, link);
+		if (b->held->failed && is_undone(b))
+			undone(b);
+	}
+	if (s->working)
+		work(s);
+	else
+		gather(s);
+}
+
+uint64_t prebind_poll(struct binder *w)
+{
+	struct prebind_stage *s;
+	uint64_t next, due;
+
+	if (TAILQ_EMPTY(&w->stages))
+		return NEVER_NS;
+	if (binder_now(w) >= w->prebind_due_ns) {
+		w->prebind_due_ns = binder_now(w) + LOOK_NS;
+		TAILQ_FOREACH (s, &w->stages, link)
+			stage_turn(s);
+		prebind_sweep(w);
+	}
+	next = w->prebind_due_ns;
+	for (unsigned i = 0; i < prebind_kinds(w); i++) {
+		due = prebind_kind(w, i)->poll(prebind_kind(w, i)->context);
+		next = due < next ? due : next;
+	}
+	return next;
+}

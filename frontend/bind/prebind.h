@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What has to be written, and waited for, before a pod may be bound: volumes, claims of devices.
+ *
+ *   intent durable ─► GATHER ──quorum──► prepare all ─► phase 0 ─► phase 1 ─► OPEN ─► POST
+ *                        │                   │             │          │
+ *                        │ 5 s               │ one fails   └─one fails┴─► undo ─► REFUSED
+ *                        └────────────────────┴─► REFUSED: nothing was written
+ *
+ * The members of a gang without a bound member start together: none has a Binding sent before the
+ * work of all has succeeded, and members without work wait as well.  If a member fails and the
+ * others are still the quorum, it alone is refused; else all are, once what they wrote is taken
+ * back.  Members of a gang that has begun, and lone pods, are held for themselves. kube-scheduler's
+ * PreBind, but for a gang as a whole (docs/decisions/075).
+ *
+ * A kind of work is a row of functions.  It makes its own requests and finds its objects in the
+ * model; its choice is a function of pod and node and of earlier commands of the core.  Kinds run
+ * in the order of binder_config.prebind, one after another.
+ *
+ * Deaths: the intent of the Binding names pod and node, and is durable before any start().  An
+ * instance that comes after sends CMD_RETRY_BIND or CMD_CANCEL_BIND: prepare() takes what an
+ * earlier instance has written as its own choice, recover() finds what is to be taken back.  A new
+ * core gets the members that were started as in flight; those that were not are dropped. */
+#ifndef MUSTER_FRONTEND_PREBIND_H
+#define MUSTER_FRONTEND_PREBIND_H
+
+#include "ipc/abi.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PREBIND_KINDS_MAX 4
+
+enum prebind_state {
+	PREBIND_BUSY,
+	PREBIND_DONE,
+	PREBIND_FAILED, /* *why is set */
+};
+
+/* Valid while the work for it is. */
+struct prebind_member {
+	pod_id pod;
+	uint32_t generation;
+	node_id node;
+	gang_id gang; /* ID_NONE: a lone pod */
+	uint32_t gang_generation;
+	const char *node_name;
+	const char *namespace, *name, *uid; /* of the pod */
+};
+
+struct prebind_why {
+	char text[400];    /* told with an event; "": nothing to tell */
+	uint32_t retry_ms; /* least time until it is planned again; 0: the core's backoff */
+};
+
+struct prebind_kind {
+	const char *name;
+	void *context;
+	uint64_t timeout_ns; /* from start() on; 0: none */
+	const char *late;    /* the text of a member that took longer */
+	/* False: no pod at all has such work.  Cheap: called for each command. */
+	bool (*any)(void *context);
+	/* The pod has work of this kind. */
+	bool (*wants)(void *context, pod_id pod, uint32_t generation);
+	/* Chooses, and writes nothing; NULL: there is no choice, and *why is set. */
+	void *(*prepare)(void *context, const struct prebind_member *m, struct prebind_why *why);
+	/* It may be written from now on. */
+	void (*start)(void *context, void *work);
+	enum prebind_state (*look)(void *context, void *work, struct prebind_why *why);
+	/* Takes back what was written and is not final; look() is PREBIND_DONE after that. */
+	void (*undo)(void *context, void *work);
+	/* What an earlier instance may have written for the member, to be undone; NULL: nothing. */
+	void *(*recover)(void *context, const struct prebind_member *m);
+	void (*free)(void *context, void *work);
+	/* Sends what is due; the monotonic time of the next call. */
+	uint64_t (*poll)(void *context);
+};
+
+#endif

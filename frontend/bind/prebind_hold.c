@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which bindings are held, and what ends that from outside. */
+#include "frontend/bind/prebind_impl.h"
+
+#include "frontend/base/probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool pod_wants(const struct binder *w, pod_id pod, uint32_t generation)
+{
+	for (unsigned i = 0; i < prebind_kinds(w); i++)
+		if (prebind_kind(w, i)->wants(prebind_kind(w, i)->context, pod, generation))
+			return true;
+	return false;
+}
+
+struct asking {
+	const struct binder *w;
+	bool wants;
+};
+
+static void ask_pod(void *context, const struct pod_view *pod)
+{
+	struct asking *a = context;
+
+	a->wants = a->wants || pod_wants(a->w, pod->id, pod->generation);
+}
+
+/* True if no member has a node, and some member has work. */
+static bool gang_wants(const struct binder *w, const struct cmd_bind *cmd)
+{
+	struct asking a = { .w = w };
+	struct gang_view gang;
+
+	if (cmd->gang == ID_NONE ||
+	    !model_gang(w->config.model, cmd->gang, cmd->gang_generation, &gang) || gang.pods.bound > 0)
+		return false;
+	model_gang_pending(w->config.model, cmd->gang, ask_pod, &a);
+	return a.wants;
+}
+
+static struct prebind_stage *stage_make(struct binder *w, gang_id gang, uint32_t generation)
+{
+	struct prebind_stage *s = must_alloc(sizeof(*s));
+
+	s->binder = w;
+	s->gang = gang;
+	s->generation = generation;
+	s->since_ns = binder_now(w);
+	TAILQ_INIT(&s->binds);
+	TAILQ_INSERT_TAIL(&w->stages, s, link);
+	return s;
+}
+
+static struct prebind_stage *stage_of(struct binder *w, const struct cmd_bind *cmd)
+{
+	struct prebind_stage *s;
+
+	TAILQ_FOREACH (s, &w->stages, link)
+		if (s->gang == cmd->gang && s->generation == cmd->gang_generation)
+			return s;
+	return NULL;
+}
+
+static void stage_enter(struct prebind_stage *s, struct bind *b)
+{
+	struct binder *w = s->binder;
+	struct held *h = must_alloc(sizeof(*h));
+
+	h->stage = s;
+	h->member = (struct prebind_member){ .pod = b->cmd.pod,
+		                                 .generation = b->cmd.pod_generation,
+		                                 .node = b->cmd.node,
+		                                 .gang = b->cmd.gang,
+		                                 .gang_generation = b->cmd.gang_generation,
+		                                 .node_name = b->node,
+		                                 .namespace = b->namespace,
+		                                 .name = b->name,
+		                                 .uid = b->uid };
+	b->held = h;
+	TAILQ_INSERT_TAIL(&s->binds, b, link);
+	w->prebind_due_ns = 0;
+	PROBE(prebind_held, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
+}
+
+void prebind_leave(struct bind *b)
+{
+	struct held *h = b->held;
+	struct prebind_stage *s = h->stage;
+	const struct binder *w = b->binder;
+
+	for (unsigned i = 0; i < prebind_kinds(w); i++)
+		if (h->works[i])
+			prebind_kind(w, i)->free(prebind_kind(w, i)->context, h->works[i]);
+	TAILQ_REMOVE(&s->binds, b, link);
+	free(h);
+	b->held = NULL;
+}
+
+static bool any_work(const struct binder *w)
+{
+	for (unsigned i = 0; i < prebind_kinds(w); i++)
+		if (prebind_kind(w, i)->any(prebind_kind(w, i)->context))
+			return true;
+	return !TAILQ_EMPTY(&w->stages);
+}
+
+bool prebind_hold(struct bind *b)
+{
+	struct binder *w = b->binder;
+	struct prebind_stage *s;
+	bool together;
+
+	if (b->prebound || b->step != STEP_POST || !any_work(w))
+		return false;
+	s = b->cmd.gang != ID_NONE ? stage_of(w, &b->cmd) : NULL;
+	together = s || gang_wants(w, &b->cmd);
+	if (!together && !pod_wants(w, b->cmd.pod, b->cmd.pod_generation))
+		return false;
+	if (!s)
+		s = stage_make(w, together ? b->cmd.gang : ID_NONE, b->cmd.gang_generation);
+	stage_enter(s, b);
+	w->queued--;
+	return true;
+}
+
+/* True if an earlier instance may have written something for b that is to be taken back: b is held
+ * until it is. */
+bool prebind_take_back(struct bind *b)
+{
+	struct binder *w = b->binder;
+	struct held *h;
+	bool any = false;
+
+	if (!any_work(w))
+		return false;
+	stage_enter(stage_make(w, ID_NONE, 0), b);
+	h = b->held;
+	h->stage->working = true;
+	h->failed = h->prepared = true;
+	h->since_ns = binder_now(w);
+	for (unsigned i = 0; i < prebind_kinds(w); i++) {
+		const struct prebind_kind *k = prebind_kind(w, i);
+
+		h->works[i] = k->recover(k->context, &h->member);
+		if (h->works[i])
+			k->undo(k->context, h->works[i]);
+		any = any || h->works[i];
+	}
+	if (!any) {
+		prebind_leave(b);
+		return false;
+	}
+	w->queued--;
+	return true;
+}
+
+void prebind_sweep(struct binder *w)
+{
+	struct prebind_stage *s, *after;
+
+	for (s = TAILQ_FIRST(&w->stages); s; s = after) {
+		after = TAILQ_NEXT(s, link);
+		if (!TAILQ_EMPTY(&s->binds))
+			continue;
+		TAILQ_REMOVE(&w->stages, s, link);
+		free(s);
+	}
+}
+
+void prebind_core_down(struct binder *w)
+{
+	struct prebind_stage *s;
+	struct bind *b, *after;
+
+	TAILQ_FOREACH (s, &w->stages, link) {
+		for (b = TAILQ_FIRST(&s->binds); b; b = after) {
+			after = TAILQ_NEXT(b, link);
+			if (!b->held->prepared) {
+				prebind_leave(b);
+				binder_drop(b);
+				continue;
+			}
+			if (!b->begun)
+				binding_begin(b);
+			b->cmd.attempt = ATTEMPT_OTHER;
+		}
+	}
+	prebind_sweep(w);
+}
+
+void prebind_free(struct binder *w)
+{
+	struct prebind_stage *s;
+	struct bind *b;
+
+	TAILQ_FOREACH (s, &w->stages, link) {
+		while ((b = TAILQ_FIRST(&s->binds)) != NULL) {
+			prebind_leave(b);
+			binder_forget(b);
+		}
+	}
+	prebind_sweep(w);
+}
+
+size_t binder_held(const struct binder *w)
+{
+	const struct prebind_stage *s;
+	const struct bind *b;
+	size_t n = 0;
+
+	TAILQ_FOREACH (s, &w->stages, link)
+		TAILQ_FOREACH (b, &s->binds, link)
+			n++;
+	return n;
+}
