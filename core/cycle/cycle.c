@@ -5,10 +5,12 @@
 #include "core/cycle/backfill.h"
 #include "core/cycle/promises.h"
 #include "core/cycle/turns.h"
+#include "core/cycle/answered.h"
 #include "core/lifecycle/assume.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/precedence.h"
 #include "core/lifecycle/retain.h"
+#include "core/lifecycle/tickets.h"
 #include "core/lifecycle/outbox.h"
 #include "core/plan/minimum.h"
 #include "core/plan/reason.h"
@@ -120,7 +122,8 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 		reason_begin(r, g, &c->nodes);
 		return WAIT_QUEUE;
 	}
-	answer = plan_gang(plan, &c->views, behind, &c->gangs, g, &c->need);
+	answer = c->tickets.n > 0 ? plan_answered(c, index, behind)
+	                          : plan_gang(plan, &c->views, behind, &c->gangs, g, &c->need);
 	search_note(c, g, answer);
 	if (c->promises.timeline && answer == PLAN_PLACED && !promises_accept(c)) {
 		reason_begin(r, g, &c->nodes);
@@ -269,6 +272,8 @@ static bool schedule_gang(struct core *c, uint32_t index)
 	}
 	if (c->turns.shares)
 		turns_tried(c, index, waits);
+	if (tickets_are_on(c))
+		ticket_follow(c, index, waits ? why : WAIT_NONE);
 	return gang_have(g) > had;
 }
 
@@ -329,6 +334,8 @@ void cycle_tick(struct core *c)
 	if (c->now_ns >= c->backoff_due_ns)
 		backoff_wake(c);
 	assumes_tick(c);
+	if (c->tickets.n > 0)
+		tickets_tick(c);
 	if (c->synced && refresh_tick(&c->refresh, c->now_ns))
 		reasons_refresh(c);
 }

@@ -308,6 +308,7 @@ static int start(struct control *k)
 		                        .cpu = k->config->cpu,
 		                        .recorder = k->recorder,
 		                        .feed = k->searchers ? searchers_feed(k->searchers) : NULL,
+		                        .answers = k->searchers ? searchers_answers(k->searchers) : NULL,
 		                        .notify = notify,
 		                        .context = k };
 	const char *what = "";

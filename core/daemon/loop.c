@@ -11,6 +11,7 @@
 
 #include "ipc/logline.h"
 #include "core/base/probe.h"
+#include "core/world/answers.h"
 #include "core/world/feed.h"
 #include "ipc/clock.h"
 #include "ipc/memory.h"
@@ -243,6 +244,25 @@ static int ring_serve(struct loop *l, const char *name, struct ring_reader *ring
 	return n;
 }
 
+/* Applies the answers of the searches beside the loop; how many.  One of an earlier epoch is about
+ * objects that are gone. */
+static int answers_serve(struct loop *l)
+{
+	struct record *r;
+	int n = 0;
+
+	while (l->config.answers && l->begun && (r = answers_pop(l->config.answers)) != NULL) {
+		r->time_ns = l->time_ns;
+		n += r->epoch == l->epoch;
+		if (r->epoch == l->epoch)
+			step(l, "none", r);
+		free(r);
+	}
+	if (n > 0)
+		core_show(l->core);
+	return n;
+}
+
 static bool plan(struct loop *l)
 {
 	struct record r = {
@@ -267,12 +287,13 @@ static bool commands_waiting(const struct loop *l)
 	return l->commands.tail_private != l->commands.tail_published;
 }
 
-/* One turn: results, then events, then a plan.  True when anything was done.  Results are not read
- * before EVENT_SYNCED: one may be of a pod whose record is still to come. */
+/* One turn: results, then events, then answers, then a plan.  True when anything was done.  Results
+ * are not read before EVENT_SYNCED: one may be of a pod whose record is still to come. */
 static bool turn(struct loop *l)
 {
 	int results = l->synced ? ring_serve(l, "result", &l->results) : 0;
 	int events = results < 0 ? -1 : ring_serve(l, "event", &l->events);
+	int answers = events < 0 ? 0 : answers_serve(l);
 	bool planned = false;
 
 	if (events < 0)
@@ -295,7 +316,7 @@ static bool turn(struct loop *l)
 		wake_up(&ledger_of(l)->frontend_doorbell, &intake_of(l)->frontend_parked);
 		PROBE(ring_out_rung, l->epoch, l->commands.sequence);
 	}
-	return results + events > 0 || planned;
+	return results + events + answers > 0 || planned;
 }
 
 static bool state_is(const struct loop *l, enum loop_peer state)
@@ -316,6 +337,8 @@ static bool ready(void *context)
 	struct loop *l = context;
 
 	if (ring_has_news(&l->events) || (l->synced && ring_has_news(&l->results)))
+		return true;
+	if (l->config.answers && l->begun && answers_wait(l->config.answers))
 		return true;
 	/* the largest */
 	if (wants_plan(l) &&

@@ -33,6 +33,7 @@ struct loop_config {
 	int cpu;                   /* -1: any */
 	struct recorder *recorder; /* NULL: none */
 	struct feed *feed;         /* of the world that follows; NULL: none */
+	struct answers *answers;   /* of its searches; NULL: none */
 	void (*notify)(void *context);
 	void *context;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/daemon/searchers.h"
 
+#include "core/world/answers.h"
 #include "core/world/follower.h"
 #include "core/world/lookout.h"
 #include "core/world/snapshot.h"
@@ -35,6 +36,7 @@ struct searcher {
 struct searchers {
 	struct searchers_config config;
 	struct feed *feed;
+	struct answers *answers;   /* to the loop */
 	struct follower *follower; /* the world thread's once it runs */
 	struct core_world *stats;
 	struct snapshots *snapshots;
@@ -59,6 +61,7 @@ int searchers_open(struct searchers **out, const struct searchers_config *config
 		return rc;
 	}
 	s->config = *config;
+	s->answers = answers_new();
 	*out = s;
 	return 0;
 }
@@ -66,6 +69,11 @@ int searchers_open(struct searchers **out, const struct searchers_config *config
 struct feed *searchers_feed(const struct searchers *s)
 {
 	return s->feed;
+}
+
+struct answers *searchers_answers(const struct searchers *s)
+{
+	return s->answers;
 }
 
 static bool is_stopped(const struct searchers *s)
@@ -241,6 +249,16 @@ static bool lookout_stopped(void *context)
 	return is_stopped(context);
 }
 
+/* The loop looks at least ten times a second.  One that finds no space is dropped: its ticket
+ * expires. */
+static void lookout_answer(void *context, struct record *r)
+{
+	const struct searchers *s = context;
+
+	if (!answers_push(s->answers, r))
+		free(r);
+}
+
 static struct lookout *lookout_make(struct searchers *s, struct ledger *ledger)
 {
 	return lookout_new(&(struct lookout_config){ .follower = s->follower,
@@ -250,6 +268,7 @@ static struct lookout *lookout_make(struct searchers *s, struct ledger *ledger)
 	                                             .feed_bytes = FEED_BYTES,
 	                                             .clock_ns = clock_monotonic_ns,
 	                                             .stopped = lookout_stopped,
+	                                             .answer = lookout_answer,
 	                                             .context = s });
 }
 
@@ -322,5 +341,6 @@ void searchers_close(struct searchers *s)
 	lookout_free(s->lookout);
 	follower_free(s->follower);
 	feed_close(s->feed);
+	answers_free(s->answers);
 	free(s);
 }

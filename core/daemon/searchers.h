@@ -19,6 +19,7 @@
 
 #define SEARCHERS_MOST 16u
 
+struct answers;
 struct feed;
 struct searchers;
 
@@ -35,6 +36,8 @@ int searchers_open(struct searchers **out, const struct searchers_config *config
 
 /* What the loop writes to. */
 struct feed *searchers_feed(const struct searchers *s);
+/* The answers of the world's thread; likewise the loop's to read. */
+struct answers *searchers_answers(const struct searchers *s);
 
 /* Starts the threads, before the first record.  On an error there are none, and nothing is read. */
 int searchers_start(struct searchers *s, struct ledger *ledger);

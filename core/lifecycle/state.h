@@ -93,6 +93,33 @@ struct turns {
 	bool again;                    /* the gang in the cycle has more members to start */
 };
 
+/* core/lifecycle/tickets.h */
+#define TICKETS_MAX 16u
+
+struct ticket {
+	uint64_t number; /* 0: unused */
+	gang_id gang;
+	uint32_t generation;
+	int32_t priority;
+	uint64_t opened_ns;
+	struct record *answer; /* NULL: none yet */
+};
+
+struct ticket_wait {
+	uint64_t due_ns; /* no ticket before */
+	uint64_t wait_ns;
+	uint32_t generation; /* of the gang */
+	uint32_t reserved;
+};
+
+struct tickets {
+	uint32_t flags; /* of enum preemption_flags: what tickets are for; 0: there are none */
+	uint32_t n;
+	uint64_t last; /* number of the latest one */
+	struct ticket all[TICKETS_MAX];
+	struct ticket_wait *waits; /* by gang; NULL: they were never on */
+};
+
 struct core {
 	struct core_config config; /* constant */
 
@@ -114,6 +141,7 @@ struct core {
 	struct backfill backfill;
 	struct promising promises;
 	struct turns turns;
+	struct tickets tickets;
 
 	uint32_t retaining[RETAINING_SHOWN]; /* gangs with retained reservations, some of them */
 	uint32_t retaining_n;

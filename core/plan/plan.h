@@ -129,6 +129,14 @@ bool plan_take_on(struct plan *plan, struct views *vs, const struct gangs *gs, u
 void plan_lack(struct plan *plan, struct views *vs, const struct gangs *gs,
                const struct gang_need *need);
 
+/* plan_gang() by a placement that was found elsewhere, of a gang without levels: at least those
+ * members that have to start go where it says, if each rule allows it now; the others as far as
+ * capacity goes.  PLAN_GAVE_UP: it does not hold, and nothing is placed. */
+enum plan_answer plan_fixed(struct plan *plan, struct views *vs, bool behind,
+                            const struct gangs *gs, const struct gang *g,
+                            const struct gang_need *need, const struct answer_pod *places,
+                            uint32_t places_n);
+
 /* Plans the ready members of a gang.  `need` of them, no more than are ready, have to start
  * together; the rest start as far as capacity goes. */
 enum plan_answer plan_gang(struct plan *plan, struct views *vs, bool behind, const struct gangs *gs,

@@ -149,9 +149,9 @@ static enum plan_answer plan_alike(struct plan *plan, struct views *vs, const st
 	return place_alike(plan, vs, gs, v, need->total);
 }
 
-BY_NAME enum plan_answer plan_gang(struct plan *plan, struct views *vs, bool behind,
-                                   const struct gangs *gs, const struct gang *g,
-                                   const struct gang_need *need)
+/* Resets the plan: nothing of the gang is collected yet. */
+static void plan_begin(struct plan *plan, bool behind, const struct gang *g,
+                       const struct gang_need *need)
 {
 	plan->scope = (struct view_scope){ .behind = behind };
 	plan->barred = CLASS_NONE;
@@ -160,8 +160,11 @@ BY_NAME enum plan_answer plan_gang(struct plan *plan, struct views *vs, bool beh
 	plan->n = g->counts[MEMBER_READY];
 	plan->alike = g->ready_class != CLASS_NONE;
 	assert(plan->n >= need->total && need->total > 0);
-	if (plan->alike && !gang_has_levels(g))
-		return plan_alike(plan, vs, gs, g, need);
+}
+
+static void members_begin(struct plan *plan, struct views *vs, const struct gangs *gs,
+                          const struct gang *g, const struct gang_need *need)
+{
 	collect(plan, vs, gs, g);
 	if (plan->alike)
 		group_alike(plan, vs, g->ready_class);
@@ -171,6 +174,74 @@ BY_NAME enum plan_answer plan_gang(struct plan *plan, struct views *vs, bool beh
 	plan->roles_n = need->roles_n;
 	if (need->roles_n > 0)
 		chosen_first(plan, gs, need);
+}
+
+/* False: the place is not as it was, or a rule forbids it now. */
+static bool take_fixed(struct plan *plan, struct views *vs, const struct gangs *gs, uint32_t member,
+                       const struct answer_pod *place)
+{
+	const class_id class = class_at(plan, gs, member);
+	const struct node *n = nodes_find(vs->nodes, place->node);
+	const struct view *v;
+
+	if (gs->pods->slots[plan->pods[member]].generation != place->generation || !n ||
+	    n->generation != place->node_generation || !node_present(n))
+		return false;
+	v = views_get(vs, &plan->scope, class);
+	return view_open(v, vs->nodes->ranks[place->node]) &&
+	       plan_take_on(plan, vs, gs, member, place->node);
+}
+
+/* True if the placed members are those that have to start, or more. */
+static bool need_is_met(const struct plan *plan, const struct gang_need *need)
+{
+	uint32_t placed[GANG_ROLES_MAX + 1] = { 0 };
+
+	for (uint32_t i = 0; need->roles_n > 0 && i < plan->n; i++)
+		placed[plan->roles[i]] += plan->nodes[i] != ID_NONE;
+	for (uint32_t r = 0; r < need->roles_n; r++)
+		if (placed[r] < need->roles[r].quorum)
+			return false;
+	return plan->placed >= need->total;
+}
+
+enum plan_answer plan_fixed(struct plan *plan, struct views *vs, bool behind,
+                            const struct gangs *gs, const struct gang *g,
+                            const struct gang_need *need, const struct answer_pod *places,
+                            uint32_t places_n)
+{
+	bool holds = true;
+
+	assert(!gang_has_levels(g));
+	plan_begin(plan, behind, g, need);
+	members_begin(plan, vs, gs, g, need);
+	plan_nothing(plan);
+	/* Its entries need no reset: each is compared with what it refers to. */
+	for (uint32_t k = 0; k < places_n; k++)
+		plan->ranks[places[k].pod] = k;
+	for (uint32_t i = 0; holds && i < plan->n; i++) {
+		const uint32_t k = plan->ranks[plan->pods[i]];
+
+		if (k < places_n && places[k].pod == plan->pods[i])
+			holds = take_fixed(plan, vs, gs, i, &places[k]);
+	}
+	if (!holds || !need_is_met(plan, need)) {
+		undo_all(plan, vs, gs);
+		return PLAN_GAVE_UP;
+	}
+	if (plan->placed < plan->n)
+		place_rest(plan, vs, gs);
+	return PLAN_PLACED;
+}
+
+BY_NAME enum plan_answer plan_gang(struct plan *plan, struct views *vs, bool behind,
+                                   const struct gangs *gs, const struct gang *g,
+                                   const struct gang_need *need)
+{
+	plan_begin(plan, behind, g, need);
+	if (plan->alike && !gang_has_levels(g))
+		return plan_alike(plan, vs, gs, g, need);
+	members_begin(plan, vs, gs, g, need);
 	return gang_has_levels(g) ? plan_levels(plan, vs, gs, g, need)
 	                          : plan_members(plan, vs, gs, need);
 }

@@ -8,6 +8,7 @@
 #include "core/cycle/turns.h"
 #include "core/lifecycle/groups.h"
 #include "core/lifecycle/members.h"
+#include "core/lifecycle/tickets.h"
 #include "core/base/probe.h"
 #include "core/plan/reason.h"
 #include "core/shm/records.h"
@@ -41,6 +42,7 @@ static void lists_clear(struct core *c)
 	c->retaining_n = 0;
 	c->outbox = (struct outbox){ 0 };
 	assumes_clear(&c->assumes);
+	tickets_clear(c);
 }
 
 /* A hook of the pod counts. */
@@ -102,6 +104,7 @@ void core_free(struct core *c)
 	timeline_free(c->promises.timeline);
 	turns_free(c);
 	free(c->promises.places);
+	tickets_free(c);
 	gangs_free(&c->gangs);
 	pods_free(&c->pods);
 	pod_counts_free(&c->pod_counts);
@@ -392,7 +395,7 @@ static int on_pod_drop(struct core *c, const struct record *r)
 	return fault ? refuse(c, fault) : pod_drop(c, drop);
 }
 
-/* Facts for searches (core/world/keeper.h): checked, and passed over. */
+/* For searches (core/world/keeper.h): facts are checked, and passed over. */
 static int on_facts(struct core *c, const struct record *r)
 {
 	const struct event_preemption *preemption;
@@ -406,6 +409,8 @@ static int on_facts(struct core *c, const struct record *r)
 		fault = record_budget(r, &budget);
 	else
 		fault = record_pod_facts(r, &c->ledger.limits, &facts);
+	if (!fault && r->kind == EVENT_PREEMPTION)
+		tickets_set(c, preemption);
 	return fault ? refuse(c, fault) : 0;
 }
 
@@ -428,13 +433,22 @@ static int on_result(struct core *c, const struct record *r)
 	return 0;
 }
 
-/* Of searches for gangs that wait: checked, and passed over. */
-static int on_preemption(struct core *c, const struct record *r)
+static int on_answer(struct core *c, const struct record *r)
+{
+	struct answer_record answer;
+	const char *fault = record_answer(r, &c->ledger.limits, &answer);
+
+	if (fault)
+		return refuse(c, fault);
+	ticket_answered(c, r, &answer);
+	return 0;
+}
+
+/* Checked, and passed over: no eviction is commanded yet. */
+static int on_evicted(struct core *c, const struct record *r)
 {
 	const struct evict_result *result;
-	struct answer_record answer;
-	const char *fault = r->kind == EVENT_ANSWER ? record_answer(r, &c->ledger.limits, &answer)
-	                                            : record_evicted(r, &c->ledger.limits, &result);
+	const char *fault = record_evicted(r, &c->ledger.limits, &result);
 
 	return fault ? refuse(c, fault) : 0;
 }
@@ -483,8 +497,9 @@ static int apply(struct core *c, const struct record *r)
 	case RESULT_EVICT_SENT:
 	case RESULT_EVICT_REFUSED:
 	case RESULT_EVICT_NOT_SENT:
+		return on_evicted(c, r);
 	case EVENT_ANSWER:
-		return on_preemption(c, r);
+		return on_answer(c, r);
 	case EVENT_PLAN:
 		cycle_run(c);
 		return 0;

@@ -211,6 +211,7 @@ void keeper_take(struct keeper *k, const struct record *r)
 		return;
 	case EVENT_TICK:
 	case EVENT_PLAN:
+	case EVENT_ANSWER:
 		return;
 	default:
 		break;

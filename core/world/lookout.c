@@ -5,6 +5,7 @@
 #include "core/queue/gangs.h"
 #include "core/shm/ledger.h"
 #include "core/world/keeper.h"
+#include "core/world/ticket_search.h"
 #include "core/world/victims_row.h"
 #include "ipc/logline.h"
 #include "ipc/memory.h"
@@ -16,6 +17,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define TICK_NS (2 * NS_PER_S)
+#define REST_NS (NS_PER_S / 10) /* between two ticks, with tickets */
 #define WAIT_MOST_NS (60 * NS_PER_S)
 #define SHARE 20u /* of the time, at most one part is searched */
 
@@ -39,7 +41,9 @@ struct candidate {
 struct lookout {
 	struct lookout_config config;
 	struct target targets[VICTIMS_ROWS];
-	uint64_t next_ns; /* no tick before */
+	uint64_t searched[TICKETS_MAX]; /* by slot: number of the ticket that was searched for */
+	uint64_t next_ns;               /* no tick before */
+	uint64_t rests_ns;              /* no search before */
 	uint64_t epoch;
 	bool broken; /* the records of the epoch make no core: a bug, said once */
 };
@@ -200,6 +204,37 @@ static void search(struct lookout *l, uint32_t i, struct kept *kept, uint64_t no
 	gang_search_free(&found);
 }
 
+static bool ticket_is_due(const struct lookout *l, const struct core *world, uint32_t i)
+{
+	const struct ticket *t = &world->tickets.all[i];
+
+	return t->number != 0 && !t->answer && l->searched[i] != t->number;
+}
+
+static bool tickets_are_due(const struct lookout *l, const struct core *world)
+{
+	bool due = false;
+
+	for (uint32_t i = 0; l->config.answer && world->tickets.n > 0 && i < TICKETS_MAX; i++)
+		due = due || ticket_is_due(l, world, i);
+	return due;
+}
+
+/* Answers each ticket that was not searched for yet. */
+static void tickets_search(struct lookout *l, const struct core *world, struct kept *kept)
+{
+	for (uint32_t i = 0; l->config.answer && i < TICKETS_MAX && !has_to_end(l); i++) {
+		struct record *r;
+
+		if (!ticket_is_due(l, world, i))
+			continue;
+		l->searched[i] = world->tickets.all[i].number;
+		r = ticket_search(kept, &world->tickets.all[i], follower_position(l->config.follower));
+		r->epoch = world->epoch;
+		l->config.answer(l->config.context, r);
+	}
+}
+
 static void search_due(struct lookout *l, const struct core *world, uint64_t now_ns)
 {
 	const struct keeper *k = follower_keeper(l->config.follower);
@@ -209,7 +244,7 @@ static void search_due(struct lookout *l, const struct core *world, uint64_t now
 	const int rc = keeper_make(k, world, &ends, &kept);
 
 	if (rc == -ECANCELED) { /* later */
-		l->next_ns = now_ns + (clock_ns(l) - begun_ns) * SHARE;
+		l->rests_ns = now_ns + (clock_ns(l) - begun_ns) * SHARE;
 		return;
 	}
 	if (rc < 0) {
@@ -224,6 +259,7 @@ static void search_due(struct lookout *l, const struct core *world, uint64_t now
 	kept.facts.steps_most = l->config.steps_most;
 	kept.facts.ends = has_to_end;
 	kept.facts.context = l;
+	tickets_search(l, world, &kept);
 	for (uint32_t i = 0; i < VICTIMS_ROWS && !has_to_end(l); i++) {
 		if (!is_due(&l->targets[i], changes, now_ns))
 			continue;
@@ -231,7 +267,7 @@ static void search_due(struct lookout *l, const struct core *world, uint64_t now
 		search(l, i, &kept, now_ns);
 	}
 	kept_free(&kept);
-	l->next_ns = now_ns + (clock_ns(l) - begun_ns) * SHARE;
+	l->rests_ns = now_ns + (clock_ns(l) - begun_ns) * SHARE;
 }
 
 void lookout_clear(struct lookout *l)
@@ -248,13 +284,18 @@ void lookout_run(struct lookout *l, uint64_t now_ns)
 
 	if (world && l->epoch != world->epoch) {
 		lookout_clear(l);
+		memset(l->searched, 0, sizeof(l->searched));
 		l->epoch = world->epoch;
-		l->next_ns = 0;
+		l->next_ns = l->rests_ns = 0;
 		l->broken = false;
 	}
-	if (!world || now_ns < l->next_ns)
+	if (!world || now_ns < l->rests_ns)
+		return;
+	due = keeper_is_on(k) && world->synced && !l->broken && tickets_are_due(l, world);
+	if (now_ns < l->next_ns && !due)
 		return;
 	l->next_ns = now_ns + TICK_NS;
+	l->rests_ns = now_ns + REST_NS;
 	atomic_store_explicit(&l->config.stats->kept_bytes, keeper_bytes(k), memory_order_relaxed);
 	targets_set(l, all,
 	            keeper_is_on(k) && world->synced && !l->broken ? candidates_find(world, all) : 0);
@@ -262,8 +303,10 @@ void lookout_run(struct lookout *l, uint64_t now_ns)
 		due = due || is_due(&l->targets[i], keeper_changes(k), now_ns);
 	if (due && !has_to_end(l))
 		search_due(l, world, now_ns);
-	if (l->next_ns < now_ns + TICK_NS)
-		l->next_ns = now_ns + TICK_NS;
+	if (l->rests_ns < now_ns + REST_NS)
+		l->rests_ns = now_ns + REST_NS;
+	if (l->next_ns < l->rests_ns)
+		l->next_ns = l->rests_ns;
 }
 
 uint64_t lookout_due_ns(const struct lookout *l)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches for victims of the gangs that wait for capacity, beside the loop: who would have to go.
- * No pod is evicted.
+ * No pod is evicted.  And searches that tickets ask for (core/lifecycle/tickets.h), whose answers
+ * go into the loop.
  *
  *   world, keeper ──► lookout_run(): when something changed, at most every two seconds, a core of
  *                     its own (core/world/keeper.h), a search for each gang that is due
  *                 ──► rows that observers read (struct victims_row), counters
+ *   tickets       ──► answers: within a tenth of a second, as far as the time allows
  *
  * The gangs of the highest priority are searched for, VICTIMS_ROWS at most.  After `impossible`, or
  * a search that gave up, a gang is due again after two seconds, then four, up to a minute.  No more
@@ -29,6 +31,8 @@ struct lookout_config {
 	uint64_t feed_bytes;            /* of the feed; a search ends when half of them wait */
 	uint64_t (*clock_ns)(void);     /* NULL: searches take no time */
 	bool (*stopped)(void *context); /* true ends a search; NULL: never */
+	/* Takes an EVENT_ANSWER with its epoch, which is the callee's then; NULL: tickets stay open. */
+	void (*answer)(void *context, struct record *r);
 	void *context;
 };
 

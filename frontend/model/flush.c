@@ -415,7 +415,7 @@ static bool flush_preemption(const struct flush *f)
 {
 	struct model *m = f->m;
 	const bool unknown = m->budgets_unserved || m->budgets_left_out;
-	const struct event_preemption e = { .flags = PREEMPTION_EXPLAIN |
+	const struct event_preemption e = { .flags = PREEMPTION_EXPLAIN | PREEMPTION_PACK |
 		                                         (unknown ? PREEMPTION_BUDGETS_UNKNOWN : 0) };
 	char *p;
 

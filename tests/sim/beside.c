@@ -2,6 +2,7 @@
 #include "tests/sim/beside.h"
 
 #include "core/lifecycle/state.h"
+#include "core/world/answers.h"
 #include "core/world/lookout.h"
 #include "ipc/memory.h"
 
@@ -16,7 +17,7 @@ struct beside {
 	struct core_world stats;
 	struct core_searches searches;
 	struct victims_row *rows;
-	uint64_t found;
+	struct answers *answers;
 };
 
 static uint64_t found_all;
@@ -24,6 +25,19 @@ static uint64_t found_all;
 uint64_t beside_found(void)
 {
 	return found_all;
+}
+
+static void answered(void *context, struct record *r)
+{
+	const struct beside *b = context;
+
+	if (!answers_push(b->answers, r))
+		free(r);
+}
+
+struct record *beside_answer(struct beside *b)
+{
+	return answers_pop(b->answers);
 }
 
 struct beside *beside_new(const struct core_config *config)
@@ -40,12 +54,15 @@ struct beside *beside_new(const struct core_config *config)
 	world.feed = b->feed;
 	if (follower_new(&b->world, &world) < 0)
 		fatal_memory();
+	b->answers = answers_new();
 	b->rows = must_array(VICTIMS_ROWS, sizeof(*b->rows));
 	b->lookout = lookout_new(&(struct lookout_config){ .follower = b->world,
 	                                                   .stats = &b->searches,
 	                                                   .rows = b->rows,
 	                                                   .steps_most = STEPS,
-	                                                   .feed_bytes = FEED_BYTES_LEAST });
+	                                                   .feed_bytes = FEED_BYTES_LEAST,
+	                                                   .answer = answered,
+	                                                   .context = b });
 	return b;
 }
 
@@ -57,6 +74,7 @@ void beside_free(struct beside *b)
 	lookout_free(b->lookout);
 	follower_free(b->world);
 	feed_close(b->feed);
+	answers_free(b->answers);
 	free(b->rows);
 	free(b);
 }

@@ -24,4 +24,7 @@ const char *beside_fault(struct beside *b, uint64_t now_ns);
 /* Searches that found a set, of all simulations of this process. */
 uint64_t beside_found(void);
 
+/* The next answer of its searches for the core (EVENT_ANSWER), memory of the caller; NULL: none. */
+struct record *beside_answer(struct beside *b);
+
 #endif

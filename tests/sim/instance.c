@@ -258,6 +258,21 @@ static int drain(struct instance *p, struct ring_reader *ring)
 	return rc < 0 ? -1 : n;
 }
 
+/* Answers of searches, found in an earlier turn.  Those of an earlier epoch are dropped, as in
+ * core/daemon/loop.c. */
+static bool answers_apply(struct instance *p)
+{
+	struct record *r;
+	bool ok = true;
+
+	while (ok && p->begun && (r = beside_answer(p->beside)) != NULL) {
+		r->time_ns = p->time_ns;
+		ok = r->epoch != p->epoch || step(p, r);
+		free(r);
+	}
+	return ok;
+}
+
 /* True when anything was done. */
 static bool core_turn(struct instance *p)
 {
@@ -266,7 +281,7 @@ static bool core_turn(struct instance *p)
 	bool planned = false;
 	const char *wrong;
 
-	if (events < 0)
+	if (events < 0 || !answers_apply(p))
 		return false;
 	p->command_full = false;
 	if (p->begun && core_wants_plan(p->core)) {

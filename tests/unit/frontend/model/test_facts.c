@@ -213,13 +213,13 @@ Test(model_facts, whether_budgets_are_known)
 	cr_assert(model_resource_dispensable(s.m, budgets));
 	cr_assert(!model_resource_dispensable(s.m, RESOURCE_INDEX_PODS));
 	send();
-	cr_assert_eq(preemption, PREEMPTION_EXPLAIN | PREEMPTION_BUDGETS_UNKNOWN);
+	cr_assert_eq(preemption, PREEMPTION_EXPLAIN | PREEMPTION_PACK | PREEMPTION_BUDGETS_UNKNOWN);
 	model_resource_served(s.m, budgets, true);
 	send();
-	cr_assert_eq(preemption, PREEMPTION_EXPLAIN);
+	cr_assert_eq(preemption, PREEMPTION_EXPLAIN | PREEMPTION_PACK);
 	model_resource_served(s.m, budgets, false);
 	send();
-	cr_assert_eq(preemption, PREEMPTION_EXPLAIN | PREEMPTION_BUDGETS_UNKNOWN);
+	cr_assert_eq(preemption, PREEMPTION_EXPLAIN | PREEMPTION_PACK | PREEMPTION_BUDGETS_UNKNOWN);
 }
 
 /* Without preemption there is nothing of this. */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tickets: gangs that wait and are searched for beside the loop (core/world/lookout.h).
+ *
+ *   the gang waits ──► open ──EVENT_ANSWER──► answered ──the gang's next plan──► none
+ *                        └──10 s, or the gang waits for capacity no more──► none
+ *
+ * The world's core has the tickets of the loop's, since it applies the same records: so a question
+ * needs no message.  An answer that says where the gang could start requeues it; its next plan
+ * checks the answer against the present state (core/cycle/answered.c).  After another answer, or
+ * one that no longer held, a gang has a ticket again after two seconds, then four, up to a minute.
+ *
+ * There is no ticket unless EVENT_PREEMPTION asks for what they are for.  EVENT_BEGIN ends all. */
+#ifndef MUSTER_CORE_TICKETS_H
+#define MUSTER_CORE_TICKETS_H
+
+#include "core/lifecycle/state.h"
+#include "core/shm/records.h"
+
+/* What is asked for from now on. */
+void tickets_set(struct core *c, const struct event_preemption *e);
+void tickets_clear(struct core *c);
+void tickets_free(struct core *c);
+
+/* True if gangs may have tickets. */
+static inline bool tickets_are_on(const struct core *c)
+{
+	return c->tickets.flags != 0;
+}
+
+/* The gang was planned and waits because of `why`, or does not (WAIT_NONE). */
+void ticket_follow(struct core *c, uint32_t index, enum wait_reason why);
+
+/* The open ticket of the gang; NULL: none. */
+const struct ticket *ticket_of(const struct core *c, gang_id gang);
+
+/* An answer has come; see above. */
+void ticket_answered(struct core *c, const struct record *r, const struct answer_record *a);
+
+/* The answer for the gang, which is to be planned: the ticket ends.  NULL: there is none; else
+ * memory of the caller. */
+struct record *ticket_take(struct core *c, uint32_t index);
+
+/* It did not hold: the gang has to wait for its next ticket. */
+void ticket_stale(struct core *c, uint32_t index);
+
+/* Once for each new time. */
+void tickets_tick(struct core *c);
+
+#endif

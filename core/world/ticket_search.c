@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/world/ticket_search.h"
+
+#include "core/lifecycle/state.h"
+#include "ipc/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct found {
+	struct event_answer body;
+	struct answer_pod *pods; /* victims, then places; ANSWER_PODS_MAX */
+};
+
+static struct record *record_of(const struct found *f)
+{
+	const uint32_t pods =
+		(f->body.victims_n + f->body.places_n) * (uint32_t)sizeof(struct answer_pod);
+	const uint32_t bytes = (uint32_t)(sizeof(struct record) + sizeof(f->body)) + pods;
+	struct record *r = must_alloc(bytes);
+	unsigned char *at = (unsigned char *)(r + 1);
+
+	*r = (struct record){ .bytes = bytes, .kind = EVENT_ANSWER };
+	memcpy(at, &f->body, sizeof(f->body));
+	memcpy(at + sizeof(f->body), f->pods, pods);
+	return r;
+}
+
+static struct answer_pod answer_pod(const struct core *c, pod_id pod, node_id node)
+{
+	return (struct answer_pod){ .pod = pod,
+		                        .generation = c->pods.slots[pod].generation,
+		                        .node = node,
+		                        .node_generation = c->nodes.slots[node].generation };
+}
+
+/* The members that the plan has placed; false: a record does not take so many. */
+static bool places_take(const struct core *c, struct found *f)
+{
+	const struct plan *plan = &c->plan;
+
+	if (plan->placed > ANSWER_PODS_MAX)
+		return false;
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (plan->nodes[i] != ID_NONE)
+			f->pods[f->body.places_n++] = answer_pod(c, plan->pods[i], plan->nodes[i]);
+	return true;
+}
+
+/* The gang as a packing: core/pack. */
+static void pack(struct kept *kept, const struct gang *g, struct found *f)
+{
+	struct core *c = kept->core;
+	enum plan_answer answer;
+
+	budget_reset(&c->budget);
+	c->plan.search = true;
+	c->plan.pack_steps = kept->facts.steps_most;
+	gang_need_find(g, &c->need);
+	answer = plan_gang(&c->plan, &c->views, false, &c->gangs, g, &c->need);
+	f->body.steps = c->budget.spent + kept->facts.steps_most - c->plan.pack_left;
+	c->plan.pack_steps = 0;
+	f->body.verdict = answer == PLAN_IMPOSSIBLE ? ANSWER_IMPOSSIBLE : ANSWER_GAVE_UP;
+	if (answer != PLAN_PLACED)
+		return;
+	if (places_take(c, f))
+		f->body.verdict = ANSWER_PACKED;
+	undo_all(&c->plan, &c->views, &c->gangs);
+}
+
+/* True if the gang waits for capacity in that core, too. */
+static bool waits(struct kept *kept, struct gang *g)
+{
+	if ((g->flags & (GANG_OBJECT_MISSING | GANG_REFUSED)) || gang_quorum_met(g) ||
+	    !gang_enough(g, MEMBER_READY) || kept->core->nodes.present == 0)
+		return false;
+	if (g->ready_class == CLASS_NONE)
+		gang_ready_class_find(&kept->core->gangs, g);
+	return true;
+}
+
+struct record *ticket_search(struct kept *kept, const struct ticket *t, uint64_t position)
+{
+	struct gang *g = gangs_group(&kept->core->gangs, t->gang);
+	struct found f = { .body = { .ticket = t->number,
+		                         .position = position,
+		                         .gang = t->gang,
+		                         .generation = t->generation,
+		                         .verdict = ANSWER_UNASKED },
+		               .pods = must_array(ANSWER_PODS_MAX, sizeof(*f.pods)) };
+	struct record *r;
+
+	if (g && g->generation == t->generation && waits(kept, g))
+		pack(kept, g, &f);
+	r = record_of(&f);
+	free(f.pods);
+	return r;
+}
