@@ -212,6 +212,9 @@ static int serve_resource(struct as_call *c)
 	if (c->resource == c->api->pods && c->subresource != NULL &&
 	    strcmp(c->subresource, "binding") == 0)
 		return strcmp(method, "POST") == 0 ? as_bind(c) : as_refuse_method(c);
+	if (c->resource == c->api->pods && c->subresource != NULL &&
+	    strcmp(c->subresource, "eviction") == 0)
+		return strcmp(method, "POST") == 0 ? as_evict(c) : as_refuse_method(c);
 	if (c->subresource != NULL &&
 	    (strcmp(c->subresource, "status") != 0 || !c->resource->has_status))
 		return c->resource->custom ? as_refuse_not_found(c, c->resource, c->name)
@@ -288,6 +291,10 @@ static void serve(struct as_call *c, const char *const *segments, size_t n)
 	}
 	if (as_is_token_review(c)) {
 		as_token_review(c);
+		return;
+	}
+	if (as_is_access_review(c)) {
+		as_access_review(c);
 		return;
 	}
 	as_discovery(c, &found);

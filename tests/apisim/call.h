@@ -109,11 +109,16 @@ int as_update(struct as_call *c); /* update.c */
 int as_patch(struct as_call *c);
 int as_delete(struct as_call *c); /* delete.c */
 int as_delete_collection(struct as_call *c);
+/* Deletes the pod of the call, which exists, as DeleteOptions ask; 0, or -1 after a refusal. */
+int as_delete_evicted(struct as_call *c, const struct as_json *options);
+int as_evict(struct as_call *c);                  /* evict.c */
 int as_bind(struct as_call *c);                   /* bind.c */
 int as_discovery(struct as_call *c, bool *found); /* discovery.c */
 bool as_group_served(const struct as_api *api, const char *const *segments, size_t n);
 bool as_is_token_review(const struct as_call *c); /* review.c */
 int as_token_review(struct as_call *c);
+bool as_is_access_review(const struct as_call *c);
+int as_access_review(struct as_call *c);
 int as_admin(struct as_call *c); /* admin.c */
 
 /* Store the tree's next version, with what follows from it: custom resources

@@ -9,29 +9,34 @@ struct options {
 	const char *version;
 };
 
+/* What a body of DeleteOptions asks for; its policy, or NULL. */
+static const char *take_options(struct as_call *c, const struct as_json *body, struct options *o)
+{
+	const struct as_json *preconditions = as_json_get(body, "preconditions");
+
+	*o = (struct options){ .grace = -1 };
+	o->uid = as_json_string(preconditions, "uid");
+	o->version = as_json_string(preconditions, "resourceVersion");
+	as_json_integer(body, "gracePeriodSeconds", &o->grace);
+	if (as_json_array(body, "dryRun") != NULL)
+		c->dry_run = true;
+	return as_json_string(body, "propagationPolicy");
+}
+
 static int read_options(struct as_call *c, struct options *o)
 {
 	const char *grace = as_query_get(c, "gracePeriodSeconds"),
-			   *policy = as_query_get(c, "propagationPolicy");
+			   *policy = as_query_get(c, "propagationPolicy"), *asked;
 	struct as_json *body = NULL;
 	uint64_t seconds;
 
-	*o = (struct options){ .grace = -1 };
 	if (c->request->body_bytes > 0) {
-		const struct as_json *preconditions;
-
 		body = as_body(c);
 		if (body == NULL)
 			return -1;
-		preconditions = as_json_get(body, "preconditions");
-		o->uid = as_json_string(preconditions, "uid");
-		o->version = as_json_string(preconditions, "resourceVersion");
-		as_json_integer(body, "gracePeriodSeconds", &o->grace);
-		if (as_json_string(body, "propagationPolicy") != NULL)
-			policy = as_json_string(body, "propagationPolicy");
-		if (as_json_array(body, "dryRun") != NULL)
-			c->dry_run = true;
 	}
+	asked = take_options(c, body, o);
+	policy = asked != NULL ? asked : policy;
 	if (grace != NULL) {
 		if (!as_parse_version(grace, &seconds))
 			return as_refuse_bad(c, "gracePeriodSeconds: \"%s\" is not a number", grace);
@@ -188,6 +193,53 @@ int as_delete(struct as_call *c)
 		         ? as_answer_tree(c, 200, tree)
 		         : as_answer_success(c, 200, details_of(c, object));
 	as_object_unref(object);
+	return rc;
+}
+
+/* As addConditionAndDeletePod(): the condition first, by a write of its own. */
+static void set_disrupted(struct as_call *c, const struct as_object *pod)
+{
+	struct as_json *tree = as_object_tree(c->arena, pod), *e;
+	struct as_json *status = as_json_member(c->arena, tree, "status", AS_OBJECT);
+	struct as_json *conditions = as_json_member(c->arena, status, "conditions", AS_ARRAY);
+
+	for (e = conditions->first; e != NULL; e = e->next) {
+		const char *type = as_json_string(e, "type");
+
+		if (type != NULL && strcmp(type, "DisruptionTarget") == 0)
+			return;
+	}
+	e = as_json_new(c->arena, AS_OBJECT);
+	as_json_set_string(c->arena, e, "type", "DisruptionTarget");
+	as_json_set_string(c->arena, e, "status", "True");
+	as_json_set_string(c->arena, e, "reason", "EvictionByEvictionAPI");
+	as_json_set_string(c->arena, e, "message", "Eviction API: evicting");
+	as_json_set(c->arena, e, "lastProbeTime", as_json_new(c->arena, AS_NULL));
+	as_json_set_string(c->arena, e, "lastTransitionTime", as_time(c->arena, c->now_ns));
+	as_json_append(conditions, e);
+	as_commit(c->api, c->resource, c->arena, tree, c->now_ns);
+}
+
+int as_delete_evicted(struct as_call *c, const struct as_json *asked)
+{
+	const char *key = as_object_key(c->arena, c->namespace, c->name);
+	struct as_object *pod = as_index_find(&c->resource->index, key);
+	struct as_json *tree = NULL;
+	struct options o;
+	bool gone = false;
+	int rc;
+
+	take_options(c, asked, &o);
+	if (check_preconditions(c, &o, pod) < 0)
+		return -1;
+	if (!c->dry_run && !pod->deleting) {
+		set_disrupted(c, pod);
+		pod = as_index_find(&c->resource->index, key);
+		o.version = NULL; /* the write that has just been made */
+	}
+	as_object_ref(pod);
+	rc = delete_one(c, &o, pod, &tree, &gone);
+	as_object_unref(pod);
 	return rc;
 }
 

@@ -162,6 +162,8 @@ static int resources(struct as_call *c, const char *group, const char *of_versio
 			add_resource(c, list, r, "status", r->kind, status);
 		if (r == c->api->pods)
 			add_resource(c, list, r, "binding", "Binding", create);
+		if (r == c->api->pods)
+			add_resource(c, list, r, "eviction", "Eviction", create);
 	}
 	return as_answer_json(c, 200, o);
 }

@@ -17,6 +17,7 @@ static const char *const names[AS_FAULTS] = {
 	[AS_FAULT_BIND_LATE] = "bind-late",
 	[AS_FAULT_DELAY] = "delay",
 	[AS_FAULT_ERROR_500] = "error-500",
+	[AS_FAULT_DENY_ACCESS] = "deny-access",
 	[AS_FAULT_CUT_WATCHES] = "cut-watches",
 	[AS_FAULT_COMPACT] = "compact",
 };

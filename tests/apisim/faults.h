@@ -18,6 +18,7 @@ enum as_fault {
 	AS_FAULT_BIND_LATE,       /* answered 504 at once, written `ms` later */
 	AS_FAULT_DELAY,           /* any answer, held back for `ms` */
 	AS_FAULT_ERROR_500,       /* any request but those of /apisim, refused */
+	AS_FAULT_DENY_ACCESS,     /* a review of one's own access says no */
 	AS_FAULT_CUT_WATCHES,     /* at once */
 	AS_FAULT_COMPACT,         /* at once: all history is forgotten */
 	AS_FAULTS

@@ -99,7 +99,7 @@ Test(apisim_api, what_it_does_not_do_is_refused)
 	cr_expect_eq(server_send(&s, "POST", PODS "?fieldValidation=Strict", "{}"), 400);
 	cr_expect_eq(server_send(&s, "DELETE", PODS "/p?propagationPolicy=Foreground", ""), 400);
 	cr_expect_eq(server_send(&s, "GET", PODS "/p/log", NULL), 404);
-	cr_expect_eq(server_send(&s, "POST", PODS "/p/eviction", "{}"), 404);
+	cr_expect_eq(server_send(&s, "POST", PODS "/p/eviction", "{}"), 400);
 	cr_expect_eq(server_send(&s, "POST", "/apisim/faults", "{\"fault\":\"flood\"}"), 400);
 	cr_expect_eq(server_send(&s, "POST", "/apisim/faults", "{\"fault\":\"delay\",\"hours\":1}"),
 	             400);
@@ -383,4 +383,115 @@ Test(apisim_api, a_custom_resource_comes_and_goes)
 	             0);
 	cr_expect_eq(server_send(&s, "GET", "/apis/x.example.com/v1/namespaces/default/gangs/g", NULL),
 	             404);
+}
+
+/* ---- evictions ---- */
+
+#define BUDGETS "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+
+static void evictable(const char *name, const char *app)
+{
+	char target[128];
+
+	server_sendf(&s, "POST", PODS,
+	             "{\"metadata\":{\"name\":\"%s\",\"labels\":{\"app\":\"%s\"}},\"spec\":{"
+	             "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
+	             name, app);
+	cr_assert_eq(s.status, 201, "%s", server_text(&s, "message"));
+	cr_assert_eq(server_bind(&s, name, "n"), 201);
+	snprintf(target, sizeof(target), PODS "/%s/status", name);
+	cr_assert_eq(patch(MERGE, target,
+	                   "{\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\","
+	                   "\"status\":\"True\"}]}}"),
+	             200);
+}
+
+static int evict(const char *name, const char *options)
+{
+	char target[128];
+
+	snprintf(target, sizeof(target), PODS "/%s/eviction", name);
+	return server_sendf(&s, "POST", target,
+	                    "{\"apiVersion\":\"policy/v1\",\"kind\":\"Eviction\",\"metadata\":{"
+	                    "\"name\":\"%s\",\"namespace\":\"default\"},\"deleteOptions\":{%s}}",
+	                    name, options);
+}
+
+static void with_budgets(void)
+{
+	char *why = NULL;
+
+	cr_assert_eq(as_api_add_custom(s.api, "policy", "v1", "poddisruptionbudgets",
+	                               "PodDisruptionBudget", true, false, s.now_ns, &why),
+	             0);
+}
+
+static void budget(const char *name, const char *selector, int allowed)
+{
+	server_sendf(&s, "POST", BUDGETS,
+	             "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{"
+	             "\"name\":\"%s\"},\"spec\":{\"selector\":%s},\"status\":{"
+	             "\"disruptionsAllowed\":%d,\"desiredHealthy\":1,\"currentHealthy\":%d}}",
+	             name, selector, allowed, allowed + 1);
+	cr_assert_eq(s.status, 201, "%s", server_text(&s, "message"));
+}
+
+Test(apisim_api, an_eviction_marks_the_pod_and_takes_a_disruption)
+{
+	with_budgets();
+	evictable("a", "x");
+	evictable("b", "x");
+	budget("one",
+	       "{\"matchExpressions\":[{\"key\":\"app\",\"operator\":\"In\",\"values\":[\"x\"]}]}", 1);
+	budget("empty", "{}", 0);
+	cr_expect_eq(evict("none", ""), 404);
+	cr_expect_eq(evict("a", ""), 201, "%s", server_text(&s, "message"));
+	server_send(&s, "GET", PODS "/a", NULL);
+	cr_expect_neq(server_text(&s, "metadata.deletionTimestamp")[0], '\0');
+	cr_expect_not_null(strstr(as_json_find(s.body, "status", "conditions", NULL)->last->first->text,
+	                          "DisruptionTarget"));
+	server_send(&s, "GET", BUDGETS "/one", NULL);
+	cr_expect_str_eq(server_text(&s, "status.disruptionsAllowed"), "0");
+	cr_expect_neq(server_text(&s, "status.disruptedPods.a")[0], '\0');
+	/* again: it goes already, and counts for no budget */
+	cr_expect_eq(evict("a", ""), 201);
+	cr_expect_eq(evict("b", ""), 429);
+	cr_expect_str_eq(server_text(&s, "reason"), "TooManyRequests");
+	cr_expect_str_eq(server_text(&s, "message"),
+	                 "Cannot evict pod as it would violate the pod's disruption budget.");
+	cr_expect_str_eq(
+		as_json_string(as_json_find(s.body, "details", "causes", NULL)->first, "reason"),
+		"DisruptionBudget");
+	server_send(&s, "GET", PODS "/b", NULL);
+	cr_expect_str_eq(server_text(&s, "metadata.deletionTimestamp"), "");
+}
+
+Test(apisim_api, an_eviction_names_the_uid_and_one_budget_at_most)
+{
+	with_budgets();
+	evictable("a", "x");
+	cr_expect_eq(evict("a", "\"preconditions\":{\"uid\":\"other\"}"), 409);
+	cr_expect_not_null(strstr(server_text(&s, "message"), "the UID in the precondition (other)"));
+	budget("one", "{\"matchLabels\":{\"app\":\"x\"}}", 5);
+	budget("two", "{\"matchLabels\":{\"app\":\"x\"}}", 5);
+	cr_expect_eq(evict("a", ""), 500);
+	cr_expect_not_null(strstr(server_text(&s, "message"), "more than one PodDisruptionBudget"));
+	server_send(&s, "GET", PODS "/a", NULL);
+	cr_expect_str_eq(server_text(&s, "metadata.deletionTimestamp"), "");
+	/* a pod that does not run is in nobody's budget */
+	cr_assert_eq(patch(MERGE, PODS "/a/status", "{\"status\":{\"phase\":\"Pending\"}}"), 200);
+	cr_expect_eq(evict("a", ""), 201);
+}
+
+Test(apisim_api, one_may_ask_what_one_may_do)
+{
+	static const char path[] = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+	static const char ask[] = "{\"spec\":{\"resourceAttributes\":{\"verb\":\"create\","
+							  "\"resource\":\"pods\",\"subresource\":\"eviction\"}}}";
+
+	arm("{\"fault\":\"deny-access\",\"count\":1}");
+	cr_expect_eq(server_send(&s, "POST", path, ask), 201);
+	cr_expect_eq(as_json_find(s.body, "status", "allowed", NULL)->kind, AS_FALSE);
+	cr_expect_eq(server_send(&s, "POST", path, ask), 201);
+	cr_expect_eq(as_json_find(s.body, "status", "allowed", NULL)->kind, AS_TRUE);
 }
