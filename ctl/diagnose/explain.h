@@ -33,6 +33,7 @@ struct reservations {
 struct explain_victims {
 	struct victims_row row;
 	char names[VICTIMS_GANGS][OBSERVE_NAME_MAX];
+	bool evicted; /* the gang is nominated: they are */
 };
 
 struct explanation {

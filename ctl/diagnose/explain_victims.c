@@ -27,6 +27,7 @@ bool explain_victims_take(const struct live *l, const char *gang, struct explain
 		if (!observe_victims(o, i, &out->row) || !observe_gang(o, out->row.gang, &copy) ||
 		    copy.row.generation != out->row.generation || strcmp(copy.name, gang) != 0)
 			continue;
+		out->evicted = copy.row.reason.why == WAIT_VICTIMS;
 		for (uint32_t k = 0; k < out->row.gangs_n; k++) {
 			const struct victims_gang *g = &out->row.gangs[k];
 			const bool there =
@@ -177,9 +178,9 @@ static void print_set(const struct explain_victims *v)
 	if (r->gangs_all > r->gangs_n)
 		printf("  and %" PRIu32 " gangs more\n", r->gangs_all - r->gangs_n);
 	print_pods(r);
-	puts(answer_of(r) == VICTIMS_ROW_PROVED
-	         ? "Proved best. No pod is evicted for it."
-	         : "There may be a better set. No pod is evicted for it.");
+	printf("%s %s\n",
+	       answer_of(r) == VICTIMS_ROW_PROVED ? "Proved best." : "There may be a better set.",
+	       v->evicted ? "Pods are evicted for it." : "No pod is evicted for it.");
 }
 
 void explain_victims_print(const struct explain_victims *v)

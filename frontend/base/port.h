@@ -14,6 +14,7 @@ struct frontend_port {
 	void *(*event)(void *context, enum record_kind kind, uint32_t body_bytes);
 	/* False while the result ring is full. */
 	bool (*result)(void *context, enum record_kind kind, const struct result *r);
+	bool (*evict_result)(void *context, enum record_kind kind, const struct evict_result *r);
 	/* Publishes what was written. */
 	void (*publish)(void *context);
 	/* True if the core has read every published event. */

@@ -105,13 +105,15 @@ void binder_core_down(struct binder *w);
 void binder_core_up(struct binder *w);
 void binder_core_read_all(struct binder *w);
 
-/* An INTENT_ASSUME of a pod that has no node; the callee owns it. */
-typedef void assumed_take(void *context, struct intent *i, pod_id pod, uint32_t generation);
+/* An intent that is not the binder's, of a pod that has no node: INTENT_ASSUME of another
+ * scheduler's, INTENT_NOMINATE of one of ours; the callee owns it. */
+typedef void intent_take(void *context, struct intent *i, pod_id pod, uint32_t generation);
 
 /* The lists are complete, and the journal is open: its intents of earlier instances go into the
  * model, for the core, before it may plan.  `t` gets the pods that the core can't keep a node for,
- * `take` the intents of other schedulers' pods; without it they are over. */
-void binder_take_over(struct binder *w, struct takeover *t, assumed_take *take, void *context);
+ * `take` what is not the binder's.  An INTENT_EVICT is over: the pod has gone, or runs on, and the
+ * core decides again. */
+void binder_take_over(struct binder *w, struct takeover *t, intent_take *take, void *context);
 
 /* The takeover has fenced what it got: its intents are over. */
 void binder_fenced(struct binder *w);

@@ -192,7 +192,7 @@ struct search {
 	struct found *at; /* by uid */
 	size_t n;
 	struct takeover *takeover;
-	assumed_take *take;
+	intent_take *take;
 	void *context;
 };
 
@@ -281,11 +281,12 @@ static void resolve_on(struct binder *w, const struct found *f, node_id node)
 	model_intend(w->config.model, f->pod, f->generation, node, intent);
 }
 
-/* Of a pod that is ours meanwhile, or with no extender to answer for it, nothing is reserved. */
-static void resolve_assumed(struct binder *w, const struct search *s, const struct found *f,
-                            bool ours)
+/* Of a pod that is ours meanwhile no other scheduler's reservation is kept, and of one that is not
+ * no nomination. */
+static void resolve_taken(struct binder *w, const struct search *s, const struct found *f,
+                          bool ours)
 {
-	if (s->take && !ours)
+	if (s->take && ours == (intent_line(f->intent)->kind == INTENT_NOMINATE))
 		s->take(s->context, f->intent, f->pod, f->generation);
 	else
 		journal_remove(w->config.journal, f->intent);
@@ -302,8 +303,8 @@ static void resolve(struct binder *w, const struct search *s, const struct found
 		journal_remove(w->config.journal, f->intent);
 		return;
 	}
-	if (line->kind == INTENT_ASSUME) {
-		resolve_assumed(w, s, f, pod.ours);
+	if (line->kind == INTENT_ASSUME || line->kind == INTENT_NOMINATE) {
+		resolve_taken(w, s, f, pod.ours);
 		return;
 	}
 	node = model_node_id(w->config.model,
@@ -326,7 +327,7 @@ void binder_fenced(struct binder *w)
 			journal_remove(w->config.journal, adopted_take(w, id, w->adopted[id].generation));
 }
 
-void binder_take_over(struct binder *w, struct takeover *t, assumed_take *take, void *context)
+void binder_take_over(struct binder *w, struct takeover *t, intent_take *take, void *context)
 {
 	struct search s = { .takeover = t, .take = take, .context = context };
 	size_t cap = 0;

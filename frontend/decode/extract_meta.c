@@ -88,12 +88,12 @@ void extract_time(struct json *j, void *out)
 
 void extract_deletion(struct json *j, void *out)
 {
-	bool *deleting = out;
-	uint64_t ignored;
+	struct meta *meta = out;
 
-	*deleting = !json_null(j);
-	if (*deleting)
-		extract_time(j, &ignored);
+	meta->ends_ns = 0;
+	meta->deleting = !json_null(j);
+	if (meta->deleting)
+		extract_time(j, &meta->ends_ns);
 }
 
 /* Sorted by key, then by place. */

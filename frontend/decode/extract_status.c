@@ -91,6 +91,7 @@ static const struct json_field status_fields[] = {
 	JSON_WHOLE("phase", extract_phase),
 	JSON_WHOLE("conditions", extract_conditions),
 	JSON_FIELD("startTime", extract_time, struct pod_object, start_ns),
+	JSON_FIELD("nominatedNodeName", json_field_text, struct pod_object, nominated),
 	JSON_WHOLE("containerStatuses", extract_container_statuses),
 	JSON_WHOLE("initContainerStatuses", extract_container_statuses),
 };

@@ -37,7 +37,7 @@ void extract_meta_start(struct meta *out); /* all texts "" */
 		JSON_FIELD("uid", json_field_text, type, meta.uid),                                        \
 		JSON_FIELD("resourceVersion", json_field_text, type, meta.version),                        \
 		JSON_FIELD("creationTimestamp", extract_time, type, meta.created_ns),                      \
-		JSON_FIELD("deletionTimestamp", extract_deletion, type, meta.deleting),                    \
+		JSON_FIELD("deletionTimestamp", extract_deletion, type, meta),                             \
 		JSON_FIELD("labels", extract_text_map, type, meta.labels),                                 \
 		JSON_FIELD("annotations", extract_raw_map, type, meta.annotations)
 
@@ -46,7 +46,7 @@ void extract_metadata(struct json *j, void *out);     /* struct meta */
 void extract_owners(struct json *j, void *out);       /* struct owner_object: ownerReferences */
 void extract_time(struct json *j, void *out);         /* uint64_t: nanoseconds since 1970 */
 bool extract_time_text(struct text t, uint64_t *out); /* the same; false: not a time */
-void extract_deletion(struct json *j, void *out);     /* bool: there is a deletionTimestamp */
+void extract_deletion(struct json *j, void *out);     /* struct meta: deleting and ends_ns */
 void extract_text_map(struct json *j, void *out);     /* struct pairs: sorted, of equal keys the
                                                        * last */
 void extract_raw_map(struct json *j, void *out);      /* struct pairs: values as JSON, as written */

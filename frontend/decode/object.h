@@ -35,6 +35,7 @@ struct meta {
 	struct text version; /* metadata.resourceVersion */
 	uint64_t created_ns; /* since 1970; 0 without a creationTimestamp */
 	bool deleting;
+	uint64_t ends_ns; /* deletionTimestamp, which includes the grace; 0: none */
 	struct pairs labels;
 	struct pairs annotations;
 };
@@ -233,6 +234,7 @@ struct pod_object {
 	uint32_t scheduled_s; /* since 1970, of its binding; 0: it is not bound, or that is unknown */
 	uint64_t start_ns;    /* status.startTime, since 1970; 0: none */
 	struct text preemption_policy; /* "" when it is not set */
+	struct text nominated;         /* status.nominatedNodeName; "" */
 };
 
 struct taint_object {

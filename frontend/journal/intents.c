@@ -12,7 +12,7 @@
 #define FIELD_BYTES_MAX 253u /* a node's name */
 #define VALUE_BYTES_SHOWN 120
 
-static const char *const kinds[INTENT_KINDS] = { "bind", "retain", "assume" };
+static const char *const kinds[INTENT_KINDS] = { "bind", "retain", "assume", "evict", "nominate" };
 static const char *const fences[] = { "", "begun", "all" };
 
 size_t intent_bytes(const struct intent_line *l)

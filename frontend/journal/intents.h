@@ -10,6 +10,8 @@
  *       bind POD-UID NODE NODE-UID POD-VERSION
  *       retain POD-UID NODE NODE-UID POD-VERSION
  *       assume POD-UID NODE NODE-UID -
+ *       evict POD-UID NODE NODE-UID -
+ *       nominate POD-UID NODE NODE-UID -
  *
  * A field that is not known is "-". */
 #ifndef MUSTER_FRONTEND_INTENTS_H
@@ -22,9 +24,11 @@
 #include <stdint.h>
 
 enum intent_kind {
-	INTENT_BIND,   /* a Binding may be sent */
-	INTENT_RETAIN, /* a refused member of a gang retains the capacity */
-	INTENT_ASSUME, /* another scheduler was given the node */
+	INTENT_BIND,     /* a Binding may be sent */
+	INTENT_RETAIN,   /* a refused member of a gang retains the capacity */
+	INTENT_ASSUME,   /* another scheduler was given the node */
+	INTENT_EVICT,    /* the pod, which runs on the node, may be evicted */
+	INTENT_NOMINATE, /* pods are evicted for this one, which is to start on the node */
 	INTENT_KINDS
 };
 

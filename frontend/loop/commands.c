@@ -123,6 +123,12 @@ int frontend_command(struct frontend *f, const struct record *record)
 		return body == sizeof(struct cmd_reason) ? reason_take(f, at) : -EPROTO;
 	case CMD_ASSUME:
 		return body == sizeof(struct cmd_assume) ? claim_take(f, at) : -EPROTO;
+	case CMD_EVICT:
+		return body == sizeof(struct cmd_evict) ? preempt_evict(f, at) : -EPROTO;
+	case CMD_CANCEL_EVICT:
+		return body == sizeof(struct cmd_cancel_evict) ? preempt_cancel(f, at) : -EPROTO;
+	case CMD_NOMINATE:
+		return body == sizeof(struct cmd_nominate) ? preempt_nominate(f, at) : -EPROTO;
 	case CMD_GANG:
 		return body == sizeof(struct cmd_gang) ? gang_take(f, at) : -EPROTO;
 	default:

@@ -278,6 +278,20 @@ static bool port_result(void *context, enum record_kind kind, const struct resul
 	return true;
 }
 
+static bool port_evict_result(void *context, enum record_kind kind,
+                              const struct evict_result *result)
+{
+	struct corelink *c = context;
+	struct record *r = ring_reserve(&c->results, kind, sizeof(*result), wall_ns(c));
+
+	if (!r)
+		return false;
+	memcpy(r + 1, result, sizeof(*result));
+	PROBE(result_written, result->pod, (uint32_t)kind, c->link.epoch, r->sequence);
+	c->urgent = true;
+	return true;
+}
+
 /* A ring that fills up is rung, whatever it contains. */
 static bool is_filling(const struct ring_writer *w)
 {
@@ -330,6 +344,7 @@ struct frontend_port corelink_port(struct corelink *c)
 	return (struct frontend_port){
 		.event = port_event,
 		.result = port_result,
+		.evict_result = port_evict_result,
 		.publish = port_publish,
 		.events_read = port_events_read,
 		.begun_ns = port_begun_ns,

@@ -2,6 +2,7 @@
 #include "frontend/loop/frontend_impl.h"
 
 #include "frontend/report/decisions.h"
+#include "frontend/evict/evictor.h"
 #include "frontend/serve/extender.h"
 #include "frontend/serve/review.h"
 #include "frontend/trace/latency.h"
@@ -28,7 +29,7 @@
 #define REPORT_DELAY_NS NS_PER_S
 #define FULL_NS NS_PER_MS /* a ring is full: retry after this */
 
-static void result_keep(void *context, enum record_kind kind, const struct result *r)
+void frontend_result_keep(void *context, const struct pending_result *r)
 {
 	struct frontend *f = context;
 
@@ -44,8 +45,21 @@ static void result_keep(void *context, enum record_kind kind, const struct resul
 		f->results_cap = f->results_cap ? f->results_cap * 2 : 256;
 		f->results = must_grow(f->results, f->results_cap * sizeof(*f->results));
 	}
-	f->results[f->results_n++] = (struct pending_result){ .kind = kind, .result = *r };
+	f->results[f->results_n++] = *r;
+}
+
+static void result_keep(void *context, enum record_kind kind, const struct result *r)
+{
+	frontend_result_keep(context, &(struct pending_result){ .kind = kind, .result = *r });
 	PROBE(result_kept, r->pod, r->generation, (uint32_t)kind);
+}
+
+static bool result_send(struct frontend *f, const struct pending_result *p)
+{
+	if (p->kind == RESULT_EVICT_SENT || p->kind == RESULT_EVICT_REFUSED ||
+	    p->kind == RESULT_EVICT_NOT_SENT)
+		return f->port.evict_result(f->port.context, p->kind, &p->evict_result);
+	return f->port.result(f->port.context, p->kind, &p->result);
 }
 
 /* True when none is left. A new core must know the pods before their results. */
@@ -58,9 +72,7 @@ static bool results_send(struct frontend *f)
 	if (!f->replayed)
 		return f->results_first == f->results_n;
 	while (f->results_first < f->results_n) {
-		const struct pending_result *p = &f->results[f->results_first];
-
-		if (!f->port.result(f->port.context, p->kind, &p->result))
+		if (!result_send(f, &f->results[f->results_first]))
 			return false;
 		f->results_first++;
 	}
@@ -144,6 +156,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 		f->extender = extender_new(&extender);
 		f->reviewer = reviewer_new(env);
 	}
+	preempt_begin(f);
 	model_resources(model, &f->watches_n);
 	f->room_due_ns = NEVER_NS;
 	f->watches = must_alloc(f->watches_n * sizeof(struct watch *));
@@ -166,6 +179,7 @@ void frontend_free(struct frontend *f)
 	binder_free(f->binder);
 	report_free(f->report);
 	extender_free(f->extender);
+	preempt_end(f);
 	journal_free(f->journal);
 	reviewer_free(f->reviewer);
 	lease_free(f->lease);
@@ -226,6 +240,8 @@ void frontend_core_down(struct frontend *f)
 	f->up = false;
 	f->results_first = f->results_n = 0;
 	binder_core_down(f->binder);
+	if (f->evictor)
+		evictor_core_down(f->evictor);
 	if (f->extender)
 		extender_core_down(f->extender);
 }
@@ -380,9 +396,16 @@ static bool journal_ready(const struct frontend *f)
 	return journal_is_open(f->journal);
 }
 
-static void assumed_adopt(void *context, struct intent *i, pod_id pod, uint32_t generation)
+static void intent_adopt(void *context, struct intent *i, pod_id pod, uint32_t generation)
 {
-	extender_adopt(context, i, pod, generation);
+	struct frontend *f = context;
+
+	if (intent_line(i)->kind == INTENT_ASSUME && f->extender)
+		extender_adopt(f->extender, i, pod, generation);
+	else if (intent_line(i)->kind == INTENT_NOMINATE && f->evictor)
+		evictor_adopt(f->evictor, i, pod, generation);
+	else
+		journal_remove(f->journal, i);
 }
 
 static void take_over(struct frontend *f)
@@ -391,7 +414,7 @@ static void take_over(struct frontend *f)
 		return;
 	f->taking_over = true;
 	if (f->journal)
-		binder_take_over(f->binder, f->takeover, f->extender ? assumed_adopt : NULL, f->extender);
+		binder_take_over(f->binder, f->takeover, intent_adopt, f);
 	takeover_begin(f->takeover, f->journal ? journal_fence(f->journal) : INTENTS_FENCE_BEGUN);
 }
 
@@ -413,7 +436,7 @@ static uint64_t try_sync(struct frontend *f)
 		return NEVER_NS;
 	take_over(f);
 	next = takeover_poll(f->takeover);
-	if (!takeover_over(f->takeover))
+	if (!takeover_over(f->takeover) || !preempt_ready(f))
 		return next;
 	if (f->journal)
 		journal_fenced(f->journal);
@@ -508,6 +531,8 @@ uint64_t frontend_poll(struct frontend *f)
 	}
 	due = binder_poll(f->binder);
 	next = due < next ? due : next;
+	due = preempt_poll(f, binder_queued(f->binder) > 0);
+	next = due < next ? due : next;
 	due = lease_turn(f);
 	next = due < next ? due : next;
 	if (frontend_may_write(f)) {
@@ -526,11 +551,14 @@ void frontend_stop(struct frontend *f)
 {
 	f->stopping = true;
 	binder_core_down(f->binder); /* what was never sent */
+	if (f->evictor)
+		evictor_core_down(f->evictor);
 }
 
 bool frontend_idle(const struct frontend *f)
 {
-	return binder_unknown(f->binder) == 0 && f->results_first == f->results_n;
+	return binder_unknown(f->binder) == 0 && f->results_first == f->results_n &&
+	       (!f->evictor || evictor_flying(f->evictor) == 0);
 }
 
 bool frontend_refused_at_start(const struct frontend *f)
@@ -589,6 +617,7 @@ void frontend_metrics(const struct frontend *f, struct metrics *out)
 		out->journal_intents = journal_size(f->journal);
 		snprintf(out->journal_fault, sizeof(out->journal_fault), "%s", fault ? fault : "");
 	}
+	preempt_metrics(f, out);
 	out->elects = f->lease != NULL;
 	out->leads = frontend_may_write(f);
 	if (f->lease)

@@ -34,7 +34,11 @@ struct frontend_config {
 	const char *instance;      /* reportingInstance of Events */
 	const char *node_selector; /* other nodes are ignored; NULL: all are used */
 	const struct lease_config
-		*lease; /* NULL: no election, active from the start; copied, its env is ours */
+		*lease;  /* NULL: no election, active from the start; copied, its env is ours */
+	bool evicts; /* victims of the core's are evicted, ... */
+	uint32_t evictions_per_second;        /* ... so many */
+	bool evicts_best_effort;              /* ... whatever PodDisruptionBudgets say */
+	const char *scheduler;                /* a name of ours, for Events of victims; outlives it */
 	uint32_t extender_reservations;       /* for other schedulers' pods at once */
 	const struct journal_config *journal; /* NULL: none is kept; copied, its env is ours */
 	uint32_t extender_keep_ms; /* how long capacity is reserved for another scheduler's pod; 0: no

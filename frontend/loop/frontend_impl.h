@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internals of the frontend. frontend.c: loop and connections; commands.c: the core's commands. */
+/* Internals of the frontend. frontend.c: loop and connections; commands.c: the core's commands;
+ * preempt.c: those about evictions. */
 #ifndef MUSTER_FRONTEND_FRONTEND_IMPL_H
 #define MUSTER_FRONTEND_FRONTEND_IMPL_H
 
@@ -11,7 +12,10 @@
 
 struct pending_result {
 	enum record_kind kind;
-	struct result result;
+	union {
+		struct result result;
+		struct evict_result evict_result; /* of RESULT_EVICT_* */
+	};
 };
 
 struct frontend {
@@ -28,6 +32,9 @@ struct frontend {
 	struct reviewer *reviewer; /* NULL: the extender is off */
 	struct lease *lease;       /* NULL: no election */
 	struct journal *journal;   /* NULL: none is kept */
+	struct evictor *evictor;   /* NULL: no pod is evicted */
+	struct rights *rights;     /* with it */
+	uint64_t told_ticket;      /* whose preemptor got its Event */
 	bool taking_over;          /* takeover_begin() was called */
 	uint64_t coreless_max_ns;  /* a leader without a core, or with one that does not last, gives up
 	                              after this */
@@ -60,5 +67,20 @@ struct frontend {
 	size_t results_first, results_n, results_cap;
 	struct frontend_counts counts;
 };
+
+/* Keeps it until the result ring has space. */
+void frontend_result_keep(void *context, const struct pending_result *r);
+
+/* preempt.c: nothing without config.evicts. */
+void preempt_begin(struct frontend *f);
+void preempt_end(struct frontend *f);
+/* The core may plan: it is known whether pods may be evicted. */
+bool preempt_ready(const struct frontend *f);
+uint64_t preempt_poll(struct frontend *f, bool binds_waiting);
+void preempt_metrics(const struct frontend *f, struct metrics *out);
+/* -EPROTO: malformed */
+int preempt_evict(struct frontend *f, const struct cmd_evict *cmd);
+int preempt_cancel(struct frontend *f, const struct cmd_cancel_evict *cmd);
+int preempt_nominate(struct frontend *f, const struct cmd_nominate *cmd);
 
 #endif

@@ -137,6 +137,11 @@ struct model *model_new(const struct model_config *config)
 	m->policies_off = config->policies_off;
 	m->preemption = config->preemption;
 	m->preemption_due = config->preemption;
+	m->may_evict = config->may_evict;
+	m->preemption_flags = config->preemption_flags;
+	m->preempt_min_run_s = config->preempt_min_run_s;
+	m->preempt_cooldown_s = config->preempt_cooldown_s;
+	m->preempt_patience_s = config->preempt_patience_s;
 	m->budgets_unserved = true;
 	m->judges_others = config->judges_others;
 	m->devices = config->devices;
@@ -195,6 +200,7 @@ void model_free(struct model *m)
 		intern_free(interns[i]);
 	table_free(&m->services_index);
 	free(m->image_uses);
+	free(m->evicted);
 	for (size_t i = 0; i < m->scheduler_names_n; i++)
 		free(m->scheduler_names[i]);
 	free(m->scheduler_names);

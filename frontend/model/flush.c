@@ -400,11 +400,12 @@ static bool flush_facts(const struct flush *f)
 
 	while (m->facts_first != SLOT_NONE) {
 		const uint32_t pod = m->facts_first;
-		const struct event_pod_facts e = facts_of(m, pod);
+		struct event_pod_facts e;
 		char *p = reserve(f, EVENT_POD_FACTS, sizeof(e));
 
 		if (!p)
 			return false;
+		e = facts_of(m, pod);
 		memcpy(p, &e, sizeof(e));
 		facts_unmark(m, pod);
 	}
@@ -415,8 +416,13 @@ static bool flush_preemption(const struct flush *f)
 {
 	struct model *m = f->m;
 	const bool unknown = m->budgets_unserved || m->budgets_left_out;
-	const struct event_preemption e = { .flags = PREEMPTION_EXPLAIN | PREEMPTION_PACK |
-		                                         (unknown ? PREEMPTION_BUDGETS_UNKNOWN : 0) };
+	const struct event_preemption e = {
+		.flags = PREEMPTION_EXPLAIN | PREEMPTION_PACK | m->preemption_flags |
+		         (m->evicts ? PREEMPTION_ON : 0u) | (unknown ? PREEMPTION_BUDGETS_UNKNOWN : 0u),
+		.min_run_s = m->preempt_min_run_s,
+		.cooldown_s = m->preempt_cooldown_s,
+		.patience_s = m->preempt_patience_s,
+	};
 	char *p;
 
 	if (!m->preemption_due)
@@ -564,4 +570,5 @@ void model_set_synced(struct model *m)
 {
 	m->synced = true;
 	m->synced_due = true;
+	facts_synced(m);
 }

@@ -51,6 +51,10 @@ struct model_config {
 	/* The core searches for victims of gangs that wait: it gets budgets, and what only that needs
 	 * of pods and groups. */
 	bool preemption;
+	bool may_evict;            /* keeps what model_set_evicts() needs */
+	uint32_t preemption_flags; /* of enum preemption_flags: BEST_EFFORT and ALL */
+	uint32_t preempt_min_run_s, preempt_cooldown_s,
+		preempt_patience_s; /* struct event_preemption */
 };
 
 /* NULL: the limits are too small for the four fixed resources and a shape. */
@@ -153,6 +157,7 @@ struct pod_view {
 	bool deleting;
 	int32_t priority;
 	uint64_t created_ns;
+	const char *nominated; /* status.nominatedNodeName of a pending pod of ours, "" */
 	/* Its PodScheduled condition as last seen; "" when there is none. */
 	const char *condition_status;
 	const char *condition_reason;
@@ -228,6 +233,20 @@ void model_intend(struct model *m, pod_id id, uint32_t generation, node_id node,
 /* The same for the pod of another scheduler, which was given the node: each new core reserves it
  * for keep_ms. */
 void model_keep(struct model *m, pod_id id, uint32_t generation, node_id node, uint32_t keep_ms);
+
+/* Gangs evict, or do not: sent to the core, with what only that needs of pods (PREEMPTION_ON). */
+void model_set_evicts(struct model *m, bool evicts);
+bool model_evicts(const struct model *m);
+
+/* Pods are evicted so that this one can start on the node, or not any more (NULL): sent to each
+ * new core, in place of status.nominatedNodeName. */
+void model_nominate(struct model *m, pod_id id, uint32_t generation, const char *node);
+
+/* The pod was evicted: those that its owner makes later are spared for a while. */
+void model_evicted(struct model *m, pod_id id, uint32_t generation, uint64_t now_s);
+
+/* True if a PodDisruptionBudget matches the pod, or there are too many to look at. */
+bool model_is_guarded(const struct model *m, pod_id id, uint32_t generation);
 
 /* With claims_can_wait: the pod is placed on the node, and its claims get the volumes that were
  * matched there. */

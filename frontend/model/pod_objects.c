@@ -33,7 +33,7 @@ static const char *stamp_of(const struct pod_entry *e)
 /* All texts of an entry in one piece of memory. */
 static char *pod_texts(const struct pod_object *pod, const struct pod_state *s)
 {
-	struct text parts[8] = { pod->meta.namespace, pod->meta.name, pod->meta.uid,
+	struct text parts[9] = { pod->meta.namespace, pod->meta.name, pod->meta.uid,
 		                     pod->meta.version };
 	size_t bytes = 0;
 	char *texts, *p;
@@ -43,11 +43,12 @@ static char *pod_texts(const struct pod_object *pod, const struct pod_state *s)
 		parts[5] = pod->condition_status;
 		parts[6] = pod->condition_reason;
 		parts[7] = pod->condition_message;
+		parts[8] = pod->nominated;
 	}
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < 9; i++)
 		bytes += parts[i].bytes + 1;
 	p = texts = must_grow(NULL, bytes);
-	for (int i = 0; i < 8; i++) {
+	for (int i = 0; i < 9; i++) {
 		if (parts[i].bytes > 0)
 			memcpy(p, parts[i].at, parts[i].bytes);
 		p += parts[i].bytes;
@@ -127,6 +128,8 @@ void pod_forget(struct model *m, uint32_t pod)
 		node_give(m, e->binding);
 	free(e->limit_refusal);
 	e->limit_refusal = NULL;
+	free(e->nominated);
+	e->nominated = NULL;
 	e->texts = NULL;
 	e->labels = NULL;
 	assert(!e->storage_refusal && !e->policy_refusal);
@@ -201,7 +204,7 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 	e->limit_refusal = NULL;
 	e->withdrawn = false;
 	pod_check_columns(m, pod);
-	facts_set(m, pod, object);
+	facts_set(m, pod, object, is_new ? "" : pod_nominated(old.texts));
 	if (old.node != e->node)
 		facts_mark(m, pod);
 	if (is_new || is_changed(&old, e))

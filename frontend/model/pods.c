@@ -34,4 +34,5 @@ void pod_free(struct pod_entry *e)
 	free(e->storage_refusal);
 	free(e->policy_refusal);
 	free(e->limit_refusal);
+	free(e->nominated);
 }

@@ -9,8 +9,8 @@
 /* What is a number or a slot is referenced. */
 struct pod_entry {
 	struct entry entry; /* its stamp is in `texts` */
-	char *texts;        /* namespace, name, uid, resourceVersion, refusal, and of the condition
-	                     * status, reason, message: each ended by a NUL */
+	char *texts;        /* namespace, name, uid, resourceVersion, refusal, of the condition
+	                     * status, reason, message, and nominatedNodeName: each ended by a NUL */
 	uint64_t created_ns;
 	uint64_t uid[2];
 	uint32_t shape;
@@ -34,6 +34,11 @@ struct pod_entry {
 	struct link spread_link;
 	struct link facts_link;
 	uint32_t start_s;         /* as in struct event_pod_facts */
+	uint32_t ends_s;          /* likewise, with model.evicts */
+	uint32_t evicted_s;       /* likewise */
+	uint64_t owner_hash;      /* of its controller's uid, with model.evicts; 0: none */
+	char *nominated;          /* model_nominate(); NULL */
+	bool nominated_sent;      /* its last facts had a node */
 	uint8_t facts;            /* enum fact_flags, but those of its namespace */
 	bool facts_due;           /* they have to be sent: in the chain */
 	uint8_t owner_kind;       /* enum owner_kind */
@@ -55,6 +60,14 @@ struct pod_entry {
 static inline struct pod_entry *pod_at(const struct model *m, uint32_t s)
 {
 	return store_at(&m->pods, s);
+}
+
+/* status.nominatedNodeName, of pod_entry.texts. */
+static inline const char *pod_nominated(const char *texts)
+{
+	for (int i = 0; i < 8; i++)
+		texts += strlen(texts) + 1;
+	return texts;
 }
 
 /* enum pod_flags as the core gets them: no pod is bound in a namespace that ends. */

@@ -31,6 +31,7 @@ static void view_of(const struct model *m, uint32_t pod, struct pod_view *out)
 	out->condition_status = next_text(out->refusal);
 	out->condition_reason = next_text(out->condition_status);
 	out->condition_message = next_text(out->condition_reason);
+	out->nominated = next_text(out->condition_message);
 	out->scheduler_name = intern_text(&m->schedulers, e->scheduler);
 	out->node = e->node != ID_NONE ? node_at(m, e->node)->name : "";
 	is_member = e->gang != ID_NONE && !gang_is_void(m, e->gang);

@@ -48,14 +48,19 @@ void event_series_write(struct jsonout *out, uint64_t count, uint64_t wall_ns)
 }
 
 void condition_write(struct jsonout *out, const char *uid, const char *reason, const char *message,
-                     bool turned, uint64_t wall_ns)
+                     bool turned, uint64_t wall_ns, const char *nominated)
 {
 	char when[EVENT_TIME_BYTES];
 
+	jsonout_add(out, "{\"metadata\":{\"uid\":@s},\"status\":{", uid);
+	if (nominated && *nominated)
+		jsonout_add(out, "\"nominatedNodeName\":@s,", nominated);
+	else if (nominated)
+		jsonout_add(out, "\"nominatedNodeName\":null,");
 	jsonout_add(out,
-	            "{\"metadata\":{\"uid\":@s},\"status\":{\"conditions\":[{\"type\":\"PodScheduled\","
-	            "\"status\":\"False\",\"reason\":@s,\"message\":@s",
-	            uid, reason, message);
+	            "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
+	            "\"reason\":@s,\"message\":@s",
+	            reason, message);
 	if (turned) {
 		event_time(when, sizeof(when), wall_ns, false);
 		jsonout_add(out, ",\"lastTransitionTime\":@s", when);

@@ -73,15 +73,9 @@ void report_free(struct report *r)
 	free(r);
 }
 
-void report_bind(struct report *r, const struct bind_notice *n)
+static void happening_queue(struct report *r, enum report_happening what,
+                            const char *const texts[BIND_TEXTS])
 {
-	const char *const texts[BIND_TEXTS] = {
-		[BIND_NAMESPACE] = n->namespace,
-		[BIND_NAME] = n->name,
-		[BIND_UID] = n->uid,
-		[BIND_SCHEDULER] = n->scheduler,
-		[BIND_DETAIL] = n->error ? n->error : n->node,
-	};
 	size_t bytes = 0;
 	struct bind_item *b;
 	char *to;
@@ -95,10 +89,40 @@ void report_bind(struct report *r, const struct bind_notice *n)
 	b->item.report = r;
 	b->item.kind = ITEM_BIND;
 	b->item.step = STEP_EVENT;
-	b->bound = !n->error;
+	b->what = what;
 	report_item_happened(&b->item);
 	b->item.due_ns = b->item.since_ns + BIND_EVENT_NS;
 	report_item_queue(&b->item);
+}
+
+void report_bind(struct report *r, const struct bind_notice *n)
+{
+	const char *const texts[BIND_TEXTS] = {
+		[BIND_NAMESPACE] = n->namespace,
+		[BIND_NAME] = n->name,
+		[BIND_UID] = n->uid,
+		[BIND_SCHEDULER] = n->scheduler,
+		[BIND_DETAIL] = n->error ? n->error : n->node,
+		[BIND_API_VERSION] = "",
+		[BIND_KIND] = "",
+	};
+
+	happening_queue(r, n->error ? REPORT_BIND_REFUSED : REPORT_BOUND, texts);
+}
+
+void report_happened(struct report *r, const struct report_event *e)
+{
+	const char *const texts[BIND_TEXTS] = {
+		[BIND_NAMESPACE] = e->namespace,
+		[BIND_NAME] = e->name,
+		[BIND_UID] = e->uid,
+		[BIND_SCHEDULER] = e->scheduler,
+		[BIND_DETAIL] = e->note,
+		[BIND_API_VERSION] = e->api_version ? e->api_version : "",
+		[BIND_KIND] = e->kind ? e->kind : "",
+	};
+
+	happening_queue(r, e->what, texts);
 }
 
 static void tokens_fill(struct report *r)

@@ -66,6 +66,26 @@ void report_lists_in(struct report *r);
 /* A pod was bound, or its binding was finally refused. */
 void report_bind(struct report *r, const struct bind_notice *n);
 
+/* What happened to a pod or group, as one Event; texts are copied. */
+enum report_happening {
+	REPORT_BOUND,
+	REPORT_BIND_REFUSED,
+	REPORT_PREEMPTED,  /* the pod was evicted */
+	REPORT_PREEMPTING, /* pods are evicted for the group or pod */
+	REPORT_HAPPENINGS
+};
+struct report_event {
+	enum report_happening what;
+	const char *namespace, *name, *uid;
+	const char *api_version, *kind; /* NULL: a pod */
+	const char *scheduler;          /* spec.schedulerName of the pod that it is about */
+	const char *note;
+};
+void report_happened(struct report *r, const struct report_event *e);
+
+/* status.nominatedNodeName of a pod is to be this, NULL: none; written with its condition. */
+void report_nominate(struct report *r, pod_id pod, uint32_t generation, const char *node);
+
 /* Sends what may be sent. Returns the monotonic time of the next call. */
 uint64_t report_poll(struct report *r, bool binds_waiting);
 

@@ -65,6 +65,7 @@ struct pod_item {
 	const char *next_reason;
 	struct note *standing; /* the text of its condition as long as it waits */
 	const char *standing_reason;
+	char *nominated; /* status.nominatedNodeName as it is to be; "": none; NULL: not ours to say */
 
 	/* Its last Event. */
 	uint64_t event_ns;
@@ -75,13 +76,22 @@ struct pod_item {
 	bool recent; /* in `recent` */
 };
 
-/* The Event of a binding. */
+/* The Event of a binding or an eviction. */
 struct bind_item {
 	struct item item;
-	bool bound;
+	enum report_happening what;
 	char texts[]; /* one behind the other, each terminated: enum bind_text */
 };
-enum bind_text { BIND_NAMESPACE, BIND_NAME, BIND_UID, BIND_SCHEDULER, BIND_DETAIL, BIND_TEXTS };
+enum bind_text {
+	BIND_NAMESPACE,
+	BIND_NAME,
+	BIND_UID,
+	BIND_SCHEDULER,
+	BIND_DETAIL,
+	BIND_API_VERSION, /* of the object; "": a pod */
+	BIND_KIND,
+	BIND_TEXTS
+};
 
 TAILQ_HEAD(item_list, item);
 TAILQ_HEAD(pod_item_list, pod_item);
@@ -290,9 +300,9 @@ void report_event_send(struct item *i, const struct event_text *about);
 /* False for a pod that has a node, or may get one by a Binding in flight. */
 bool report_pod_waits(const struct report *r, const struct pod_view *pod);
 
-/* True if the pod's condition on the watch is right already. */
-bool report_condition_is(struct report *r, const struct pod_view *pod, const struct note *note,
-                         const char *reason);
+/* True if the pod's condition, and its nomination, on the watch are right already. */
+bool report_condition_is(const struct pod_item *p, const struct pod_view *pod,
+                         const struct note *note, const char *reason);
 
 /* Sends the next request of an item that is in no list, or finishes it. */
 void report_item_send(struct item *i);

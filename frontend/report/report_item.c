@@ -61,10 +61,13 @@ bool report_pod_waits(const struct report *r, const struct pod_view *pod)
 	       (!r->config.binder || !binder_has(r->config.binder, pod->id, pod->generation));
 }
 
-bool report_condition_is(struct report *r, const struct pod_view *pod, const struct note *note,
-                         const char *reason)
+bool report_condition_is(const struct pod_item *p, const struct pod_view *pod,
+                         const struct note *note, const char *reason)
 {
-	return strcmp(pod->condition_status, "False") == 0 &&
+	struct report *r = p->item.report;
+
+	return (!p->nominated || strcmp(pod->nominated, p->nominated) == 0) &&
+	       strcmp(pod->condition_status, "False") == 0 &&
 	       strcmp(pod->condition_reason, reason) == 0 &&
 	       strcmp(pod->condition_message, note_text(r, note, pod->name)) == 0;
 }
@@ -76,7 +79,7 @@ static void condition_send(struct pod_item *p, const struct pod_view *pod, const
 
 	jsonout_add(&r->path, "/api/v1/namespaces/@p/pods/@p/status", pod->namespace, pod->name);
 	condition_write(&r->body, pod->uid, p->reason, text, turned,
-	                r->config.env->wall_ns(r->config.env->context));
+	                r->config.env->wall_ns(r->config.env->context), p->nominated);
 	report_item_request(&p->item, "PATCH", "application/strategic-merge-patch+json");
 }
 
@@ -141,7 +144,7 @@ static bool pod_send(struct item *i)
 	if (!model_pod(r->config.model, p->pod, p->generation, &pod) || !report_pod_waits(r, &pod))
 		return false;
 	if (i->step == STEP_CONDITION) {
-		if (!report_condition_is(r, &pod, i->note, p->reason)) {
+		if (!report_condition_is(p, &pod, i->note, p->reason)) {
 			condition_send(p, &pod, note_text(r, i->note, pod.name));
 			return true;
 		}
@@ -165,13 +168,21 @@ static bool pod_send(struct item *i)
 
 static void bind_send(struct item *i)
 {
+	static const struct {
+		const char *type, *reason, *action;
+	} words[REPORT_HAPPENINGS] = {
+		[REPORT_BOUND] = { "Normal", "Scheduled", "Binding" },
+		[REPORT_BIND_REFUSED] = { "Warning", "FailedScheduling", "Scheduling" },
+		[REPORT_PREEMPTED] = { "Normal", "Preempted", "Preempting" },
+		[REPORT_PREEMPTING] = { "Normal", "Preempting", "Preempting" },
+	};
 	const struct bind_item *b = (const struct bind_item *)i;
 	const char *texts[BIND_TEXTS], *at = b->texts;
 	char note[1200];
 	struct event_text e = {
-		.type = b->bound ? "Normal" : "Warning",
-		.reason = b->bound ? "Scheduled" : "FailedScheduling",
-		.action = b->bound ? "Binding" : "Scheduling",
+		.type = words[b->what].type,
+		.reason = words[b->what].reason,
+		.action = words[b->what].action,
 		.note = note,
 	};
 
@@ -181,7 +192,11 @@ static void bind_send(struct item *i)
 	e.object = texts[BIND_NAME];
 	e.uid = texts[BIND_UID];
 	e.controller = texts[BIND_SCHEDULER];
-	if (b->bound)
+	if (texts[BIND_KIND][0]) {
+		e.api_version = texts[BIND_API_VERSION];
+		e.kind = texts[BIND_KIND];
+	}
+	if (b->what == REPORT_BOUND)
 		snprintf(note, sizeof(note), "Successfully assigned %s/%s to %s", e.namespace, e.object,
 		         texts[BIND_DETAIL]);
 	else

@@ -47,6 +47,7 @@ static void pod_item_clear(struct pod_item *p)
 	report_note_drop(&p->standing);
 	report_note_drop(&p->event_note);
 	free(p->event_name);
+	free(p->nominated);
 }
 
 void report_item_free(struct item *i)
@@ -252,6 +253,19 @@ void report_item_set(struct pod_item *p, struct note *note, const char *reason)
 		return;
 	i->due_ns = env_now(r->config.env) + r->config.delay_ns;
 	report_item_queue(i);
+}
+
+void report_nominate(struct report *r, pod_id pod, uint32_t generation, const char *node)
+{
+	struct pod_item *p;
+
+	if (!node && (pod >= r->by_pod_n || !r->by_pod[pod]))
+		return;
+	p = report_item_of_pod(r, pod, generation);
+	free(p->nominated);
+	p->nominated = must_copy(node ? node : "");
+	if (p->standing)
+		report_item_set(p, p->standing, p->standing_reason);
 }
 
 bool report_may_ask(struct right *right, size_t object)

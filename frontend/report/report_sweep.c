@@ -45,7 +45,7 @@ static void pod_sweep(struct pod_item *p, const struct pod_view *pod)
 
 	if (!p->standing || pod->gated || !report_pod_waits(r, pod))
 		return;
-	if (!report_condition_is(r, pod, p->standing, p->standing_reason) &&
+	if (!report_condition_is(p, pod, p->standing, p->standing_reason) &&
 	    report_may_ask(&r->conditions, p->pod))
 		report_item_set(p, p->standing, p->standing_reason);
 	else if (report_event_owed(p) && !p->recent && report_may_ask(&r->events, p->pod))

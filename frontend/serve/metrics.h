@@ -14,6 +14,7 @@
 #include "frontend/watch/watch.h"
 #include "frontend/bind/takeover.h"
 #include "frontend/bind/binder.h"
+#include "frontend/evict/evictor.h"
 #include "frontend/serve/grants.h"
 
 #include <stdbool.h>
@@ -94,6 +95,9 @@ struct metrics_core {
 	uint64_t world_state, world_events, world_mismatches, world_waiting_bytes;
 	uint64_t searches[VICTIMS_ROW_ANSWERS]; /* for victims, by answer */
 	uint64_t search_steps, search_ns, search_made_ns, search_kept_bytes;
+	/* struct core_preemption */
+	uint64_t preempted_placed, preempted_elsewhere, preempted_changed, preempted_refused,
+		preempted_stuck, preempted_taken_over, preempted_lost, evictions_wasted, nominations_open;
 	uint64_t world_snapshots, world_chunks_copied, world_chunks_shared, world_put_off, world_audits,
 		world_audit_faults;
 };
@@ -137,6 +141,9 @@ struct metrics {
 	struct port_counts port; /* set by the serving thread */
 	struct lease_counts lease;
 	bool elects, leads;
+	struct evictor_counts evictor;
+	bool evicts, evicts_granted, evicts_best_effort;
+	uint64_t evicts_queued;
 	struct journal_counts journal;
 	bool journals;
 	uint64_t journal_intents;

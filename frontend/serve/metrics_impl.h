@@ -59,4 +59,7 @@ void metrics_port_write(const struct metrics *m, FILE *out);
 /* The core: plans, rings, limits, gangs. */
 void metrics_link_write(const struct metrics *m, FILE *out);
 
+/* Evictions. */
+void metrics_evictions_write(const struct metrics *m, FILE *out);
+
 #endif

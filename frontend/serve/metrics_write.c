@@ -62,6 +62,15 @@ void metrics_read_core(struct metrics_core *out, const struct ledger *ledger)
 		.search_ns = look(&ledger->searches.ns),
 		.search_made_ns = look(&ledger->searches.made_ns),
 		.search_kept_bytes = look(&ledger->searches.kept_bytes),
+		.preempted_placed = look(&ledger->preemption.placed),
+		.preempted_elsewhere = look(&ledger->preemption.elsewhere),
+		.preempted_changed = look(&ledger->preemption.changed),
+		.preempted_refused = look(&ledger->preemption.refused),
+		.preempted_stuck = look(&ledger->preemption.stuck),
+		.preempted_taken_over = look(&ledger->preemption.taken_over),
+		.preempted_lost = look(&ledger->preemption.lost),
+		.evictions_wasted = look(&ledger->preemption.wasted),
+		.nominations_open = look(&ledger->preemption.open),
 	};
 	for (unsigned i = 0; i < VICTIMS_ROW_ANSWERS; i++)
 		out->searches[i] = look(&ledger->searches.answers[i]);
@@ -453,6 +462,7 @@ void metrics_write(const struct metrics *m, FILE *out)
 	extender_metrics_write(m, out);
 	lease_metrics_write(m, out);
 	journal_metrics_write(m, out);
+	metrics_evictions_write(m, out);
 	http_write(m, out);
 	metrics_port_write(m, out);
 	core_write(m, out);

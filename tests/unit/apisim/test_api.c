@@ -385,8 +385,6 @@ Test(apisim_api, a_custom_resource_comes_and_goes)
 	             404);
 }
 
-/* ---- evictions ---- */
-
 #define BUDGETS "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
 static void evictable(const char *name, const char *app)

@@ -237,3 +237,129 @@ Test(model_facts, off)
 	cr_assert(facts_n == 0 && budgets_n == 0 && preemption == 77);
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, 0);
 }
+
+static void begin_evicting(void)
+{
+	start_model((struct model_config){ .limits = LIMITS,
+	                                   .preemption = true,
+	                                   .may_evict = true,
+	                                   .preemption_flags = PREEMPTION_ALL,
+	                                   .preempt_min_run_s = 7,
+	                                   .preempt_patience_s = 30 },
+	            1);
+	replay_add_core(&s.replay);
+}
+
+TestSuite(model_evicts, .init = begin_evicting, .fini = end);
+
+static void put_version(const char *name, unsigned version, const char *metadata, const char *spec,
+                        const char *status)
+{
+	char text[1500];
+
+	snprintf(text, sizeof(text),
+	         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\","
+	         "\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":\"%u\"%s},"
+	         "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\"}]%s},"
+	         "\"status\":{%s}}",
+	         name, name, version, metadata, spec, status);
+	cr_assert_eq(model_put(s.m, RESOURCE_INDEX_PODS, text, strlen(text), NULL), 0);
+}
+
+static void put_machine(const char *name)
+{
+	char text[400];
+
+	snprintf(text, sizeof(text),
+	         "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"%s\",\"uid\":"
+	         "\"n-%s\",\"resourceVersion\":\"1\"},\"status\":{\"allocatable\":{\"cpu\":\"4\"}}}",
+	         name, name);
+	cr_assert_eq(model_put(s.m, RESOURCE_INDEX_NODES, text, strlen(text), NULL), 0);
+}
+
+#define NOMINATED(node) "\"nominatedNodeName\":\"" node "\""
+
+/* Of a pod that waits nothing is told until its node is known, and gangs evict. */
+Test(model_evicts, who_is_nominated)
+{
+	struct pod_view pod;
+
+	put_version("p", 1, "", "", NOMINATED("n1"));
+	put_machine("n1");
+	send();
+	cr_assert_eq(facts_n, 0, "not with explain");
+	cr_assert_eq(preemption, PREEMPTION_EXPLAIN | PREEMPTION_PACK | PREEMPTION_ALL |
+	                             PREEMPTION_BUDGETS_UNKNOWN);
+	model_set_evicts(s.m, true);
+	send();
+	cr_assert(preemption & PREEMPTION_ON);
+	cr_assert(facts_n == 1 && facts.nominated != ID_NONE);
+	cr_assert_str_eq(model_node(s.m, facts.nominated, 1), "n1");
+	put_version("p", 2, "", "", "");
+	send();
+	cr_assert(facts_n == 1 && facts.nominated == ID_NONE, "cleared");
+	put_version("q", 1, "", "", NOMINATED("later"));
+	send();
+	cr_assert(facts_n == 1 && facts.nominated == ID_NONE);
+	put_machine("later");
+	model_set_synced(s.m);
+	send();
+	cr_assert(facts_n == 1 && facts.nominated != ID_NONE, "before the lists are complete");
+	/* what the journal says, before the status does */
+	cr_assert(model_pod_by_name(s.m, "ns", "p", &pod));
+	model_nominate(s.m, pod.id, pod.generation, "n1");
+	send();
+	cr_assert(facts_n == 1 && facts.pod == pod.id && facts.nominated != ID_NONE);
+	model_nominate(s.m, pod.id, pod.generation, NULL);
+	send();
+	cr_assert(facts_n == 1 && facts.nominated == ID_NONE);
+	model_set_evicts(s.m, false);
+	send();
+	cr_assert(!(preemption & PREEMPTION_ON));
+	cr_assert_eq(facts.nominated, ID_NONE);
+}
+
+Test(model_evicts, who_ends_and_whose_owner_lost_a_pod)
+{
+	static const char owned[] =
+		",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"r\","
+		"\"uid\":\"o-1\",\"controller\":true}]";
+	struct pod_view pod;
+
+	put_machine("n1");
+	model_set_evicts(s.m, true);
+	put_version("a", 1, owned, ",\"nodeName\":\"n1\"", "");
+	send();
+	cr_assert(facts_n == 1 && facts.ends_s == 0 && facts.evicted_s == 0);
+	cr_assert(model_pod_by_name(s.m, "ns", "a", &pod));
+	model_evicted(s.m, pod.id, pod.generation, 1700000000);
+	put_version("a", 2, ",\"deletionTimestamp\":\"2026-01-01T00:00:30Z\"", ",\"nodeName\":\"n1\"",
+	            "");
+	send();
+	cr_assert(facts_n == 1 && facts.ends_s == 1767225630, "%u", facts.ends_s);
+	put_version("b", 1, owned, ",\"nodeName\":\"n1\"", "");
+	send();
+	cr_assert(facts_n == 1 && facts.evicted_s == 1700000000);
+	put_version("c", 1, "", ",\"nodeName\":\"n1\"", "");
+	send();
+	cr_assert(facts_n == 1 && facts.evicted_s == 0);
+}
+
+Test(model_evicts, which_pods_a_budget_matches)
+{
+	struct pod_view pod;
+
+	put_machine("n1");
+	put_version("a", 1, ",\"labels\":{\"app\":\"web\"}", ",\"nodeName\":\"n1\"", "");
+	put_version("b", 1, ",\"labels\":{\"app\":\"db\"}", ",\"nodeName\":\"n1\"", "");
+	put_version("c", 1, "", ",\"nodeName\":\"n1\"", "");
+	put_budget("w", "\"selector\":{\"matchLabels\":{\"app\":\"web\"}}", "\"disruptionsAllowed\":0");
+	put_budget("none", "\"minAvailable\":1", "\"disruptionsAllowed\":1");
+	for (const char *name = "a\0b\0c\0"; *name; name += 2) {
+		cr_assert(model_pod_by_name(s.m, "ns", name, &pod));
+		cr_expect_eq(model_is_guarded(s.m, pod.id, pod.generation), *name == 'a', "%s", name);
+	}
+	put_budget("all", "\"selector\":{}", "\"disruptionsAllowed\":1");
+	cr_assert(model_pod_by_name(s.m, "ns", "b", &pod));
+	cr_expect(model_is_guarded(s.m, pod.id, pod.generation));
+}

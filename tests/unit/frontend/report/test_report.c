@@ -686,3 +686,59 @@ Test(report, a_gang_tells_each_pending_member)
 	report_poll(b.r, false);
 	cr_assert_eq(world_open(&b.w), 2, "the others are bound or gated");
 }
+
+static void nominate(const char *pod, const char *node)
+{
+	struct pod_view v;
+
+	cr_assert(model_pod_by_name(b.m, "ns", pod, &v));
+	report_nominate(b.r, v.id, v.generation, node);
+}
+
+Test(report, a_nomination_is_written_with_the_condition)
+{
+	struct http_call *c;
+
+	nominate("a", NULL);
+	report_poll(b.r, false);
+	cr_assert_eq(world_open(&b.w), 0, "there is nothing to clear");
+	nominate("a", "n1");
+	reason("a", WAIT_ROOM, 3);
+	c = next("PATCH", STATUS("a"));
+	has(c, "\"status\":{\"nominatedNodeName\":\"n1\",\"conditions\":[{\"type\":\"PodScheduled\"");
+	world_answer(c, 200, "{}");
+	world_answer(next("POST", EVENTS), 201, "{}");
+	/* the condition stays, the nomination ends */
+	nominate("a", NULL);
+	c = next("PATCH", STATUS("a"));
+	has(c, "\"nominatedNodeName\":null");
+}
+
+Test(report, a_victim_gets_an_event)
+{
+	struct http_call *c;
+
+	report_happened(b.r, &(struct report_event){ .what = REPORT_PREEMPTED,
+	                                             .namespace = "ns",
+	                                             .name = "v",
+	                                             .uid = "u",
+	                                             .scheduler = "muster",
+	                                             .note = "Preempted by gang ns/g (x) on node n1" });
+	c = next("POST", EVENTS);
+	has(c, "\"type\":\"Normal\",\"reason\":\"Preempted\",\"action\":\"Preempting\","
+	       "\"note\":\"Preempted by gang ns/g (x) on node n1\"");
+	has(c,
+	    "\"regarding\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"ns\",\"name\":\"v\"");
+	world_answer(c, 201, "{}");
+	report_happened(b.r, &(struct report_event){ .what = REPORT_PREEMPTING,
+	                                             .namespace = "ns",
+	                                             .name = "g",
+	                                             .uid = "u",
+	                                             .api_version = "scheduling.x-k8s.io/v1alpha1",
+	                                             .kind = "PodGroup",
+	                                             .scheduler = "muster",
+	                                             .note = "evicts" });
+	c = next("POST", EVENTS);
+	has(c, "\"reason\":\"Preempting\"");
+	has(c, "\"regarding\":{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\"");
+}

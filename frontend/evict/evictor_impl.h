@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Internals of the evictor.  evictor.c: commands, queue and pace; eviction.c: the requests of one
+ * eviction; nominations.c: who is nominated. */
+#ifndef MUSTER_FRONTEND_EVICTOR_IMPL_H
+#define MUSTER_FRONTEND_EVICTOR_IMPL_H
+
+#include "frontend/base/backoff.h"
+#include "frontend/base/log.h"
+#include "frontend/evict/evictor.h"
+#include "frontend/evict/request.h"
+
+#include <sys/queue.h>
+
+enum evict_step { EVICT_STEP_MARK, EVICT_STEP_SEND, EVICT_STEP_READ };
+
+/* The open evictions of one ticket. */
+struct ticket {
+	TAILQ_ENTRY(ticket) link;
+	uint64_t id;
+	uint32_t read;     /* commands */
+	uint32_t open;     /* without a result */
+	uint32_t guarded;  /* ... of pods that a budget matches */
+	uint64_t whole_ns; /* sent at the latest then, though commands are missing */
+	char *scheduler;   /* of the preemptor: its name is in the condition of its victims */
+};
+TAILQ_HEAD(ticket_list, ticket);
+
+struct eviction {
+	TAILQ_ENTRY(eviction) link;
+	struct evictor *evictor;
+	struct ticket *ticket; /* NULL: its core is gone */
+	struct cmd_evict cmd;
+	struct intent *intent; /* NULL: not in the journal yet, or none is kept */
+	enum evict_step step;
+	struct http_call *call;
+	struct backoff backoff;
+	uint64_t due_ns;
+	bool guarded;
+	bool begun; /* a request was sent: it is in `retries` or `flying` */
+	bool cancelled;
+	bool tried; /* a request that evicts was sent, whose outcome was not known */
+	unsigned invalid;
+	char *texts; /* namespace, name, uid, node */
+	struct evict_target target;
+	const char *node;
+};
+TAILQ_HEAD(eviction_list, eviction);
+
+struct nomination {
+	uint32_t generation; /* of the pod; 0: none */
+	struct intent *intent;
+};
+
+struct evictor {
+	struct evictor_config config;
+	struct eviction_list queue;   /* nothing was sent; by ticket, guarded ones first */
+	struct eviction_list retries; /* due_ns says when */
+	struct eviction_list flying;
+	struct ticket_list tickets;
+	size_t queued, flying_n, lines;
+	double tokens;
+	uint64_t tokens_ns;
+	struct nomination *nominations; /* by pod */
+	size_t nominations_n, nominated;
+	uint64_t look_ns;
+	struct jsonout path, body;
+	struct evictor_counts counts;
+	struct log_limit limit;
+};
+
+/* The last of its evictions has ended, or goes on without it. */
+void ticket_leave(struct evictor *e, struct ticket *t);
+
+/* eviction.c: v is in no list before these; afterwards it is in one, or freed. */
+void eviction_step(struct eviction *v);
+/* Reports the result, unless its core is gone, and frees v. */
+void eviction_end(struct eviction *v, enum record_kind kind);
+void eviction_free(struct eviction *v);
+
+/* nominations.c */
+uint64_t nominations_look(struct evictor *e);
+void nominations_free(struct evictor *e);
+
+#endif

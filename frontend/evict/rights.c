@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/evict/rights.h"
+
+#include "frontend/base/backoff.h"
+#include "frontend/base/log.h"
+#include "frontend/json/json.h"
+#include "frontend/json/jsonout.h"
+
+#include <stdlib.h>
+
+#define TIMEOUT_MS 5000
+#define AGAIN_NS (60 * NS_PER_S) /* while one is missing */
+#define FAILURES_MAX 3u          /* then nominations wait no longer for the answer */
+
+struct right {
+	const char *verb, *subresource; /* of pods */
+};
+static const struct right by_eviction[] = { { "create", "eviction" }, { "patch", "status" } };
+static const struct right by_deletion[] = { { "delete", "" }, { "patch", "status" } };
+#define RIGHTS 2u
+
+struct rights {
+	const struct env *env;
+	const struct right *all;
+	unsigned at; /* the next to be asked for */
+	bool known, granted;
+	bool said; /* that one is missing */
+	unsigned failures;
+	uint64_t due_ns;
+	struct http_call *call;
+	struct backoff backoff;
+	struct jsonout body;
+};
+
+struct rights *rights_new(const struct env *env, bool best_effort)
+{
+	struct rights *r = must_alloc(sizeof(*r));
+
+	r->env = env;
+	r->all = best_effort ? by_deletion : by_eviction;
+	r->backoff = (struct backoff){ .first_ns = 200 * NS_PER_MS,
+		                           .cap_ns = 30 * NS_PER_S,
+		                           .reset_ns = 120 * NS_PER_S };
+	return r;
+}
+
+void rights_free(struct rights *r)
+{
+	if (!r)
+		return;
+	if (r->call)
+		r->env->transport->ops->cancel(r->env->transport, r->call);
+	jsonout_free(&r->body);
+	free(r);
+}
+
+bool rights_known(const struct rights *r)
+{
+	return r->known;
+}
+
+bool rights_granted(const struct rights *r)
+{
+	return r->known && r->granted;
+}
+
+void rights_doubt(struct rights *r)
+{
+	if (r->call)
+		return;
+	r->at = 0;
+	r->due_ns = 0;
+}
+
+static void read_status(struct json *j, bool *allowed)
+{
+	struct text name;
+
+	if (!json_object(j))
+		return;
+	while (json_member(j, &name)) {
+		if (text_is(name, "allowed"))
+			json_field_bool(j, allowed);
+		else
+			json_skip(j);
+	}
+}
+
+/* False if the body is no review. */
+static bool review_read(const char *body, size_t bytes, bool *allowed)
+{
+	struct arena arena = { 0 };
+	struct text name;
+	bool has_status = false, whole;
+	struct json j;
+
+	*allowed = false;
+	json_begin(&j, body, bytes, &arena);
+	if (json_object(&j)) {
+		while (json_member(&j, &name)) {
+			if (text_is(name, "status")) {
+				has_status = true;
+				read_status(&j, allowed);
+			} else {
+				json_skip(&j);
+			}
+		}
+	}
+	whole = json_end(&j);
+	arena_free(&arena);
+	return whole && has_status;
+}
+
+static void missing(struct rights *r)
+{
+	const struct right *a = &r->all[r->at];
+
+	r->known = true;
+	r->granted = false;
+	r->at = 0;
+	r->due_ns = env_now(r->env) + AGAIN_NS;
+	if (!r->said)
+		env_log(
+			r->env, "warn",
+			"--preemption on: may not %s pods%s%s; falls back to explain, nobody is evicted until "
+			"it may (deploy/preemption has the rights)",
+			a->verb, *a->subresource ? "/" : "", a->subresource);
+	r->said = true;
+}
+
+static void failed(struct rights *r, const struct http_answer *answer)
+{
+	if (answer->end == HTTP_ANSWERED && answer->status == 401)
+		env_renew_credentials(r->env);
+	if (++r->failures >= FAILURES_MAX)
+		r->known = true;
+	r->due_ns = env_now(r->env) + backoff_answer(&r->backoff, r->env, answer);
+}
+
+static void done(void *context, const struct http_answer *answer, const char *body, size_t bytes)
+{
+	struct rights *r = context;
+	bool allowed;
+
+	r->call = NULL;
+	if (answer->end != HTTP_ANSWERED || answer->status < 200 || answer->status >= 300 ||
+	    !review_read(body, bytes, &allowed)) {
+		failed(r, answer);
+		return;
+	}
+	r->failures = 0;
+	if (!allowed) {
+		missing(r);
+		return;
+	}
+	if (++r->at < RIGHTS)
+		return;
+	if (r->said)
+		env_log(r->env, "info", "--preemption on: the rights are there, gangs may evict");
+	r->said = false;
+	r->known = r->granted = true;
+	r->due_ns = NEVER_NS;
+}
+
+uint64_t rights_poll(struct rights *r)
+{
+	const struct right *a = &r->all[r->at < RIGHTS ? r->at : 0];
+	struct http_request request = { .method = "POST",
+		                            .path =
+		                                "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+		                            .content_type = "application/json",
+		                            .lane = HTTP_CALL,
+		                            .timeout_ms = TIMEOUT_MS };
+	const struct http_handler handler = { .done = done, .context = r };
+
+	if (r->call)
+		return NEVER_NS;
+	if (env_now(r->env) < r->due_ns)
+		return r->due_ns;
+	if (r->at >= RIGHTS)
+		r->at = 0;
+	jsonout_clear(&r->body);
+	jsonout_add(&r->body,
+	            "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\","
+	            "\"spec\":{\"resourceAttributes\":{\"verb\":@s,\"resource\":\"pods\"",
+	            a->verb);
+	if (*a->subresource)
+		jsonout_add(&r->body, ",\"subresource\":@s", a->subresource);
+	jsonout_add(&r->body, "}}}");
+	request.body = r->body.at;
+	request.body_bytes = r->body.bytes;
+	r->call = r->env->transport->ops->start(r->env->transport, &request, &handler);
+	if (!r->call)
+		fatal_memory();
+	return NEVER_NS;
+}

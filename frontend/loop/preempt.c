@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands about evictions and nominations, and what is said of them. */
+#include "frontend/loop/frontend_impl.h"
+
+#include "frontend/base/log.h"
+#include "frontend/evict/evictor.h"
+#include "frontend/evict/rights.h"
+#include "frontend/model/model.h"
+#include "frontend/report/report.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define NAME_BYTES 600
+
+/* "gang ns/name (uid)" of the preemptor, and its scheduler's name in *view. */
+static bool preemptor(struct frontend *f, const struct cmd_evict *cmd, char *out, size_t out_bytes,
+                      struct gang_view *view)
+{
+	struct gang_object object;
+	bool has_object;
+
+	if (cmd->gang == ID_NONE || !model_gang(f->model, cmd->gang, cmd->gang_generation, view))
+		return false;
+	has_object = model_gang_object(f->model, cmd->gang, cmd->gang_generation, &object);
+	snprintf(out, out_bytes, "gang %s/%s (%s)", view->namespace, view->name,
+	         has_object ? object.uid : "no object");
+	return true;
+}
+
+/* On the object of the gang, once for each ticket. */
+static void preemptor_tell(struct frontend *f, const struct cmd_evict *cmd,
+                           const struct gang_view *gang)
+{
+	const struct resource *resources, *r;
+	struct gang_object object;
+	char note[200], version[200];
+	size_t n;
+
+	if (f->told_ticket == cmd->ticket ||
+	    !model_gang_object(f->model, cmd->gang, cmd->gang_generation, &object))
+		return;
+	f->told_ticket = cmd->ticket;
+	resources = model_resources(f->model, &n);
+	r = &resources[object.index];
+	snprintf(version, sizeof(version), "%s%s%s", r->group, *r->group ? "/" : "", r->version);
+	snprintf(note, sizeof(note), "evicts %u pods to make room for %u members", cmd->victims,
+	         cmd->members);
+	report_happened(f->report, &(struct report_event){ .what = REPORT_PREEMPTING,
+	                                                   .namespace = object.namespace,
+	                                                   .name = object.name,
+	                                                   .uid = object.uid,
+	                                                   .api_version = version,
+	                                                   .kind = r->kind,
+	                                                   .scheduler = gang->scheduler_name,
+	                                                   .note = note });
+}
+
+static void victim_noticed(void *context, const struct evict_notice *n)
+{
+	struct frontend *f = context;
+	struct gang_view gang = { .scheduler_name = "" };
+	char note[1000], who[NAME_BYTES];
+	const struct log_field fields[] = { { "pod", n->name, 0 },
+		                                { "namespace", n->namespace, 0 },
+		                                { "uid", n->uid, 0 },
+		                                { "node", n->node, 0 },
+		                                { "for", who, 0 } };
+
+	if (!preemptor(f, n->cmd, who, sizeof(who), &gang))
+		snprintf(who, sizeof(who), "a pod");
+	snprintf(note, sizeof(note), "Preempted by %s on node %s: %u pods make room for %u members",
+	         who, n->node, n->cmd->victims, n->cmd->members);
+	env_tell(f->env, "info", "pod evicted", fields, sizeof(fields) / sizeof(fields[0]));
+	report_happened(f->report,
+	                &(struct report_event){ .what = REPORT_PREEMPTED,
+	                                        .namespace = n->namespace,
+	                                        .name = n->name,
+	                                        .uid = n->uid,
+	                                        .scheduler = *gang.scheduler_name ? gang.scheduler_name
+	                                                                          : f->config.scheduler,
+	                                        .note = note });
+	if (gang.namespace)
+		preemptor_tell(f, n->cmd, &gang);
+}
+
+static void evict_forbidden(void *context)
+{
+	struct frontend *f = context;
+
+	rights_doubt(f->rights);
+}
+
+static void evict_result_keep(void *context, enum record_kind kind, const struct evict_result *r)
+{
+	frontend_result_keep(context, &(struct pending_result){ .kind = kind, .evict_result = *r });
+}
+
+void preempt_begin(struct frontend *f)
+{
+	const struct evictor_config config = {
+		.env = f->env,
+		.model = f->model,
+		.journal = f->journal,
+		.per_second = f->config.evictions_per_second,
+		.deadline_ms = f->config.bind_deadline_ms,
+		.best_effort = f->config.evicts_best_effort,
+		.scheduler = f->config.scheduler,
+		.result = evict_result_keep,
+		.notice = victim_noticed,
+		.forbidden = evict_forbidden,
+		.context = f,
+	};
+
+	if (!f->config.evicts)
+		return;
+	f->evictor = evictor_new(&config);
+	f->rights = rights_new(f->env, f->config.evicts_best_effort);
+}
+
+void preempt_end(struct frontend *f)
+{
+	evictor_free(f->evictor);
+	rights_free(f->rights);
+}
+
+bool preempt_ready(const struct frontend *f)
+{
+	return !f->rights || rights_known(f->rights);
+}
+
+uint64_t preempt_poll(struct frontend *f, bool binds_waiting)
+{
+	uint64_t next, due;
+
+	if (!f->evictor || !frontend_may_write(f))
+		return NEVER_NS;
+	next = rights_poll(f->rights);
+	model_set_evicts(f->model, rights_granted(f->rights));
+	if (!f->up || !f->synced || f->stopping)
+		return next;
+	due = evictor_poll(f->evictor, binds_waiting);
+	return due < next ? due : next;
+}
+
+int preempt_evict(struct frontend *f, const struct cmd_evict *cmd)
+{
+	if (!f->evictor || cmd->pod >= f->limits.pods || cmd->pod_generation == 0 ||
+	    cmd->node >= f->limits.nodes || (cmd->gang != ID_NONE && cmd->gang >= f->limits.gangs))
+		return -EPROTO;
+	return f->stopping ? 0 : evictor_evict(f->evictor, cmd);
+}
+
+int preempt_cancel(struct frontend *f, const struct cmd_cancel_evict *cmd)
+{
+	if (!f->evictor || cmd->pod >= f->limits.pods)
+		return -EPROTO;
+	evictor_cancel(f->evictor, cmd);
+	return 0;
+}
+
+int preempt_nominate(struct frontend *f, const struct cmd_nominate *cmd)
+{
+	const char *node;
+
+	if (!f->evictor || cmd->pod >= f->limits.pods || cmd->pod_generation == 0 ||
+	    (cmd->node != ID_NONE && cmd->node >= f->limits.nodes))
+		return -EPROTO;
+	if (f->stopping)
+		return 0;
+	evictor_nominate(f->evictor, cmd);
+	node = cmd->node != ID_NONE ? model_node(f->model, cmd->node, cmd->node_generation) : NULL;
+	report_nominate(f->report, cmd->pod, cmd->pod_generation, node);
+	return 0;
+}
+
+void preempt_metrics(const struct frontend *f, struct metrics *out)
+{
+	out->evicts = f->evictor != NULL;
+	if (!f->evictor)
+		return;
+	out->evictor = *evictor_counts(f->evictor);
+	out->evicts_granted = rights_granted(f->rights);
+	out->evicts_best_effort = f->config.evicts_best_effort;
+	out->evicts_queued = evictor_queued(f->evictor);
+}

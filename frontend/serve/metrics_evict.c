@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Evictions and what they were for.  Nothing without --preemption on. */
+#include "frontend/serve/metrics_impl.h"
+
+void metrics_evictions_write(const struct metrics *m, FILE *out)
+{
+	const struct evictor_counts *e = &m->evictor;
+	const struct metrics_core *c = &m->core;
+
+	if (!m->evicts)
+		return;
+	LABELLED(out, "muster_evictions_total", "mode", "Pods evicted for gangs.",
+	         { m->evicts_best_effort ? "best-effort" : "respect", e->evicted });
+	FIGURES(out,
+	        GAUGE("muster_evictions_granted",
+	              "0 while a right to evict is missing: muster explains and evicts no pod.",
+	              m->evicts_granted),
+	        GAUGE("muster_evictions_waiting", "Evictions that are not sent yet.", m->evicts_queued),
+	        COUNTER("muster_evictions_refused_total",
+	                "Evictions that a PodDisruptionBudget forbade.", e->refused),
+	        COUNTER("muster_evictions_withdrawn_total",
+	                "Evictions cancelled before they were sent.", e->withdrawn),
+	        COUNTER("muster_evictions_failed_total",
+	                "Evictions that the API server rejects: no right, or invalid.", e->failed),
+	        COUNTER("muster_evictions_unknown_total",
+	                "Answers that did not say whether the pod is evicted.", e->unknown));
+	if (!m->core_up)
+		return;
+	LABELLED(
+		out, "muster_preemptions_total", "result",
+		"Nominations that ended, by how: all but placed and elsewhere may have evicted in vain.",
+		{ "placed", c->preempted_placed }, { "elsewhere", c->preempted_elsewhere },
+		{ "changed", c->preempted_changed }, { "refused", c->preempted_refused },
+		{ "stuck", c->preempted_stuck }, { "taken_over", c->preempted_taken_over },
+		{ "lost", c->preempted_lost });
+	FIGURES(
+		out, GAUGE("muster_nominations", "Gangs whose room is being made.", c->nominations_open),
+		COUNTER("muster_evictions_wasted_total",
+	            "Victims that went for a nomination that was not placed.", c->evictions_wasted));
+}
