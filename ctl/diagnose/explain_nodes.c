@@ -11,24 +11,9 @@
 
 #define VALUES_SHOWN 8
 
-/* True if nodes have too little of it: elsewhere a rule excludes them, whatever is free. */
-static bool is_short(const struct reason *r, uint32_t resource)
-{
-	for (uint32_t i = 0; i < r->counts_n && i < FILTER_COUNTS_MAX; i++)
-		if (r->counts[i].why == FILTER_INSUFFICIENT && r->counts[i].arg == resource)
-			return true;
-	return false;
-}
-
-/* The row of the shortfall if more is free than the members can use; else NULL. */
 static const struct usage_row *pieces_of(const struct explanation *x, const struct shortfall *s)
 {
-	const struct usage_row *row =
-		x->usage != NULL && s->resource < x->usage->n ? &x->usage->rows[s->resource] : NULL;
-
-	return row != NULL && is_short(&x->result->why, s->resource) && row->free > (double)s->have
-	           ? row
-	           : NULL;
+	return x->usage != NULL ? usage_pieces(x->usage, &x->result->why, s) : NULL;
 }
 
 void explain_pieces_print(const struct explanation *x)

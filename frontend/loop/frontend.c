@@ -579,6 +579,11 @@ bool frontend_must_restart(const struct frontend *f)
 	return false;
 }
 
+const struct latency *frontend_latency(const struct frontend *f)
+{
+	return f->latency;
+}
+
 void frontend_metrics(const struct frontend *f, struct metrics *out)
 {
 	out->watches_n = f->watches_n < METRICS_WATCHES ? f->watches_n : METRICS_WATCHES;

@@ -107,6 +107,9 @@ bool frontend_lost_lease(const struct frontend *f);
 /* After frontend_stop(), when idle: releases the lease. True once that is done. */
 bool frontend_release_lease(struct frontend *f);
 
+/* Times of the stages of pods; the frontend's. */
+const struct latency *frontend_latency(const struct frontend *f);
+
 /* Fills its part of the metrics. */
 void frontend_metrics(const struct frontend *f, struct metrics *out);
 

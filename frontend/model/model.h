@@ -146,6 +146,7 @@ struct pod_view {
 	const char *resource_version;
 	const char *scheduler_name;
 	const char *node;     /* spec.nodeName, "" when not bound */
+	const char *binding;  /* a Binding to this node may be in flight; "" */
 	const char *gang;     /* group's name without namespace, "" for a lone pod */
 	const char *refusal;  /* why muster cannot place it, "" */
 	bool refusal_is_kube; /* ... as a PreFilter of kube-scheduler has it */
@@ -155,6 +156,7 @@ struct pod_view {
 	bool ours;
 	bool gated;
 	bool deleting;
+	uint32_t phase; /* enum pod_phase */
 	int32_t priority;
 	uint64_t created_ns;
 	const char *nominated; /* status.nominatedNodeName of a pending pod of ours, "" */
@@ -206,6 +208,10 @@ bool model_next_status_dirty(struct model *m, gang_id *id, uint32_t *generation)
 void model_gang_pending(const struct model *m, gang_id id,
                         void (*each)(void *context, const struct pod_view *pod), void *context);
 
+/* The same for every member, bound ones included. */
+void model_gang_members(const struct model *m, gang_id id,
+                        void (*each)(void *context, const struct pod_view *pod), void *context);
+
 /* The same for all groups of which some members are or were bound. */
 void model_begun_pending(const struct model *m,
                          void (*each)(void *context, const struct pod_view *pod), void *context);
@@ -213,6 +219,18 @@ void model_begun_pending(const struct model *m,
 /* All pods, in no order. */
 void model_each_pod(const struct model *m, void (*each)(void *context, const struct pod_view *pod),
                     void *context);
+
+/* Pods that are bound to the node, or whose Binding to it is in flight.  It visits all pods. */
+void model_node_pods(const struct model *m, node_id id,
+                     void (*each)(void *context, const struct pod_view *pod), void *context);
+
+/* Labels and taints of a node's object, the model's; the first label is the pseudo label of its
+ * name.  Returns their number, 0 without an object. */
+uint32_t model_node_labels(const struct model *m, node_id id, const struct label **labels);
+uint32_t model_node_taints(const struct model *m, node_id id, const struct taint **taints);
+
+/* Number of a label key, or ID_NONE: no object that was read has it. */
+uint32_t model_key_id(const struct model *m, struct text key);
 
 /* Text of a name id: a resource's or a taint's; "" when unknown. */
 const char *model_name(const struct model *m, name_id id);

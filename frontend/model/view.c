@@ -34,6 +34,8 @@ static void view_of(const struct model *m, uint32_t pod, struct pod_view *out)
 	out->nominated = next_text(out->condition_message);
 	out->scheduler_name = intern_text(&m->schedulers, e->scheduler);
 	out->node = e->node != ID_NONE ? node_at(m, e->node)->name : "";
+	out->binding = e->binding != ID_NONE && e->node == ID_NONE ? node_at(m, e->binding)->name : "";
+	out->phase = e->phase;
 	is_member = e->gang != ID_NONE && !gang_is_void(m, e->gang);
 	out->gang = is_member ? gang_short_name(gang_at(m, e->gang)) : "";
 	if (!*out->refusal && e->storage_refusal) {
@@ -234,7 +236,7 @@ bool model_gang_object(const struct model *m, gang_id id, uint32_t generation,
 	return out->index >= 0;
 }
 
-void model_gang_pending(const struct model *m, gang_id id,
+static void each_member(const struct model *m, gang_id id, bool pending,
                         void (*each)(void *context, const struct pod_view *pod), void *context)
 {
 	struct pod_view view;
@@ -243,11 +245,23 @@ void model_gang_pending(const struct model *m, gang_id id,
 		return;
 	for (uint32_t p = gang_at(m, id)->members_first; p != SLOT_NONE;
 	     p = pod_at(m, p)->gang_link.next) {
-		if (!(pod_at(m, p)->flags & POD_OURS) || pod_at(m, p)->node != ID_NONE)
+		if (pending && (!(pod_at(m, p)->flags & POD_OURS) || pod_at(m, p)->node != ID_NONE))
 			continue;
 		view_of(m, p, &view);
 		each(context, &view);
 	}
+}
+
+void model_gang_pending(const struct model *m, gang_id id,
+                        void (*each)(void *context, const struct pod_view *pod), void *context)
+{
+	each_member(m, id, true, each, context);
+}
+
+void model_gang_members(const struct model *m, gang_id id,
+                        void (*each)(void *context, const struct pod_view *pod), void *context)
+{
+	each_member(m, id, false, each, context);
 }
 
 void model_begun_pending(const struct model *m,
@@ -280,6 +294,56 @@ static const char *text_or_empty(const struct intern *in, uint32_t number)
 	const char *text = intern_text(in, number);
 
 	return text ? text : "";
+}
+
+void model_node_pods(const struct model *m, node_id id,
+                     void (*each)(void *context, const struct pod_view *pod), void *context)
+{
+	struct pod_view view;
+
+	STORE_EACH(&m->pods, p)
+	{
+		if (pod_at(m, p)->node != id && pod_at(m, p)->binding != id)
+			continue;
+		view_of(m, p, &view);
+		each(context, &view);
+	}
+}
+
+static const struct event_node *node_body(const struct model *m, node_id id)
+{
+	return id < m->nodes.pool.n && node_at(m, id)->entry.slot.live
+	           ? (const void *)node_at(m, id)->body
+	           : NULL;
+}
+
+uint32_t model_node_labels(const struct model *m, node_id id, const struct label **labels)
+{
+	const struct event_node *e = node_body(m, id);
+
+	if (!e)
+		return 0;
+	*labels = (const void *)((const struct amount *)(e + 1) + e->amounts_n);
+	return e->labels_n;
+}
+
+uint32_t model_node_taints(const struct model *m, node_id id, const struct taint **taints)
+{
+	const struct event_node *e = node_body(m, id);
+
+	if (!e)
+		return 0;
+	*taints = (const void *)((const struct label *)(const void *)((const struct amount *)(e + 1) +
+	                                                              e->amounts_n) +
+	                         e->labels_n);
+	return e->taints_n;
+}
+
+uint32_t model_key_id(const struct model *m, struct text key)
+{
+	const uint32_t number = intern_find(&m->keys, key);
+
+	return number != SLOT_NONE ? number : ID_NONE;
 }
 
 const char *model_name(const struct model *m, name_id id)

@@ -19,8 +19,9 @@ enum mark {
 	MARKS
 };
 
-/* SLOT_FREE: the pod of that slot is not tracked. */
-enum slot_state { SLOT_FREE, SLOT_WAITS, SLOT_BINDS, SLOT_BOUND };
+/* SLOT_FREE: the pod of that slot is not tracked.  SLOT_SEEN: nor is this one any more, and its
+ * times can still be read. */
+enum slot_state { SLOT_FREE, SLOT_SEEN, SLOT_WAITS, SLOT_BINDS, SLOT_BOUND };
 
 struct latency_slot {
 	pod_id id;
@@ -86,7 +87,7 @@ static struct latency_slot *slot_of(struct latency *l, pod_id id, uint32_t gener
 {
 	struct latency_slot *s = &l->slots[id % LATENCY_SLOTS];
 
-	return s->state != SLOT_FREE && s->id == id && s->generation == generation ? s : NULL;
+	return s->state > SLOT_SEEN && s->id == id && s->generation == generation ? s : NULL;
 }
 
 static void slot_leave_queue(struct latency *l, const struct latency_slot *s)
@@ -114,7 +115,7 @@ static void slot_begin(struct latency *l, const struct pod_put *p, uint64_t hear
 {
 	struct latency_slot *s = &l->slots[p->id % LATENCY_SLOTS];
 
-	if (s->state != SLOT_FREE) {
+	if (s->state > SLOT_SEEN) {
 		/* The same id with another generation: its last pod is gone, and its drop follows. */
 		if (s->id != p->id) {
 			l->figures.not_followed++;
@@ -214,8 +215,10 @@ void latency_put(struct latency *l, const struct pod_put *p, uint64_t heard_ns, 
 		stage_add(l, STAGE_WATCH, between(s->at[MARK_ANSWERED], heard_ns));
 	} else {
 		l->figures.elsewhere++;
+		slot_free(l, s);
+		return;
 	}
-	slot_free(l, s);
+	s->state = SLOT_SEEN;
 }
 
 void latency_sent(struct latency *l, pod_id id, uint32_t generation, uint64_t now_ns)
@@ -329,7 +332,7 @@ struct latency_story *latency_bound(struct latency *l, const struct cmd_bind *cm
 	histogram_add(&profile->took, &buckets_attempt, between(s->at[MARK_BEGUN], now_ns));
 	if (s->seen) {
 		stage_add(l, STAGE_WATCH, 0);
-		slot_free(l, s);
+		s->state = SLOT_SEEN;
 	} else {
 		s->state = SLOT_BOUND;
 	}
@@ -346,6 +349,25 @@ uint64_t latency_read_ns(const struct latency *l, pod_id id, uint32_t generation
 {
 	const struct latency_slot *s = &l->slots[id % LATENCY_SLOTS];
 
-	return s->state != SLOT_FREE && s->id == id && s->generation == generation ? s->at[MARK_READ]
-	                                                                           : 0;
+	return s->state > SLOT_SEEN && s->id == id && s->generation == generation ? s->at[MARK_READ]
+	                                                                          : 0;
+}
+
+bool latency_times(const struct latency *l, pod_id id, uint32_t generation, uint64_t now_ns,
+                   struct latency_times *out)
+{
+	const struct latency_slot *s = &l->slots[id % LATENCY_SLOTS];
+	/* Marks of an attempt that was refused stay until the next one. */
+	const int last = s->state == SLOT_WAITS ? MARK_SENT : MARK_ANSWERED;
+	int mark = MARK_TAKEN;
+
+	if (s->state == SLOT_FREE || s->id != id || s->generation != generation)
+		return false;
+	*out = (struct latency_times){ .read_ns = s->at[MARK_READ] };
+	for (; mark <= last && s->at[mark] != 0; mark++)
+		out->ns[mark - 1] = between(s->at[mark - 1], s->at[mark]);
+	out->stage = (uint32_t)mark - 1;
+	if (mark <= MARK_ANSWERED)
+		out->ns[mark - 1] = between(s->at[mark - 1], now_ns);
+	return true;
 }

@@ -122,6 +122,18 @@ struct latency_story *latency_bound(struct latency *l, const struct cmd_bind *cm
 /* When it was read; 0: not tracked. */
 uint64_t latency_read_ns(const struct latency *l, pod_id id, uint32_t generation);
 
+/* Times of a pod as far as it got; those of a bound one are kept until it is deleted, or another
+ * pod needs its slot. */
+struct latency_times {
+	uint64_t read_ns;    /* when it was read */
+	uint64_t ns[STAGES]; /* STAGE_EXTRACT to STAGE_BIND: 0 beyond `stage` */
+	uint32_t stage;      /* it is in; STAGE_WATCH: the API server has answered */
+};
+
+/* False: the pod is not tracked. */
+bool latency_times(const struct latency *l, pod_id id, uint32_t generation, uint64_t now_ns,
+                   struct latency_times *out);
+
 /* Writes JSON for /latency, times in microseconds. */
 void latency_write(const struct latency_figures *f, uint64_t now_ns, FILE *out);
 

@@ -44,3 +44,19 @@ void usage_read(struct usage_figures *out, const struct observer *o)
 		         observe_name(o, r, name));
 	free(one);
 }
+
+bool usage_is_short(const struct reason *r, uint32_t resource)
+{
+	for (uint32_t i = 0; i < r->counts_n && i < FILTER_COUNTS_MAX; i++)
+		if (r->counts[i].why == FILTER_INSUFFICIENT && r->counts[i].arg == resource)
+			return true;
+	return false;
+}
+
+const struct usage_row *usage_pieces(const struct usage_figures *u, const struct reason *r,
+                                     const struct shortfall *s)
+{
+	const struct usage_row *row = s->resource < u->n ? &u->rows[s->resource] : NULL;
+
+	return row && usage_is_short(r, s->resource) && row->free > (double)s->have ? row : NULL;
+}

@@ -76,6 +76,40 @@ Test(latency, every_stage_gets_its_own_time)
 	latency_free(l);
 }
 
+Test(latency, times_of_a_pod_stay_until_its_slot_is_needed)
+{
+	struct latency *l = latency_new();
+	struct pod_put put = put_of(5, 1);
+	struct cmd_bind cmd = bind_of(5, 1, 3);
+	struct latency_times t;
+
+	cr_assert(!latency_times(l, 5, 1, 10, &t));
+	latency_put(l, &put, 1000 * US, 1001 * US);
+	latency_sent(l, 5, 1, 1003 * US);
+	cr_assert(latency_times(l, 5, 1, 1013 * US, &t));
+	cr_assert_eq(t.stage, (uint32_t)STAGE_WAIT);
+	cr_assert_eq(t.ns[STAGE_WAIT], 10 * US, "so far");
+	latency_commanded(l, &cmd, 1007 * US, 1015 * US);
+	latency_refused(l, &cmd, true, "muster");
+	cr_assert(latency_times(l, 5, 1, 1033 * US, &t));
+	cr_assert_eq(t.stage, (uint32_t)STAGE_WAIT, "what was refused waits again");
+	cr_assert_eq(t.ns[STAGE_WAIT], 30 * US);
+	go(l, 6, 1, 2000 * US);
+	see(l, 6, 1, 3, 2163 * US);
+	cr_assert(latency_times(l, 6, 1, 9999 * US, &t));
+	cr_assert_eq(t.stage, (uint32_t)STAGE_WATCH);
+	cr_assert_eq(t.read_ns, 2000 * US);
+	for (int i = STAGE_EXTRACT; i <= STAGE_BIND; i++)
+		cr_assert_eq(t.ns[i], US << i, "%s", stage_names[i]);
+	cr_assert(!latency_times(l, 6, 2, 9999 * US, &t), "of another generation");
+	/* The slot serves the next pod. */
+	put = put_of(6 + LATENCY_SLOTS, 1);
+	latency_put(l, &put, 1, 2);
+	cr_assert(!latency_times(l, 6, 1, 9999 * US, &t));
+	cr_assert_eq(latency_figures(l)->not_followed, 0);
+	latency_free(l);
+}
+
 Test(latency, the_watch_may_be_faster_than_the_answer)
 {
 	struct latency *l = latency_new();
