@@ -127,8 +127,8 @@ $(B)/obj/%.o: %.c Makefile
 vectors := $(addprefix core/index/,view_scan_f64.o view_batch.o view_scan_f32.o)
 $(vectors:%=$(B)/obj/%) $(vectors:%=$(B)/whole/%): WARN += -Wno-psabi
 
-# Its text is compiled in.
-$(B)/obj/frontend/serve/page.o: frontend/serve/page.html
+# Their text is compiled in.
+$(B)/obj/frontend/page/page.o: $(wildcard frontend/page/*.html frontend/page/*.css frontend/page/*.js)
 
 # What is measured and shipped of the core is compiled as a whole, so that small functions cost no calls from file to file
 # (docs/decisions/037).  Tests link the plain objects: each of their programs would be compiled anew.

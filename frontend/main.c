@@ -7,6 +7,7 @@
 #include "frontend/base/probe.h"
 #include "frontend/journal/journal.h"
 #include "frontend/model/model.h"
+#include "frontend/page/page.h"
 #include "frontend/serve/address.h"
 #include "ipc/confine.h"
 
@@ -148,6 +149,7 @@ static int serve_begin(struct daemon *d)
 		.env = &d->env,
 		.wanted = daemon_wake,
 		.context = d,
+		.page = page_get(),
 		.tls_cert = o->tls_cert,
 		.tls_key = o->tls_key,
 		.client_ca = o->client_ca,
@@ -313,7 +315,7 @@ static void daemon_free(struct daemon *d)
 	}
 	frontend_free(d->frontend); /* answers open requests of the extender */
 	serve_stop(d->serve);
-	jsonout_free(&d->state);
+	jsonout_free(&d->answer);
 	corelink_free(d->link);
 	curl_transport_free(d->curl);
 	if (d->model)
@@ -338,7 +340,13 @@ static void pin(struct daemon *d)
 	log_message(LOG_WARN, text, NULL, 0);
 }
 
-static int run_once(const struct options *o, bool no_new_privileges, bool *core_stalled)
+/* What a restart in the process keeps. */
+struct kept {
+	bool core_stalled;
+	struct history *history;
+};
+
+static int run_once(const struct options *o, bool no_new_privileges, struct kept *kept)
 {
 	struct daemon *d = must_alloc(sizeof(*d));
 	enum log_level level;
@@ -346,7 +354,8 @@ static int run_once(const struct options *o, bool no_new_privileges, bool *core_
 
 	d->options = o;
 	d->no_new_privileges = no_new_privileges;
-	d->core_stalled = core_stalled;
+	d->core_stalled = &kept->core_stalled;
+	d->history = kept->history;
 	if (log_level_read(o->log_level, &level))
 		log_set_level(level);
 	log_set_json(strcmp(o->log_format, "json") == 0);
@@ -360,14 +369,16 @@ static int run_once(const struct options *o, bool no_new_privileges, bool *core_
 
 int main(int argc, char **argv)
 {
-	bool no_new_privileges = confine_privileges(), core_stalled = false;
+	bool no_new_privileges = confine_privileges();
+	struct kept kept = { .history = history_new() };
 	struct options o;
 	int code = options_read(argc, argv, &o);
 
 	if (code < 0)
 		do
-			code = run_once(&o, no_new_privileges, &core_stalled);
+			code = run_once(&o, no_new_privileges, &kept);
 		while (code == START_AGAIN);
 	options_free(&o);
+	history_free(kept.history);
 	return code;
 }

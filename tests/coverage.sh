@@ -33,7 +33,7 @@ processes() {
 		explain test_numbers_and_what_ifs test_priority test_a_live_cluster test_bad_words test_a_live_scheduler_with_reservations test_gangs_that_stand_behind_all_others
 		rules
 		limits
-		page test_state_says_what_musterctl_says test_without_a_core test_only_get test_the_page_and_its_policy
+		page test_the_page_says_what_musterctl_says test_without_a_core test_only_get test_the_page_and_its_policy
 		config
 		ctl
 		completion

@@ -10,6 +10,7 @@
 #include "frontend/json/jsonout.h"
 #include "frontend/loop/corelink.h"
 #include "frontend/loop/frontend.h"
+#include "frontend/page/history.h"
 #include "frontend/serve/metrics.h"
 #include "frontend/serve/serve.h"
 
@@ -31,7 +32,8 @@ struct daemon {
 	struct frontend *frontend;
 	struct serve *serve;
 	struct metrics metrics;
-	struct jsonout state; /* of the page; kept so that its memory is used again */
+	struct jsonout answer;   /* of the page; kept so that its memory is used again */
+	struct history *history; /* of the process: a restart in it keeps it */
 	char instance[128];
 	char identity[160]; /* of this run: a restart in the same process has another */
 	struct journal_place journal;

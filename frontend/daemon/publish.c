@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/daemon/daemon.h"
 
+#include "frontend/page/answer.h"
 #include "frontend/serve/notify.h"
-#include "frontend/serve/state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,36 +31,51 @@ static void figures_take(struct daemon *d, bool asked)
 }
 
 /* The page: rows of the ledger, with names and texts of the model. */
-static void state_update(struct daemon *d)
+static void question_answer(struct daemon *d, const struct question *q)
 {
 	struct observer ledger;
-	bool up = corelink_is_up(d->link);
+	const bool up = corelink_is_up(d->link);
+	const struct answer_source source = {
+		.ledger = up ? &ledger : NULL,
+		.model = d->model,
+		.metrics = &d->metrics,
+		.latency = frontend_latency(d->frontend),
+		.history = d->history,
+		.wall_ns = system_wall_ns(NULL),
+	};
 
 	if (up)
 		corelink_observe(d->link, &ledger);
-	state_write(up ? &ledger : NULL, d->model, &d->metrics, system_wall_ns(NULL), &d->state);
-	serve_state_update(d->serve, d->state.at, d->state.bytes);
+	if (answer_write(&source, q, &d->answer))
+		serve_give_answer(d->serve, d->answer.at, d->answer.bytes);
+	else
+		serve_give_answer(d->serve, NULL, 0);
 }
 
 void publish(struct daemon *d)
 {
 	uint64_t now = env_now(&d->env);
-	bool asked, figures, state;
+	struct question q;
+	bool asked, figures, question, history;
 
 	if (!d->serve)
 		return;
 	asked = serve_is_wanted(d->serve);
 	figures = asked || now >= d->figures_ns;
-	state = serve_state_is_wanted(d->serve);
-	if (!figures && !state)
+	question = serve_take_question(d->serve, &q);
+	history =
+		figures && corelink_is_up(d->link) && history_is_due(d->history, system_wall_ns(NULL));
+	if (!figures && !question)
 		return;
-	figures_take(d, asked);
+	figures_take(d, asked || history);
+	if (history)
+		history_take(d->history, &d->metrics, system_wall_ns(NULL));
 	if (figures) {
 		d->figures_ns = now + FIGURES_NS;
 		serve_update(d->serve, &d->metrics);
 	}
-	if (state)
-		state_update(d);
+	if (question)
+		question_answer(d, &q);
 }
 
 void publish_ready(struct daemon *d)

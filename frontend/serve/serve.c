@@ -213,8 +213,7 @@ static void serve_free(struct serve *s)
 	listener_stop(&s->health);
 	listener_stop(&s->port);
 	tls_free(s->tls);
-	if (s->state)
-		MHD_destroy_response(s->state);
+	serve_questions_free(s);
 	pthread_cond_destroy(&s->fresh);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -309,7 +308,7 @@ unsigned serve_port(const struct serve *s)
 
 bool serve_is_wanted(struct serve *s)
 {
-	/* Relaxed: see fresh_wait(). */
+	/* Relaxed: see serve_wait_fresh(). */
 	return atomic_exchange_explicit(&s->wanted, false, memory_order_relaxed);
 }
 
@@ -320,30 +319,4 @@ void serve_update(struct serve *s, const struct metrics *m)
 	s->updates++;
 	pthread_cond_broadcast(&s->fresh);
 	pthread_mutex_unlock(&s->lock);
-}
-
-bool serve_state_is_wanted(struct serve *s)
-{
-	/* Relaxed: see fresh_wait(). */
-	return atomic_exchange_explicit(&s->state_wanted, false, memory_order_relaxed);
-}
-
-void serve_state_update(struct serve *s, const char *json, size_t bytes)
-{
-	/* libmicrohttpd copies it; its parameter lacks const. */
-	struct MHD_Response *r =
-		MHD_create_response_from_buffer(bytes, (void *)(uintptr_t)json, MHD_RESPMEM_MUST_COPY);
-	struct MHD_Response *old;
-
-	if (!r)
-		fatal_memory();
-	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
-	pthread_mutex_lock(&s->lock);
-	old = s->state;
-	s->state = r;
-	s->state_ns = env_now(s->config.env);
-	pthread_cond_broadcast(&s->fresh);
-	pthread_mutex_unlock(&s->lock);
-	if (old)
-		MHD_destroy_response(old);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HTTP server: /metrics, /latency, /healthz, /livez, /readyz, the page at / with its /state.json,
+/* HTTP server: /metrics, /latency, /healthz, /livez, /readyz, the page at / with its questions,
  * and the extender's /filter and /prioritize; health also on a listener of its own.  Each listener
  * has a thread, which sees only copies that the loop made and submits jobs to it.
  *
@@ -9,11 +9,21 @@
 #define MUSTER_FRONTEND_SERVE_H
 
 #include "frontend/serve/metrics.h"
+#include "frontend/serve/question.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct serve;
+
+/* The page at /, for browsers. */
+struct page {
+	const char *html;
+	size_t bytes;
+	/* Content-Security-Policy: the page's script and style by their hashes, requests to its origin,
+	 * and nothing else. */
+	char policy[512];
+};
 
 /* How a client of the extender proves who it is. */
 enum extender_auth {
@@ -32,6 +42,7 @@ struct serve_config {
 	 * soon. */
 	void (*wanted)(void *context);
 	void *context;
+	const struct page *page;
 	const char *tls_cert, *tls_key; /* files; NULL: no TLS */
 	const char *client_ca;          /* file; NULL: none */
 	bool extends;                   /* accept the extender's requests: serve_take_job() */
@@ -66,10 +77,11 @@ bool serve_is_wanted(struct serve *s);
 /* Replaces the snapshot; *m is copied. */
 void serve_update(struct serve *s, const struct metrics *m);
 
-/* True if a client waits for /state.json; at most twice a second. */
-bool serve_state_is_wanted(struct serve *s);
+/* The page's question that waits for an answer; false: there is none.  serve_give_answer() has to
+ * follow. */
+bool serve_take_question(struct serve *s, struct question *out);
 
-/* Replaces it; copied. */
-void serve_state_update(struct serve *s, const char *json, size_t bytes);
+/* Answers it; copied.  NULL: nothing has that name. */
+void serve_give_answer(struct serve *s, const char *json, size_t bytes);
 
 #endif

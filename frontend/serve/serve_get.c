@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/serve/serve_impl.h"
 
-#include "frontend/serve/page.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,7 +8,6 @@
 #define FRESH_NS (200 * NS_PER_MS)  /* how long to wait for a busy loop */
 #define RECENT_NS (100 * NS_PER_MS) /* health takes a snapshot that is not older */
 #define HASTY_NS NS_PER_S           /* health does not wait again for so long */
-#define STATE_NS (500 * NS_PER_MS)  /* how long a /state.json is served again */
 #define OLD_NS (20 * NS_PER_S)      /* the loop has not run for that long: it hangs */
 /* Between two snapshots for the port: a flood of requests does not keep the loop from its work. */
 #define GAP_NS (5 * NS_PER_MS)
@@ -75,7 +72,7 @@ static enum MHD_Result answer_written(struct MHD_Connection *connection, const c
 	return serve_answer_owned(connection, MHD_HTTP_OK, type, text, bytes);
 }
 
-static struct timespec after_ns(uint64_t ns)
+struct timespec serve_after_ns(uint64_t ns)
 {
 	struct timespec until;
 
@@ -86,11 +83,9 @@ static struct timespec after_ns(uint64_t ns)
 	return until;
 }
 
-/* With the lock held: requests what the loop publishes and waits until *published has changed;
- * false if the loop is late. */
-static bool fresh_wait(struct serve *s, _Atomic bool *wanted, const uint64_t *published)
+bool serve_wait_fresh(struct serve *s, _Atomic bool *wanted, const uint64_t *published)
 {
-	struct timespec until = after_ns(FRESH_NS);
+	struct timespec until = serve_after_ns(FRESH_NS);
 	const uint64_t seen = *published;
 	int rc = 0;
 
@@ -120,12 +115,12 @@ static void figures_take(struct serve *s, struct metrics *m)
 	pthread_mutex_lock(&s->lock);
 	age = env_now(s->config.env) - s->metrics.taken_ns;
 	if (age < GAP_NS) {
-		struct timespec until = after_ns(GAP_NS - age);
+		struct timespec until = serve_after_ns(GAP_NS - age);
 
 		while (pthread_cond_timedwait(&s->fresh, &s->lock, &until) == 0)
 			;
 	}
-	fresh_wait(s, &s->wanted, &s->updates);
+	serve_wait_fresh(s, &s->wanted, &s->updates);
 	*m = s->metrics;
 	pthread_mutex_unlock(&s->lock);
 	port_counts_take(s, &m->port);
@@ -156,9 +151,9 @@ enum MHD_Result serve_health(struct serve *s, struct MHD_Connection *connection,
 	pthread_mutex_lock(&s->lock);
 	now = env_now(s->config.env);
 	if (!hasty)
-		fresh_wait(s, &s->wanted, &s->updates);
+		serve_wait_fresh(s, &s->wanted, &s->updates);
 	else if (now - s->metrics.taken_ns > RECENT_NS && now >= s->hasty_until_ns &&
-	         !fresh_wait(s, &s->wanted, &s->updates))
+	         !serve_wait_fresh(s, &s->wanted, &s->updates))
 		s->hasty_until_ns = now + HASTY_NS;
 	why = health_fault(s, ready, text, sizeof(text));
 	snprintf(fault, sizeof(fault), "%s", why ? why : "ok");
@@ -170,9 +165,8 @@ enum MHD_Result serve_health(struct serve *s, struct MHD_Connection *connection,
 	                         fault);
 }
 
-static enum MHD_Result answer_page(struct MHD_Connection *connection)
+static enum MHD_Result answer_page(const struct page *page, struct MHD_Connection *connection)
 {
-	const struct page *page = page_get();
 	struct MHD_Response *r = MHD_create_response_from_buffer(
 		page->bytes, (void *)(uintptr_t)page->html, MHD_RESPMEM_PERSISTENT);
 
@@ -184,32 +178,17 @@ static enum MHD_Result answer_page(struct MHD_Connection *connection)
 	return answer_with(connection, MHD_HTTP_OK, "text/html; charset=utf-8", r);
 }
 
-/* All answers of one snapshot share it, so that readers that are slow cost no memory each. */
-static enum MHD_Result answer_state(struct serve *s, struct MHD_Connection *connection)
-{
-	enum MHD_Result queued = MHD_NO;
-	bool is_late;
-
-	pthread_mutex_lock(&s->lock);
-	is_late = (!s->state || env_now(s->config.env) - s->state_ns > STATE_NS) &&
-	          !fresh_wait(s, &s->state_wanted, &s->state_ns);
-	if (!is_late)
-		queued = MHD_queue_response(connection, MHD_HTTP_OK, s->state);
-	pthread_mutex_unlock(&s->lock);
-	return is_late ? serve_answer_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "the loop is busy")
-	               : queued;
-}
-
 enum MHD_Result serve_get(struct serve *s, struct MHD_Connection *connection, const char *url)
 {
+	const enum question_kind kind = serve_question_kind(url);
 	const bool all = strcmp(url, "/metrics") == 0;
 	enum MHD_Result queued;
 	struct metrics *m;
 
 	if (strcmp(url, "/") == 0)
-		return answer_page(connection);
-	if (strcmp(url, "/state.json") == 0)
-		return answer_state(s, connection);
+		return answer_page(s->config.page, connection);
+	if (kind != QUESTIONS)
+		return serve_question(s, connection, kind);
 	if (!all && strcmp(url, "/latency") != 0)
 		return serve_answer_line(connection, MHD_HTTP_NOT_FOUND,
 		                         "/, /state.json, /metrics, /latency, /healthz, /livez, /readyz");

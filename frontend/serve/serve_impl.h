@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of the HTTP server.  serve.c: listeners, routes, what the loop publishes; serve_get.c:
- * answers to GET; serve_post.c: the extender's requests. */
+ * answers to GET; serve_question.c: the page's questions; serve_post.c: the extender's requests. */
 #ifndef MUSTER_FRONTEND_SERVE_IMPL_H
 #define MUSTER_FRONTEND_SERVE_IMPL_H
 
@@ -16,10 +16,33 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#define KEPT_ANSWERS 8u
+
 /* One daemon of libmicrohttpd with a thread of its own. */
 struct listener {
 	struct MHD_Daemon *daemon; /* NULL: off */
 	struct connections *connections;
+};
+
+/* An answer of the loop, shared by all who ask the same shortly afterwards, so that readers that
+ * are slow cost no memory each. */
+struct kept_answer {
+	struct question question;
+	struct MHD_Response *response; /* NULL: none */
+	uint64_t made_ns;
+};
+
+/* The question that the loop has to answer, one at a time. */
+struct asked {
+	struct question question;
+	_Atomic bool wanted;
+	uint64_t number;   /* of the question; a late answer to an earlier one is dropped */
+	uint64_t taken;    /* number of the one that the loop has taken */
+	uint64_t answered; /* changes with each answer that is taken */
+	char *text;        /* of the answer, NULL: nothing has that name; to be freed */
+	size_t bytes;
+	uint64_t taken_ns; /* by the loop */
+	uint64_t due_ns;   /* when the loop answers the next one */
 };
 
 struct serve {
@@ -33,16 +56,16 @@ struct serve {
 	struct tls *tls;   /* NULL: plain */
 	struct tokens tokens;
 	uint64_t reviews_due_ns; /* a token bucket: when it is full */
+	struct kept_answer kept[KEPT_ANSWERS];
+	size_t answer_bytes; /* of answers to questions that are kept or being sent */
 
 	pthread_mutex_t lock; /* protects everything below */
 	pthread_cond_t fresh;
 	uint64_t updates;
 	struct metrics metrics;
 	_Atomic bool wanted;
-	uint64_t hasty_until_ns;    /* health does not wait for a snapshot: the loop was late */
-	struct MHD_Response *state; /* /state.json, NULL: none yet; shared by its answers */
-	uint64_t state_ns;          /* when it was made */
-	_Atomic bool state_wanted;
+	uint64_t hasty_until_ns; /* health does not wait for a snapshot: the loop was late */
+	struct asked asked;
 	TAILQ_HEAD(, extender_job) jobs; /* not taken by the loop yet */
 	TAILQ_HEAD(, review_job) reviews;
 	bool stopping;
@@ -62,6 +85,18 @@ bool serve_is_health(const char *url);
 enum MHD_Result serve_health(struct serve *s, struct MHD_Connection *connection, const char *url,
                              bool hasty);
 enum MHD_Result serve_get(struct serve *s, struct MHD_Connection *connection, const char *url);
+
+/* The kind of question that this path is, or QUESTIONS. */
+enum question_kind serve_question_kind(const char *url);
+enum MHD_Result serve_question(struct serve *s, struct MHD_Connection *connection,
+                               enum question_kind kind);
+void serve_questions_free(struct serve *s);
+
+/* With the lock held: requests what the loop publishes and waits until *published has changed;
+ * false if the loop is late. */
+bool serve_wait_fresh(struct serve *s, _Atomic bool *wanted, const uint64_t *published);
+/* The time of the condition variable's clock in so many nanoseconds. */
+struct timespec serve_after_ns(uint64_t ns);
 
 /* Counts a request that is turned away, and logs the first of a minute. */
 void serve_refused(struct serve *s, enum port_refusal why, const char *what, const char *text);

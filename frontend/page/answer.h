@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The data of the page for browsers, as JSON: an overview, the cells of the heat map, the queue in
+ * pieces, one gang, one node, and a day of history.
+ *
+ * Each answer is bounded: cells stand for several nodes beyond ANSWER_CELLS, lists name how many
+ * entries were left out.  Names and texts that tenants write are cleaned and quoted (jsonout.h).
+ * The loop's thread; nothing is kept between two answers. */
+#ifndef MUSTER_FRONTEND_ANSWER_H
+#define MUSTER_FRONTEND_ANSWER_H
+
+#include "frontend/json/jsonout.h"
+#include "frontend/model/model.h"
+#include "frontend/page/history.h"
+#include "frontend/serve/metrics.h"
+#include "frontend/serve/question.h"
+#include "ipc/observe.h"
+
+#include <stdint.h>
+
+#define ANSWER_BYTES_MAX ((size_t)2 << 20)
+#define ANSWER_CELLS 8192u
+#define ANSWER_GANGS 100u   /* of a piece of the queue */
+#define ANSWER_PODS 1000u   /* of a gang */
+#define ANSWER_ON_NODE 300u /* pods */
+
+/* What answers are made of; borrowed. */
+struct answer_source {
+	const struct observer *ledger; /* NULL: without a core */
+	const struct model *model;
+	const struct metrics *metrics;
+	const struct latency *latency; /* NULL: no times of stages */
+	const struct history *history; /* NULL: none is kept */
+	uint64_t wall_ns;
+};
+
+/* Replaces the content of `out`.  False: nothing has that name, and `out` is empty. */
+bool answer_write(const struct answer_source *s, const struct question *q, struct jsonout *out);
+
+#endif
