@@ -11,7 +11,9 @@
 
 #define LOOK_NS (50 * NS_PER_MS)
 #define GATHER_NS (5 * NS_PER_S)
+#define JOURNAL_NS (2 * NS_PER_S) /* for the lines of all members, not only of a quorum */
 #define UNDO_NS (30 * NS_PER_S)
+#define NEVER_MS 600000u
 
 /* It goes on to its Binding, or to what resolves an earlier one. */
 static void release(struct bind *b)
@@ -54,25 +56,29 @@ static void fail(struct bind *b, const struct prebind_why *why)
 	PROBE(prebind_failed, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 }
 
-static void fail_all(struct prebind_stage *s, uint32_t retry_ms)
+static void fail_all(struct prebind_stage *s, const struct prebind_why *why)
 {
-	const struct prebind_why why = { .retry_ms = retry_ms };
 	struct bind *b;
 
 	TAILQ_FOREACH (b, &s->binds, link)
 		if (!b->held->failed)
-			fail(b, &why);
+			fail(b, why);
+}
+
+static void fail_all_silently(struct prebind_stage *s, uint32_t retry_ms)
+{
+	fail_all(s, &(struct prebind_why){ .retry_ms = retry_ms });
 }
 
 /* Members that have not failed, with those that have nodes already, are a quorum. */
-static bool is_enough(const struct prebind_stage *s)
+static bool is_enough(const struct prebind_stage *s, bool prepared)
 {
 	struct gang_view gang;
 	const struct bind *b;
 	uint32_t n = 0;
 
 	TAILQ_FOREACH (b, &s->binds, link)
-		n += !b->held->failed;
+		n += !b->held->failed && (!prepared || b->held->prepared);
 	if (s->gang == ID_NONE)
 		return n > 0;
 	return n > 0 && model_gang(s->binder->config.model, s->gang, s->generation, &gang) &&
@@ -128,30 +134,68 @@ static unsigned drop_gone(struct prebind_stage *s)
 	return n;
 }
 
+/* True if the journal can never have a line for each member that has to start. */
+static bool is_too_large(const struct prebind_stage *s)
+{
+	const struct journal *j = s->binder->config.journal;
+	struct gang_view gang;
+
+	return j && s->gang != ID_NONE &&
+	       model_gang(s->binder->config.model, s->gang, s->generation, &gang) &&
+	       gang.quorum > gang.pods.bound + journal_most(j);
+}
+
+static void refuse_too_large(struct prebind_stage *s)
+{
+	struct prebind_why why = { .retry_ms = NEVER_MS };
+
+	snprintf(why.text, sizeof(why.text),
+	         "more than %zu members of a gang can't wait together for volumes or devices",
+	         journal_most(s->binder->config.journal));
+	fail_all(s, &why);
+}
+
+/* True once all members may be prepared, or enough of them while others wait for the journal. */
+static bool is_gathered(struct prebind_stage *s)
+{
+	const uint64_t waited_ns = binder_now(s->binder) - s->since_ns;
+	const struct bind *b;
+	bool durable = true;
+
+	TAILQ_FOREACH (b, &s->binds, link)
+		durable = durable && (b->held->failed || is_durable(b));
+	if (!durable)
+		return waited_ns >= JOURNAL_NS && is_enough(s, false);
+	if (is_enough(s, false))
+		return true;
+	if (waited_ns >= GATHER_NS)
+		fail_all_silently(s, 0);
+	return false;
+}
+
+/* All choose, even if one can't: what each one learns is known to the next plan. */
 static void gather(struct prebind_stage *s)
 {
 	struct prebind_why why;
+	uint32_t retry_ms = 0;
 	struct bind *b;
 
 	drop_gone(s);
-	TAILQ_FOREACH (b, &s->binds, link)
-		if (!b->held->failed && !is_durable(b))
-			return;
-	if (!is_enough(s)) {
-		if (binder_now(s->binder) >= s->since_ns + GATHER_NS)
-			fail_all(s, 0);
+	if (is_too_large(s)) {
+		refuse_too_large(s);
 		return;
 	}
+	if (!is_gathered(s))
+		return;
 	s->working = true;
 	TAILQ_FOREACH (b, &s->binds, link) {
-		if (b->held->failed || prepare(b, &why))
+		if (b->held->failed || !is_durable(b) || prepare(b, &why))
 			continue;
 		fail(b, &why);
-		if (!is_enough(s)) {
-			fail_all(s, why.retry_ms);
-			return;
-		}
+		retry_ms = why.retry_ms;
 	}
+	if (!is_enough(s, true))
+		fail_all_silently(s, retry_ms);
 }
 
 /* Looks at the phase of one member; true if it failed. */
@@ -186,7 +230,7 @@ static unsigned phase_of(const struct prebind_stage *s)
 	const struct bind *b;
 
 	TAILQ_FOREACH (b, &s->binds, link)
-		if (!b->held->failed && b->held->done < least)
+		if (!b->held->failed && b->held->prepared && b->held->done < least)
 			least = b->held->done;
 	return least;
 }
@@ -239,18 +283,21 @@ static void work(struct prebind_stage *s)
 		TAILQ_FOREACH (b, &s->binds, link)
 			if (!b->held->failed)
 				failed += join(b) || advance(b);
-		if (failed > 0 && !is_enough(s)) {
-			fail_all(s, 0);
+		if (failed > 0 && !is_enough(s, true)) {
+			fail_all_silently(s, 0);
 			return;
 		}
 		phase = phase_of(s);
 		again = phase < prebind_kinds(s->binder) && work_phase(s, phase);
 	} while (again);
-	if (phase < prebind_kinds(s->binder) || !is_enough(s))
+	if (phase < prebind_kinds(s->binder) || !is_enough(s, true))
 		return;
+	/* Those that the journal had no line for follow. */
+	s->working = false;
+	s->since_ns = binder_now(s->binder);
 	for (b = TAILQ_FIRST(&s->binds); b; b = after) {
 		after = TAILQ_NEXT(b, link);
-		if (!b->held->failed)
+		if (!b->held->failed && b->held->prepared)
 			release(b);
 	}
 }

@@ -654,3 +654,8 @@ const struct journal_counts *journal_counts(const struct journal *j)
 {
 	return &j->counts;
 }
+
+size_t journal_most(const struct journal *j)
+{
+	return j->config.intents_most;
+}

@@ -103,6 +103,7 @@ bool journal_retain(struct journal *j, struct intent *i);
 /* True if the ConfigMap has what was asked for: nothing waits. */
 bool journal_is_idle(const struct journal *j);
 size_t journal_size(const struct journal *j); /* intents, durable or not */
+size_t journal_most(const struct journal *j); /* bindings that it has at once */
 const struct journal_counts *journal_counts(const struct journal *j);
 
 #endif

@@ -15,6 +15,7 @@
 #include "frontend/journal/journal.h"
 #include "frontend/watch/watch.h"
 #include "frontend/bind/binder.h"
+#include "frontend/bind/volume_bind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,11 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 		journal.env = env;
 		f->journal = binder.journal = journal_new(&journal);
 	}
+	if (config->volume_bind_ns > 0) {
+		f->volume_bind = volume_bind_new(env, model, config->volume_bind_ns);
+		f->prebind[binder.prebind_n++] = volume_bind_kind(f->volume_bind);
+	}
+	binder.prebind = f->prebind;
 	f->binder = binder_new(&binder);
 	f->takeover = takeover_new(env, model);
 	report.binder = f->binder;
@@ -177,6 +183,7 @@ void frontend_free(struct frontend *f)
 	free(f->watches);
 	takeover_free(f->takeover);
 	binder_free(f->binder);
+	volume_bind_free(f->volume_bind);
 	report_free(f->report);
 	extender_free(f->extender);
 	preempt_end(f);
@@ -602,7 +609,10 @@ void frontend_metrics(const struct frontend *f, struct metrics *out)
 	model_counts(f->model, &out->model);
 	out->binder = *binder_counts(f->binder);
 	out->takeover = *takeover_counts(f->takeover);
+	if (f->volume_bind)
+		out->volumes = *volume_bind_counts(f->volume_bind);
 	out->binds_queued = binder_queued(f->binder);
+	out->binds_held = binder_held(f->binder);
 	out->binds_in_flight = binder_flying(f->binder);
 	out->binds_window = binder_window(f->binder);
 	out->report = *report_counts(f->report);

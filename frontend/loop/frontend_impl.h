@@ -26,6 +26,8 @@ struct frontend {
 	struct watch **watches;
 	size_t watches_n;
 	struct binder *binder;
+	struct volume_bind *volume_bind; /* NULL: off */
+	const struct prebind_kind *prebind[1];
 	struct takeover *takeover;
 	struct report *report;
 	struct extender *extender; /* NULL: off */

@@ -151,6 +151,8 @@ struct model *model_new(const struct model_config *config)
 	model_tables_init(m);
 	m->body.at = must_alloc(RECORD_BYTES_MAX);
 	m->volumes = volumes_new(m->hash_key, config->claims_can_wait);
+	if (config->binds_claims)
+		volumes_bind_live(m->volumes);
 	volumes_limit(m->volumes, referred_limit(&m->limits));
 	model_copy_names(m, config);
 	if (!model_seed(m)) {
@@ -306,4 +308,18 @@ bool model_resource_dispensable(const struct model *m, int resource)
 {
 	assert(resource >= 0 && (size_t)resource < m->resources_n);
 	return m->roles[resource] == ROLE_BUDGETS;
+}
+
+struct volumes *model_volumes(struct model *m)
+{
+	return m->volumes;
+}
+
+int model_volume_resource(const struct model *m, uint32_t kind)
+{
+	int i = 0;
+
+	while (m->roles[i] != ROLE_VOLUMES || m->which[i] != kind)
+		i++;
+	return i;
 }

@@ -31,6 +31,8 @@ struct model;
 /* Nodes and pods come first, then those of the dialects (frontend/dialect/dialect.h). */
 enum { RESOURCE_INDEX_NODES, RESOURCE_INDEX_PODS, RESOURCE_INDEX_DIALECTS };
 
+struct volumes;
+
 struct model_config {
 	const char *const *scheduler_names; /* copied */
 	size_t scheduler_names_n;           /* 0: every pending pod is ours (simulate) */
@@ -39,6 +41,8 @@ struct model_config {
 	/* Match claims with WaitForFirstConsumer to volumes: they need not be bound (offline).
 	 * Otherwise a pod with such a claim is refused. */
 	bool claims_can_wait;
+	/* ... and frontend/bind/volume_bind.h binds them (live). */
+	bool binds_claims;
 	/* Shapes of other schedulers' pods have all their rules, so that they can be filtered: for
 	 * the extender. */
 	bool judges_others;
@@ -269,6 +273,10 @@ bool model_is_guarded(const struct model *m, pod_id id, uint32_t generation);
 /* With claims_can_wait: the pod is placed on the node, and its claims get the volumes that were
  * matched there. */
 void model_assume(struct model *m, pod_id id, uint32_t generation, node_id node);
+
+/* Storage, whose pods and nodes have the model's ids, and the index of one of its resources. */
+struct volumes *model_volumes(struct model *m);
+int model_volume_resource(const struct model *m, uint32_t kind); /* enum volume_kind */
 
 struct model_counts {
 	uint64_t nodes, pods, pods_ours_pending, gangs, shapes, names;

@@ -13,6 +13,7 @@
 #include "frontend/report/report.h"
 #include "frontend/watch/watch.h"
 #include "frontend/bind/takeover.h"
+#include "frontend/bind/volume_bind.h"
 #include "frontend/bind/binder.h"
 #include "frontend/evict/evictor.h"
 #include "frontend/serve/grants.h"
@@ -132,7 +133,8 @@ struct metrics {
 	struct model_counts model;
 	struct binder_counts binder;
 	struct takeover_counts takeover;
-	uint64_t binds_queued, binds_in_flight, binds_window;
+	struct volume_bind_counts volumes;
+	uint64_t binds_queued, binds_held, binds_in_flight, binds_window;
 	struct report_counts report;
 	uint64_t reports_queued;
 	struct frontend_counts frontend;

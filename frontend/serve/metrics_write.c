@@ -217,6 +217,11 @@ static void binder_write(const struct metrics *m, FILE *out)
 	LABELLED(out, "muster_ambiguous_binds_total", "outcome",
 	         "Bindings whose answer did not say whether they hold, by what became of them.",
 	         { "bound", w->ambiguous_bound }, { "refused", w->ambiguous_refused });
+	LABELLED(out, "muster_volume_binds_total", "result",
+	         "Claims that waited for their first consumer: bound, failed (their pods are planned "
+	         "again), or what was written was taken back.",
+	         { "bound", m->volumes.bound }, { "failed", m->volumes.failed },
+	         { "undone", m->volumes.undone });
 	FIGURES(
 		out, COUNTER("muster_bind_posts_total", "Bindings sent, repeats included.", w->posts),
 		COUNTER("muster_bind_seconds_total", "Time of all binding requests together.",
@@ -242,6 +247,9 @@ static void binder_write(const struct metrics *m, FILE *out)
 		COUNTER("muster_bind_not_sent_total", "Bindings that did not reach the API server.",
 	            w->retries),
 		GAUGE("muster_binds_queued", "Bindings not sent yet.", m->binds_queued),
+		GAUGE("muster_binds_held",
+	          "Bindings that wait until what their gang needs is written, such as volumes.",
+	          m->binds_held),
 		GAUGE("muster_binds_in_flight", "Binding requests under way.", m->binds_in_flight),
 		GAUGE("muster_binds_window", "Binding requests allowed at once.", m->binds_window),
 		COUNTER("muster_report_conditions_total", "PodScheduled conditions written.",

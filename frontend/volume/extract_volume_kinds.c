@@ -355,6 +355,8 @@ static void capacity_finish(struct object_read *r)
 {
 	r->any.capacity.has_limit = r->has_maximum || r->has_capacity;
 	r->any.capacity.limit = r->has_maximum ? r->maximum : r->capacity;
+	r->any.capacity.has_total = r->has_capacity;
+	r->any.capacity.total = r->capacity;
 }
 
 #define ATTACHMENT(name, read, member)                                                             \

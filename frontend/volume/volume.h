@@ -17,14 +17,16 @@
  *
  * Pods and nodes have numbers of the caller, dense from 0: the slots of the model.
  *
- * muster does not bind claims that wait for their first consumer (volumeBindingMode
- * WaitForFirstConsumer).  With can_wait, for offline use, they are matched against volumes and
- * capacities, and the result becomes rules that name nodes; without it the pod is refused. */
+ * With can_wait claims that wait for their first consumer (volumeBindingMode WaitForFirstConsumer)
+ * are matched against volumes and capacities, and the result becomes rules that name nodes; without
+ * it the pod is refused.  Which volumes a pod gets is a function of its node, so the choice of the
+ * node decides it: offline by volumes_assume(), live by volumes_choose() (docs/decisions/075). */
 #ifndef MUSTER_FRONTEND_VOLUME_H
 #define MUSTER_FRONTEND_VOLUME_H
 
 #include "frontend/base/resource.h"
 #include "frontend/decode/volume_source.h"
+#include "frontend/json/quantity.h"
 
 struct json;
 
@@ -46,6 +48,8 @@ struct volumes;
 
 struct volumes *volumes_new(const uint64_t hash_key[2], bool can_wait);
 void volumes_free(struct volumes *vs);
+/* Live: the claims are bound by frontend/bind/volume_bind.h, which calls volumes_choose(). */
+void volumes_bind_live(struct volumes *vs);
 
 /* At most so many objects of each kind; objects above it are not removed. */
 void volumes_limit(struct volumes *vs, uint32_t each);
@@ -138,5 +142,66 @@ bool volumes_next_node(struct volumes *vs, uint32_t *node);
  * there, or marked as provisioned for it, so that later pods do not get them.  Only with
  * can_wait. */
 void volumes_assume(struct volumes *vs, uint32_t pod, uint32_t node, struct arena *arena);
+
+/* Live. */
+
+/* The pod's claims wait for their first consumer, by its last join; the number of such pods. */
+bool volumes_pod_waits(const struct volumes *vs, uint32_t pod);
+uint32_t volumes_waiting(const struct volumes *vs);
+
+/* What a claim of a pod gets on a node. */
+struct volume_choice {
+	struct text namespace, claim, claim_uid;
+	struct text volume; /* "": to be provisioned for the node */
+	/* The CSIStorageCapacity that it is to come from, as a number; 0: its driver tells none. */
+	uint64_t space;
+	nano_t size;
+};
+
+/* The choices for the pod's waiting claims on the node, each claim once, in the arena.
+ *   -ENOENT  no volume, or no free storage: *why is the reason of the node */
+int volumes_choose(struct volumes *vs, uint32_t pod, uint32_t node, struct arena *arena,
+                   struct volume_choice **out, size_t *n, enum filter_reason *why);
+
+/* A claim or a volume as it is known; the texts are good until the store changes. */
+struct volume_claim_view {
+	struct text uid, version;
+	struct text volume; /* spec.volumeName */
+	struct text selected_node;
+	bool has_selected_node;
+	bool bound; /* fully */
+};
+bool volumes_claim(const struct volumes *vs, struct text namespace, struct text name,
+                   struct volume_claim_view *out);
+
+struct volume_view {
+	struct text uid, version;
+	bool has_claim;
+	struct text claim_namespace, claim, claim_uid; /* claim_uid: "" if it has none */
+};
+bool volumes_volume(const struct volumes *vs, struct text name, struct volume_view *out);
+/* The node satisfies the volume's node affinity. */
+bool volumes_reaches(const struct volumes *vs, struct text name, uint32_t node);
+
+/* The volume will be written for the claim: no other claim gets it until volumes_unassume(). */
+void volumes_assume_for(struct volumes *vs, struct text volume, struct text claim_uid);
+void volumes_unassume(struct volumes *vs, struct text volume, struct text claim_uid);
+
+/* What a claim can be kept away from. */
+enum volume_place { VOLUME_PLACE_NODE, VOLUME_PLACE_VOLUME, VOLUME_PLACE_SPACE, VOLUME_PLACES };
+
+/* So much of it is being provisioned, or no longer: volumes_choose() subtracts it. */
+void volumes_plan_space(struct volumes *vs, uint64_t space, nano_t size, bool more);
+
+/* The claim gets nothing on that node, or not that volume or CSIStorageCapacity, for some time: a
+ * provisioner failed there, or other members of its gang get it. */
+void volumes_avoid(struct volumes *vs, const struct volume_choice *claim, enum volume_place place,
+                   struct text name, uint64_t until_ns);
+/* Volumes that the pod's claims could have on the node, and that are assumed for others, are
+ * avoided, and so is space that is planned for others. */
+void volumes_avoid_assumed(struct volumes *vs, uint32_t pod, uint32_t node, struct arena *arena,
+                           uint64_t until_ns);
+/* Ends what is over; the time of the next call. */
+uint64_t volumes_expire(struct volumes *vs, uint64_t now_ns);
 
 #endif

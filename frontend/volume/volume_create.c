@@ -15,12 +15,18 @@ struct volumes *volumes_new(const uint64_t hash_key[2], bool can_wait)
 	vs->limit = SLOT_NONE - 1;
 	volume_facts_init(&vs->facts);
 	volume_keys_init(&vs->shared);
+	volume_holds_init(&vs->holds);
 	for (int k = 0; k < VOLUME_KINDS; k++) {
 		store_init(&vs->kinds[k].entries, sizeof(struct volume_entry), SLOT_NONE,
 		           volume_entry_equal);
 		volume_keys_init(&vs->kinds[k].groups);
 	}
 	return vs;
+}
+
+void volumes_bind_live(struct volumes *vs)
+{
+	vs->can_wait = vs->live = true;
 }
 
 void volumes_free(struct volumes *vs)
@@ -40,6 +46,7 @@ void volumes_free(struct volumes *vs)
 	}
 	volume_facts_free(&vs->facts);
 	store_free(&vs->shared);
+	volume_holds_free(&vs->holds);
 	volume_wait_free(vs);
 	free(vs);
 }

@@ -92,6 +92,8 @@ struct capacity_object {
 	struct text class;
 	bool has_limit;
 	nano_t limit; /* maximumVolumeSize, else capacity */
+	bool has_total;
+	nano_t total; /* capacity */
 	struct selector_object nodes;
 };
 
@@ -156,6 +158,11 @@ enum volume_fact {
 	FACT_GROUP = FACT_OBJECT + VOLUME_KINDS, /* + kind: all of that group */
 	FACT_NODES = FACT_GROUP + VOLUME_KINDS,  /* names and labels of all nodes */
 	FACT_SHARED,                             /* whether several pods name the claim */
+	/* No facts, hashed likewise: struct volume_holds. */
+	HOLD_ASSUMED,
+	HOLD_AVOIDED, /* + enum volume_place */
+	HOLD_CLAIM = HOLD_AVOIDED + VOLUME_PLACES,
+	HOLD_SPACE,
 };
 
 /* A pod or a node, whose join depends on facts. */
@@ -163,6 +170,7 @@ struct volume_user {
 	uint32_t edges_first; /* or SLOT_NONE */
 	uint32_t dirty_next, dirty_prev;
 	bool dirty;
+	bool waits;
 	void *what; /* struct volume_pod or volume_node_labels; NULL: no such user */
 };
 
@@ -226,9 +234,37 @@ struct volume_name {
 };
 bool volume_entry_equal(const void *item, const void *key);
 
+struct volume_avoid {
+	uint64_t hash, claim_hash; /* HOLD_AVOIDED, HOLD_CLAIM */
+	char *namespace, *claim;
+	uint64_t until_ns;
+};
+
+/* Space of a CSIStorageCapacity that is being provisioned. */
+struct volume_planned {
+	uint64_t space; /* HOLD_SPACE */
+	nano_t sum;
+};
+
+#define AVOIDS_MAX 16384u
+
+/* What is known of claims and volumes beyond their objects. */
+struct volume_holds {
+	struct store assumed; /* volumes; `first` is a hash of the claim's uid, `count` of claims */
+	struct store avoided; /* pairs of a claim and a node or volume, counted */
+	struct store claims;  /* that have any of these, counted */
+	struct volume_avoid *avoids;
+	size_t avoids_n, avoids_cap;
+	struct volume_planned *planned;
+	size_t planned_n, planned_cap;
+};
+
 struct volumes {
 	uint64_t hash_key[2];
 	bool can_wait;
+	bool live;
+	uint32_t waiting; /* pods */
+	struct volume_holds holds;
 	uint32_t limit; /* objects of each kind */
 	struct volume_table kinds[VOLUME_KINDS];
 	struct volume_facts facts;
@@ -258,6 +294,27 @@ void volume_look_nodes(struct volume_join *j);
 /* True if several pods name the claim. */
 bool volume_look_shared(struct volume_join *j, struct text namespace, struct text name);
 
+uint64_t volume_hash(const struct volumes *vs, uint32_t what, struct text a, struct text b);
+/* The object, or NULL; nothing depends on it. */
+const union volume_any *volume_find(const struct volumes *vs, enum volume_kind kind,
+                                    struct text namespace, struct text name);
+/* As if the object had changed. */
+void volume_touch(struct volumes *vs, enum volume_kind kind, struct text namespace,
+                  struct text name);
+
+/* volume_holds.c */
+void volume_holds_init(struct volume_holds *h);
+void volume_holds_free(struct volume_holds *h);
+bool volume_is_held(const struct volumes *vs, const struct claim_object *claim);
+bool volume_is_assumed(const struct volumes *vs, const struct pv_object *pv);
+bool volume_is_assumed_for(const struct volumes *vs, const struct pv_object *pv,
+                           const struct claim_object *claim);
+uint64_t volume_space(const struct volumes *vs, const struct capacity_object *capacity);
+/* What of it is being provisioned. */
+nano_t volume_planned(const struct volumes *vs, uint64_t space);
+bool volume_is_avoided(const struct volumes *vs, const struct claim_object *claim,
+                       enum volume_place place, struct text name);
+
 /* Replaces the object of an entry by a changed copy; it is freed with the entry. */
 void volume_change(struct volumes *vs, enum volume_kind kind, const union volume_any *changed);
 
@@ -280,6 +337,13 @@ bool volume_clauses_hold(const struct node_term *term, const struct pairs *label
 bool volume_terms_hold(const struct node_term *terms, size_t n, const struct pairs *labels);
 
 void volume_zone_rules(struct arena *arena, const struct pv_object *pv, struct pod_storage *out);
+
+/* volume_join.c: the claims of the pod that wait, each once, in the arena. */
+const struct claim_object **volume_pod_waiting(struct volume_join *j, const struct volume_pod *pod,
+                                               size_t *n);
+/* True if no two volumes of the claim's class can be on one node, so that one pod of a gang may
+ * have one there. */
+bool volume_wait_single(struct volume_join *j, const struct claim_object *claim);
 
 /* Adds rules to *out: the nodes on which all claims can be satisfied. */
 void volume_wait_rules(struct volume_join *j, const struct claim_object *const *claims, size_t n,

@@ -273,15 +273,21 @@ static void exclude_disk(struct volume_join *j, const struct volume_object *v,
 
 /* Members of a gang are planned together, each as if it were alone.  So that no two get the same
  * volume, a node takes one pod that waits for volumes of a class without a provisioner, and a claim
- * one pod in all.  This ends when the pod is placed. */
+ * one pod in all.  This ends when the pod is placed.
+ *
+ * Live, two that would get the same volume are seen before anything is written (volumes_choose()),
+ * and the next plan knows: only where each node has one volume is this said beforehand.  A claim
+ * that pods share is provisioned for the first of them, and the others follow its volume. */
 static void exclude_waiting(struct volume_join *j, const struct volume_pod *pod,
                             const struct use *u, struct pod_storage *out)
 {
 	const struct class_object *class = class_of(j, u->claim);
+	const bool is_static = class && text_is(class->provisioner, "kubernetes.io/no-provisioner");
 
-	if (class && text_is(class->provisioner, "kubernetes.io/no-provisioner"))
+	if (is_static && (!j->vs->live || volume_wait_single(j, u->claim)))
 		exclude(j, out, arena_printf(j->arena, "wait\n%.*s", T(u->claim->class)), 0);
-	if (u->volume->source == VOLUME_CLAIM && volume_look_shared(j, pod->namespace, u->name))
+	if ((is_static || !j->vs->live) && u->volume->source == VOLUME_CLAIM &&
+	    volume_look_shared(j, pod->namespace, u->name))
 		exclude(j, out, arena_printf(j->arena, "wait\n%.*s\n%.*s", T(pod->namespace), T(u->name)),
 		        EXCLUSIVE_CLAIM);
 }
@@ -340,18 +346,38 @@ static void rules_of_waiting(struct volume_join *j, const struct uses *uses,
 				   T(claims[0]->head.name), T(claims[0]->class)));
 }
 
+const struct claim_object **volume_pod_waiting(struct volume_join *j, const struct volume_pod *pod,
+                                               size_t *n)
+{
+	struct uses uses = { NULL, 0, 0 };
+
+	find_uses(j, pod, &uses);
+	return waiting_claims(j, &uses, true, n);
+}
+
+/* Whether the pod's claims wait, for volumes_pod_waits(). */
+static void waits_set(struct volumes *vs, uint32_t pod, const struct uses *uses, bool bound)
+{
+	struct volume_user *u = &vs->facts.users[0].at[pod];
+	bool waits = false;
+
+	for (size_t i = 0; i < uses->n && !bound; i++)
+		waits = waits || uses->at[i].waits;
+	vs->waiting += waits;
+	vs->waiting -= u->waits;
+	u->waits = waits;
+}
+
 void volumes_assume(struct volumes *vs, uint32_t pod, uint32_t node, struct arena *arena)
 {
 	struct volume_join j = { .vs = vs, .arena = arena, .user = pod };
 	const struct volume_pod *who = volume_user(&vs->facts, false, pod);
-	struct uses uses = { NULL, 0, 0 };
 	const struct claim_object **claims;
 	size_t n;
 
 	if (!who || !vs->can_wait)
 		return;
-	find_uses(&j, who, &uses);
-	claims = waiting_claims(&j, &uses, true, &n);
+	claims = volume_pod_waiting(&j, who, &n);
 	if (n > 0)
 		volume_wait_assume(&j, claims, n, node);
 }
@@ -369,6 +395,7 @@ void volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena
 		return;
 	volume_join_begin(&j);
 	find_uses(&j, who, &uses);
+	waits_set(vs, pod, &uses, bound);
 	if (!bound)
 		refuse_pod(&j, who, &uses, &s);
 	for (size_t i = 0; i < uses.n && !bound && vs->can_wait; i++)

@@ -37,6 +37,11 @@ static uint64_t fact_hash(const struct volumes *vs, uint32_t fact, struct text a
 	return siphash(vs->hash_key, parts, sizeof(parts));
 }
 
+uint64_t volume_hash(const struct volumes *vs, uint32_t what, struct text a, struct text b)
+{
+	return fact_hash(vs, what, a, b);
+}
+
 static uint64_t group_hash(const struct volumes *vs, struct text group)
 {
 	return siphash(vs->hash_key, group.at, group.bytes);
@@ -86,6 +91,12 @@ static const union volume_any *object_find(const struct volumes *vs, enum volume
 	uint32_t entry = entry_find(vs, kind, namespace, name);
 
 	return entry == SLOT_NONE ? NULL : volume_entry_at(&vs->kinds[kind], entry)->object;
+}
+
+const union volume_any *volume_find(const struct volumes *vs, enum volume_kind kind,
+                                    struct text namespace, struct text name)
+{
+	return object_find(vs, kind, namespace, name);
 }
 
 static void ungroup(struct volume_table *t, uint32_t entry)
@@ -227,6 +238,15 @@ void volume_change(struct volumes *vs, enum volume_kind kind, const union volume
 	object_set(vs, kind, entry, volume_pack(kind, changed));
 }
 
+void volume_touch(struct volumes *vs, enum volume_kind kind, struct text namespace,
+                  struct text name)
+{
+	const uint32_t entry = entry_find(vs, kind, namespace, name);
+
+	if (entry != SLOT_NONE)
+		entry_changed(vs, kind, volume_entry_at(&vs->kinds[kind], entry));
+}
+
 void volumes_remove(struct volumes *vs, enum volume_kind kind, const struct meta *meta)
 {
 	uint32_t entry = entry_find(vs, kind, namespace_of(kind, meta->namespace), meta->name);
@@ -298,8 +318,11 @@ void volumes_set_pod(struct volumes *vs, uint32_t pod, const struct pod_object *
 
 	if (new)
 		count_claims(vs, new, true);
-	if (old)
+	if (old) {
 		count_claims(vs, old, false);
+		vs->waiting -= vs->facts.users[0].at[pod].waits;
+		vs->facts.users[0].at[pod].waits = false;
+	}
 	volume_user_set(&vs->facts, false, pod, new);
 }
 

@@ -51,12 +51,14 @@ static void find_volumes(struct volume_join *j, struct waiting *w)
 
 		if (!could_hold(pv, w->claim))
 			continue;
-		if (volume_is_bound_to(pv, w->claim)) {
+		if (volume_is_bound_to(pv, w->claim) ||
+		    (w->held && volume_is_assumed_for(j->vs, pv, w->claim))) {
 			if (!w->reserved || text_order(pv->head.name, w->reserved->head.name) < 0)
 				w->reserved = pv;
 			continue;
 		}
-		if (is_free_for(pv, w->claim))
+		if (is_free_for(pv, w->claim) && !volume_is_assumed(j->vs, pv) &&
+		    !(w->held && volume_is_avoided(j->vs, w->claim, VOLUME_PLACE_VOLUME, pv->head.name)))
 			*EXTRACT_ADD(j->arena, w->volumes, w->volumes_n, w->volumes_cap) = pv;
 	}
 	if (w->volumes_n > 1)
@@ -138,7 +140,7 @@ static void find_capacities(struct volume_join *j, struct waiting *w)
 void wait_find(struct volume_join *j, const struct claim_object *const *claims, size_t n,
                struct waitings *ws)
 {
-	*ws = (struct waitings){ arena_alloc(j->arena, n * sizeof(*ws->at)), n,
+	*ws = (struct waitings){ j->vs, arena_alloc(j->arena, n * sizeof(*ws->at)), n,
 		                     arena_alloc(j->arena, n * sizeof(*ws->by_size)), 0 };
 	for (size_t i = 0; i < n; i++) {
 		struct waiting *w = &ws->at[i];
@@ -146,7 +148,9 @@ void wait_find(struct volume_join *j, const struct claim_object *const *claims, 
 			volume_look(j, VOLUME_KIND_CLASS, (struct text){ "", 0 }, claims[i]->class);
 		size_t k;
 
-		*w = (struct waiting){ .claim = claims[i], .class = &class->class };
+		*w = (struct waiting){ .claim = claims[i],
+			                   .class = &class->class,
+			                   .held = volume_is_held(j->vs, claims[i]) };
 		find_capacities(j, w);
 		if (claims[i]->has_selected_node)
 			continue;
@@ -224,7 +228,15 @@ static const struct pv_object *choose(const struct waitings *ws, const struct wa
 	return best == UINT32_MAX ? NULL : w->volumes[best];
 }
 
-static enum wait_answer provision(const struct waiting *w, const struct volume_node_labels *node)
+bool wait_serves(const struct volumes *vs, const struct waiting *w,
+                 const struct capacity_object *capacity, const struct volume_node_labels *node)
+{
+	return capacity->nodes.is_given && volume_clauses_hold(&capacity->nodes.rules, &node->labels) &&
+	       !(w->held && volume_is_avoided(vs, w->claim, VOLUME_PLACE_SPACE, capacity->head.name));
+}
+
+static enum wait_answer provision(const struct volumes *vs, const struct waiting *w,
+                                  const struct volume_node_labels *node)
 {
 	const struct class_object *class = w->class;
 
@@ -237,8 +249,7 @@ static enum wait_answer provision(const struct waiting *w, const struct volume_n
 	if (!w->needs_space)
 		return WAIT_FITS;
 	for (size_t i = 0; i < w->capacities_n; i++)
-		if (w->capacities[i]->nodes.is_given &&
-		    volume_clauses_hold(&w->capacities[i]->nodes.rules, &node->labels))
+		if (wait_serves(vs, w, w->capacities[i], node))
 			return WAIT_FITS;
 	return WAIT_NO_SPACE;
 }
@@ -252,19 +263,23 @@ enum wait_answer wait_ask(struct waitings *ws, const struct volume_node_labels *
 		if (ws->at[i].claim->has_selected_node &&
 		    !text_equal(ws->at[i].claim->selected_node, node->name))
 			return WAIT_NO_VOLUME;
+		if (ws->at[i].held &&
+		    volume_is_avoided(ws->vs, ws->at[i].claim, VOLUME_PLACE_NODE, node->name))
+			return WAIT_NO_VOLUME;
 	}
 	for (size_t i = 0; i < ws->by_size_n; i++)
 		ws->at[ws->by_size[i]].chosen = choose(ws, &ws->at[ws->by_size[i]], node);
 	/* First those with a selected node, then the others by size. */
 	for (size_t i = 0; i < ws->n; i++) {
-		answer = ws->at[i].claim->has_selected_node ? provision(&ws->at[i], node) : WAIT_FITS;
+		answer =
+			ws->at[i].claim->has_selected_node ? provision(ws->vs, &ws->at[i], node) : WAIT_FITS;
 		if (answer != WAIT_FITS)
 			return answer;
 	}
 	for (size_t i = 0; i < ws->by_size_n; i++) {
 		const struct waiting *w = &ws->at[ws->by_size[i]];
 
-		answer = w->chosen ? WAIT_FITS : provision(w, node);
+		answer = w->chosen ? WAIT_FITS : provision(ws->vs, w, node);
 		if (answer != WAIT_FITS)
 			return answer;
 	}

@@ -29,16 +29,22 @@ struct waiting {
 	size_t loose_n, loose_cap;
 	const struct capacity_object **capacities; /* that are large enough */
 	size_t capacities_n, capacities_cap;
+	bool held;                      /* volume_is_held() */
 	bool needs_space;               /* its driver publishes CSIStorageCapacity */
 	const struct pv_object *chosen; /* by wait_ask(); NULL: to be provisioned */
 };
 
 struct waitings {
+	const struct volumes *vs;
 	struct waiting *at;
 	size_t n;
 	size_t *by_size; /* indexes of those without a selected node */
 	size_t by_size_n;
 };
+
+/* True if what is provisioned for the claim on that node comes from that capacity. */
+bool wait_serves(const struct volumes *vs, const struct waiting *w,
+                 const struct capacity_object *capacity, const struct volume_node_labels *node);
 
 enum wait_answer { WAIT_FITS, WAIT_NO_VOLUME, WAIT_NO_SPACE };
 

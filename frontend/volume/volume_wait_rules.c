@@ -83,6 +83,7 @@ struct wait_kept {
 	struct claim_object claim;
 	const struct pv_object **reserved; /* volumes of the class that are bound to any claim */
 	size_t reserved_n, reserved_cap;
+	bool single; /* volume_wait_single() */
 	struct wait_rules rules;
 };
 
@@ -137,6 +138,16 @@ static void kept_reserved(struct volume_join *j, struct wait_kept *k)
 			*EXTRACT_ADD(j->arena, k->reserved, k->reserved_n, k->reserved_cap) = &o->pv;
 }
 
+/* Each candidate is the only one of its place, and all have one place. */
+static bool places_are_single(const struct waiting *w)
+{
+	for (size_t i = 1; i < w->places_n; i++)
+		if (text_equal(w->places[i - 1].key, w->places[i].key) &&
+		    text_equal(w->places[i - 1].value, w->places[i].value))
+			return false;
+	return w->loose_n == 0 && w->keys_n <= 1;
+}
+
 static const struct wait_kept *keep(const struct volume_join *j, struct wait_kept *k,
                                     const struct claim_object *claim)
 {
@@ -151,6 +162,7 @@ static const struct wait_kept *keep(const struct volume_join *j, struct wait_kep
 	wait_find(&own, claims, 1, &ws);
 	kept_reserved(&own, k);
 	ask_nodes(&own, &ws, &k->rules);
+	k->single = places_are_single(&ws.at[0]);
 	k->epoch = j->vs->epoch;
 	k->valid = true;
 	return k;
@@ -195,6 +207,11 @@ static void depend_on_all(struct volume_join *j, const struct claim_object *clai
 	volume_look_nodes(j);
 }
 
+bool volume_wait_single(struct volume_join *j, const struct claim_object *claim)
+{
+	return is_plain(claim) && !volume_is_held(j->vs, claim) && kept(j, claim)->single;
+}
+
 void volume_wait_rules(struct volume_join *j, const struct claim_object *const *claims, size_t n,
                        struct pod_storage *out)
 {
@@ -202,7 +219,7 @@ void volume_wait_rules(struct volume_join *j, const struct claim_object *const *
 	const struct wait_kept *k;
 	struct waitings ws;
 
-	if (n == 1 && is_plain(claims[0])) {
+	if (n == 1 && is_plain(claims[0]) && !volume_is_held(j->vs, claims[0])) {
 		k = kept(j, claims[0]);
 		depend_on_all(j, claims[0]);
 		if (!is_reserved(k, claims[0])) {

@@ -29,6 +29,8 @@ KINDS = {
     "PersistentVolumeClaim": ("api/v1", "persistentvolumeclaims", True),
     "PersistentVolume": ("api/v1", "persistentvolumes", False),
     "StorageClass": ("apis/storage.k8s.io/v1", "storageclasses", False),
+    "CSIDriver": ("apis/storage.k8s.io/v1", "csidrivers", False),
+    "CSIStorageCapacity": ("apis/storage.k8s.io/v1", "csistoragecapacities", True),
     "CSINode": ("apis/storage.k8s.io/v1", "csinodes", False),
     "ReplicaSet": ("apis/apps/v1", "replicasets", True),
     "RuntimeClass": ("apis/node.k8s.io/v1", "runtimeclasses", False),

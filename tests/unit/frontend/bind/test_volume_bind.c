@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is written for claims that wait for their first consumer, and what each answer does. */
+#include "frontend/bind/binder.h"
+#include "frontend/bind/prebind.h"
+#include "frontend/bind/volume_bind.h"
+#include "frontend/base/log.h"
+#include "frontend/volume/volume.h"
+
+#include <criterion/criterion.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/support_world.h"
+
+#define CLAIM "/api/v1/namespaces/ns/persistentvolumeclaims/"
+#define VOLUME "/api/v1/persistentvolumes/"
+#define SELECTED "\"annotations\":{\"volume.kubernetes.io/selected-node\":\"n1\"}"
+
+static struct bench {
+	struct world w;
+	struct model *m;
+	struct binder *binder;
+	struct volume_bind *volumes;
+	const struct prebind_kind *kinds[1];
+	char said[256];
+	char noticed[512];
+} b;
+
+static void on_result(void *context, enum record_kind kind, const struct result *r)
+{
+	const size_t n = strlen(b.said);
+
+	(void)context;
+	snprintf(b.said + n, sizeof(b.said) - n, "%s:%u ", kind == RESULT_REFUSED ? "refused" : "bound",
+	         r->retry_ms);
+}
+
+static void on_notice(void *context, const struct bind_notice *n)
+{
+	(void)context;
+	if (n->error)
+		snprintf(b.noticed, sizeof(b.noticed), "%s: %s", n->name, n->error);
+}
+
+__attribute__((format(printf, 2, 3))) static void put(enum volume_kind kind, const char *format,
+                                                      ...)
+{
+	char text[2048];
+	va_list args;
+
+	va_start(args, format);
+	cr_assert_lt(vsnprintf(text, sizeof(text), format, args), (int)sizeof(text));
+	va_end(args);
+	world_put(b.m, model_volume_resource(b.m, kind), text);
+}
+
+static void class_put(const char *provisioner)
+{
+	put(VOLUME_KIND_CLASS,
+	    "{\"metadata\":{\"name\":\"c\",\"uid\":\"sc\",\"resourceVersion\":\"1\"},"
+	    "\"provisioner\":\"%s\",\"volumeBindingMode\":\"WaitForFirstConsumer\"}",
+	    provisioner);
+}
+
+/* more_meta: ",..." */
+static const char *claim_text(const char *name, const char *version, const char *more_meta,
+                              const char *volume)
+{
+	static char text[1024];
+
+	snprintf(
+		text, sizeof(text),
+		"{\"metadata\":{\"namespace\":\"ns\",\"name\":\"%s\",\"uid\":\"uid-%s\","
+		"\"resourceVersion\":\"%s\"%s},\"spec\":{\"storageClassName\":\"c\",%s%s%s"
+		"\"accessModes\":[\"ReadWriteOnce\"],\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}}",
+		name, name, version, more_meta, *volume ? "\"volumeName\":\"" : "", volume,
+		*volume ? "\"," : "");
+	return text;
+}
+
+static const char *volume_text(const char *name, const char *version, const char *claim)
+{
+	static char text[1024];
+	char ref[256] = "";
+
+	if (*claim)
+		snprintf(ref, sizeof(ref),
+		         "\"claimRef\":{\"namespace\":\"ns\",\"name\":\"%s\",\"uid\":\"uid-%s\"},", claim,
+		         claim);
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"name\":\"%s\",\"uid\":\"uid-%s\",\"resourceVersion\":\"%s\"},"
+	         "\"spec\":{\"storageClassName\":\"c\",%s\"accessModes\":[\"ReadWriteOnce\"],"
+	         "\"capacity\":{\"storage\":\"1Gi\"}},\"status\":{\"phase\":\"Available\"}}",
+	         name, name, version, ref);
+	return text;
+}
+
+static void claim_put(const char *text)
+{
+	world_put(b.m, model_volume_resource(b.m, VOLUME_KIND_CLAIM), text);
+}
+
+static void volume_put(const char *text)
+{
+	world_put(b.m, model_volume_resource(b.m, VOLUME_KIND_VOLUME), text);
+}
+
+static void pod_put(const char *name, const char *version)
+{
+	char spec[256];
+
+	snprintf(spec, sizeof(spec),
+	         "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"%s\"}}]",
+	         name);
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod(name, version, spec, ""));
+}
+
+static void flush(void)
+{
+	while (!model_flush(b.m, &world_sink))
+		continue;
+}
+
+/* Node n1, pods a and b with claims of those names. */
+static void begin(const char *provisioner)
+{
+	static const char *const ours[] = { "muster" };
+	struct model_config of = { .scheduler_names = ours,
+		                       .scheduler_names_n = 1,
+		                       .limits = { .nodes = 64,
+		                                   .pods = 256,
+		                                   .gangs = 64,
+		                                   .shapes = 64,
+		                                   .names = 64,
+		                                   .resources = 16,
+		                                   .name_bytes = 1u << 16,
+		                                   .command_ring_bytes = 1u << 16 },
+		                       .hash_key = { 1, 2 },
+		                       .binds_claims = true };
+	struct binder_config config = { .env = &b.w.env,
+		                            .connections = 8,
+		                            .result = on_result,
+		                            .notice = on_notice,
+		                            .prebind = b.kinds,
+		                            .prebind_n = 1 };
+
+	memset(&b, 0, sizeof(b));
+	world_init(&b.w);
+	config.model = b.m = model_new(&of);
+	cr_assert(b.m);
+	class_put(provisioner);
+	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
+	claim_put(claim_text("a", "11", "", ""));
+	claim_put(claim_text("b", "12", "", ""));
+	pod_put("a", "21");
+	pod_put("b", "22");
+	flush();
+	b.volumes = volume_bind_new(&b.w.env, b.m, 600 * NS_PER_S);
+	b.kinds[0] = volume_bind_kind(b.volumes);
+	b.binder = binder_new(&config);
+}
+
+static void end(void)
+{
+	binder_free(b.binder);
+	volume_bind_free(b.volumes);
+	model_free(b.m);
+	world_free(&b.w);
+}
+
+TestSuite(volume_bind, .fini = end);
+
+static void turns(void)
+{
+	for (int i = 0; i < 8; i++) {
+		b.w.now_ns += 50 * NS_PER_MS;
+		binder_poll(b.binder);
+	}
+}
+
+static void command(enum record_kind kind, const char *pod)
+{
+	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .gang = ID_NONE, .attempt = 1 };
+	struct pod_view v;
+
+	cr_assert(model_pod_by_name(b.m, "ns", pod, &v));
+	cmd.pod = v.id;
+	cmd.pod_generation = v.generation;
+	cr_assert_eq(binder_bind(b.binder, kind, &cmd), 0);
+	turns();
+}
+
+static void expect(const char *said)
+{
+	cr_assert_str_eq(b.said, said, "\"%s\"", b.said);
+	b.said[0] = '\0';
+}
+
+static void bound(const char *pod)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/api/v1/namespaces/ns/pods/%s/binding", pod);
+	turns();
+	world_answer(world_take(&b.w, "POST", path), 201, "{}");
+	expect("bound:0 ");
+}
+
+#define COMPLETED(more) ",\"annotations\":{\"pv.kubernetes.io/bind-completed\":\"yes\"" more "}"
+
+Test(volume_bind, provisions_on_the_node_and_waits)
+{
+	struct http_call *c;
+
+	begin("disks");
+	command(CMD_BIND, "a");
+	c = world_take(&b.w, "PATCH", CLAIM "a");
+	cr_assert_str_eq(c->type, "application/merge-patch+json");
+	cr_assert_str_eq(c->body,
+	                 "{\"metadata\":{\"uid\":\"uid-a\",\"resourceVersion\":\"11\"," SELECTED "}}");
+	world_answer(c, 200, claim_text("a", "31", "," SELECTED, ""));
+	turns();
+	cr_assert_eq(world_open(&b.w), 0);
+	volume_put(volume_text("pv", "40", "a"));
+	claim_put(claim_text("a", "41", COMPLETED(""), "pv"));
+	bound("a");
+	cr_assert_eq(volume_bind_counts(b.volumes)->bound, 1);
+}
+
+Test(volume_bind, writes_the_claim_into_the_volume)
+{
+	struct http_call *c;
+
+	begin("kubernetes.io/no-provisioner");
+	volume_put(volume_text("pv", "30", ""));
+	flush();
+	command(CMD_BIND, "a");
+	c = world_take(&b.w, "PATCH", VOLUME "pv");
+	cr_assert_str_eq(
+		c->body,
+		"{\"metadata\":{\"uid\":\"uid-pv\",\"resourceVersion\":\"30\",\"annotations\":{"
+		"\"pv.kubernetes.io/bound-by-controller\":\"yes\"}},\"spec\":{\"claimRef\":{"
+		"\"kind\":\"PersistentVolumeClaim\",\"namespace\":\"ns\",\"name\":\"a\",\"uid\":\"uid-a\","
+		"\"apiVersion\":\"v1\",\"resourceVersion\":\"11\"}}}");
+	world_answer(c, 200, volume_text("pv", "31", "a"));
+	turns();
+	cr_assert_eq(world_open(&b.w), 0);
+	claim_put(claim_text("a", "41", COMPLETED(""), "pv"));
+	bound("a");
+}
+
+Test(volume_bind, what_is_written_already_is_not_written_again)
+{
+	begin("disks");
+	claim_put(claim_text("a", "31", "," SELECTED, ""));
+	flush();
+	command(CMD_RETRY_BIND, "a");
+	cr_assert_eq(world_open(&b.w), 0);
+	cr_assert_eq(binder_held(b.binder), 1);
+}
+
+Test(volume_bind, a_volume_that_another_is_about_to_get_is_not_chosen)
+{
+	begin("kubernetes.io/no-provisioner");
+	volume_put(volume_text("pv", "30", ""));
+	flush();
+	command(CMD_BIND, "a");
+	command(CMD_BIND, "b");
+	expect("refused:20 ");
+	cr_assert_str_eq(b.noticed, "");
+	world_take(&b.w, "PATCH", VOLUME "pv");
+	cr_assert_eq(world_open(&b.w), 1);
+}
+
+Test(volume_bind, after_a_conflict_the_object_is_read_and_written_with_its_version)
+{
+	struct http_call *c;
+
+	begin("disks");
+	command(CMD_BIND, "a");
+	world_answer(world_take(&b.w, "PATCH", CLAIM "a"), 409, world_status(409, "Conflict", "no"));
+	turns();
+	world_answer(world_take(&b.w, "GET", CLAIM "a"), 200, claim_text("a", "35", "", ""));
+	turns();
+	c = world_take(&b.w, "PATCH", CLAIM "a");
+	cr_assert(strstr(c->body, "\"resourceVersion\":\"35\""), "%s", c->body);
+}
+
+Test(volume_bind, a_write_without_an_answer_that_was_applied_is_not_repeated)
+{
+	begin("disks");
+	command(CMD_BIND, "a");
+	world_fail(world_take(&b.w, "PATCH", CLAIM "a"), HTTP_BROKEN);
+	turns();
+	world_answer(world_take(&b.w, "GET", CLAIM "a"), 200, claim_text("a", "35", "," SELECTED, ""));
+	turns();
+	cr_assert_eq(world_open(&b.w), 0);
+	cr_assert_eq(binder_held(b.binder), 1);
+}
+
+Test(volume_bind, a_volume_that_is_taken_meanwhile_is_planned_again)
+{
+	begin("kubernetes.io/no-provisioner");
+	volume_put(volume_text("pv", "30", ""));
+	flush();
+	command(CMD_BIND, "a");
+	world_answer(world_take(&b.w, "PATCH", VOLUME "pv"), 409, world_status(409, "Conflict", "no"));
+	turns();
+	world_answer(world_take(&b.w, "GET", VOLUME "pv"), 200, volume_text("pv", "35", "other"));
+	turns();
+	expect("refused:20 ");
+}
+
+Test(volume_bind, a_write_that_is_forbidden_says_so)
+{
+	begin("disks");
+	command(CMD_BIND, "a");
+	world_answer(world_take(&b.w, "PATCH", CLAIM "a"), 403,
+	             world_status(403, "Forbidden", "you may not"));
+	turns();
+	expect("refused:0 ");
+	cr_assert_str_eq(b.noticed,
+	                 "a: running PreBind plugin \"VolumeBinding\": binding volumes: you may not");
+}
+
+Test(volume_bind, an_annotation_that_goes_is_a_failure_and_the_node_is_avoided)
+{
+	struct volume_choice *choices;
+	struct arena arena = { 0 };
+	enum filter_reason why;
+	struct pod_view v;
+	size_t n;
+
+	begin("disks");
+	command(CMD_BIND, "a");
+	world_answer(world_take(&b.w, "PATCH", CLAIM "a"), 200,
+	             claim_text("a", "31", "," SELECTED, ""));
+	claim_put(claim_text("a", "36", "", ""));
+	turns();
+	expect("refused:0 ");
+	cr_assert_str_eq(b.noticed, "a: running PreBind plugin \"VolumeBinding\": binding volumes: "
+	                            "provisioning failed for PVC \"a\"");
+	cr_assert(model_pod_by_name(b.m, "ns", "a", &v));
+	cr_assert(volumes_choose(model_volumes(b.m), v.id, 0, &arena, &choices, &n, &why) < 0);
+	cr_assert_eq(why, FILTER_VOLUME_BIND);
+	volumes_expire(model_volumes(b.m), b.w.now_ns + 61 * NS_PER_S);
+	cr_assert_eq(volumes_choose(model_volumes(b.m), v.id, 0, &arena, &choices, &n, &why), 0);
+	cr_assert_eq(n, 1);
+	arena_free(&arena);
+}
+
+Test(volume_bind, a_claim_ref_that_goes_is_a_failure)
+{
+	begin("kubernetes.io/no-provisioner");
+	volume_put(volume_text("pv", "30", ""));
+	flush();
+	command(CMD_BIND, "a");
+	world_answer(world_take(&b.w, "PATCH", VOLUME "pv"), 200, volume_text("pv", "31", "a"));
+	volume_put(volume_text("pv", "33", ""));
+	turns();
+	expect("refused:0 ");
+	cr_assert(strstr(b.noticed, "ClaimRef got reset for pv \"pv\""), "%s", b.noticed);
+}
+
+Test(volume_bind, late_ones_are_taken_back)
+{
+	struct http_call *c;
+
+	begin("disks");
+	command(CMD_BIND, "a");
+	world_answer(world_take(&b.w, "PATCH", CLAIM "a"), 200,
+	             claim_text("a", "31", "," SELECTED, ""));
+	b.w.now_ns += 600 * NS_PER_S;
+	turns();
+	expect("");
+	c = world_take(&b.w, "PATCH", CLAIM "a");
+	cr_assert_str_eq(c->body, "{\"metadata\":{\"uid\":\"uid-a\",\"resourceVersion\":\"31\","
+	                          "\"annotations\":{\"volume.kubernetes.io/selected-node\":null}}}");
+	world_answer(c, 200, claim_text("a", "37", "", ""));
+	turns();
+	expect("refused:0 ");
+	cr_assert(strstr(b.noticed, "context deadline exceeded"), "%s", b.noticed);
+	cr_assert_eq(volume_bind_counts(b.volumes)->undone, 1);
+}
+
+Test(volume_bind, what_is_bound_meanwhile_is_not_taken_back)
+{
+	begin("disks");
+	command(CMD_BIND, "a");
+	world_answer(world_take(&b.w, "PATCH", CLAIM "a"), 200,
+	             claim_text("a", "31", "," SELECTED, ""));
+	claim_put(claim_text("a", "38", "," SELECTED, "pv"));
+	b.w.now_ns += 600 * NS_PER_S;
+	turns();
+	expect("refused:0 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+Test(volume_bind, a_cancelled_binding_takes_back_what_an_earlier_instance_wrote)
+{
+	struct http_call *c;
+
+	begin("kubernetes.io/no-provisioner");
+	volume_put(volume_text("pv", "30", "a"));
+	flush();
+	command(CMD_CANCEL_BIND, "a");
+	c = world_take(&b.w, "PATCH", VOLUME "pv");
+	cr_assert(strstr(c->body, "\"claimRef\":null"), "%s", c->body);
+	world_answer(c, 200, volume_text("pv", "31", ""));
+	turns();
+	world_take(&b.w, "GET", "/api/v1/namespaces/ns/pods/a");
+}
+
+Test(volume_bind, a_volume_that_does_not_reach_the_node_is_refused)
+{
+	begin("disks");
+	command(CMD_BIND, "a");
+	world_answer(world_take(&b.w, "PATCH", CLAIM "a"), 200,
+	             claim_text("a", "31", "," SELECTED, ""));
+	put(VOLUME_KIND_VOLUME,
+	    "{\"metadata\":{\"name\":\"pv\",\"uid\":\"u\",\"resourceVersion\":\"40\"},\"spec\":{"
+	    "\"storageClassName\":\"c\",\"accessModes\":[\"ReadWriteOnce\"],\"capacity\":{"
+	    "\"storage\":\"1Gi\"},\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":[{"
+	    "\"matchExpressions\":[{\"key\":\"zone\",\"operator\":\"In\",\"values\":[\"x\"]}]}]}}}}");
+	claim_put(claim_text("a", "41", COMPLETED(""), "pv"));
+	turns();
+	expect("refused:20 ");
+	cr_assert(strstr(b.noticed, "pv \"pv\" node affinity doesn't match node \"n1\""), "%s",
+	          b.noticed);
+}
