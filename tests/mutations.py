@@ -53,6 +53,8 @@ SOFT, SOFT_SCORE = "core/index/soft.c", "core/index/soft_score.c"
 RETAIN, RELEASE, EVENT = "core/lifecycle/retain.c", "core/lifecycle/members_release.c", "core/lifecycle/members_event.c"
 RESERVATION = "core/lifecycle/reservation.h"
 BINDING, STREAM, LIST = "frontend/bind/binding.c", "frontend/watch/watch_stream.c", "frontend/watch/watch_list.c"
+PREBIND, HOLD = "frontend/bind/prebind.c", "frontend/bind/prebind_hold.c"
+WRITE, WAIT = "frontend/bind/volume_write.c", "frontend/volume/volume_wait.c"
 GROUP, JOURNAL = "frontend/bind/group_recheck.c", "frontend/journal/journal.c"
 GRANTS = "frontend/serve/grants.c"
 CEL_EVAL, CEL_REGEX = "frontend/cel/eval.c", "frontend/cel/regex.c"
@@ -358,6 +360,29 @@ BUGS = [
         (GROUP, "\tif (!is_to_be_read(b->binder, &b->cmd))", "\tif (b->cmd.pod != ID_NONE)")),
     bug("a plan for an earlier version of the group is accepted", unit("frontend/bind/test_group_recheck"),
         (GROUP, "const bool current = is_current(r);", "const bool current = true;")),
+    bug("members without work do not wait for those with it", unit("frontend/bind/test_prebind"),
+        (HOLD, "together = s || gang_wants(w, &b->cmd);", "together = s;")),
+    bug("writes begin before the quorum is there", unit("frontend/bind/test_prebind"),
+        (PREBIND, "n + gang.pods.bound >= gang.quorum;", "n + gang.pods.bound >= 1;")),
+    bug("a gang of which one failed is refused before it is undone", unit("frontend/bind/test_prebind"),
+        (PREBIND, "if (h->works[i] && k->look(k->context, h->works[i], &why) == PREBIND_BUSY)", "if (false)")),
+    bug("a phase begins before all are through the one before", unit("frontend/bind/test_prebind"),
+        (PREBIND, "h->done != phase ||", "")),
+    bug("the works of others are not undone", unit("frontend/bind/test_prebind"),
+        (PREBIND, "\t\tif (i < h->done || (i == h->done && h->started)) {", "\t\tif (false) {")),
+    bug("what was started ends with the core", unit("frontend/bind/test_prebind"),
+        (HOLD, "\t\t\tif (!b->held->prepared) {", "\t\t\tif (b->held) {")),
+    bug("two claims get one volume", unit("frontend/bind/test_volume_bind"),
+        (WAIT, "if (is_free_for(pv, w->claim) && !volume_is_assumed(j->vs, pv) &&", "if (is_free_for(pv, w->claim) &&")),
+    bug("what a write without an answer did is not read", unit("frontend/bind/test_volume_bind"),
+        (WRITE, "\t\tc->to_read = true;", "\t\tc->to_read = false;")),
+    bug("what is bound is taken back", unit("frontend/bind/test_volume_bind"),
+        ("frontend/bind/volume_bind.c", "\tif (v->volume.bytes == 0 && !c->volume[0] && v->has_selected_node &&",
+         "\tif (!c->volume[0] && v->has_selected_node &&")),
+    bug("a node where provisioning failed is chosen again", unit("frontend/bind/test_volume_bind"),
+        ("frontend/bind/volume_bind.c", "\t\tavoid_node(c);\n", "")),
+    bug("a volume elsewhere is good enough", unit("frontend/bind/test_volume_bind"),
+        ("frontend/bind/volume_bind.c", "if (volumes_reaches(c->vb->volumes, v->volume, w->node))", "if (w->n > 0)")),
     bug("a reason is reported for a pod that is being bound", unit("frontend/report/test_report"),
         ("frontend/report/report_item.c", "(!r->config.binder || !binder_has(r->config.binder, pod->id, pod->generation))", "true")),
     bug("a reservation is retained on a node that lacks the capacity", story("partially_bound:retains_nothing_on_a_full_node"),

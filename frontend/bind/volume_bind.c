@@ -183,6 +183,7 @@ static struct claim_work *claim_take(struct volume_bind *vb, const struct volume
 		                           .reset_ns = 60 * NS_PER_S };
 	if (c->volume[0])
 		volumes_assume_for(vb->volumes, text_of(c->volume), text_of(c->uid));
+	volumes_busy(vb->volumes, choice, true);
 	c->space = choice->space;
 	c->size = choice->size;
 	if (c->space)
@@ -194,6 +195,7 @@ static struct claim_work *claim_take(struct volume_bind *vb, const struct volume
 static void claim_give(struct claim_work *c)
 {
 	struct volume_bind *vb = c->vb;
+	const struct volume_choice it = choice_of(c);
 
 	if (--c->users > 0)
 		return;
@@ -205,6 +207,7 @@ static void claim_give(struct claim_work *c)
 		volumes_unassume(vb->volumes, text_of(c->volume), text_of(c->uid));
 	if (c->space)
 		volumes_plan_space(vb->volumes, c->space, c->size, false);
+	volumes_busy(vb->volumes, &it, false);
 	TAILQ_REMOVE(&vb->claims, c, link);
 	free(c->namespace);
 	free(c->name);

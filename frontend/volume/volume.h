@@ -183,6 +183,9 @@ bool volumes_volume(const struct volumes *vs, struct text name, struct volume_vi
 /* The node satisfies the volume's node affinity. */
 bool volumes_reaches(const struct volumes *vs, struct text name, uint32_t node);
 
+/* The claim is being bound, or no longer: meanwhile it has no rules over nodes, since the nodes of
+ * its pods are chosen.  Counted. */
+void volumes_busy(struct volumes *vs, const struct volume_choice *claim, bool more);
 /* The volume will be written for the claim: no other claim gets it until volumes_unassume(). */
 void volumes_assume_for(struct volumes *vs, struct text volume, struct text claim_uid);
 void volumes_unassume(struct volumes *vs, struct text volume, struct text claim_uid);

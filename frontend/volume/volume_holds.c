@@ -14,6 +14,7 @@ void volume_holds_init(struct volume_holds *h)
 {
 	volume_keys_init(&h->assumed);
 	volume_keys_init(&h->avoided);
+	volume_keys_init(&h->busy);
 	volume_keys_init(&h->claims);
 }
 
@@ -27,6 +28,7 @@ void volume_holds_free(struct volume_holds *h)
 	free(h->planned);
 	store_free(&h->assumed);
 	store_free(&h->avoided);
+	store_free(&h->busy);
 	store_free(&h->claims);
 }
 
@@ -56,6 +58,23 @@ static const struct volume_keyed *assumption(const struct volumes *vs, struct te
 	if (vs->holds.assumed.pool.used == 0)
 		return NULL;
 	return volume_keys_find(&vs->holds.assumed, volume_hash(vs, HOLD_ASSUMED, volume, none));
+}
+
+bool volume_is_busy(const struct volumes *vs, const struct claim_object *claim)
+{
+	return vs->holds.busy.pool.used > 0 &&
+	       volume_keys_find(&vs->holds.busy, volume_hash(vs, HOLD_BUSY, claim->head.uid, none));
+}
+
+void volumes_busy(struct volumes *vs, const struct volume_choice *claim, bool more)
+{
+	const uint64_t hash = volume_hash(vs, HOLD_BUSY, claim->claim_uid, none);
+
+	if (more)
+		count_up(&vs->holds.busy, hash);
+	else
+		count_down(&vs->holds.busy, hash);
+	volume_touch(vs, VOLUME_KIND_CLAIM, claim->namespace, claim->claim);
 }
 
 bool volume_is_held(const struct volumes *vs, const struct claim_object *claim)

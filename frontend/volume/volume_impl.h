@@ -163,6 +163,7 @@ enum volume_fact {
 	HOLD_AVOIDED, /* + enum volume_place */
 	HOLD_CLAIM = HOLD_AVOIDED + VOLUME_PLACES,
 	HOLD_SPACE,
+	HOLD_BUSY,
 };
 
 /* A pod or a node, whose join depends on facts. */
@@ -252,6 +253,7 @@ struct volume_planned {
 struct volume_holds {
 	struct store assumed; /* volumes; `first` is a hash of the claim's uid, `count` of claims */
 	struct store avoided; /* pairs of a claim and a node or volume, counted */
+	struct store busy;    /* claims, counted */
 	struct store claims;  /* that have any of these, counted */
 	struct volume_avoid *avoids;
 	size_t avoids_n, avoids_cap;
@@ -305,6 +307,7 @@ void volume_touch(struct volumes *vs, enum volume_kind kind, struct text namespa
 /* volume_holds.c */
 void volume_holds_init(struct volume_holds *h);
 void volume_holds_free(struct volume_holds *h);
+bool volume_is_busy(const struct volumes *vs, const struct claim_object *claim);
 bool volume_is_held(const struct volumes *vs, const struct claim_object *claim);
 bool volume_is_assumed(const struct volumes *vs, const struct pv_object *pv);
 bool volume_is_assumed_for(const struct volumes *vs, const struct pv_object *pv,

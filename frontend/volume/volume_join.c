@@ -327,6 +327,15 @@ static const struct claim_object **waiting_claims(struct volume_join *j, const s
 	return claims;
 }
 
+static bool claims_are_busy(const struct volumes *vs, const struct claim_object *const *claims,
+                            size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!volume_is_busy(vs, claims[i]))
+			return false;
+	return true;
+}
+
 static void rules_of_waiting(struct volume_join *j, const struct uses *uses,
                              struct pod_storage *out)
 {
@@ -334,6 +343,8 @@ static void rules_of_waiting(struct volume_join *j, const struct uses *uses,
 	const struct claim_object **claims = waiting_claims(j, uses, false, &n);
 
 	if (n == 0)
+		return;
+	if (claims_are_busy(j->vs, claims, n))
 		return;
 	if (j->vs->can_wait)
 		volume_wait_rules(j, claims, n, out);
@@ -399,7 +410,7 @@ void volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena
 	if (!bound)
 		refuse_pod(&j, who, &uses, &s);
 	for (size_t i = 0; i < uses.n && !bound && vs->can_wait; i++)
-		if (uses.at[i].waits)
+		if (uses.at[i].waits && !volume_is_busy(vs, uses.at[i].claim))
 			exclude_waiting(&j, who, &uses.at[i], &s);
 	if (!bound && s.refused == VOLUME_REFUSED_NOT) {
 		rules_of_bound(&j, &uses, &s);

@@ -246,7 +246,7 @@ def test_vol_8_a_volume_that_is_taken_meanwhile_is_replaced():
 
 def kills(which, of_class, at):
     """All of a gang at rest with volumes of their own, whoever is killed `at` seconds after it came."""
-    with Cluster(*(node(f"n{i}") for i in range(3))) as c, Storage(c.kubeconfig, delay_s=1.0):
+    with Cluster(*(node(f"n{i}") for i in range(3)), judged=True) as c, Storage(c.kubeconfig, delay_s=1.0):
         c.create(storage_class("disk"), storage_class("local", storage.NONE), *(local(f"pv{i}", "local", f"n{i}") for i in range(3)))
         c.up()
         gang(c, "g", 3, of_class, cpu=5)
