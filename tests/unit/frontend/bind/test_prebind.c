@@ -310,6 +310,20 @@ Test(prebind, members_without_work_wait_for_those_with_it)
 	expect("bound:0 bound:1 ");
 }
 
+Test(prebind, a_phase_starts_when_all_are_through_the_one_before)
+{
+	b.kinds[0].wants[id("a")] = b.kinds[1].wants[id("a")] = b.kinds[0].wants[id("b")] = true;
+	command(CMD_BIND, "a");
+	command(CMD_BIND, "b");
+	group_is_read();
+	b.kinds[0].state[0] = PREBIND_DONE;
+	turns();
+	expect("start:A0 start:A1 ");
+	b.kinds[0].state[1] = PREBIND_DONE;
+	turns();
+	expect("start:B0 ");
+}
+
 Test(prebind, nothing_starts_before_the_quorum_is_there)
 {
 	b.kinds[0].wants[id("a")] = b.kinds[0].wants[id("b")] = true;
