@@ -77,14 +77,20 @@ static const struct command *command_named(const char *word)
 /* The arguments without the verb of "get gangs", or the noun of "describe gang NAME". */
 static char **plain_words(int *argc, char **argv)
 {
+	static char nodes[] = "nodes", detail[] = "--detail";
 	const struct command *noun = *argc > 2 ? command_named(argv[2]) : NULL;
 
 	if (strcmp(argv[1], "get") == 0 && noun != NULL) {
 		--*argc;
 		return argv + 1;
 	}
+	if (strcmp(argv[1], "describe") == 0 && noun == &nodes_command) {
+		argv[1] = nodes;
+		argv[2] = detail;
+		return argv;
+	}
 	if (strcmp(argv[1], "describe") == 0 && noun != NULL) {
-		argv[2] = noun == &nodes_command ? argv[2] : argv[1];
+		argv[2] = argv[1];
 		--*argc;
 		return argv + 1;
 	}

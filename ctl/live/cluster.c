@@ -217,7 +217,7 @@ static char *stage_of(const struct object *object, const struct pod_view *pod)
 	return must_copy(pod->gated ? "Gated" : pod->refusal[0] != '\0' ? "Refused" : "Waiting");
 }
 
-static cJSON *member_of(const struct object *object, const struct pod_view *pod)
+cJSON *cluster_member(const struct object *object, const struct pod_view *pod)
 {
 	const uint64_t now = live_wall_ns();
 	cJSON *o = json_checked(cJSON_CreateObject());
@@ -249,6 +249,6 @@ cJSON *cluster_members(const struct cluster *c, const char *gang)
 		    strcmp(pod.gang, slash + 1) == 0 &&
 		    strncmp(gang, pod.namespace, (size_t)(slash - gang)) == 0 &&
 		    pod.namespace[slash - gang] == '\0')
-			cJSON_AddItemToArray(list, member_of(&objects[i], &pod));
+			cJSON_AddItemToArray(list, cluster_member(&objects[i], &pod));
 	return list;
 }

@@ -7,6 +7,8 @@
 #define MUSTER_CTL_CLUSTER_H
 
 #include "ctl/live/rows.h"
+#include "ctl/objects/files.h"
+#include "frontend/model/model.h"
 #include "ctl/offline/fetch.h"
 #include "ctl/term/options.h"
 
@@ -37,5 +39,8 @@ bool cluster_selects(const struct cluster *c, const char *gang);
 
 /* Members of a gang that have not ended: an array of pod, node, stage, age_s. */
 cJSON *cluster_members(const struct cluster *c, const char *gang);
+
+/* One pod: pod, node, stage, age_s. */
+cJSON *cluster_member(const struct object *object, const struct pod_view *pod);
 
 #endif

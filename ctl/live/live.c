@@ -127,11 +127,20 @@ bool live_is_there(struct live *l)
 	return true;
 }
 
+void live_own(struct live *l, const struct ledger *ledger)
+{
+	l->observer = (struct observer){ 0 };
+	observer_own(&l->observer, ledger);
+	l->names = must_array(l->observer.places.limits.names, sizeof(*l->names));
+	l->from_cluster = true;
+}
+
 void live_close(struct live *l)
 {
 	forget_names(l);
 	free(l->names);
-	observer_close(&l->observer);
+	if (!l->from_cluster)
+		observer_close(&l->observer);
 }
 
 bool live_again(struct live *l)

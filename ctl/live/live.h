@@ -20,9 +20,9 @@ struct live {
 	bool all_namespaces;
 	const char *state;       /* of gangs: NULL: all */
 	struct cluster *cluster; /* of gangs: its pods of the API server; NULL: not asked */
-	bool from_cluster;       /* ... and its gangs too: no ledger is open */
-	bool selects;            /* only gangs that the cluster's selector matches */
-	uint32_t progress_s;     /* of status: 0: not checked */
+	bool from_cluster;   /* gangs or nodes are the API server's: no scheduler's ledger is open */
+	bool selects;        /* only gangs that the cluster's selector matches */
+	uint32_t progress_s; /* of status: 0: not checked */
 	struct observer observer;
 	char **names; /* by name id; NULL: not read yet */
 };
@@ -58,6 +58,8 @@ int live_run(const struct command *c, int argc, char **argv,
 int live_open(struct live *l);
 /* False if no socket is named, and nothing is where live_open() would look for one. */
 bool live_is_served(const struct live *l);
+/* Reads a ledger of this process instead, with from_cluster set; it outlives l. */
+void live_own(struct live *l, const struct ledger *ledger);
 void live_close(struct live *l);
 
 /* True if muster-core still serves what is mapped. Cached names are dropped then. */

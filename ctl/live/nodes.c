@@ -1,15 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl nodes: the nodes and their usage. */
-#include "ctl/term/table.h"
 #include "ctl/live/live.h"
+#include "ctl/live/machines.h"
 #include "ctl/term/print.h"
+#include "ctl/term/table.h"
 #include "ctl/live/rows.h"
 #include "ctl/term/units.h"
+#include "frontend/api/label_selector.h"
 
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct options {
+	struct live live; /* first: live_list() passes it on */
+	struct access_options access;
+	struct arguments schedulers;
+	const char *selector;
+	bool detail;
+	struct machines *machines; /* NULL: the API server is not asked */
+	bool has_pods;             /* ... about pods */
+};
 
 static void add_amounts(const struct live *l, const struct nodes *nodes, cJSON *o, const char *name,
                         const int64_t *amounts)
@@ -21,7 +34,7 @@ static void add_amounts(const struct live *l, const struct nodes *nodes, cJSON *
 			json_add_number(list, live_name(l, r), amounts[r]);
 }
 
-static cJSON *item_of(const struct live *l, const struct nodes *nodes, const struct node_view *n)
+static cJSON *item_of(const struct options *q, const struct nodes *nodes, const struct node_view *n)
 {
 	cJSON *o = json_checked(cJSON_CreateObject());
 
@@ -29,8 +42,12 @@ static cJSON *item_of(const struct live *l, const struct nodes *nodes, const str
 	json_checked(cJSON_AddBoolToObject(o, "present", (n->flags & NODE_PRESENT) != 0));
 	json_checked(cJSON_AddBoolToObject(o, "cordoned", (n->flags & NODE_CORDONED) != 0));
 	json_add_number(o, "pods", n->pods);
-	add_amounts(l, nodes, o, "allocatable", n->allocatable);
-	add_amounts(l, nodes, o, "used", n->used);
+	add_amounts(&q->live, nodes, o, "allocatable", n->allocatable);
+	add_amounts(&q->live, nodes, o, "used", n->used);
+	if (q->machines != NULL)
+		cJSON_AddItemToObject(o, "labels", machines_labels(q->machines, n->name));
+	if (q->has_pods)
+		cJSON_AddItemToObject(o, "podsOnIt", machines_pods(q->machines, n->name));
 	return o;
 }
 
@@ -78,38 +95,141 @@ static void print_text(const struct live *l, const struct nodes *nodes)
 	text_table_free(t);
 }
 
-static cJSON *list(struct live *l, const char *wanted)
+static const struct options *options_of(const struct live *l)
 {
-	struct nodes nodes = rows_nodes(&l->observer);
-	cJSON *items = json_checked(cJSON_CreateArray());
-
-	for (size_t i = 0; i < nodes.n; i++)
-		if (wanted == NULL || strcmp(wanted, nodes.at[i].name) == 0)
-			cJSON_AddItemToArray(items, item_of(l, &nodes, &nodes.at[i]));
-	free(nodes.at);
-	if (wanted == NULL || items->child != NULL)
-		return items;
-	fprintf(stderr, "%s: no node named %s\n", l->command, wanted);
-	cJSON_Delete(items);
-	return NULL;
+	return (const struct options *)(const void *)l;
 }
 
-/* The columns of text are the resources of the cluster: not those of a table of fields. */
-static int show_text(struct live *l, const char *wanted)
+static bool is_wanted(const struct options *o, const struct node_view *n, const char *wanted)
+{
+	return (wanted == NULL || strcmp(wanted, n->name) == 0) &&
+	       (o->selector == NULL || machines_have(o->machines, n->name));
+}
+
+/* Those that are wanted; n is 0 after a message if there is none of that name. */
+static struct nodes nodes_of(const struct live *l, const char *wanted)
 {
 	struct nodes nodes = rows_nodes(&l->observer);
 	size_t n = 0;
 
 	for (size_t i = 0; i < nodes.n; i++)
-		if (wanted == NULL || strcmp(wanted, nodes.at[i].name) == 0)
+		if (is_wanted(options_of(l), &nodes.at[i], wanted))
 			nodes.at[n++] = nodes.at[i];
 	nodes.n = n;
-	if (n > 0 || wanted == NULL)
-		print_text(l, &nodes);
-	else
+	if (n == 0 && wanted != NULL)
 		fprintf(stderr, "%s: no node named %s\n", l->command, wanted);
+	return nodes;
+}
+
+static cJSON *list(struct live *l, const char *wanted)
+{
+	struct nodes nodes = nodes_of(l, wanted);
+	cJSON *items = json_checked(cJSON_CreateArray());
+
+	for (size_t i = 0; i < nodes.n; i++)
+		cJSON_AddItemToArray(items, item_of(options_of(l), &nodes, &nodes.at[i]));
 	free(nodes.at);
-	return n > 0 || wanted == NULL ? EXIT_DONE : EXIT_NO;
+	if (wanted == NULL || items->child != NULL)
+		return items;
+	cJSON_Delete(items);
+	return NULL;
+}
+
+static void print_resources(const struct live *l, const struct nodes *nodes,
+                            const struct node_view *n)
+{
+	struct text_table *t = text_table_new("LRRR");
+	static const char *const heads[] = { "RESOURCE", "USED", "FREE", "ALLOCATABLE" };
+
+	for (size_t i = 0; i < 4; i++)
+		text_table_cell(t, "%s", heads[i]);
+	for (uint32_t r = 0; r < nodes->resources; r++) {
+		const int64_t amounts[] = { n->used[r], n->allocatable[r] - n->used[r], n->allocatable[r] };
+		char text[32];
+
+		if (n->used[r] == 0 && n->allocatable[r] == 0)
+			continue;
+		text_table_cell(t, "%s", live_name(l, r));
+		for (size_t i = 0; i < 3; i++)
+			text_table_cell(t, "%s",
+			                units_amount(r, live_name(l, r), amounts[i], text, sizeof(text)));
+	}
+	putchar('\n');
+	text_table_print(t, stdout);
+	text_table_free(t);
+}
+
+static const char *text_of_field(const cJSON *item, const char *field)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, field);
+
+	return value != NULL && value->valuestring != NULL && *value->valuestring ? value->valuestring
+	                                                                          : "-";
+}
+
+static void print_pods(const struct machines *m, const char *node)
+{
+	struct text_table *t = text_table_new("LLLRL");
+	static const char *const heads[] = { "POD", "GANG", "STAGE", "AGE", "SCHEDULER" };
+	cJSON *pods = machines_pods(m, node);
+	const cJSON *pod;
+
+	for (size_t i = 0; i < 5; i++)
+		text_table_cell(t, "%s", heads[i]);
+	cJSON_ArrayForEach(pod, pods)
+	{
+		const char *namespace = text_of_field(pod, "namespace"), *gang = text_of_field(pod, "gang");
+		char age[32];
+
+		text_table_cell(t, "%s/%s", namespace, text_of_field(pod, "pod"));
+		if (strcmp(gang, "-") == 0)
+			text_table_cell(t, "-");
+		else
+			text_table_cell(t, "%s/%s", namespace, gang);
+		text_table_cell(t, "%s", text_of_field(pod, "stage"));
+		text_table_cell(
+			t, "%s",
+			units_age(strtoull(text_of_field(pod, "age_s"), NULL, 10) * UINT64_C(1000000000), age,
+		              sizeof(age)));
+		text_table_cell(t, "%s", text_of_field(pod, "scheduler"));
+	}
+	putchar('\n');
+	text_table_print(t, stdout);
+	text_table_free(t);
+	cJSON_Delete(pods);
+}
+
+static void print_detail(const struct options *o, const struct nodes *nodes)
+{
+	cJSON *labels;
+	const cJSON *label;
+
+	print_resources(&o->live, nodes, nodes->at);
+	if (o->machines == NULL) {
+		puts("\nIts labels and pods are the API server's: --kubeconfig names one.");
+		return;
+	}
+	labels = machines_labels(o->machines, nodes->at[0].name);
+	if (labels->child != NULL)
+		puts("\nLABELS");
+	cJSON_ArrayForEach(label, labels) ctl_say("%s=%s\n", label->string, label->valuestring);
+	cJSON_Delete(labels);
+	print_pods(o->machines, nodes->at[0].name);
+}
+
+/* The columns of text are the resources of the cluster: not those of a table of fields. */
+static int show_text(struct live *l, const char *wanted)
+{
+	const struct options *o = options_of(l);
+	struct nodes nodes = nodes_of(l, wanted);
+	const bool found = nodes.n > 0 || wanted == NULL;
+
+	if (found)
+		print_text(l, &nodes);
+	if (nodes.n > 0 && wanted != NULL && (o->detail || o->has_pods))
+		print_detail(o, &nodes);
+	free(nodes.at);
+	return found ? EXIT_DONE : EXIT_NO;
 }
 
 static const struct list_kind kind = {
@@ -127,23 +247,108 @@ static int show(struct live *l, const char *argument)
 	return text ? show_text(l, argument) : live_list(l, &kind, argument, list);
 }
 
+static bool names_server(const struct options *o)
+{
+	return o->access.kubeconfig != NULL || o->access.context != NULL;
+}
+
+/* The API server knows labels, and pods by node; a ledger has neither. Without a ledger the nodes
+ * are its as well. */
+static bool wants_machines(const struct options *o, const char *wanted)
+{
+	return o->live.from_cluster || o->selector != NULL ||
+	       (wanted != NULL && (names_server(o) || (o->detail && access_is_there(&o->access))));
+}
+
+static int ask(struct options *o, const char *wanted)
+{
+	const struct machines_question q = {
+		.access = &o->access,
+		.name = wanted,
+		.selector = o->selector,
+		.pods = wanted != NULL || o->live.from_cluster,
+		.schedulers = &o->schedulers,
+	};
+
+	if (o->live.list.watch)
+		return ctl_usage(o->live.command, "--watch goes with a live scheduler, and without -l");
+	o->machines = machines_new(o->live.command, &q);
+	o->has_pods = wanted != NULL;
+	return o->machines != NULL ? EXIT_DONE : EXIT_USAGE;
+}
+
+static int open_and_show(struct options *o, const char *wanted)
+{
+	int rc = EXIT_DONE;
+	bool opened = false;
+
+	o->live.from_cluster =
+		o->live.socket == NULL &&
+		(names_server(o) || (!live_is_served(&o->live) && access_is_there(&o->access)));
+	if (!o->live.from_cluster) {
+		rc = live_open(&o->live);
+		opened = rc == EXIT_DONE;
+	}
+	if (rc == EXIT_DONE && wants_machines(o, wanted))
+		rc = ask(o, wanted);
+	if (rc == EXIT_DONE && o->live.from_cluster) {
+		live_own(&o->live, machines_ledger(o->machines));
+		opened = true;
+	}
+	if (rc == EXIT_DONE)
+		rc = show(&o->live, wanted);
+	if (opened)
+		live_close(&o->live);
+	if (o->machines != NULL)
+		machines_free(o->machines);
+	return rc;
+}
+
 static const struct flag flags[] = {
-	FLAG_SOCKET(struct live, socket),
-	LIST_FLAGS(struct live, list),
+	FLAG_SOCKET(struct options, live.socket),
+	FLAG_KUBECONFIG(struct options, access),
+	FLAG_CONTEXT(struct options, access),
+	{ "scheduler-name", 0, "--scheduler-name NAME",
+	  "of the API server's pods: the gangs of this scheduler; may be repeated\n(default muster)",
+	  NULL, option_texts, offsetof(struct options, schedulers) },
+	{ "selector", 'l', "-l, --selector LABELS",
+	  "only nodes that have these labels; asks the API server", NULL, option_text,
+	  offsetof(struct options, selector) },
+	{ "detail", 0, "--detail",
+	  "with a name: its resources, labels, and pods with their gangs; as\ndescribe node NAME", NULL,
+	  NULL, offsetof(struct options, detail) },
+	LIST_FLAGS(struct options, live.list),
 	{ 0 },
 };
 
 static int run(int argc, char **argv)
 {
-	return live_run(&nodes_command, argc, argv, show);
+	struct options o = { .live = { .command = argv[0] } };
+	int rc = command_read_flags(&nodes_command, argc, argv, &o);
+	char why[512];
+
+	if (rc == -1 && o.selector != NULL && label_selector_check(o.selector, why, sizeof(why)) < 0)
+		rc = ctl_usage(argv[0], "-l %s: %s", o.selector, why);
+	if (rc == -1 && o.detail && argv[optind] == NULL)
+		rc = ctl_usage(argv[0], "--detail goes with the name of a node");
+	if (rc == -1)
+		rc = open_and_show(&o, argv[optind]);
+	free(o.schedulers.at);
+	return rc;
 }
 
 const struct command nodes_command = {
 	.name = "nodes",
 	.summary = "its nodes, and what is used of them",
-	.usage = "[NODE] [-o FORM] [--sort-by .FIELD] [--no-headers] [-w] [--socket PATH]",
+	.usage = "[NODE [--detail]] [-l LABELS] [-o FORM] [--sort-by .FIELD] [--no-headers] [-w]\n"
+			 "                [--socket PATH | --kubeconfig FILE [--context NAME]]",
 	.about = "The nodes of the live scheduler, and how much of each resource is used by pods that\n"
-			 "run there or have capacity reserved. In JSON cpu is in milli, memory in bytes.\n",
+			 "run there or have capacity reserved. In JSON cpu is in milli, memory in bytes.\n"
+			 "With a name also its labels, and its pods with their gangs, where an API server is\n"
+			 "named, or found for --detail.\n"
+			 "\n"
+			 "Where no muster-core runs, or with --kubeconfig or --context, nodes and what their\n"
+			 "pods use are the API server's, read with the caller's rights.\n",
 	.exits = LIVE_EXITS,
 	.flags = flags,
 	.argument = "NODE",

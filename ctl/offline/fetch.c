@@ -9,6 +9,7 @@
 #include "frontend/json/json.h"
 #include "frontend/json/jsonout.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@ struct fetching {
 	struct jsonout path;
 	const char *namespace; /* of the current list; NULL: all */
 	const char *selector;  /* likewise, NULL */
+	const char *field;     /* likewise, "spec.nodeName=NAME"; NULL */
 	char more[2048];       /* token of the next page, "" */
 	/* Token of the page whose number is the last power of two: in a cycle it comes again (Brent).
 	 */
@@ -97,6 +99,8 @@ static void get(struct fetching *f, const struct resource *r, const char *versio
 	jsonout_add(&f->path, "@p?limit=500", r->plural);
 	if (f->selector != NULL)
 		jsonout_add(&f->path, "&labelSelector=@p", f->selector);
+	if (f->field != NULL)
+		jsonout_add(&f->path, "&fieldSelector=@p", f->field);
 	if (*f->more)
 		jsonout_add(&f->path, "&continue=@p", f->more);
 	f->more[0] = '\0';
@@ -161,20 +165,32 @@ static size_t group_kinds(void)
 	return n;
 }
 
+#define REFUSED_BYTES sizeof(((struct fetch_gangs *)0)->refused)
+
 /* The objects of one kind that describes groups; one that may not be listed is noted. */
-static bool fetch_groups(struct fetch_gangs *q, struct fetching *f, int index)
+static bool fetch_group(struct fetching *f, struct model *served, char *refused, int index)
 {
-	size_t n, used = strlen(q->refused);
-	const struct resource *r = &model_resources(q->served, &n)[index];
-	const bool ok = fetch_kind(f, q->served, index);
+	size_t n, used = strlen(refused);
+	const struct resource *r = &model_resources(served, &n)[index];
+	const bool ok = fetch_kind(f, served, index);
 
 	if (f->ok)
-		model_resource_served(q->served, index, true);
+		model_resource_served(served, index, true);
 	if (ok || f->status != 403)
 		return ok;
-	snprintf(q->refused + used, sizeof(q->refused) - used, "%s%s%s%s", used > 0 ? ", " : "",
-	         r->plural, *r->group ? "." : "", r->group);
+	snprintf(refused + used, REFUSED_BYTES - used, "%s%s%s%s", used > 0 ? ", " : "", r->plural,
+	         *r->group ? "." : "", r->group);
 	return true;
+}
+
+static bool fetch_groups(struct fetching *f, struct model *served, char *refused)
+{
+	const int end = RESOURCE_INDEX_DIALECTS + (int)group_kinds();
+	bool ok = true;
+
+	for (int i = RESOURCE_INDEX_DIALECTS; ok && i < end; i++)
+		ok = fetch_group(f, served, refused, i);
+	return ok;
 }
 
 bool fetch_gangs(struct fetch_gangs *q, struct files *files, struct files *selected, char *error,
@@ -183,7 +199,6 @@ bool fetch_gangs(struct fetch_gangs *q, struct files *files, struct files *selec
 	struct fetching f = {
 		.files = files, .namespace = q->namespace, .error = error, .error_bytes = error_bytes
 	};
-	const int end = RESOURCE_INDEX_DIALECTS + (int)group_kinds();
 	bool ok;
 
 	f.client = client_new(q->access, error, error_bytes);
@@ -191,11 +206,36 @@ bool fetch_gangs(struct fetch_gangs *q, struct files *files, struct files *selec
 	if (f.status == 403 && q->namespace == NULL)
 		snprintf(error + strlen(error), error_bytes - strlen(error),
 		         "; -n names a namespace that may be read");
-	for (int i = RESOURCE_INDEX_DIALECTS; ok && i < end; i++)
-		ok = fetch_groups(q, &f, i);
+	ok = ok && fetch_groups(&f, q->served, q->refused);
 	f.files = selected;
 	f.selector = q->selector;
 	ok = ok && (q->selector == NULL || fetch_kind(&f, q->served, RESOURCE_INDEX_PODS));
+	apiclient_free(f.client);
+	jsonout_free(&f.path);
+	return ok;
+}
+
+bool fetch_nodes(struct fetch_nodes *q, struct files *files, char *error, size_t error_bytes)
+{
+	struct fetching f = {
+		.files = files, .selector = q->selector, .error = error, .error_bytes = error_bytes
+	};
+	char field[400] = "";
+	bool ok;
+
+	static_assert(sizeof(q->refused) == REFUSED_BYTES, "fetch_groups() writes both");
+	if (q->name != NULL) {
+		snprintf(field, sizeof(field), "metadata.name=%.300s", q->name);
+		f.field = field;
+	}
+	f.client = client_new(q->access, error, error_bytes);
+	ok = f.client != NULL && fetch_kind(&f, q->served, RESOURCE_INDEX_NODES);
+	f.selector = NULL;
+	if (q->name != NULL)
+		snprintf(field, sizeof(field), "spec.nodeName=%.300s", q->name);
+	ok = ok && (!q->pods || fetch_kind(&f, q->served, RESOURCE_INDEX_PODS));
+	f.field = NULL;
+	ok = ok && (!q->pods || fetch_groups(&f, q->served, q->refused));
 	apiclient_free(f.client);
 	jsonout_free(&f.path);
 	return ok;

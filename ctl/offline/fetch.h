@@ -46,4 +46,17 @@ struct fetch_gangs {
 bool fetch_gangs(struct fetch_gangs *q, struct files *files, struct files *selected, char *error,
                  size_t error_bytes);
 
+/* Nodes and what is bound to them, as the caller may see it. */
+struct fetch_nodes {
+	const struct access_options *access;
+	const char *name;     /* of one node; NULL: all */
+	const char *selector; /* of nodes; NULL: all */
+	bool pods;            /* also pods with a node, and the objects that describe their groups */
+	struct model *served; /* learns which kinds the cluster serves */
+	char refused[1024];   /* as in struct fetch_gangs */
+};
+
+/* Lists them into `files`.  False and `error`. */
+bool fetch_nodes(struct fetch_nodes *q, struct files *files, char *error, size_t error_bytes);
+
 #endif
