@@ -575,7 +575,7 @@ struct event_gang {
 	uint32_t spec_id; /* the frontend's number for the spec in this record; returned in CMD_BIND */
 	uint32_t succeeded; /* members that ended and still exist */
 	uint32_t failed;
-	uint32_t disruption; /* enum gang_disruption; the core does not read it */
+	uint32_t disruption; /* enum gang_disruption */
 };
 
 enum pod_flags {

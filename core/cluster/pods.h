@@ -33,6 +33,7 @@ enum reservation {
 	RESERVATION_ASSUMED,     /* another scheduler's pod, through its extender call */
 	RESERVATION_BOUND,       /* the API server took the binding */
 	RESERVATION_CONFIRMED,   /* the pod's record has the node */
+	RESERVATION_NOMINATED,   /* planned where victims still are; no command before they are gone */
 	RESERVATIONS
 };
 

@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans of gangs whose ticket was answered (core/lifecycle/tickets.h): the answer is checked
- * against the present state, since the search saw an earlier one. */
+/* Plans of gangs that are searched for beside the loop.
+ *
+ *   a ticket was answered    the answer is checked against the present state, since the search saw
+ *                            an earlier one: places are the plan, if each rule allows them now
+ *                            (plan_fixed()); with victims the gang is nominated
+ *   the gang is nominated    its own room is released tentatively: it is placed there once the
+ *                            victims are gone, or elsewhere if it fits there first
+ *
+ * An answer with victims holds if (1) the gang has the priority with which it was searched for, (2)
+ * each victim is as it was and may still be evicted, by priority, facts and its gang's mode, (3)
+ * with the victims, and all that ends anyway, released the gang's plan places it now, and (4)
+ * without any single victim it does not (asked of 64 at most).  Budgets are the frontend's: the
+ * Eviction API checks them. */
 #ifndef MUSTER_CORE_ANSWERED_H
 #define MUSTER_CORE_ANSWERED_H
 
 #include "core/lifecycle/state.h"
 
-/* plan_gang() of the gang in the cycle; c->need is set.  If there is an answer with places, and all
- * rules allow them now, they are the plan. */
+/* plan_gang() of the gang in the cycle; c->need is set. */
 enum plan_answer plan_answered(struct core *c, uint32_t index, bool behind);
+
+/* After a plan that placed nothing: true if the gang is nominated, and then the reason. */
+bool nominated_reason(struct core *c, uint32_t index, struct reason *r);
 
 #endif

@@ -8,6 +8,7 @@
 #include "core/cycle/answered.h"
 #include "core/lifecycle/assume.h"
 #include "core/lifecycle/members.h"
+#include "core/lifecycle/nominate.h"
 #include "core/lifecycle/precedence.h"
 #include "core/lifecycle/retain.h"
 #include "core/lifecycle/tickets.h"
@@ -122,9 +123,12 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 		reason_begin(r, g, &c->nodes);
 		return WAIT_QUEUE;
 	}
-	answer = c->tickets.n > 0 ? plan_answered(c, index, behind)
-	                          : plan_gang(plan, &c->views, behind, &c->gangs, g, &c->need);
+	answer = c->tickets.n + c->nominations.n > 0
+	             ? plan_answered(c, index, behind)
+	             : plan_gang(plan, &c->views, behind, &c->gangs, g, &c->need);
 	search_note(c, g, answer);
+	if (c->nominations.n > 0 && answer != PLAN_PLACED && nominated_reason(c, index, r))
+		return WAIT_VICTIMS;
 	if (c->promises.timeline && answer == PLAN_PLACED && !promises_accept(c)) {
 		reason_begin(r, g, &c->nodes);
 		return WAIT_RESERVED;
@@ -154,6 +158,8 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 		reason_capacity(r, c->tally, &c->views, plan, need, plan->placed > 0 ? 0 : plan->fit);
 	if (plan->failed != CLASS_NONE && c->retaining_n > 0)
 		retained_count(c, index, plan->failed, r);
+	if (tickets_are_on(c) && gang_is_group(&c->gangs, index))
+		ticket_reason(c, index, r);
 	if (plan->failed != CLASS_NONE && plan->kept_together)
 		reason_domain(r, &c->views, plan);
 	if (behind && fits_unreserved(c, need))
@@ -262,7 +268,8 @@ static bool schedule_gang(struct core *c, uint32_t index)
 	outbox_gang(c, index, state, &r);
 	g->freed_version = freed_version;
 	g->refresh = c->refresh.round;
-	backfill_gang_tried(c, index, waits_for_capacity(why), gang_have(g) > had);
+	backfill_gang_tried(c, index, waits_for_capacity(why) && why != WAIT_VICTIMS,
+	                    gang_have(g) > had);
 	if (c->promises.timeline)
 		promises_gang_tried(c, index, waits_for_capacity(why), gang_have(g) > had);
 	squeue_cycle_end(&c->queue);
@@ -320,6 +327,8 @@ static __attribute__((noinline)) void reasons_refresh(struct core *c)
 	uint32_t index;
 
 	backfill_tick(c);
+	if (tickets_are_on(c))
+		tickets_refresh(c);
 	if (c->promises.timeline)
 		promises_tick(c);
 	while ((index = refresh_pop_deferred(&c->refresh)) != ID_NONE)
@@ -336,6 +345,8 @@ void cycle_tick(struct core *c)
 	assumes_tick(c);
 	if (c->tickets.n > 0)
 		tickets_tick(c);
+	if (c->nominations.n > 0)
+		nominations_tick(c);
 	if (c->synced && refresh_tick(&c->refresh, c->now_ns))
 		reasons_refresh(c);
 }

@@ -4,6 +4,7 @@
 #include "core/base/probe.h"
 #include "core/lifecycle/backfill_state.h"
 #include "core/lifecycle/members.h"
+#include "core/lifecycle/nominate.h"
 #include "core/lifecycle/outbox.h"
 #include "core/lifecycle/retain.h"
 #include "core/plan/reason.h"
@@ -127,6 +128,7 @@ static void group_fill(struct core *c, const struct gang_record *record, struct 
 	g->created_ns = e->created_ns;
 	g->timeout_ns = e->timeout_ns;
 	g->spec_id = e->spec_id;
+	g->disruption = (uint8_t)e->disruption;
 	gang_count_roles(&c->gangs, g);
 	gang_retain_check(c, e->gang);
 	g->infeasible_version = 0;
@@ -152,6 +154,15 @@ static int group_check(struct core *c, const struct gang_record *record)
 	return 0;
 }
 
+/* True if a plan for the gang no longer is one. */
+static bool terms_differ(const struct gang *g, const struct event_gang *e)
+{
+	const uint32_t out = GANG_OBJECT_MISSING | GANG_REFUSED;
+
+	return g->spec_id != e->spec_id || ((g->flags ^ e->flags) & (out | GANG_PRIORITY)) ||
+	       ((e->flags & GANG_PRIORITY) && gang_priority(g) != e->priority);
+}
+
 int group_event(struct core *c, const struct gang_record *record)
 {
 	const struct event_gang *e = record->body;
@@ -171,6 +182,8 @@ int group_event(struct core *c, const struct gang_record *record)
 		return rc;
 	}
 	PROBE(gang_changes, e->gang, e->generation);
+	if (c->nominations.n > 0 && terms_differ(&c->gangs.slots[e->gang], e))
+		nominations_gang_changes(c, e->gang);
 	group_fill(c, record, parts);
 	return 0;
 }

@@ -14,10 +14,12 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define ASSUME_AGAIN_MS 30000u /* not told: the earlier epoch's expiry is lost */
 
-/* Everything with a node that the initial lists need not show: not CONFIRMED. */
+/* Everything with a node that the initial lists need not show: not CONFIRMED; nor NOMINATED, which
+ * has no binding. */
 static bool outlives_epoch(const struct pod *p)
 {
-	return p->generation != 0 && p->node != ID_NONE && p->reservation != RESERVATION_CONFIRMED;
+	return p->generation != 0 && p->node != ID_NONE &&
+	       !reservation_in(p, RESERVATION_BIT(CONFIRMED) | RESERVATION_BIT(NOMINATED));
 }
 
 struct inflight *inflight_collect(const struct core *c, size_t *n)

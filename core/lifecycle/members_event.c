@@ -5,6 +5,7 @@
 #include "core/base/probe.h"
 #include "core/lifecycle/backfill_state.h"
 #include "core/lifecycle/inflight.h"
+#include "core/lifecycle/nominate.h"
 #include "core/lifecycle/precedence.h"
 #include "core/lifecycle/retain.h"
 #include "ipc/memory.h"
@@ -42,6 +43,7 @@ static enum reservation reservation_after(const struct pod *p, const struct even
 		return same ? now : RESERVATION_CANCEL;
 	case RESERVATION_RESERVED:
 	case RESERVATION_RETAINED:
+	case RESERVATION_NOMINATED:
 		if (same)
 			return now;
 		break;
@@ -180,6 +182,8 @@ static void pod_remove(struct core *c, struct pod *p)
 {
 	uint32_t index = p->gang;
 
+	if (c->nominations.n > 0)
+		nominations_pod_gone(c, pods_id(&c->pods, p));
 	member_out(c, p);
 	reservation_set(c, p, RESERVATION_NONE, ID_NONE);
 	backoff_leave(c, p);
@@ -300,6 +304,9 @@ static void pod_change(struct core *c, struct pod *p, const struct event_pod *e,
 {
 	const uint32_t old_gang = p->gang;
 
+	if (c->nominations.n > 0)
+		nominations_pod_changes(c, e->pod, e->flags,
+		                        now == RESERVATION_NOMINATED && gang == old_gang);
 	member_out(c, p);
 	PROBE(pod_changes, e->pod, e->generation, (uint32_t)p->reservation);
 	if (now != RESERVATION_RETAINED)

@@ -3,6 +3,7 @@
 #include "core/lifecycle/members.h"
 
 #include "core/base/probe.h"
+#include "core/lifecycle/nominate.h"
 #include "core/lifecycle/retain.h"
 
 #include <assert.h>
@@ -113,6 +114,8 @@ void node_leave(struct core *c, node_id node)
 {
 	assert(node < c->nodes.limit);
 	unreserve(c, node, true);
+	if (c->nominations.n > 0)
+		nominations_node_gone(c, node);
 	if (c->nodes.slots[node].pods == 0)
 		return;
 	for (pod_id id = 0; id < c->pods.used; id++) {

@@ -3,6 +3,7 @@
 
 #include "core/base/probe.h"
 #include "core/lifecycle/members.h"
+#include "core/lifecycle/nominate.h"
 #include "core/plan/reason.h"
 
 #include <assert.h>
@@ -76,7 +77,8 @@ static bool send_first(struct core *c)
 
 bool outbox_waits(const struct core *c)
 {
-	return c->sends.n > 0 || c->outbox.gang_waits || c->outbox.reason_waits;
+	return c->sends.n > 0 || c->outbox.gang_waits || c->outbox.reason_waits ||
+	       c->nominations.commands_n > 0;
 }
 
 bool outbox_flush(struct core *c)
@@ -98,7 +100,7 @@ bool outbox_flush(struct core *c)
 		PROBE(reason_emitted, o->reason.gang, o->reason.pod, (uint32_t)o->reason.reason.why);
 		o->reason_waits = false;
 	}
-	return true;
+	return c->nominations.commands_n == 0 || nominations_flush(c);
 }
 
 static void state_set(struct core *c, uint32_t index, enum gang_state state)

@@ -12,7 +12,7 @@
 
 const uint32_t reservation_transitions[RESERVATIONS] = {
 	FROM(NONE, TO(RETAINED) | TO(RESERVED) | TO(RETRY) | TO(CANCEL) | TO(SENT) | TO(IN_FLIGHT) |
-	               TO(ASSUMED)),
+	               TO(ASSUMED) | TO(NOMINATED)),
 	FROM(RETAINED, 0),
 	FROM(RESERVED, TO(SENT) | TO(IN_FLIGHT)),
 	FROM(RETRY, TO(CANCEL) | TO(SENT) | TO(IN_FLIGHT)),
@@ -23,6 +23,7 @@ const uint32_t reservation_transitions[RESERVATIONS] = {
 	FROM(ASSUMED, 0),
 	FROM(BOUND, 0),
 	FROM(CONFIRMED, TO(IN_FLIGHT)),
+	FROM(NOMINATED, 0),
 };
 
 struct pod_list *reservation_list(struct core *c, const struct pod *p)

@@ -12,7 +12,9 @@
  *    │
  *    ├──epoch begins──► RETAINED ──the gang's next plan, or the gang changed──► NONE
  *    │
- *    └──EVENT_ASSUME──► ASSUMED ──expired──► NONE
+ *    ├──EVENT_ASSUME──► ASSUMED ──expired──► NONE
+ *    │
+ *    └──plan that counts on victims──► NOMINATED ──the plan that places it, or an end──► NONE
  *
  * A command name is the moment at which the command is in the ring, bound and refused are results,
  * POD_BINDING is the flag of a record.  RESERVED is passed at once unless the ring is full.  An
@@ -34,6 +36,7 @@
  *   ASSUMED       binding     c->assumes.pods   yes, another scheduler's
  *   BOUND         bound       the watch         did
  *   CONFIRMED     bound       -                 did
+ *   NOMINATED     ready       victims           no
  *   * backoff while pod.backoff is set: on c->backoff
  *
  * All states but NONE hold capacity on pod.node.  SENT, CANCEL_SENT, IN_FLIGHT, ASSUMED, BOUND and
@@ -55,7 +58,8 @@ static inline bool reservation_in(const struct pod *p, uint32_t states)
 /* No command is due or sent for it, and no binding can land. */
 static inline bool reservation_is_pending(const struct pod *p)
 {
-	return reservation_in(p, RESERVATION_BIT(NONE) | RESERVATION_BIT(RETAINED));
+	return reservation_in(p, RESERVATION_BIT(NONE) | RESERVATION_BIT(RETAINED) |
+	                             RESERVATION_BIT(NOMINATED));
 }
 
 static inline bool reservation_is_retained(const struct pod *p)
@@ -65,7 +69,8 @@ static inline bool reservation_is_retained(const struct pod *p)
 
 #define RESERVATION_UNSENT                                                                         \
 	(RESERVATION_BIT(RESERVED) | RESERVATION_BIT(RETRY) | RESERVATION_BIT(CANCEL))
-#define RESERVATION_NEEDS_NODE (RESERVATION_UNSENT | RESERVATION_BIT(RETAINED))
+#define RESERVATION_NEEDS_NODE                                                                     \
+	(RESERVATION_UNSENT | RESERVATION_BIT(RETAINED) | RESERVATION_BIT(NOMINATED))
 
 /* A command for it is due and not in the ring yet. */
 static inline bool reservation_is_unsent(const struct pod *p)

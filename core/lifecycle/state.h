@@ -108,7 +108,9 @@ struct ticket {
 struct ticket_wait {
 	uint64_t due_ns; /* no ticket before */
 	uint64_t wait_ns;
-	uint32_t generation; /* of the gang */
+	uint32_t generation;       /* of the gang */
+	uint32_t stuck_pod;        /* struct reason */
+	uint32_t stuck_generation; /* 0: none */
 	uint32_t reserved;
 };
 
@@ -118,6 +120,52 @@ struct tickets {
 	uint64_t last; /* number of the latest one */
 	struct ticket all[TICKETS_MAX];
 	struct ticket_wait *waits; /* by gang; NULL: they were never on */
+	/* With PREEMPTION_ON: */
+	struct event_preemption terms;
+	struct event_pod_facts *facts; /* by pod; NULL: it is off */
+};
+
+/* core/lifecycle/nominate.h */
+#define NOMINATIONS_MAX 16u
+
+enum victim_state { VICTIM_DUE, VICTIM_SENT, VICTIM_ENDING, VICTIM_REFUSED };
+
+struct eviction {
+	pod_id pod;
+	uint32_t generation;
+	node_id node;
+	uint32_t state;    /* enum victim_state */
+	uint64_t ticket;   /* of its command */
+	uint64_t since_ns; /* VICTIM_ENDING */
+};
+
+struct nomination {
+	uint64_t ticket; /* 0: unused */
+	gang_id gang;
+	uint32_t generation;
+	int32_t priority;
+	uint32_t evicted;         /* victims that end, or ended, because of it */
+	struct eviction *victims; /* that are not gone */
+	uint32_t victims_n;
+	uint32_t places_n;
+	struct answer_pod *places;
+};
+
+struct eviction_command {
+	uint16_t kind; /* CMD_NOMINATE, CMD_EVICT or CMD_CANCEL_EVICT */
+	union {
+		struct cmd_nominate nominate;
+		struct cmd_evict evict;
+		struct cmd_cancel_evict cancel;
+	};
+};
+
+struct nominations {
+	uint32_t n;
+	struct nomination all[NOMINATIONS_MAX];
+	struct eviction_command *commands; /* from `first` on they are not in the ring yet */
+	size_t commands_cap;
+	uint32_t first, commands_n;
 };
 
 struct core {
@@ -142,6 +190,7 @@ struct core {
 	struct promising promises;
 	struct turns turns;
 	struct tickets tickets;
+	struct nominations nominations;
 
 	uint32_t retaining[RETAINING_SHOWN]; /* gangs with retained reservations, some of them */
 	uint32_t retaining_n;

@@ -2,6 +2,7 @@
 #include "core/lifecycle/tickets.h"
 
 #include "core/lifecycle/members.h"
+#include "core/lifecycle/nominate.h"
 #include "core/shm/ledger.h"
 #include "ipc/memory.h"
 
@@ -13,7 +14,9 @@
 #define EXPIRE_NS (10 * NS_PER_S)
 #define WAIT_FIRST_NS (2 * NS_PER_S)
 #define WAIT_MOST_NS (60 * NS_PER_S)
-#define PURPOSES ((uint32_t)PREEMPTION_PACK)
+#define PUT_OFF_FIRST_NS (10 * NS_PER_S)
+#define PUT_OFF_MOST_NS (300 * NS_PER_S)
+#define PURPOSES ((uint32_t)(PREEMPTION_PACK | PREEMPTION_ON))
 
 static struct core_preemption *stats(struct core *c)
 {
@@ -34,6 +37,8 @@ void tickets_clear(struct core *c)
 		memset(c->tickets.waits, 0, c->gangs.groups * sizeof(*c->tickets.waits));
 	c->tickets.flags = c->tickets.n = 0;
 	c->tickets.last = 0;
+	free(c->tickets.facts); /* mostly untouched: freeing is cheaper than clearing */
+	c->tickets.facts = NULL;
 }
 
 void tickets_free(struct core *c)
@@ -49,6 +54,9 @@ void tickets_set(struct core *c, const struct event_preemption *e)
 
 	if (flags && !c->tickets.waits)
 		c->tickets.waits = must_array(c->gangs.groups, sizeof(*c->tickets.waits));
+	if ((flags & PREEMPTION_ON) && !c->tickets.facts)
+		c->tickets.facts = must_array(c->pods.limit, sizeof(*c->tickets.facts));
+	c->tickets.terms = *e;
 	c->tickets.flags = flags;
 }
 
@@ -86,14 +94,34 @@ static struct ticket_wait *wait_of(struct core *c, gang_id gang)
 	return w;
 }
 
-static void wait_longer(struct core *c, gang_id gang)
+static void wait_longer(struct core *c, gang_id gang, uint64_t first_ns, uint64_t most_ns)
 {
 	struct ticket_wait *w = wait_of(c, gang);
 
-	w->wait_ns = w->wait_ns == 0                 ? WAIT_FIRST_NS
-	             : w->wait_ns < WAIT_MOST_NS / 2 ? 2 * w->wait_ns
-	                                             : WAIT_MOST_NS;
+	w->wait_ns = w->wait_ns < first_ns / 2 ? first_ns : 2 * w->wait_ns;
+	w->wait_ns = w->wait_ns < most_ns ? w->wait_ns : most_ns;
 	w->due_ns = c->now_ns + w->wait_ns;
+}
+
+void ticket_put_off(struct core *c, gang_id gang)
+{
+	wait_longer(c, gang, PUT_OFF_FIRST_NS, PUT_OFF_MOST_NS);
+}
+
+void ticket_note_stuck(struct core *c, gang_id gang, pod_id pod, uint32_t generation)
+{
+	struct ticket_wait *w = wait_of(c, gang);
+
+	w->stuck_pod = pod;
+	w->stuck_generation = generation;
+}
+
+void ticket_reason(struct core *c, gang_id gang, struct reason *r)
+{
+	const struct ticket_wait *w = wait_of(c, gang);
+
+	r->stuck_pod = w->stuck_pod;
+	r->stuck_generation = w->stuck_generation;
 }
 
 /* A free slot; or that of the lowest gang without an answer, if its priority is lower. */
@@ -133,10 +161,19 @@ static void ticket_open(struct core *c, gang_id gang)
 	stat_add(&stats(c)->tickets, 1);
 }
 
-/* Levels are not checked by plan_fixed(). */
+/* Levels are not checked by plan_fixed(), and minResources are of the whole cluster. */
 static bool is_for(const struct core *c, const struct gang *g, enum wait_reason why)
 {
-	return (c->tickets.flags & PREEMPTION_PACK) && why == WAIT_GAVE_UP && !gang_has_levels(g);
+	if ((c->tickets.flags & PREEMPTION_PACK) && why == WAIT_GAVE_UP && !gang_has_levels(g))
+		return true;
+	return (c->tickets.flags & PREEMPTION_ON) && waits_for_capacity(why) && why != WAIT_VICTIMS &&
+	       why != WAIT_MIN_RESOURCES && !gang_asks_minimum(g);
+}
+
+static bool may_start(const struct core *c, uint32_t verdict)
+{
+	return verdict == ANSWER_PACKED || ((c->tickets.flags & PREEMPTION_ON) &&
+	                                    (verdict == ANSWER_VICTIMS || verdict == ANSWER_FREE));
 }
 
 void ticket_follow(struct core *c, uint32_t index, enum wait_reason why)
@@ -167,8 +204,8 @@ void ticket_answered(struct core *c, const struct record *r, const struct answer
 		return;
 	}
 	stat_add(&stats(c)->answers, 1);
-	if (a->body->verdict != ANSWER_PACKED) {
-		wait_longer(c, t->gang);
+	if (!may_start(c, a->body->verdict)) {
+		wait_longer(c, t->gang, WAIT_FIRST_NS, WAIT_MOST_NS);
 		close(c, t);
 		return;
 	}
@@ -193,7 +230,7 @@ struct record *ticket_take(struct core *c, uint32_t index)
 
 void ticket_stale(struct core *c, uint32_t index)
 {
-	wait_longer(c, index);
+	wait_longer(c, index, WAIT_FIRST_NS, WAIT_MOST_NS);
 	stat_add(&stats(c)->stale, 1);
 }
 
@@ -206,5 +243,17 @@ void tickets_tick(struct core *c)
 			continue;
 		stat_add(&stats(c)->expired, 1);
 		close(c, t);
+	}
+}
+
+void tickets_refresh(struct core *c)
+{
+	if (!(c->tickets.flags & PREEMPTION_ON) || c->gangs.states[GANG_WAITING] == 0)
+		return;
+	for (gang_id id = 0; id < c->gangs.used; id++) {
+		const struct gang *g = gangs_group(&c->gangs, id);
+
+		if (g && g->state == GANG_WAITING && !nomination_of(c, id))
+			ticket_follow(c, id, (enum wait_reason)c->ledger.gangs[id].reason.why);
 	}
 }

@@ -40,6 +40,16 @@ void ticket_answered(struct core *c, const struct record *r, const struct answer
  * memory of the caller. */
 struct record *ticket_take(struct core *c, uint32_t index);
 
+/* The gang's nomination came to nothing: 10 s, doubled to five minutes. */
+void ticket_put_off(struct core *c, gang_id gang);
+
+/* A victim of the gang did not go; what the reason says of it. */
+void ticket_note_stuck(struct core *c, gang_id gang, pod_id pod, uint32_t generation);
+void ticket_reason(struct core *c, gang_id gang, struct reason *r);
+
+/* Once for each round of reasons: gangs that wait may have a ticket, although nothing changed. */
+void tickets_refresh(struct core *c);
+
 /* It did not hold: the gang has to wait for its next ticket. */
 void ticket_stale(struct core *c, uint32_t index);
 

@@ -53,6 +53,7 @@ struct gang {
 	bool unpromised;     /* struct reason; core/cycle/backfill.c */
 	bool whole;          /* its quorum was bound at some time since it has members */
 	uint8_t queue;       /* enum gang_queue */
+	uint8_t disruption;  /* enum gang_disruption */
 	uint32_t name_bytes;
 	/* gang_total() when its first placement began; 0: none is under way (core/lifecycle/
 	 * precedence.h) */

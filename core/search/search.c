@@ -58,10 +58,35 @@ uint32_t search_remove_ending(struct search *s)
 	for (pod_id id = 0; id < s->c->pods.used; id++) {
 		const struct pod *p = search_at(s, id);
 
-		if (p->generation == 0 || p->node == ID_NONE || !(p->flags & POD_DELETING))
+		if (p->generation == 0 || p->node == ID_NONE || !(p->flags & POD_DELETING) ||
+		    search_facts_of(s, id)->stuck)
 			continue;
 		search_remove(s, id);
 		n++;
+	}
+	return n;
+}
+
+/* Its gang has no pending members here, by which its priority would be known. */
+static int32_t nominated_priority(const struct search *s, const struct pod *p)
+{
+	const struct gang *g = &s->c->gangs.slots[p->gang];
+
+	return g->flags & GANG_PRIORITY ? g->parts->priority : p->priority;
+}
+
+uint32_t search_remove_nominated(struct search *s)
+{
+	uint32_t n = 0;
+
+	for (pod_id id = 0; id < s->c->pods.used; id++) {
+		const struct pod *p = search_at(s, id);
+
+		if (p->generation != 0 && search_facts_of(s, id)->nominated_room && p->node != ID_NONE &&
+		    nominated_priority(s, p) < s->priority) {
+			search_remove(s, id);
+			n++;
+		}
 	}
 	return n;
 }

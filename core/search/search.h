@@ -39,14 +39,16 @@ enum disruption_mode {
 #define START_NONE UINT32_MAX /* it has not started: later than all that have */
 
 struct search_pod {
-	uint32_t start_s;   /* status.startTime, since 1970; START_NONE: none */
-	node_id nominated;  /* of a pending pod: status.nominatedNodeName; ID_NONE: none */
-	uint32_t items;     /* its budgets: items[items .. items + items_n) of the facts */
-	uint32_t items_n;   /* without those that list it as disrupted */
-	uint32_t budgets_n; /* with them */
-	bool spared;        /* no candidate, whatever its priority */
-	bool never;         /* preemptionPolicy: Never */
-	bool preempted;     /* evicted by kube-scheduler, if it is being deleted */
+	uint32_t start_s;    /* status.startTime, since 1970; START_NONE: none */
+	node_id nominated;   /* of a pending pod: status.nominatedNodeName; ID_NONE: none */
+	uint32_t items;      /* its budgets: items[items .. items + items_n) of the facts */
+	uint32_t items_n;    /* without those that list it as disrupted */
+	uint32_t budgets_n;  /* with them */
+	bool spared;         /* no candidate, whatever its priority */
+	bool never;          /* preemptionPolicy: Never */
+	bool preempted;      /* evicted by kube-scheduler, if it is being deleted */
+	bool stuck;          /* it is being deleted, and its room counts as never coming */
+	bool nominated_room; /* it runs not: its capacity is free for gangs of higher priority */
 };
 
 struct search_gang {

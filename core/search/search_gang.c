@@ -159,7 +159,8 @@ static enum gang_answer answer_of(struct gang_question *q)
 {
 	if (gang_ask(q) == PLAN_PLACED)
 		return VICTIMS_NEEDLESS;
-	if (search_remove_ending(&q->s) > 0 && gang_ask(q) == PLAN_PLACED)
+	if (search_remove_nominated(&q->s) + search_remove_ending(&q->s) > 0 &&
+	    gang_ask(q) == PLAN_PLACED)
 		return VICTIMS_WAITS;
 	gang_units_find(q);
 	search_levels(q);

@@ -60,6 +60,10 @@ void search_restore(struct search *s, pod_id id);
 /* Releases all pods that are being deleted; returns how many. */
 uint32_t search_remove_ending(struct search *s);
 
+/* Releases what is nominated for gangs of lower priority than the preemptor's; returns how
+ * many. */
+uint32_t search_remove_nominated(struct search *s);
+
 /* Index of the group of which the pod goes as a member, by its mode; ID_NONE: the pod is a unit. */
 uint32_t search_group(const struct search *s, const struct pod *p);
 

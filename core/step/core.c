@@ -8,6 +8,7 @@
 #include "core/cycle/turns.h"
 #include "core/lifecycle/groups.h"
 #include "core/lifecycle/members.h"
+#include "core/lifecycle/nominate.h"
 #include "core/lifecycle/tickets.h"
 #include "core/base/probe.h"
 #include "core/plan/reason.h"
@@ -43,6 +44,7 @@ static void lists_clear(struct core *c)
 	c->outbox = (struct outbox){ 0 };
 	assumes_clear(&c->assumes);
 	tickets_clear(c);
+	nominations_clear(c);
 }
 
 /* A hook of the pod counts. */
@@ -105,6 +107,7 @@ void core_free(struct core *c)
 	turns_free(c);
 	free(c->promises.places);
 	tickets_free(c);
+	nominations_clear(c);
 	gangs_free(&c->gangs);
 	pods_free(&c->pods);
 	pod_counts_free(&c->pod_counts);
@@ -395,7 +398,7 @@ static int on_pod_drop(struct core *c, const struct record *r)
 	return fault ? refuse(c, fault) : pod_drop(c, drop);
 }
 
-/* For searches (core/world/keeper.h): facts are checked, and passed over. */
+/* For searches (core/world/keeper.h); only gangs that evict need facts here. */
 static int on_facts(struct core *c, const struct record *r)
 {
 	const struct event_preemption *preemption;
@@ -411,6 +414,8 @@ static int on_facts(struct core *c, const struct record *r)
 		fault = record_pod_facts(r, &c->ledger.limits, &facts);
 	if (!fault && r->kind == EVENT_PREEMPTION)
 		tickets_set(c, preemption);
+	if (!fault && r->kind == EVENT_POD_FACTS && c->tickets.facts)
+		c->tickets.facts[facts->pod] = *facts;
 	return fault ? refuse(c, fault) : 0;
 }
 
@@ -444,13 +449,15 @@ static int on_answer(struct core *c, const struct record *r)
 	return 0;
 }
 
-/* Checked, and passed over: no eviction is commanded yet. */
 static int on_evicted(struct core *c, const struct record *r)
 {
 	const struct evict_result *result;
 	const char *fault = record_evicted(r, &c->ledger.limits, &result);
 
-	return fault ? refuse(c, fault) : 0;
+	if (fault)
+		return refuse(c, fault);
+	nominations_result(c, (enum record_kind)r->kind, result);
+	return 0;
 }
 
 static int apply(struct core *c, const struct record *r)

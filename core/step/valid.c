@@ -71,7 +71,7 @@ static bool pod_valid(struct checking *k, pod_id id)
 		return wrong(k, "pod %u: reservation %u", id, p->reservation);
 	if (p->reservation == RESERVATION_NONE && p->node != ID_NONE)
 		return wrong(k, "pod %u has a node and no reservation", id);
-	if (p->node == ID_NONE && (reservation_is_unsent(p) || reservation_is_retained(p)))
+	if (p->node == ID_NONE && reservation_in(p, RESERVATION_NEEDS_NODE))
 		return wrong(k, "pod %u is reserved on no node", id);
 	if (reservation_is_retained(p) &&
 	    ((p->readiness != MEMBER_BACKOFF && p->readiness != MEMBER_READY) ||

@@ -136,6 +136,15 @@ static void budget_put(struct keeper *k, const struct record *r)
 		put(k, KEPT_BUDGETS, b->budget, r);
 }
 
+static void refused_put(struct keeper *k, const struct record *r)
+{
+	const struct evict_result *e = (const void *)(r + 1);
+
+	k->refused[k->refused_n++ % REFUSED_MAX] = (struct refused_pod){
+		.pod = e->pod, .generation = e->generation, .until_ns = r->time_ns + REFUSED_NS
+	};
+}
+
 /* Each body begins with what it is about: the core has checked that it is there. */
 static void keep(struct keeper *k, const struct record *r)
 {
@@ -182,18 +191,24 @@ static void keep(struct keeper *k, const struct record *r)
 	case EVENT_POD_FACTS:
 		facts_put(k, (const struct event_pod_facts *)(const void *)(r + 1));
 		break;
+	case RESULT_EVICT_REFUSED:
+		refused_put(k, r);
+		break;
 	default: /* a result: the world has what became of it */
 		break;
 	}
 }
 
-static void preemption_set(struct keeper *k, uint32_t flags)
+static void preemption_set(struct keeper *k, const struct event_preemption *e)
 {
+	const uint32_t flags = e->flags;
+
 	if (k->begun)
 		k->on = flags & PREEMPTION_EXPLAIN;
 	else if (!(flags & PREEMPTION_EXPLAIN))
 		keeper_clear(k);
 	k->flags = flags;
+	k->terms = *e;
 	k->changes++;
 }
 
@@ -206,7 +221,7 @@ void keeper_take(struct keeper *k, const struct record *r)
 		k->changes++;
 		return;
 	case EVENT_PREEMPTION:
-		preemption_set(k, ((const struct event_preemption *)(const void *)(r + 1))->flags);
+		preemption_set(k, (const struct event_preemption *)(const void *)(r + 1));
 		k->begun = false;
 		return;
 	case EVENT_TICK:

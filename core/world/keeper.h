@@ -35,8 +35,8 @@ uint32_t keeper_flags(const struct keeper *k);
 uint64_t keeper_changes(const struct keeper *k);
 uint64_t keeper_bytes(const struct keeper *k);
 
-/* A core of its own and the facts about it.  Budgets are respected; `ends` and `steps_most` are the
- * caller's. */
+/* A core of its own and the facts about it, by the terms of the epoch; `ends` and `steps_most` are
+ * the caller's. */
 struct kept {
 	struct core *core;
 	struct search_facts facts;

@@ -25,6 +25,15 @@ struct record_table {
 	uint32_t used; /* ids below were used */
 };
 
+/* A victim that a budget refused: its budgets count as spent for some time. */
+struct refused_pod {
+	uint32_t pod;
+	uint32_t generation;
+	uint64_t until_ns;
+};
+#define REFUSED_MAX 64u
+#define REFUSED_NS UINT64_C(60000000000)
+
 struct keeper {
 	struct limits limits;
 	struct record_table tables[KEPT_TABLES];
@@ -32,6 +41,9 @@ struct keeper {
 	struct event_pod_facts *facts; /* by pod; generation 0: none */
 	uint32_t facts_cap;
 	uint32_t flags;
+	struct event_preemption terms;
+	struct refused_pod refused[REFUSED_MAX]; /* the latest ones, a ring */
+	uint32_t refused_n;
 	bool begun; /* EVENT_BEGIN has come, and nothing after it */
 	bool on;
 	uint64_t changes;

@@ -20,6 +20,7 @@ struct kept_memory {
 	uint32_t *items;
 	size_t items_n, items_cap;
 	int32_t *allowed;              /* by kept budget */
+	bool *evicted;                 /* by pod: a victim of a nomination; NULL: there are none */
 	struct budget_record *budgets; /* sorted by namespace, then by id */
 	uint32_t budgets_n;
 };
@@ -75,9 +76,20 @@ static int mark(struct core *c, const struct core *world, enum record_kind kind)
 	return apply(c, world, &r);
 }
 
+/* Victims of nominations end, whatever their records say. */
+static void evicted_mark(const struct core *world, struct kept_memory *m)
+{
+	if (world->nominations.n == 0)
+		return;
+	m->evicted = must_array(world->pods.limit, sizeof(*m->evicted));
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++)
+		for (uint32_t k = 0; k < world->nominations.all[i].victims_n; k++)
+			m->evicted[world->nominations.all[i].victims[k].pod] = true;
+}
+
 /* Sets the pod where the world has it, whatever its record says: bound, or with a binding in
  * flight. False: it is bound to a node that is gone, and no record can say so. */
-static bool pod_place(const struct core *world, struct event_pod *e)
+static bool pod_place(const struct core *world, const struct kept_memory *m, struct event_pod *e)
 {
 	const struct pod *p = pods_find(&world->pods, e->pod);
 
@@ -85,10 +97,12 @@ static bool pod_place(const struct core *world, struct event_pod *e)
 	e->node = p ? p->node : ID_NONE;
 	if (e->node != ID_NONE && !reservation_is_bound(p))
 		e->flags |= POD_BINDING;
+	if (m->evicted && m->evicted[e->pod] && e->node != ID_NONE)
+		e->flags |= POD_DELETING;
 	return e->node != ID_NONE || !p || !reservation_is_bound(p);
 }
 
-static int table_apply(const struct keeper *k, enum kept_table table, struct core *c,
+static int table_apply(const struct keeper *k, enum kept_table table, struct kept *out,
                        const struct core *world, const struct keeper_ends *ends,
                        struct record *copy)
 {
@@ -100,23 +114,24 @@ static int table_apply(const struct keeper *k, enum kept_table table, struct cor
 		if (rc < 0 || !t->at[id])
 			continue;
 		memcpy(copy, t->at[id], t->at[id]->bytes);
-		if (table == KEPT_PODS && !pod_place(world, (struct event_pod *)(void *)(copy + 1)))
+		if (table == KEPT_PODS &&
+		    !pod_place(world, out->memory, (struct event_pod *)(void *)(copy + 1)))
 			continue;
-		rc = apply(c, world, copy);
+		rc = apply(out->core, world, copy);
 	}
 	return rc;
 }
 
-static int records_apply(const struct keeper *k, struct core *c, const struct core *world,
+static int records_apply(const struct keeper *k, struct kept *out, const struct core *world,
                          const struct keeper_ends *ends)
 {
 	struct record *copy = must_alloc(RECORD_BYTES_MAX);
-	int rc = mark(c, world, EVENT_BEGIN);
+	int rc = mark(out->core, world, EVENT_BEGIN);
 
 	for (int table = 0; rc == 0 && table < KEPT_BUDGETS; table++)
-		rc = table_apply(k, (enum kept_table)table, c, world, ends, copy);
+		rc = table_apply(k, (enum kept_table)table, out, world, ends, copy);
 	if (rc == 0)
-		rc = mark(c, world, EVENT_SYNCED);
+		rc = mark(out->core, world, EVENT_SYNCED);
 	free(copy);
 	return rc;
 }
@@ -251,9 +266,55 @@ static void pod_budgets(struct kept_memory *m, const struct pod_record *pod, str
 	out->items_n = (uint32_t)m->items_n - out->items;
 }
 
-/* A pod without facts is spared: they come right after its record. */
-static void pod_facts(const struct keeper *k, struct kept_memory *m, pod_id id)
+/* It has not run for long enough, or its owner lost a pod a short time ago. */
+static bool terms_spare(const struct keeper *k, const struct event_pod_facts *f, uint64_t now_s)
 {
+	if (k->terms.min_run_s > 0 && (uint64_t)f->start_s + k->terms.min_run_s > now_s)
+		return true;
+	return f->evicted_s > 0 && (uint64_t)f->evicted_s + k->terms.cooldown_s > now_s;
+}
+
+static bool is_stuck(const struct keeper *k, const struct event_pod_facts *f, uint64_t now_s)
+{
+	return f->ends_s > 0 && (uint64_t)f->ends_s + k->terms.patience_s < now_s;
+}
+
+/* Budgets of which a victim was refused allow none. */
+static void refused_spend(const struct keeper *k, const struct core *world, struct kept_memory *m)
+{
+	for (uint32_t i = 0; i < REFUSED_MAX; i++) {
+		const struct refused_pod *p = &k->refused[i];
+		const struct search_pod *f = &m->pods[p->pod];
+
+		if (p->generation == 0 || world->now_ns > p->until_ns ||
+		    world->pods.slots[p->pod].generation != p->generation)
+			continue;
+		for (uint32_t n = 0; n < f->items_n; n++)
+			m->allowed[m->items[f->items + n]] = 0;
+	}
+}
+
+/* Where a pod does not go no other one is evicted. */
+static void stuck_spare(const struct core *c, struct kept_memory *m)
+{
+	bool *nodes = NULL;
+
+	for (pod_id id = 0; id < c->pods.used; id++)
+		if (m->pods[id].stuck && c->pods.slots[id].node != ID_NONE) {
+			nodes = nodes ? nodes : must_array(c->nodes.limit, sizeof(*nodes));
+			nodes[c->pods.slots[id].node] = true;
+		}
+	for (pod_id id = 0; nodes && id < c->pods.used; id++)
+		if (c->pods.slots[id].node != ID_NONE && nodes[c->pods.slots[id].node])
+			m->pods[id].spared = true;
+	free(nodes);
+}
+
+/* A pod without facts is spared: they come right after its record. */
+static void pod_facts(const struct keeper *k, const struct core *world, struct kept_memory *m,
+                      pod_id id)
+{
+	const uint64_t now_s = world->now_ns / 1000000000;
 	static const struct event_pod_facts unknown = { .flags = 0 };
 	struct search_pod *out = &m->pods[id];
 	const struct event_pod_facts *f = id < k->facts_cap ? &k->facts[id] : NULL;
@@ -265,10 +326,15 @@ static void pod_facts(const struct keeper *k, struct kept_memory *m, pod_id id)
 	if (!f || f->generation != pod.body->generation)
 		f = &unknown;
 	gang = pod.body->gang;
-	*out = (struct search_pod){ .start_s = f->start_s > 0 ? f->start_s : START_NONE,
-		                        .nominated = ID_NONE,
-		                        .spared = !(f->flags & FACT_OURS) || (f->flags & FACT_SPARED),
-		                        .never = f->flags & FACT_NEVER };
+	*out = (struct search_pod){
+		.start_s = f->start_s > 0 ? f->start_s : START_NONE,
+		.nominated = ID_NONE,
+		.spared = (!(f->flags & FACT_OURS) && !(k->terms.flags & PREEMPTION_ALL)) ||
+		          (f->flags & FACT_SPARED) || terms_spare(k, f, now_s),
+		.stuck = is_stuck(k, f, now_s),
+		.nominated_room = world->pods.slots[id].reservation == RESERVATION_NOMINATED,
+		.never = f->flags & FACT_NEVER
+	};
 	if (gang != ID_NONE && gang < k->tables[KEPT_GANGS].used && k->tables[KEPT_GANGS].at[gang]) {
 		const struct event_gang *g = (const void *)(k->tables[KEPT_GANGS].at[gang] + 1);
 
@@ -289,7 +355,8 @@ static void gang_facts(const struct keeper *k, struct kept_memory *m, gang_id id
 		                      .succeeded = g->succeeded };
 }
 
-static int facts_make(const struct keeper *k, const struct keeper_ends *ends, struct kept *out)
+static int facts_make(const struct keeper *k, const struct core *world,
+                      const struct keeper_ends *ends, struct kept *out)
 {
 	struct kept_memory *m = out->memory;
 	const struct record_table *budgets = &k->tables[KEPT_BUDGETS];
@@ -306,8 +373,10 @@ static int facts_make(const struct keeper *k, const struct keeper_ends *ends, st
 	for (pod_id id = 0; rc == 0 && id < k->tables[KEPT_PODS].used; id++) {
 		rc = ended(ends, id);
 		if (rc == 0 && k->tables[KEPT_PODS].at[id])
-			pod_facts(k, m, id);
+			pod_facts(k, world, m, id);
 	}
+	refused_spend(k, world, m);
+	stuck_spare(out->core, m);
 	for (gang_id id = 0; id < k->tables[KEPT_GANGS].used; id++)
 		if (k->tables[KEPT_GANGS].at[id])
 			gang_facts(k, m, id);
@@ -316,7 +385,7 @@ static int facts_make(const struct keeper *k, const struct keeper_ends *ends, st
 		                                .items = m->items,
 		                                .allowed = m->allowed,
 		                                .budgets_n = budgets->used,
-		                                .respect = true };
+		                                .respect = !(k->terms.flags & PREEMPTION_BEST_EFFORT) };
 	return rc;
 }
 
@@ -327,10 +396,11 @@ int keeper_make(const struct keeper *k, const struct core *world, const struct k
 
 	*out = (struct kept){ .memory = must_alloc(sizeof(*out->memory)) };
 	rc = core_make(k, world, out);
+	evicted_mark(world, out->memory);
 	if (rc == 0)
-		rc = records_apply(k, out->core, world, ends);
+		rc = records_apply(k, out, world, ends);
 	if (rc == 0)
-		rc = facts_make(k, ends, out);
+		rc = facts_make(k, world, ends, out);
 	if (rc < 0)
 		kept_free(out);
 	return rc;
@@ -347,6 +417,7 @@ void kept_free(struct kept *k)
 	free(m->gangs);
 	free(m->items);
 	free(m->allowed);
+	free(m->evicted);
 	free(m->budgets);
 	free(m);
 	*k = (struct kept){ 0 };

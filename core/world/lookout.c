@@ -229,7 +229,8 @@ static void tickets_search(struct lookout *l, const struct core *world, struct k
 		if (!ticket_is_due(l, world, i))
 			continue;
 		l->searched[i] = world->tickets.all[i].number;
-		r = ticket_search(kept, &world->tickets.all[i], follower_position(l->config.follower));
+		r = ticket_search(kept, &world->tickets.all[i], follower_position(l->config.follower),
+		                  world->tickets.flags);
 		r->epoch = world->epoch;
 		l->config.answer(l->config.context, r);
 	}

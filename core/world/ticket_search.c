@@ -79,7 +79,35 @@ static bool waits(struct kept *kept, struct gang *g)
 	return true;
 }
 
-struct record *ticket_search(struct kept *kept, const struct ticket *t, uint64_t position)
+/* Who has to go, or that it fits without. */
+static void victims(struct kept *kept, struct found *f)
+{
+	static const uint32_t verdicts[] = {
+		[VICTIMS_UNASKED] = ANSWER_UNASKED, [VICTIMS_NEVER] = ANSWER_NEVER,
+		[VICTIMS_NEEDLESS] = ANSWER_FREE,   [VICTIMS_WAITS] = ANSWER_FREE,
+		[VICTIMS_PROVED] = ANSWER_VICTIMS,  [VICTIMS_IMPOSSIBLE] = ANSWER_IMPOSSIBLE,
+		[VICTIMS_GAVE_UP] = ANSWER_GAVE_UP,
+	};
+	struct gang_search s;
+
+	if (search_gang(kept->core, &kept->facts, f->body.gang, &s) < 0)
+		return;
+	f->body.verdict = verdicts[s.answer];
+	f->body.steps += s.steps;
+	if (s.found && s.objective.pods <= ANSWER_PODS_MAX) {
+		f->body.verdict = ANSWER_VICTIMS;
+		f->body.gap = s.answer != VICTIMS_PROVED;
+		for (uint32_t i = 0; i < s.objective.pods; i++)
+			f->pods[f->body.victims_n++] =
+				answer_pod(kept->core, s.pods[i], kept->core->pods.slots[s.pods[i]].node);
+	} else if (f->body.verdict == ANSWER_VICTIMS) {
+		f->body.verdict = ANSWER_GAVE_UP;
+	}
+	gang_search_free(&s);
+}
+
+struct record *ticket_search(struct kept *kept, const struct ticket *t, uint64_t position,
+                             uint32_t flags)
 {
 	struct gang *g = gangs_group(&kept->core->gangs, t->gang);
 	struct found f = { .body = { .ticket = t->number,
@@ -90,8 +118,12 @@ struct record *ticket_search(struct kept *kept, const struct ticket *t, uint64_t
 		               .pods = must_array(ANSWER_PODS_MAX, sizeof(*f.pods)) };
 	struct record *r;
 
-	if (g && g->generation == t->generation && waits(kept, g))
-		pack(kept, g, &f);
+	if (g && g->generation == t->generation && waits(kept, g)) {
+		if ((flags & PREEMPTION_PACK) && !gang_has_levels(g))
+			pack(kept, g, &f);
+		if ((flags & PREEMPTION_ON) && f.body.verdict != ANSWER_PACKED)
+			victims(kept, &f);
+	}
 	r = record_of(&f);
 	free(f.pods);
 	return r;

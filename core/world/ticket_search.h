@@ -8,8 +8,10 @@
 struct ticket;
 
 /* An EVENT_ANSWER of epoch 0 and time 0, memory of the caller.  `kept`: a core in which nothing is
- * searched meanwhile; `position`: records that it has applied.  At most `kept`->facts.steps_most
+ * searched meanwhile; `position`: records that it has applied;
+ * `flags`: what tickets are for.  At most `kept`->facts.steps_most
  * steps are spent. */
-struct record *ticket_search(struct kept *kept, const struct ticket *t, uint64_t position);
+struct record *ticket_search(struct kept *kept, const struct ticket *t, uint64_t position,
+                             uint32_t flags);
 
 #endif

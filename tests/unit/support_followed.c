@@ -18,6 +18,8 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 		l->room--;
 	feed_output(l->feed, kind, body, bytes);
 	l->commands++;
+	if (l->command)
+		l->command(kind, body);
 	return true;
 }
 
@@ -79,6 +81,8 @@ static void *reserve(void *context, enum record_kind kind, uint32_t bytes)
 static void feed(struct loop *l, struct record *r)
 {
 	l->epoch += r->kind == EVENT_BEGIN;
+	if (r->kind == EVENT_PREEMPTION)
+		((struct event_preemption *)(void *)(r + 1))->flags |= l->preemption;
 	r->epoch = l->epoch;
 	l->time_ns += UINT64_C(1000000);
 	r->time_ns = UINT64_C(1800000000) * 1000000000 + l->time_ns;

@@ -18,6 +18,9 @@ struct loop {
 	bool refused;
 	uint64_t commands;
 	uint64_t epoch, time_ns;
+	uint32_t preemption; /* flags that are added to those of the frontend */
+	/* Gets each command that was accepted; may be NULL. */
+	void (*command)(enum record_kind kind, const void *body);
 };
 
 void loop_new(struct loop *l, struct core_config config, uint64_t bytes);

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/cycle/victims.h"
+
+#include "core/lifecycle/nominate.h"
+#include "core/lifecycle/reservation.h"
+#include "core/lifecycle/retain.h"
+#include "ipc/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEEDED_ASKED 64u /* victims without which the plan is asked for */
+#define NS_PER_S UINT64_C(1000000000)
+
+/* A question: what is released tentatively, and for whom. */
+struct trial {
+	struct core *c;
+	uint32_t index;
+	uint64_t ticket;
+	struct eviction
+		*victims; /* of the answer, then of nominations that end, then others that end */
+	size_t cap;
+	uint32_t n, own;  /* in all; of the answer */
+	pod_id *released; /* pods whose capacity is released */
+	size_t released_cap;
+	uint32_t released_n;
+	struct nomination *taken[NOMINATIONS_MAX]; /* released, the lowest priority first */
+	uint32_t taken_n;
+	uint32_t evicted; /* victims that are inherited, and were */
+};
+
+static bool runs(const struct pod *p)
+{
+	return p->generation != 0 && p->node != ID_NONE && reservation_is_bound(p) &&
+	       !(p->flags & POD_DELETING);
+}
+
+static void release(struct trial *t, pod_id id)
+{
+	const struct pod *p = &t->c->pods.slots[id];
+
+	t->released =
+		must_reach(t->released, &t->released_cap, t->released_n, 64, sizeof(*t->released));
+	t->released[t->released_n++] = id;
+	pod_counts_release(&t->c->pod_counts, p->node, p->class, p->leaving);
+}
+
+static void allocate(struct trial *t, pod_id id)
+{
+	const struct pod *p = &t->c->pods.slots[id];
+
+	pod_counts_allocate(&t->c->pod_counts, p->node, p->class, p->leaving);
+}
+
+static void victim_add(struct trial *t, const struct eviction *v)
+{
+	t->victims = must_reach(t->victims, &t->cap, t->n, 64, sizeof(*t->victims));
+	t->victims[t->n++] = *v;
+}
+
+static bool is_of_nomination(const struct core *c, pod_id id)
+{
+	for (uint32_t i = 0; c->nominations.n > 0 && i < NOMINATIONS_MAX; i++)
+		for (uint32_t k = 0; k < c->nominations.all[i].victims_n; k++)
+			if (c->nominations.all[i].victims[k].pod == id)
+				return true;
+	return false;
+}
+
+/* The lowest priority of the members that are ready; the group's own if it has one. */
+static int32_t preemptor_priority(const struct core *c, const struct gang *g)
+{
+	int32_t priority = INT32_MAX;
+
+	if (g->flags & GANG_PRIORITY)
+		return g->parts->priority;
+	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next) {
+		const struct pod *p = &c->pods.slots[id];
+
+		if (p->readiness == MEMBER_READY && p->priority < priority)
+			priority = p->priority;
+	}
+	return priority;
+}
+
+static bool goes_by_itself(const struct core *c, const struct pod *p)
+{
+	return p->gang == ID_NONE || !gang_is_group(&c->gangs, p->gang) ||
+	       (c->gangs.slots[p->gang].disruption & GANG_DISRUPT_POD);
+}
+
+/* Of the unit of the pod: of a gang its own, else the highest of its bound members. */
+static int32_t unit_priority(const struct core *c, const struct pod *p)
+{
+	const struct gang *g;
+	int32_t priority = INT32_MIN;
+
+	if (goes_by_itself(c, p))
+		return p->priority;
+	g = &c->gangs.slots[p->gang];
+	if (g->flags & GANG_PRIORITY)
+		return g->parts->priority;
+	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next)
+		if (runs(&c->pods.slots[id]) && c->pods.slots[id].priority > priority)
+			priority = c->pods.slots[id].priority;
+	return priority;
+}
+
+static bool facts_allow(const struct core *c, pod_id id, uint32_t generation)
+{
+	const struct event_pod_facts *f = &c->tickets.facts[id];
+	const struct event_preemption *terms = &c->tickets.terms;
+	const uint64_t now_s = c->now_ns / NS_PER_S;
+
+	if (f->generation != generation || (f->flags & FACT_SPARED) ||
+	    (!(f->flags & FACT_OURS) && !(terms->flags & PREEMPTION_ALL)))
+		return false;
+	if (terms->min_run_s > 0 && (uint64_t)f->start_s + terms->min_run_s > now_s)
+		return false;
+	return f->evicted_s == 0 || (uint64_t)f->evicted_s + terms->cooldown_s <= now_s;
+}
+
+static bool victim_holds(const struct core *c, const struct answer_pod *v, int32_t priority)
+{
+	const struct pod *p = pods_find(&c->pods, v->pod);
+
+	return p && p->generation == v->generation && runs(p) && p->node == v->node &&
+	       c->nodes.slots[v->node].generation == v->node_generation &&
+	       unit_priority(c, p) < priority && facts_allow(c, v->pod, v->generation) &&
+	       !is_of_nomination(c, v->pod);
+}
+
+static int by_pod(const void *a, const void *b)
+{
+	const struct eviction *left = a, *right = b;
+
+	return left->pod < right->pod ? -1 : left->pod > right->pod;
+}
+
+static bool is_victim(const struct trial *t, pod_id id)
+{
+	const struct eviction key = { .pod = id };
+
+	return bsearch(&key, t->victims, t->own, sizeof(key), by_pod) != NULL;
+}
+
+/* Bound members of the gang, and of the role if it is one's; those that are no victims. */
+static void members_count(const struct trial *t, const struct gang *g, uint32_t role,
+                          uint32_t *bound, uint32_t *left)
+{
+	*bound = *left = 0;
+	for (pod_id id = g->first; id != ID_NONE; id = t->c->pods.slots[id].next) {
+		const struct pod *p = &t->c->pods.slots[id];
+
+		if (!runs(p) || (role != ID_NONE && p->role != role))
+			continue;
+		*bound += 1;
+		*left += !is_victim(t, id);
+	}
+}
+
+/* True if the mode of the victim's gang allows those of its members that go. */
+static bool mode_allows(const struct trial *t, const struct pod *p)
+{
+	const struct gang *g;
+	uint32_t bound, left, of_role;
+
+	if (p->gang == ID_NONE || !gang_is_group(&t->c->gangs, p->gang))
+		return true;
+	g = &t->c->gangs.slots[p->gang];
+	if (g->disruption & GANG_DISRUPT_NEVER)
+		return false;
+	if (g->disruption & GANG_DISRUPT_POD)
+		return true;
+	members_count(t, g, ID_NONE, &bound, &left);
+	if (left == 0)
+		return true;
+	if ((g->disruption & GANG_DISRUPT_WHOLE) || left + g->succeeded < g->declared)
+		return false;
+	for (uint32_t r = 0; r < gang_roles_n(g); r++) {
+		members_count(t, g, g->parts->roles[r].role, &bound, &of_role);
+		if (of_role < g->parts->roles[r].quorum)
+			return false;
+	}
+	return true;
+}
+
+static bool victims_hold(struct trial *t, const struct answer_record *a)
+{
+	const int32_t priority = preemptor_priority(t->c, &t->c->gangs.slots[t->index]);
+
+	for (uint32_t i = 0; i < a->body->victims_n; i++) {
+		const struct answer_pod *v = &a->victims[i];
+
+		if (!victim_holds(t->c, v, priority))
+			return false;
+		victim_add(t, &(struct eviction){ .pod = v->pod,
+		                                  .generation = v->generation,
+		                                  .node = v->node,
+		                                  .state = VICTIM_DUE,
+		                                  .ticket = t->ticket });
+	}
+	t->own = t->n;
+	if (t->n > 1)
+		qsort(t->victims, t->n, sizeof(*t->victims), by_pod);
+	for (uint32_t i = 0; i < t->own; i++)
+		if ((i > 0 && t->victims[i].pod == t->victims[i - 1].pod) ||
+		    !mode_allows(t, &t->c->pods.slots[t->victims[i].pod]))
+			return false;
+	return true;
+}
+
+/* A pod that ends, and does in time. */
+static bool is_room_to_come(const struct core *c, pod_id id)
+{
+	const struct pod *p = &c->pods.slots[id];
+	const struct event_pod_facts *f = &c->tickets.facts[id];
+
+	if (p->generation == 0 || p->node == ID_NONE || !(p->flags & POD_DELETING))
+		return false;
+	return f->generation != p->generation || f->ends_s == 0 ||
+	       c->now_ns <= (f->ends_s + (uint64_t)c->tickets.terms.patience_s) * NS_PER_S;
+}
+
+/* All that ends anyway, and the victims of the answer and of nominations. */
+static void ends_release(struct trial *t)
+{
+	struct core *c = t->c;
+
+	for (pod_id id = 0; id < c->pods.used; id++)
+		if (is_room_to_come(c, id))
+			release(t, id);
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++)
+		for (uint32_t k = 0; k < c->nominations.all[i].victims_n; k++) {
+			const struct pod *p = &c->pods.slots[c->nominations.all[i].victims[k].pod];
+
+			if (p->node != ID_NONE && !(p->flags & POD_DELETING))
+				release(t, c->nominations.all[i].victims[k].pod);
+		}
+	for (uint32_t i = 0; i < t->own; i++)
+		release(t, t->victims[i].pod);
+}
+
+static bool fits(struct trial *t)
+{
+	struct core *c = t->c;
+
+	return plan_gang(&c->plan, &c->views, false, &c->gangs, &c->gangs.slots[t->index], &c->need) ==
+	       PLAN_PLACED;
+}
+
+static struct nomination *lowest_nomination(struct trial *t)
+{
+	const int32_t priority = gang_priority(&t->c->gangs.slots[t->index]);
+	struct nomination *lowest = NULL;
+
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++) {
+		struct nomination *n = &t->c->nominations.all[i];
+		bool taken = false;
+
+		for (uint32_t k = 0; k < t->taken_n; k++)
+			taken = taken || t->taken[k] == n;
+		if (n->ticket != 0 && !taken && n->priority < priority &&
+		    (!lowest || n->priority < lowest->priority))
+			lowest = n;
+	}
+	return lowest;
+}
+
+/* Lower nominations are given up one by one, only as many as it needs. */
+static bool fits_by_taking_over(struct trial *t)
+{
+	struct nomination *n;
+
+	while (!fits(t)) {
+		n = lowest_nomination(t);
+		if (!n)
+			return false;
+		nomination_release_tentatively(t->c, n);
+		t->taken[t->taken_n++] = n;
+	}
+	return true;
+}
+
+/* The gang that goes whole with victim i; ID_NONE: it goes alone. */
+static uint32_t unit_of(const struct trial *t, uint32_t i)
+{
+	const struct pod *p = &t->c->pods.slots[t->victims[i].pod];
+	uint32_t bound, left;
+
+	if (goes_by_itself(t->c, p))
+		return ID_NONE;
+	members_count(t, &t->c->gangs.slots[p->gang], ID_NONE, &bound, &left);
+	return left == 0 ? p->gang : ID_NONE;
+}
+
+/* Victim i and those that go with it stay, or go after all. */
+static void unit_move(struct trial *t, uint32_t i, uint32_t unit, bool stays)
+{
+	for (uint32_t k = 0; k < t->own; k++) {
+		const struct pod *p = &t->c->pods.slots[t->victims[k].pod];
+
+		if (k != i && (unit == ID_NONE || p->gang != unit))
+			continue;
+		if (stays)
+			allocate(t, t->victims[k].pod);
+		else
+			pod_counts_release(&t->c->pod_counts, p->node, p->class, p->leaving);
+	}
+}
+
+static bool is_first_of_unit(const struct trial *t, uint32_t i, uint32_t unit)
+{
+	for (uint32_t k = 0; unit != ID_NONE && k < i; k++)
+		if (t->c->pods.slots[t->victims[k].pod].gang == unit)
+			return false;
+	return true;
+}
+
+/* The plan stands; false if it would without one of the victims, or a gang that goes whole, and
+ * then it is undone. */
+static bool all_needed(struct trial *t)
+{
+	struct core *c = t->c;
+	bool needless = false;
+
+	if (t->own == 0 || t->own > NEEDED_ASKED)
+		return true;
+	undo_all(&c->plan, &c->views, &c->gangs);
+	for (uint32_t i = 0; !needless && i < t->own; i++) {
+		const uint32_t unit = unit_of(t, i);
+
+		if (!is_first_of_unit(t, i, unit))
+			continue;
+		unit_move(t, i, unit, true);
+		needless = fits(t);
+		if (needless)
+			undo_all(&c->plan, &c->views, &c->gangs);
+		unit_move(t, i, unit, false);
+	}
+	return !needless && fits(t);
+}
+
+static void restore(struct trial *t, bool taken_too)
+{
+	for (uint32_t i = 0; i < t->released_n; i++)
+		allocate(t, t->released[i]);
+	for (uint32_t i = 0; taken_too && i < t->taken_n; i++)
+		nomination_restore(t->c, t->taken[i]);
+}
+
+/* Members that do not have to start evict no pod. */
+static void surplus_undo(struct core *c)
+{
+	struct plan *plan = &c->plan;
+
+	for (uint32_t i = plan->n; i-- > 0 && plan->placed > c->need.total;) {
+		if (plan->nodes[i] == ID_NONE || (c->need.roles_n > 0 && i < c->need.total))
+			continue;
+		pod_counts_release(&c->pod_counts, plan->nodes[i], c->pods.slots[plan->pods[i]].class,
+		                   false);
+		plan->nodes[i] = ID_NONE;
+		plan->placed--;
+	}
+}
+
+static bool is_planned_on(const struct core *c, node_id node)
+{
+	for (uint32_t i = 0; i < c->plan.n; i++)
+		if (c->plan.nodes[i] == node)
+			return true;
+	return false;
+}
+
+static bool is_listed(const struct trial *t, pod_id id)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->victims[i].pod == id)
+			return true;
+	return false;
+}
+
+/* Victims of the nominations that are taken over go on, each by the command that it has or, if it
+ * was not sent, by one of this ticket. */
+static void victims_inherit(struct trial *t)
+{
+	for (uint32_t i = 0; i < t->taken_n; i++) {
+		struct nomination *n = t->taken[i];
+
+		for (uint32_t k = 0; k < n->victims_n; k++) {
+			struct eviction v = n->victims[k];
+
+			if (v.state == VICTIM_DUE)
+				v.ticket = t->ticket;
+			victim_add(t, &v);
+		}
+		n->victims_n = 0;
+		t->evicted += n->evicted;
+		nomination_release_finally(t->c, n);
+		nomination_end(t->c, n, NOMINATION_TAKEN_OVER);
+	}
+}
+
+/* What ends on the planned nodes is waited for; anywhere, if a rule between pods has to be met. */
+static void victims_ending(struct trial *t, bool anywhere)
+{
+	struct core *c = t->c;
+
+	for (uint32_t i = 0; i < t->released_n; i++) {
+		const pod_id id = t->released[i];
+		const struct pod *p = &c->pods.slots[id];
+
+		if ((p->flags & POD_DELETING) && (anywhere || is_planned_on(c, p->node)) &&
+		    !is_listed(t, id))
+			victim_add(t, &(struct eviction){ .pod = id,
+			                                  .generation = p->generation,
+			                                  .node = p->node,
+			                                  .state = VICTIM_ENDING,
+			                                  .since_ns = c->now_ns });
+	}
+}
+
+static bool try_out(struct trial *t, const struct answer_record *a)
+{
+	if (!victims_hold(t, a))
+		return false;
+	ends_release(t);
+	if (!fits_by_taking_over(t) || !all_needed(t)) {
+		restore(t, true);
+		return false;
+	}
+	surplus_undo(t->c);
+	restore(t, false);
+	return true;
+}
+
+bool victims_commit(struct core *c, uint32_t index, const struct answer_record *a)
+{
+	struct trial t = { .c = c, .index = index, .ticket = a->body->ticket };
+	struct nomination *n = nomination_new(c);
+	bool holds = n != NULL && try_out(&t, a);
+
+	if (holds) {
+		gang_release_finally(c, &c->gangs.slots[index]);
+		victims_inherit(&t);
+		victims_ending(&t, false);
+		if (t.n == 0)
+			victims_ending(&t, true);
+		nomination_make(c, n, index, t.ticket, t.victims, t.n);
+		n->evicted = t.evicted;
+		if (t.n == 0)
+			refresh_defer(&c->refresh, index); /* it can be placed with its next plan */
+		t.victims = NULL;
+	}
+	free(t.victims);
+	free(t.released);
+	return holds;
+}

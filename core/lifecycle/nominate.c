@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/lifecycle/nominate.h"
+
+#include "core/lifecycle/members.h"
+#include "core/lifecycle/tickets.h"
+#include "core/shm/ledger.h"
+#include "ipc/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+#define GRACE_NS (30 * NS_PER_S) /* of a pod whose deletionTimestamp is not known */
+#define COMMANDS_FIRST 64u
+
+static struct core_preemption *stats(struct core *c)
+{
+	return &c->ledger.ledger->preemption;
+}
+
+struct nomination *nomination_of(struct core *c, uint32_t index)
+{
+	for (uint32_t i = 0; c->nominations.n > 0 && i < NOMINATIONS_MAX; i++)
+		if (c->nominations.all[i].ticket != 0 && c->nominations.all[i].gang == index)
+			return &c->nominations.all[i];
+	return NULL;
+}
+
+struct nomination *nomination_new(struct core *c)
+{
+	if (c->nominations.first < c->nominations.commands_n)
+		return NULL;
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++)
+		if (c->nominations.all[i].ticket == 0)
+			return &c->nominations.all[i];
+	return NULL;
+}
+
+static struct eviction_command *command_add(struct core *c, enum record_kind kind)
+{
+	struct nominations *ns = &c->nominations;
+
+	ns->commands = must_reach(ns->commands, &ns->commands_cap, ns->commands_n, COMMANDS_FIRST,
+	                          sizeof(*ns->commands));
+	ns->commands[ns->commands_n] = (struct eviction_command){ .kind = (uint16_t)kind };
+	return &ns->commands[ns->commands_n++];
+}
+
+static void nominate(struct core *c, pod_id id, node_id node, uint64_t ticket)
+{
+	command_add(c, CMD_NOMINATE)->nominate =
+		(struct cmd_nominate){ .ticket = ticket,
+		                       .pod = id,
+		                       .pod_generation = c->pods.slots[id].generation,
+		                       .node = node,
+		                       .node_generation =
+		                           node == ID_NONE ? 0 : c->nodes.slots[node].generation };
+}
+
+static void evict(struct core *c, const struct nomination *n, const struct eviction *v)
+{
+	command_add(c, CMD_EVICT)->evict =
+		(struct cmd_evict){ .ticket = v->ticket,
+		                    .pod = v->pod,
+		                    .pod_generation = v->generation,
+		                    .node = v->node,
+		                    .node_generation = c->nodes.slots[v->node].generation,
+		                    .gang = n->gang,
+		                    .gang_generation = n->generation,
+		                    .victims = n->victims_n,
+		                    .members = n->places_n };
+}
+
+/* The plan's capacity becomes the member's. */
+static void member_nominate(struct core *c, struct nomination *n, pod_id id, node_id node)
+{
+	struct pod *p = &c->pods.slots[id];
+
+	assert(p->readiness == MEMBER_READY && p->node == ID_NONE);
+	p->node = node;
+	p->leaving = false;
+	reservation_set(c, p, RESERVATION_NOMINATED, node);
+	n->places[n->places_n++] =
+		(struct answer_pod){ .pod = id,
+		                     .generation = p->generation,
+		                     .node = node,
+		                     .node_generation = c->nodes.slots[node].generation };
+	nominate(c, id, node, n->ticket);
+}
+
+void nomination_make(struct core *c, struct nomination *n, uint32_t index, uint64_t ticket,
+                     struct eviction *victims, uint32_t victims_n)
+{
+	const struct plan *plan = &c->plan;
+	const struct gang *g = &c->gangs.slots[index];
+
+	assert(plan->placed > 0 && g->retained == 0);
+	*n = (struct nomination){ .ticket = ticket,
+		                      .gang = index,
+		                      .generation = g->generation,
+		                      .priority = gang_priority(g),
+		                      .victims = victims,
+		                      .victims_n = victims_n,
+		                      .places = must_array(plan->placed, sizeof(*n->places)) };
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (plan->nodes[i] != ID_NONE)
+			member_nominate(c, n, plan->pods[i], plan->nodes[i]);
+	for (uint32_t i = 0; i < victims_n; i++)
+		if (victims[i].state == VICTIM_DUE)
+			evict(c, n, &victims[i]);
+	c->nominations.n++;
+	stat_add(&stats(c)->nominations, 1);
+	stat_set(&stats(c)->open, c->nominations.n);
+}
+
+static bool is_nominated(const struct pod *p)
+{
+	return p->reservation == RESERVATION_NOMINATED;
+}
+
+void nomination_release_tentatively(struct core *c, const struct nomination *n)
+{
+	for (uint32_t i = 0; i < n->places_n; i++) {
+		const struct pod *p = &c->pods.slots[n->places[i].pod];
+
+		assert(is_nominated(p) && p->gang == n->gang);
+		pod_counts_release(&c->pod_counts, p->node, p->class, p->leaving);
+	}
+}
+
+void nomination_restore(struct core *c, const struct nomination *n)
+{
+	for (uint32_t i = 0; i < n->places_n; i++) {
+		const struct pod *p = &c->pods.slots[n->places[i].pod];
+
+		pod_counts_allocate(&c->pod_counts, p->node, p->class, p->leaving);
+	}
+}
+
+void nomination_release_finally(struct core *c, const struct nomination *n)
+{
+	for (uint32_t i = 0; i < n->places_n; i++) {
+		struct pod *p = &c->pods.slots[n->places[i].pod];
+
+		assert(is_nominated(p));
+		p->node = ID_NONE;
+		reservation_set(c, p, RESERVATION_NONE, ID_NONE);
+	}
+	nodes_note_freed(&c->nodes);
+}
+
+static void members_end(struct core *c, const struct nomination *n, bool bound)
+{
+	for (uint32_t i = 0; i < n->places_n; i++) {
+		struct pod *p = &c->pods.slots[n->places[i].pod];
+
+		if (p->generation != n->places[i].generation)
+			continue;
+		if (is_nominated(p))
+			reservation_set(c, p, RESERVATION_NONE, ID_NONE);
+		if (!bound)
+			nominate(c, n->places[i].pod, ID_NONE, n->ticket);
+	}
+}
+
+static void victims_end(struct core *c, const struct nomination *n, bool kept)
+{
+	for (uint32_t i = 0; i < n->victims_n; i++) {
+		const struct eviction *v = &n->victims[i];
+
+		if (v->state == VICTIM_SENT)
+			command_add(c, CMD_CANCEL_EVICT)->cancel = (struct cmd_cancel_evict){
+				.ticket = v->ticket, .pod = v->pod, .pod_generation = v->generation
+			};
+	}
+	if (!kept)
+		stat_add(&stats(c)->wasted, n->evicted);
+}
+
+static _Atomic uint64_t *count_of(struct core *c, enum nomination_end how)
+{
+	struct core_preemption *s = stats(c);
+
+	switch (how) {
+	case NOMINATION_PLACED:
+		return &s->placed;
+	case NOMINATION_ELSEWHERE:
+		return &s->elsewhere;
+	case NOMINATION_REFUSED:
+		return &s->refused;
+	case NOMINATION_STUCK:
+		return &s->stuck;
+	case NOMINATION_TAKEN_OVER:
+		return &s->taken_over;
+	case NOMINATION_LOST:
+		return &s->lost;
+	default:
+		return &s->changed;
+	}
+}
+
+void nomination_end(struct core *c, struct nomination *n, enum nomination_end how)
+{
+	const bool bound = how == NOMINATION_PLACED || how == NOMINATION_ELSEWHERE;
+	const struct nomination ended = *n;
+
+	*n = (struct nomination){ 0 };
+	c->nominations.n--;
+	members_end(c, &ended, bound);
+	victims_end(c, &ended, how == NOMINATION_PLACED || how == NOMINATION_TAKEN_OVER);
+	free(ended.places);
+	free(ended.victims);
+	stat_add(count_of(c, how), 1);
+	stat_set(&stats(c)->open, c->nominations.n);
+	if (bound)
+		return;
+	if (how == NOMINATION_LOST || how == NOMINATION_REFUSED || how == NOMINATION_STUCK)
+		ticket_put_off(c, ended.gang);
+	if (c->gangs.slots[ended.gang].generation == ended.generation &&
+	    c->queue.in_cycle != ended.gang)
+		gang_requeue(c, ended.gang);
+}
+
+static struct eviction *victim_find(struct core *c, pod_id id, struct nomination **of)
+{
+	for (uint32_t i = 0; c->nominations.n > 0 && i < NOMINATIONS_MAX; i++) {
+		struct nomination *n = &c->nominations.all[i];
+
+		for (uint32_t k = 0; n->ticket != 0 && k < n->victims_n; k++)
+			if (n->victims[k].pod == id) {
+				*of = n;
+				return &n->victims[k];
+			}
+	}
+	return NULL;
+}
+
+static void victim_ends(struct core *c, struct nomination *n, struct eviction *v)
+{
+	if (v->state == VICTIM_ENDING)
+		return;
+	n->evicted += v->state == VICTIM_SENT;
+	v->state = VICTIM_ENDING;
+	v->since_ns = c->now_ns;
+}
+
+void nominations_pod_gone(struct core *c, pod_id id)
+{
+	const struct pod *p = &c->pods.slots[id];
+	struct nomination *n;
+	struct eviction *v;
+
+	if (is_nominated(p))
+		nomination_end(c, nomination_of(c, p->gang), NOMINATION_CHANGED);
+	v = victim_find(c, id, &n);
+	if (!v)
+		return;
+	n->evicted += v->state == VICTIM_SENT;
+	*v = n->victims[--n->victims_n];
+	gang_requeue(c, n->gang);
+}
+
+void nominations_pod_changes(struct core *c, pod_id id, uint32_t flags, bool stays)
+{
+	struct nomination *n;
+	struct eviction *v;
+
+	if (is_nominated(&c->pods.slots[id]) && !stays)
+		nomination_end(c, nomination_of(c, c->pods.slots[id].gang), NOMINATION_CHANGED);
+	v = flags & POD_DELETING ? victim_find(c, id, &n) : NULL;
+	if (v)
+		victim_ends(c, n, v);
+}
+
+void nominations_node_gone(struct core *c, node_id node)
+{
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++) {
+		struct nomination *n = &c->nominations.all[i];
+		bool named = false;
+
+		for (uint32_t k = 0; n->ticket != 0 && k < n->places_n; k++)
+			named = named || n->places[k].node == node;
+		if (named)
+			nomination_end(c, n, NOMINATION_CHANGED);
+	}
+}
+
+void nominations_gang_changes(struct core *c, uint32_t index)
+{
+	struct nomination *n = nomination_of(c, index);
+
+	if (n)
+		nomination_end(c, n, NOMINATION_CHANGED);
+}
+
+void nominations_result(struct core *c, enum record_kind kind, const struct evict_result *r)
+{
+	struct nomination *n = NULL;
+	struct eviction *v = victim_find(c, r->pod, &n);
+
+	if (!v || v->generation != r->generation || v->ticket != r->ticket) {
+		/* It was cancelled, and went all the same. */
+		stat_add(&stats(c)->wasted, kind == RESULT_EVICT_SENT);
+		return;
+	}
+	if (kind == RESULT_EVICT_SENT)
+		victim_ends(c, n, v);
+	else if (v->state == VICTIM_SENT) {
+		v->state = VICTIM_REFUSED;
+		nomination_end(c, n, NOMINATION_REFUSED);
+	}
+}
+
+/* False: it is not wanted any more. */
+static bool command_stands(struct core *c, const struct eviction_command *e)
+{
+	struct nomination *n;
+	const struct eviction *v;
+
+	if (e->kind == CMD_NOMINATE)
+		return c->pods.slots[e->nominate.pod].generation == e->nominate.pod_generation;
+	if (e->kind != CMD_EVICT)
+		return true;
+	v = victim_find(c, e->evict.pod, &n);
+	return v && v->ticket == e->evict.ticket && v->state == VICTIM_DUE;
+}
+
+static bool command_emit(struct core *c, const struct eviction_command *e)
+{
+	const uint32_t bytes = e->kind == CMD_NOMINATE ? sizeof(e->nominate)
+	                       : e->kind == CMD_EVICT  ? sizeof(e->evict)
+	                                               : sizeof(e->cancel);
+	struct nomination *n;
+
+	if (!c->config.emit(c->config.context, (enum record_kind)e->kind, &e->evict, bytes))
+		return false;
+	if (e->kind != CMD_EVICT)
+		return true;
+	victim_find(c, e->evict.pod, &n)->state = VICTIM_SENT;
+	stat_add(&stats(c)->evictions, 1);
+	return true;
+}
+
+bool nominations_flush(struct core *c)
+{
+	struct nominations *ns = &c->nominations;
+
+	for (; ns->first < ns->commands_n; ns->first++) {
+		const struct eviction_command *e = &ns->commands[ns->first];
+
+		if (command_stands(c, e) && !command_emit(c, e))
+			return false;
+	}
+	ns->first = ns->commands_n = 0;
+	return true;
+}
+
+bool victim_is_stuck(const struct core *c, const struct eviction *v)
+{
+	const struct event_pod_facts *f = &c->tickets.facts[v->pod];
+	const uint64_t patience_ns = c->tickets.terms.patience_s * NS_PER_S;
+
+	if (v->state != VICTIM_ENDING)
+		return false;
+	if (f->generation == v->generation && f->ends_s > 0)
+		return c->now_ns > f->ends_s * NS_PER_S + patience_ns;
+	return c->now_ns > v->since_ns + GRACE_NS + patience_ns;
+}
+
+void nominations_tick(struct core *c)
+{
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++) {
+		struct nomination *n = &c->nominations.all[i];
+
+		for (uint32_t k = 0; n->ticket != 0 && k < n->victims_n; k++) {
+			if (!victim_is_stuck(c, &n->victims[k]))
+				continue;
+			ticket_note_stuck(c, n->gang, n->victims[k].pod, n->victims[k].generation);
+			nomination_end(c, n, NOMINATION_STUCK);
+		}
+	}
+}
+
+void nominations_clear(struct core *c)
+{
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++) {
+		free(c->nominations.all[i].places);
+		free(c->nominations.all[i].victims);
+	}
+	free(c->nominations.commands);
+	c->nominations = (struct nominations){ 0 };
+}

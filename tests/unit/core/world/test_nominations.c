@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gangs that evict: a loop, a world and the lookout in one thread, an API server that is a table.
+ */
+#include "core/lifecycle/reservation.h"
+#include "core/lifecycle/state.h"
+#include "core/step/core.h"
+#include "core/world/lookout.h"
+#include "frontend/model/model.h"
+#include "ipc/memory.h"
+#include "tests/unit/support_followed.h"
+#include "tests/unit/test.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define S UINT64_C(1000000000)
+#define API "scheduling.x-k8s.io/v1alpha1"
+#define PODS 64u
+
+static const struct limits LIMITS = { .nodes = 8,
+	                                  .pods = PODS,
+	                                  .gangs = 16,
+	                                  .shapes = 16,
+	                                  .names = 24,
+	                                  .resources = 8,
+	                                  .name_bytes = 1 << 16,
+	                                  .command_ring_bytes = 1 << 17 };
+
+struct scene {
+	struct loop loop;
+	struct model *m;
+	struct lookout *lookout;
+	struct core_searches stats;
+	struct victims_row *rows;
+	unsigned version;
+	struct record *answer;
+	uint64_t now_ns;
+	uint64_t asked[PODS]; /* by pod: ticket of a CMD_EVICT without a result; 0: none */
+	unsigned evicts, cancels, nominated, cleared, binds;
+};
+
+static struct scene x;
+
+static void answered(void *context, struct record *r)
+{
+	(void)context;
+	free(x.answer);
+	x.answer = r;
+}
+
+static void commanded(enum record_kind kind, const void *body)
+{
+	const struct cmd_evict *e = body;
+	const struct cmd_cancel_evict *q = body;
+
+	switch (kind) {
+	case CMD_EVICT:
+		cr_assert_eq(x.asked[e->pod], 0, "a pod is evicted twice");
+		cr_assert(reservation_is_bound(&x.loop.core->pods.slots[e->pod]));
+		x.asked[e->pod] = e->ticket;
+		x.evicts++;
+		break;
+	case CMD_CANCEL_EVICT:
+		cr_assert_eq(x.asked[q->pod], q->ticket);
+		x.cancels++;
+		break;
+	case CMD_NOMINATE:
+		*(((const struct cmd_nominate *)body)->node == ID_NONE ? &x.cleared : &x.nominated) += 1;
+		break;
+	case CMD_BIND:
+		x.binds++;
+		break;
+	default:
+		break;
+	}
+}
+
+static void lookout_start(void)
+{
+	lookout_free(x.lookout);
+	x.lookout = lookout_new(&(struct lookout_config){ .follower = x.loop.world,
+	                                                  .stats = &x.stats,
+	                                                  .rows = x.rows,
+	                                                  .steps_most = LOOKOUT_STEPS,
+	                                                  .feed_bytes = FEED_BYTES_LEAST * 16,
+	                                                  .answer = answered });
+}
+
+static void start(void)
+{
+	static const char *const names[] = { "muster" };
+	struct model_config config = {
+		.limits = LIMITS, .scheduler_names = names, .scheduler_names_n = 1, .preemption = true
+	};
+	struct core_config core = { .limits = LIMITS };
+
+	memset(&x, 0, sizeof(x));
+	x.m = model_new(&config);
+	loop_new(&x.loop, core, FEED_BYTES_LEAST * 16);
+	x.loop.preemption = PREEMPTION_ON;
+	x.loop.command = commanded;
+	x.rows = must_array(VICTIMS_ROWS, sizeof(*x.rows));
+	lookout_start();
+	model_resource_served(x.m, model_resource_index(x.m, "policy/v1", "PodDisruptionBudget"), true);
+}
+
+static void end(void)
+{
+	lookout_free(x.lookout);
+	loop_end(&x.loop);
+	model_free(x.m);
+	free(x.rows);
+	free(x.answer);
+}
+
+TestSuite(nominations, .init = start, .fini = end);
+
+static void put(const char *api, const char *kind, const char *name, const char *meta,
+                const char *format, ...)
+{
+	struct decode_error error = { 0 };
+	char rest[1024], json[2048];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(rest, sizeof(rest), format, list);
+	va_end(list);
+	snprintf(json, sizeof(json),
+	         "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\","
+	         "\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":\"%u\"%s},%s}",
+	         api, kind, name, name, ++x.version, meta, rest);
+	cr_assert_eq(model_put(x.m, model_resource_index(x.m, api, kind), json, strlen(json), &error),
+	             0, "%s: %s: %s", error.object, error.field, error.text);
+}
+
+static void node(const char *name, int cpu)
+{
+	put("v1", "Node", name, "",
+	    "\"status\":{\"allocatable\":{\"cpu\":\"%d\",\"memory\":\"64Gi\",\"pods\":\"99\"}}", cpu);
+}
+
+/* group "": a lone pod; on "": it waits. */
+static void pod(const char *name, int priority, const char *group, const char *on, const char *meta)
+{
+	char labels[512], where[64] = "";
+
+	snprintf(labels, sizeof(labels), ",\"labels\":{\"app\":\"a\"%s%s%s}%s",
+	         *group ? ",\"scheduling.x-k8s.io/pod-group\":\"" : "", group, *group ? "\"" : "",
+	         meta);
+	if (*on)
+		snprintf(where, sizeof(where), ",\"nodeName\":\"%s\"", on);
+	put("v1", "Pod", name, labels,
+	    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":%d%s,\"containers\":[{\"name\":\"c\","
+	    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"%s\"%s}",
+	    priority, where, *on ? "Running" : "Pending",
+	    *on ? ",\"startTime\":\"2026-01-01T00:00:00Z\"" : "");
+}
+
+static void group(const char *name, int quorum)
+{
+	put(API, "PodGroup", name, "", "\"spec\":{\"minMember\":%d}", quorum);
+}
+
+static void waits(const char *name, int members, int priority)
+{
+	char member[32];
+
+	group(name, members);
+	for (int i = 0; i < members; i++) {
+		snprintf(member, sizeof(member), "%s-%d", name, i);
+		pod(member, priority, name, "", "");
+	}
+}
+
+static void gone(const char *name)
+{
+	char json[256];
+
+	snprintf(json, sizeof(json),
+	         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\","
+	         "\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":\"%u\"}}",
+	         name, name, ++x.version);
+	cr_assert_eq(
+		model_remove(x.m, model_resource_index(x.m, "v1", "Pod"), json, strlen(json), NULL), 0);
+}
+
+static void sound(void)
+{
+	char why[256];
+
+	core_show(x.loop.core);
+	core_show(follower_core(x.loop.world));
+	cr_assert(core_valid(x.loop.core, why, sizeof(why)), "%s", why);
+	cr_assert_eq(follower_state(x.loop.world), WORLD_FOLLOWS);
+	cr_assert(core_valid(follower_core(x.loop.world), why, sizeof(why)), "the world: %s", why);
+}
+
+static void flush(void)
+{
+	loop_flush(&x.loop, x.m);
+	sound();
+}
+
+static void apply(struct record *r)
+{
+	r->epoch = x.loop.core->epoch;
+	r->time_ns = x.loop.core->now_ns;
+	loop_step(&x.loop, r, UINT32_MAX);
+	cr_assert_str_eq(core_fault(x.loop.core), "");
+	follower_run(x.loop.world, UINT32_MAX);
+	flush();
+}
+
+static void tick(uint64_t more_ns)
+{
+	struct record r = { .bytes = sizeof(r), .kind = EVENT_TICK, .epoch = x.loop.core->epoch };
+
+	x.loop.time_ns += more_ns;
+	r.time_ns = x.loop.core->now_ns + more_ns;
+	loop_step(&x.loop, &r, UINT32_MAX);
+	follower_run(x.loop.world, UINT32_MAX);
+	flush();
+}
+
+/* The answer to the open ticket stays in x.answer. */
+static void search(void)
+{
+	flush();
+	lookout_run(x.lookout, x.now_ns += 10 * S);
+}
+
+static void answer_apply(void)
+{
+	struct record *r = x.answer;
+
+	cr_assert(r, "no answer");
+	x.answer = NULL;
+	apply(r);
+	free(r);
+}
+
+static void preempt(void)
+{
+	search();
+	answer_apply();
+}
+
+static const struct core_preemption *counts(void)
+{
+	return &x.loop.ledger->preemption;
+}
+
+static pod_id pod_named(const char *name)
+{
+	char whole[64];
+
+	snprintf(whole, sizeof(whole), "ns/%s", name);
+	for (pod_id id = 0; id < x.loop.core->pods.used; id++) {
+		const struct pod *p = &x.loop.core->pods.slots[id];
+
+		if (p->generation != 0 && p->name_bytes == strlen(whole) &&
+		    memcmp(p->name, whole, p->name_bytes) == 0)
+			return id;
+	}
+	cr_assert_fail("no pod %s", name);
+	return ID_NONE;
+}
+
+static uint64_t asked(const char *name)
+{
+	return x.asked[pod_named(name)];
+}
+
+static void result(const char *name, enum record_kind kind)
+{
+	const pod_id id = pod_named(name);
+	struct {
+		struct record head;
+		struct evict_result result;
+	} r = { .head = { .bytes = sizeof(r), .kind = (uint16_t)kind },
+		    .result = { .ticket = x.asked[id],
+		                .pod = id,
+		                .generation = x.loop.core->pods.slots[id].generation,
+		                .node = 0 } };
+
+	x.asked[id] = 0;
+	apply(&r.head);
+}
+
+static void ending(const char *name, int priority, const char *on)
+{
+	pod(name, priority, "", on,
+	    ",\"deletionTimestamp\":\"2026-01-01T00:01:00Z\",\"deletionGracePeriodSeconds\":30");
+}
+
+/* Two nodes that four lone pods of priority 0 fill each. */
+static void two_full_nodes(void)
+{
+	char name[32];
+
+	node("n1", 4);
+	node("n2", 4);
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "low-%d", i);
+		pod(name, 0, "", i < 4 ? "n1" : "n2", "");
+	}
+	model_set_synced(x.m);
+}
+
+static void all_go(bool of_one_gang)
+{
+	char name[32];
+
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "low-%d", i);
+		cr_assert(!of_one_gang || x.binds == 0, "a binding before the victims are gone");
+		if (asked(name) != 0)
+			result(name, RESULT_EVICT_SENT);
+		gone(name);
+		flush();
+	}
+}
+
+Test(nominations, a_gang_is_nominated_and_starts_when_the_victims_are_gone)
+{
+	two_full_nodes();
+	waits("g", 8, 10);
+	preempt();
+	cr_assert_eq(x.nominated, 8);
+	cr_assert_eq(x.evicts, 8);
+	cr_assert_eq(x.binds, 0);
+	cr_assert_eq(counts()->open, 1);
+	cr_assert_eq(nodes_free_amount(&x.loop.core->nodes, 0, RESOURCE_CPU), -4000);
+	all_go(true);
+	cr_assert_eq(x.binds, 8);
+	cr_assert_eq(x.cancels + x.cleared, 0);
+	cr_assert_eq(counts()->placed, 1);
+	cr_assert_eq(counts()->open + counts()->wasted, 0);
+}
+
+Test(nominations, as_many_go_as_are_needed)
+{
+	two_full_nodes();
+	waits("g", 3, 10);
+	preempt();
+	cr_assert_eq(x.evicts, 3);
+	cr_assert_eq(x.nominated, 3);
+}
+
+Test(nominations, nobody_goes_where_evicting_all_would_not_do)
+{
+	two_full_nodes();
+	waits("g", 9, 10);
+	preempt();
+	cr_assert_eq(x.evicts + x.nominated, 0);
+	cr_assert_eq(x.loop.core->tickets.n, 0);
+}
+
+Test(nominations, nobody_goes_for_an_equal_priority)
+{
+	two_full_nodes();
+	waits("g", 2, 0);
+	preempt();
+	cr_assert_eq(x.evicts + x.nominated, 0);
+}
+
+Test(nominations, no_other_pod_takes_the_room)
+{
+	two_full_nodes();
+	waits("g", 8, 10);
+	preempt();
+	for (int i = 0; i < 4; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "between-%d", i);
+		pod(name, 5, "", "", "");
+	}
+	all_go(true);
+	cr_assert_eq(x.binds, 8);
+	cr_assert_eq(x.loop.core->pods.slots[pod_named("between-0")].node, ID_NONE);
+}
+
+Test(nominations, a_refused_victim_ends_it_and_the_others_are_withdrawn)
+{
+	two_full_nodes();
+	waits("g", 8, 10);
+	preempt();
+	result("low-3", RESULT_EVICT_REFUSED);
+	cr_assert_eq(x.cancels, 7);
+	cr_assert_eq(x.cleared, 8);
+	cr_assert_eq(counts()->refused, 1);
+	cr_assert_eq(counts()->open, 0);
+	cr_assert_eq(nodes_free_amount(&x.loop.core->nodes, 0, RESOURCE_CPU), 0);
+	tick(5 * S);
+	cr_assert_eq(x.loop.core->tickets.n, 0, "it waits ten seconds");
+	tick(10 * S);
+	cr_assert_eq(x.loop.core->tickets.n, 1);
+}
+
+Test(nominations, a_preemptor_that_goes_withdraws_what_was_not_sent)
+{
+	two_full_nodes();
+	waits("g", 8, 10);
+	preempt();
+	result("low-0", RESULT_EVICT_SENT);
+	result("low-1", RESULT_EVICT_SENT);
+	gone("g-0");
+	flush();
+	cr_assert_eq(x.cancels, 6);
+	cr_assert_eq(x.cleared, 7);
+	cr_assert_eq(counts()->changed, 1);
+	cr_assert_eq(counts()->wasted, 2);
+}
+
+Test(nominations, room_elsewhere_comes_first)
+{
+	two_full_nodes();
+	waits("g", 4, 10);
+	preempt();
+	cr_assert_eq(x.evicts, 4);
+	node("n3", 4);
+	flush();
+	cr_assert_eq(x.binds, 4);
+	cr_assert_eq(x.cancels, 4);
+	cr_assert_eq(x.cleared, 0, "a binding clears it");
+	cr_assert_eq(counts()->elsewhere, 1);
+}
+
+Test(nominations, what_ends_already_is_waited_for_and_no_other_pod_goes)
+{
+	two_full_nodes();
+	ending("low-2", 0, "n1");
+	waits("g", 1, 10);
+	preempt();
+	cr_assert_eq(x.evicts, 0);
+	cr_assert_eq(x.nominated, 1);
+	gone("low-2");
+	flush();
+	cr_assert_eq(x.binds, 1);
+	cr_assert_eq(counts()->placed, 1);
+}
+
+/* The next frontend's lists: what ends is room to come, so no other pod is evicted for it. */
+Test(nominations, a_new_epoch_evicts_no_other_pod)
+{
+	two_full_nodes();
+	waits("g", 2, 10);
+	preempt();
+	cr_assert_eq(x.evicts, 2);
+	for (int i = 0; i < 8; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "low-%d", i);
+		if (asked(name) == 0)
+			continue;
+		x.asked[pod_named(name)] = 0;
+		ending(name, 0, i < 4 ? "n1" : "n2");
+	}
+	model_restart(x.m);
+	flush();
+	cr_assert_eq(x.loop.core->nominations.n, 0);
+	preempt();
+	cr_assert_eq(x.evicts, 2);
+	cr_assert_eq(x.loop.core->nominations.n, 1);
+}
+
+Test(nominations, a_higher_gang_takes_over_and_evicts_no_other_pod)
+{
+	two_full_nodes();
+	waits("g", 4, 10);
+	preempt();
+	cr_assert_eq(x.evicts, 4);
+	waits("h", 4, 20);
+	preempt();
+	cr_assert_eq(x.evicts, 4);
+	cr_assert_eq(x.cancels, 0);
+	cr_assert_eq(counts()->taken_over, 1);
+	cr_assert_eq(counts()->open, 1);
+	cr_assert_eq(x.loop.core->nominations.n, 1);
+	cr_assert_eq(x.nominated, 8);
+	cr_assert_eq(x.cleared, 4);
+	/* The lower one asks again, and takes the others. */
+	preempt();
+	cr_assert_eq(x.evicts, 8);
+	all_go(false);
+	cr_assert_eq(x.binds, 8);
+}
+
+Test(nominations, an_answer_is_stale_when_a_victim_changed)
+{
+	two_full_nodes();
+	waits("g", 8, 10);
+	search();
+	pod("low-5", 50, "", "n2", "");
+	flush();
+	answer_apply();
+	cr_assert_eq(x.evicts + x.nominated, 0);
+	cr_assert_eq(counts()->stale, 1);
+}
+
+Test(nominations, an_answer_is_stale_when_a_victim_is_needless)
+{
+	two_full_nodes();
+	waits("g", 2, 10);
+	search();
+	gone("low-6");
+	/* One fits now, and the answer has two. */
+	flush();
+	answer_apply();
+	cr_assert_eq(x.evicts + x.nominated, 0);
+	cr_assert_eq(counts()->stale, 1);
+	tick(3 * S);
+	preempt();
+	cr_assert_eq(x.evicts, 1);
+}
+
+Test(nominations, a_victim_that_does_not_go_ends_it_and_is_named)
+{
+	two_full_nodes();
+	waits("g", 8, 10);
+	preempt();
+	result("low-0", RESULT_EVICT_SENT);
+	tick(29 * S);
+	cr_assert_eq(counts()->stuck, 0);
+	tick(10 * S);
+	cr_assert_eq(counts()->stuck, 1);
+	cr_assert_eq(x.cancels, 7);
+	tick(3 * S);
+	cr_assert_eq(x.loop.core->ledger.gangs[0].reason.stuck_pod, pod_named("low-0"));
+	cr_assert(x.loop.core->ledger.gangs[0].reason.stuck_generation > 0);
+}
+
+Test(nominations, a_full_ring_delays_and_a_cancelled_eviction_is_never_sent)
+{
+	struct record *r, plan = { .bytes = sizeof(plan), .kind = EVENT_PLAN };
+
+	two_full_nodes();
+	waits("g", 8, 10);
+	search();
+	r = x.answer;
+	x.answer = NULL;
+	r->epoch = plan.epoch = x.loop.core->epoch;
+	r->time_ns = plan.time_ns = x.loop.core->now_ns;
+	loop_step(&x.loop, r, UINT32_MAX);
+	free(r);
+	loop_step(&x.loop, &plan, 10); /* eight nominations and two evictions */
+	follower_run(x.loop.world, UINT32_MAX);
+	cr_assert_eq(x.nominated, 8);
+	cr_assert_lt(x.evicts, 8);
+	gone("g-3");
+	flush();
+	cr_assert_eq(x.evicts, x.cancels);
+	cr_assert_lt(x.evicts, 8);
+	cr_assert_eq(counts()->changed, 1);
+}
+
+Test(nominations, the_extender_and_lower_gangs_see_no_room_where_there_is_a_nomination)
+{
+	two_full_nodes();
+	waits("g", 4, 10);
+	preempt();
+	waits("l", 1, 5);
+	flush();
+	/* Four of priority 0 run on: one of them may go for it. */
+	preempt();
+	cr_assert_eq(x.evicts, 5);
+	cr_assert_eq(counts()->open, 2);
+}
+
+Test(nominations, gangs_go_whole_when_they_fall_below_their_quorum)
+{
+	char name[32];
+
+	node("n1", 4);
+	group("v", 4);
+	for (int i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "v-%d", i);
+		pod(name, 0, "v", "n1", "");
+	}
+	model_set_synced(x.m);
+	waits("g", 1, 10);
+	preempt();
+	cr_assert_eq(x.evicts, 4);
+	cr_assert_eq(x.nominated, 1);
+}
