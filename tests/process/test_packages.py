@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import muster, objects  # noqa: E402
+from lib import muster, objects, yamlsub  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import Skip, check, equal, main, steady, until  # noqa: E402
 from lib.objects import node, pod  # noqa: E402
@@ -173,6 +173,47 @@ def test_versions_agree():
 
 
 # ---- systemd ---------------------------------------------------------------------------
+
+def test_krew_manifest():
+    """Its fields are what krew asks for (ValidatePlugin), the archive is the one that it names, and the program in it runs."""
+    folder = pathlib.Path(muster.scratch())
+    tree, out = folder / "tree", folder / "out"
+    told("git", "clone", "-q", "--shared", ROOT, tree)
+    version = told("sed", "-n", "s/^VERSION := //p", ROOT / "Makefile").strip()
+    for name in (f"v{version}", "v9.9.9"):
+        told("git", "-C", tree, "tag", name)
+    shutil.copytree(DEPLOY / "krew", tree / "deploy" / "krew", dirs_exist_ok=True)
+    make, program = tree / "deploy" / "krew" / "make.sh", muster.program("musterctl")
+
+    def refused(*words):
+        done = subprocess.run([str(w) for w in (make, *words)], capture_output=True, text=True, check=False)
+        equal((done.returncode, out.exists()), (2, False), words)
+        return done.stderr
+    check("no tag v0.0.0" in refused("v0.0.0", "https://example.com/x", out), "a tag that is not there")
+    check(f"has version {version}" in refused("v9.9.9", "https://example.com/x", out), "a tag of another version")
+    check("not https" in refused(f"v{version}", "http://example.com/x", out), "krew takes https alone")
+    tag = f"v{version}"
+    told(make, tag, "https://example.com/releases/", out, f"amd64={program}", f"arm64={program}")
+    plugin = yamlsub.load_all((out / "muster.yaml").read_text(encoding="utf-8"))[0]
+    equal((plugin["apiVersion"], plugin["kind"]), ("krew.googlecontainertools.github.com/v1alpha2", "Plugin"))
+    equal(plugin["metadata"]["name"], "muster")
+    spec = plugin["spec"]
+    equal(set(spec), {"version", "homepage", "shortDescription", "description", "caveats", "platforms"})
+    check(re.fullmatch(r"v\d+\.\d+\.\d+", spec["version"]) and spec["version"] == tag, spec["version"])
+    check(0 < len(spec["shortDescription"]) <= 50 and "\n" not in spec["shortDescription"], spec["shortDescription"])
+    equal([p["selector"]["matchLabels"] for p in spec["platforms"]], [{"os": "linux", "arch": "amd64"}, {"os": "linux", "arch": "arm64"}])
+    for platform in spec["platforms"]:
+        archive = out / platform["uri"].rsplit("/", 1)[1]
+        equal(platform["uri"], f"https://example.com/releases/{archive.name}")
+        equal(platform["sha256"], told("sha256sum", archive).split()[0])
+        equal(told("tar", "tzf", archive).split(), ["LICENSE", platform["bin"]])
+    told("tar", "-C", folder, "-xzf", archive)
+    check(told(folder / "kubectl-muster", "--help").startswith("kubectl muster COMMAND"), "it is the plugin")
+    before = archive.read_bytes()
+    told(make, tag, "https://example.com/releases", out, f"arm64={program}")
+    equal(archive.read_bytes(), before, "the same bytes again")
+    shutil.rmtree(folder)
+
 
 def test_units_are_sound():
     folder = installed("PREFIX=/usr", "UNITDIR=/units")
