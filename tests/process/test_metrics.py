@@ -7,7 +7,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import objects  # noqa: E402
+from lib import muster, objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, equal, main, until  # noqa: E402
 from lib.objects import node, pod  # noqa: E402
@@ -171,6 +171,40 @@ def test_a_lost_core_is_counted():
         whole(after)
         equal(after.value("scheduler_schedule_attempts_total", result="scheduled"), 1, "still one")
         check(after.value("muster_core_connects_total") == before.value("muster_core_connects_total") + 1, "connected anew")
+
+
+def families(text):
+    """{family: (type, help, labels)} of a scrape."""
+    told = {}
+    for line in text.splitlines():
+        comment = re.match(r"# (HELP|TYPE) (\S+) (.*)", line)
+        if comment:
+            told.setdefault(comment[2], {"labels": set()})[comment[1]] = comment[3]
+            continue
+        name = re.match(r"\w+", line)[0]
+        family = name if name in told else re.sub(r"_(bucket|sum|count)$", "", name)
+        told[family]["labels"] |= set(re.findall(r'(\w+)="', line)) - {"le"}
+    return {name: (f["TYPE"], f["HELP"], f["labels"]) for name, f in told.items()}
+
+
+def test_the_table_of_metrics_is_true():
+    """Each family of a live scrape is in docs/metrics.md, with its type, help and labels."""
+    page, rows = (muster.ROOT / "docs" / "metrics.md").read_text(encoding="utf-8"), {}
+    for line in page.splitlines():
+        row = re.match(r"\| `(\w+)` \| (\w+) \|([^|]*)\| (.*) \|$", line)
+        if row:
+            rows[row[1]] = (row[2], row[4].replace("\\|", "|"), set(re.findall(r"`(\w+)`", row[3])) - {"le"})
+    with Cluster(*[node(f"n{i}", cpu="8", gpu="2") for i in range(3)]) as c:
+        c.up()
+        for group, pods in (objects.gang("small", 2, cpu="2"), objects.gang("big", 5, cpu="6")):
+            c.create(group, *pods)
+        until(lambda: c.bound("small") == 2 and c.metric("muster_gangs_waiting") == 1, 20, "placed")
+        live = families(c.fetch("/metrics")[1])
+    check(len(live) > 100, len(live))
+    for name, told in live.items():
+        kind, text, labels = rows[name]
+        equal((kind, text), told[:2], name)
+        check(told[2] <= labels, name, told[2], labels)
 
 
 def test_latency_tells_where_the_time_went():
