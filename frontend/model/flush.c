@@ -477,13 +477,12 @@ static void recycle(struct model *m)
 	intern_recycle(&m->images);
 }
 
-void model_refresh(struct model *m)
+/* False if pods are left, for the next call. */
+static bool refresh_storage(struct model *m)
 {
-	uint32_t slot;
+	uint32_t left = volumes_are_live(m->volumes) ? VOLUME_JOINS_MAX : UINT32_MAX, slot;
 
-	columns_refresh(m);
-	shares_refresh(m);
-	while (volumes_next_pod(m->volumes, &slot)) {
+	while (left-- > 0 && volumes_next_pod(m->volumes, &slot)) {
 		const struct pod_entry *p = pod_at(m, slot);
 		uint32_t shape = p->shape, flags = p->flags;
 
@@ -497,19 +496,33 @@ void model_refresh(struct model *m)
 		if (n->body && node_storage_join(m, slot, &n->storage))
 			store_mark_dirty(&m->nodes, slot);
 	}
+	return left != UINT32_MAX || !volumes_are_live(m->volumes);
+}
+
+static bool refresh(struct model *m)
+{
+	columns_refresh(m);
+	shares_refresh(m);
+	return refresh_storage(m);
+}
+
+void model_refresh(struct model *m)
+{
+	while (!refresh(m))
+		continue;
 }
 
 bool model_flush(struct model *m, const struct model_sink *sink)
 {
 	struct flush f = { m, sink };
+	const bool fresh = refresh(m);
 
-	model_refresh(m);
 	nodes_refresh_images(m);
 	if (!flush_mark(&f, &m->begin_due, EVENT_BEGIN) || !flush_preemption(&f) ||
 	    !flush_names(&f, &m->columns, NAME_RESOURCE, 0) ||
 	    !flush_names(&f, &m->taints, NAME_TAINT, m->limits.resources) || !flush_shapes(&f) ||
 	    !flush_nodes(&f) || !flush_namespaces(&f) || !flush_budgets(&f) || !flush_gangs(&f) ||
-	    !flush_pods(&f) || !flush_facts(&f))
+	    !flush_pods(&f) || !flush_facts(&f) || !fresh)
 		return false;
 	unaccounted_refresh(m);
 	if (!flush_nodes(&f) || !flush_drops(&f) || !flush_mark(&f, &m->synced_due, EVENT_SYNCED))

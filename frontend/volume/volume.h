@@ -50,6 +50,7 @@ struct volumes *volumes_new(const uint64_t hash_key[2], bool can_wait);
 void volumes_free(struct volumes *vs);
 /* Live: the claims are bound by frontend/bind/volume_bind.h, which calls volumes_choose(). */
 void volumes_bind_live(struct volumes *vs);
+bool volumes_are_live(const struct volumes *vs);
 
 /* At most so many objects of each kind; objects above it are not removed. */
 void volumes_limit(struct volumes *vs, uint32_t each);
@@ -115,6 +116,9 @@ void volumes_set_pod(struct volumes *vs, uint32_t pod, const struct pod_object *
 void volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena *arena,
                       struct pod_storage *out);
 
+/* At most so many pods are joined before others are served: each may look at all nodes. */
+#define VOLUME_JOINS_MAX 2048u
+
 /* Removes a pod from the dirty ones, to be joined again; false if there is none. */
 bool volumes_next_pod(struct volumes *vs, uint32_t *pod);
 
@@ -145,7 +149,8 @@ void volumes_assume(struct volumes *vs, uint32_t pod, uint32_t node, struct aren
 
 /* Live. */
 
-/* The pod's claims wait for their first consumer, by its last join; the number of such pods. */
+/* The pod's claims wait for their first consumer, or did so since it is pending; the number of such
+ * pods. */
 bool volumes_pod_waits(const struct volumes *vs, uint32_t pod);
 uint32_t volumes_waiting(const struct volumes *vs);
 
@@ -159,7 +164,8 @@ struct volume_choice {
 };
 
 /* The choices for the pod's waiting claims on the node, each claim once, in the arena.
- *   -ENOENT  no volume, or no free storage: *why is the reason of the node */
+ *   -ENOENT  no volume, no free storage, or one that is bound already is elsewhere: *why is the
+ *            reason of the node */
 int volumes_choose(struct volumes *vs, uint32_t pod, uint32_t node, struct arena *arena,
                    struct volume_choice **out, size_t *n, enum filter_reason *why);
 

@@ -79,6 +79,10 @@ int volumes_choose(struct volumes *vs, uint32_t pod, uint32_t node, struct arena
 	*why = answer == WAIT_NO_SPACE ? FILTER_VOLUME_SPACE : FILTER_VOLUME_BIND;
 	if (answer != WAIT_FITS)
 		return -ENOENT;
+	if (!volume_pod_reached(&j, volume_user(&vs->facts, false, pod), where)) {
+		*why = FILTER_VOLUME_NODE;
+		return -ENOENT;
+	}
 	*out = arena_alloc(arena, (ws.n + 1) * sizeof(**out));
 	for (size_t i = 0; i < ws.n; i++) {
 		const struct waiting *w = &ws.at[i];

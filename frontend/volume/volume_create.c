@@ -29,6 +29,11 @@ void volumes_bind_live(struct volumes *vs)
 	vs->can_wait = vs->live = true;
 }
 
+bool volumes_are_live(const struct volumes *vs)
+{
+	return vs->live;
+}
+
 void volumes_free(struct volumes *vs)
 {
 	if (!vs)

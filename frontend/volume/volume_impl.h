@@ -344,6 +344,9 @@ void volume_zone_rules(struct arena *arena, const struct pv_object *pv, struct p
 /* volume_join.c: the claims of the pod that wait, each once, in the arena. */
 const struct claim_object **volume_pod_waiting(struct volume_join *j, const struct volume_pod *pod,
                                                size_t *n);
+/* The node satisfies the node affinity of the volumes that the pod's claims are bound to. */
+bool volume_pod_reached(struct volume_join *j, const struct volume_pod *pod,
+                        const struct volume_node_labels *node);
 /* True if no two volumes of the claim's class can be on one node, so that one pod of a gang may
  * have one there. */
 bool volume_wait_single(struct volume_join *j, const struct claim_object *claim);

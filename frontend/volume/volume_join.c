@@ -6,6 +6,8 @@
 
 #define T(text) (int)(text).bytes, (text).at
 
+#define WAITING_MAX 64u /* claims of a pod, live: each is compared with each on every node */
+
 static const struct text no_namespace = { "", 0 };
 
 /* A volume of the pod that refers to a claim. */
@@ -344,6 +346,12 @@ static void rules_of_waiting(struct volume_join *j, const struct uses *uses,
 
 	if (n == 0)
 		return;
+	if (j->vs->live && n > WAITING_MAX) {
+		refuse(out, VOLUME_REFUSED_OURS,
+		       arena_printf(j->arena, "more than %u claims that wait for their first consumer",
+		                    WAITING_MAX));
+		return;
+	}
 	if (claims_are_busy(j->vs, claims, n))
 		return;
 	if (j->vs->can_wait)
@@ -366,11 +374,30 @@ const struct claim_object **volume_pod_waiting(struct volume_join *j, const stru
 	return waiting_claims(j, &uses, true, n);
 }
 
-/* Whether the pod's claims wait, for volumes_pod_waits(). */
+bool volume_pod_reached(struct volume_join *j, const struct volume_pod *pod,
+                        const struct volume_node_labels *node)
+{
+	struct uses uses = { NULL, 0, 0 };
+
+	find_uses(j, pod, &uses);
+	for (size_t i = 0; i < uses.n; i++) {
+		const struct pv_object *pv =
+			uses.at[i].bound ? volume_of(j, uses.at[i].claim->volume) : NULL;
+
+		if (uses.at[i].bound &&
+		    (!pv ||
+		     (pv->has_affinity && !volume_terms_hold(pv->terms, pv->terms_n, &node->labels))))
+			return false;
+	}
+	return true;
+}
+
+/* Whether the pod's claims wait, for volumes_pod_waits(); once they did, until the pod is bound: a
+ * plan may be older than what they were bound to. */
 static void waits_set(struct volumes *vs, uint32_t pod, const struct uses *uses, bool bound)
 {
 	struct volume_user *u = &vs->facts.users[0].at[pod];
-	bool waits = false;
+	bool waits = u->waits && !bound;
 
 	for (size_t i = 0; i < uses->n && !bound; i++)
 		waits = waits || uses->at[i].waits;

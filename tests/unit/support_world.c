@@ -204,7 +204,7 @@ bool world_said(const struct world *w, const char *part)
 static const char *pod_text(const char *name, const char *version, const char *group,
                             const char *more_spec, const char *more_status)
 {
-	static char text[4096];
+	static char text[8192];
 	char labels[300] = "";
 
 	if (*group)

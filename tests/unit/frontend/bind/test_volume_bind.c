@@ -430,3 +430,41 @@ Test(volume_bind, a_volume_that_does_not_reach_the_node_is_refused)
 	cr_assert(strstr(b.noticed, "pv \"pv\" node affinity doesn't match node \"n1\""), "%s",
 	          b.noticed);
 }
+
+/* The plan is older than the claim's volume: without a look at it the Binding would be sent. */
+Test(volume_bind, a_claim_that_was_bound_elsewhere_after_the_plan_is_planned_again)
+{
+	begin("disks");
+	put(VOLUME_KIND_VOLUME,
+	    "{\"metadata\":{\"name\":\"pv\",\"uid\":\"u\",\"resourceVersion\":\"40\"},\"spec\":{"
+	    "\"storageClassName\":\"c\",\"accessModes\":[\"ReadWriteOnce\"],\"capacity\":{"
+	    "\"storage\":\"1Gi\"},\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":[{"
+	    "\"matchExpressions\":[{\"key\":\"zone\",\"operator\":\"In\",\"values\":[\"x\"]}]}]}}}}");
+	claim_put(claim_text("a", "41", COMPLETED(""), "pv"));
+	flush();
+	command(CMD_BIND, "a");
+	expect("refused:20 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+Test(volume_bind, a_pod_with_too_many_claims_that_wait_is_refused)
+{
+	struct pod_view v;
+	char spec[8192] = "\"volumes\":[", name[8];
+	size_t n = strlen(spec);
+
+	begin("disks");
+	for (int i = 0; i < 65; i++) {
+		snprintf(name, sizeof(name), "m%d", i);
+		claim_put(claim_text(name, "50", "", ""));
+		n += (size_t)snprintf(
+			spec + n, sizeof(spec) - n,
+			"%s{\"name\":\"v%d\",\"persistentVolumeClaim\":{\"claimName\":\"%s\"}}", i ? "," : "",
+			i, name);
+	}
+	snprintf(spec + n, sizeof(spec) - n, "]");
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("many", "60", spec, ""));
+	flush();
+	cr_assert(model_pod_by_name(b.m, "ns", "many", &v));
+	cr_assert_str_eq(v.refusal, "more than 64 claims that wait for their first consumer");
+}
