@@ -37,8 +37,10 @@ void eviction_end(struct eviction *v, enum record_kind kind)
 		                            .node = v->cmd.node };
 
 	PROBE(evict_ended, v->cmd.pod, v->cmd.pod_generation, (uint32_t)kind);
-	if (v->ticket)
+	if (v->ticket) {
+		v->ticket->is_void = v->ticket->is_void || (kind != RESULT_EVICT_SENT && !v->cancelled);
 		e->config.result(e->config.context, kind, &r);
+	}
 	eviction_free(v);
 }
 

@@ -221,7 +221,7 @@ static bool may_begin(struct evictor *e, const struct eviction *v, uint64_t now)
 {
 	const struct ticket *t = v->ticket;
 
-	if (t->read < v->cmd.victims && now < t->whole_ns)
+	if (t->is_void || (t->read < v->cmd.victims && now < t->whole_ns))
 		return false;
 	if (!v->guarded && t->guarded > 0)
 		return false;

@@ -21,6 +21,7 @@ struct ticket {
 	uint32_t open;     /* without a result */
 	uint32_t guarded;  /* ... of pods that a budget matches */
 	uint64_t whole_ns; /* sent at the latest then, though commands are missing */
+	bool is_void;      /* one was refused, or can't be sent: the core withdraws the others */
 	char *scheduler;   /* of the preemptor: its name is in the condition of its victims */
 };
 TAILQ_HEAD(ticket_list, ticket);

@@ -153,19 +153,19 @@ struct event_pod_facts facts_of(struct model *m, uint32_t pod)
 	return f;
 }
 
+/* All facts again: the core's loop has those that follow PREEMPTION_ON.  A nomination that was sent
+ * is marked before has_facts() would pass it over. */
 void model_set_evicts(struct model *m, bool evicts)
 {
 	if (m->evicts == evicts)
 		return;
-	m->evicts = evicts;
 	m->preemption_due = m->preemption;
+	m->evicts = true;
 	STORE_EACH(&m->pods, i)
 	{
-		const struct pod_entry *p = pod_at(m, i);
-
-		if (p->ends_s || p->evicted_s || p->nominated || *nominated_of(p))
-			facts_mark(m, i);
+		facts_mark(m, i);
 	}
+	m->evicts = evicts;
 }
 
 bool model_evicts(const struct model *m)

@@ -97,6 +97,7 @@ struct metrics_core {
 	uint64_t searches[VICTIMS_ROW_ANSWERS]; /* for victims, by answer */
 	uint64_t search_steps, search_ns, search_made_ns, search_kept_bytes;
 	/* struct core_preemption */
+	uint64_t tickets, tickets_answered, tickets_stale, tickets_expired;
 	uint64_t preempted_placed, preempted_elsewhere, preempted_changed, preempted_refused,
 		preempted_stuck, preempted_taken_over, preempted_lost, evictions_wasted, nominations_open;
 	uint64_t world_snapshots, world_chunks_copied, world_chunks_shared, world_put_off, world_audits,

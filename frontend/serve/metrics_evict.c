@@ -33,6 +33,10 @@ void metrics_evictions_write(const struct metrics *m, FILE *out)
 		{ "changed", c->preempted_changed }, { "refused", c->preempted_refused },
 		{ "stuck", c->preempted_stuck }, { "taken_over", c->preempted_taken_over },
 		{ "lost", c->preempted_lost });
+	LABELLED(out, "muster_preemption_tickets_total", "event",
+	         "Questions of gangs that wait for capacity, by what became of them.",
+	         { "opened", c->tickets }, { "answered", c->tickets_answered },
+	         { "stale", c->tickets_stale }, { "expired", c->tickets_expired });
 	FIGURES(
 		out, GAUGE("muster_nominations", "Gangs whose room is being made.", c->nominations_open),
 		COUNTER("muster_evictions_wasted_total",

@@ -238,7 +238,10 @@ Test(evictor, pods_of_a_budget_go_first_and_a_refusal_costs_no_other)
 	c = world_take(&b.w, "POST", POD("b") "/eviction");
 	world_answer(c, 429, BUDGET_CAUSE);
 	expect("refused:1 ");
-	/* the core then withdraws the plan */
+	b.w.now_ns += SECOND;
+	poll();
+	cr_assert_eq(world_open(&b.w), 0, "none of a plan that is void");
+	/* the core then withdraws it */
 	cancel("a", 1);
 	cancel("c", 1);
 	cancel("b", 1);
