@@ -44,7 +44,14 @@ static int model_start(struct daemon *d)
 		.hash_key = {system_random(NULL), system_random(NULL)},
 		.dialects_off = options_off(o),
 		.policies_off = !o->policies,
-		.preemption = strcmp(o->preemption, "explain") == 0,
+		.preemption = strcmp(o->preemption, "off") != 0,
+		.may_evict = strcmp(o->preemption, "on") == 0,
+		.preemption_flags =
+			(strcmp(o->preemption_budgets, "best-effort") == 0 ? PREEMPTION_BEST_EFFORT : 0u) |
+			(strcmp(o->preempt_victims, "all") == 0 ? PREEMPTION_ALL : 0u),
+		.preempt_min_run_s = (uint32_t)o->preempt_min_run_s,
+		.preempt_cooldown_s = (uint32_t)o->preempt_cooldown_s,
+		.preempt_patience_s = (uint32_t)o->preempt_patience_s,
 		.timeouts_ns = {
 			[GROUP_TIMEOUT_COSCHEDULING] = timeout_ns(o->permit_s),
 			[GROUP_TIMEOUT_CONFIGMAP] = timeout_ns(o->configmap_s),
@@ -192,6 +199,10 @@ static void frontend_begin(struct daemon *d)
 		.bind_connections_first = o->bind_connections ? 0 : BIND_CONNECTIONS_FIRST,
 		.bind_deadline_ms = late_ms(o),
 		.volume_bind_ns = (uint64_t)o->volume_bind_s * NS_PER_S,
+		.evicts = strcmp(o->preemption, "on") == 0,
+		.evictions_per_second = (uint32_t)o->evictions_per_second,
+		.evicts_best_effort = strcmp(o->preemption_budgets, "best-effort") == 0,
+		.scheduler = o->scheduler_names.at[0],
 		.report_per_second = (unsigned)d->options->report_per_second,
 		.report_queue = 10000,
 		.volcano_queues = d->options->volcano_queues.at,

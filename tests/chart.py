@@ -29,6 +29,7 @@ FORMS = {  # folder of deploy/: values
     "ha": ["replicas=2"],
     "extender": ["extender.auth=mtls"],
     "extender-token": ["extender.auth=token"],
+    "preemption": ["preemption=true"],
 }
 
 

@@ -246,9 +246,9 @@ static bool is_args_type(const char *path)
 
 static int mapping_take(struct reader *r, const char *section);
 
-static uint64_t dialect_bits(void)
+static setting_set dialect_bits(void)
 {
-	uint64_t bits = 0;
+	setting_set bits = 0;
 
 	for (size_t i = 0; i < settings_n; i++)
 		if (settings[i].kind == SETTING_DIALECTS)

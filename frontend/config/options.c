@@ -102,7 +102,7 @@ static int own_take(const struct argument *a, const char **config, const char **
 
 static int setting_take(const struct argument *a, struct options *o)
 {
-	uint64_t bit = setting_bit(a->setting);
+	setting_set bit = setting_bit(a->setting);
 	char why[500];
 
 	/* The first one replaces the file's list. */

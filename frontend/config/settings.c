@@ -14,7 +14,9 @@ static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
 static const char *const formats[] = { "logfmt", "json", NULL };
 static const char *const modes[] = { "on", "off", NULL };
 static const char *const auths[] = { "none", "mtls", "token", NULL };
-static const char *const preemptions[] = { "off", "explain", NULL };
+static const char *const preemptions[] = { "off", "explain", "on", NULL };
+static const char *const budgets[] = { "respect", "best-effort", NULL };
+static const char *const victims[] = { "own", "all", NULL };
 static const char *const scores[] = { "kube", "pack", "bestfit", NULL };
 
 const struct setting settings[] = {
@@ -116,8 +118,27 @@ const struct setting settings[] = {
 	  "write phase Inqueue to Volcano's PodGroups of this queue: its controller creates the pods of a job then",
 	  AT(volcano_queues), .kind = SETTING_NAMES },
 	{ "preemption", "--preemption", "MODE", "explain",
-	  "explain: find the pods whose eviction would let a waiting gang start, and evict none; off: don't",
+	  "explain: find the pods whose eviction would let a waiting gang start, and evict none; on: evict them; off: don't",
 	  AT(preemption), .kind = SETTING_WORD, .words = preemptions },
+	{ "preemptionBudgets", "--preemption-budgets", "MODE", "respect",
+	  "respect: evict by the Eviction API, no PodDisruptionBudget is exceeded; best-effort: delete, budgets may be exceeded if "
+	  "nothing else helps",
+	  AT(preemption_budgets), .kind = SETTING_WORD, .words = budgets },
+	{ "preemptVictims", "--preempt-victims", "WHOSE", "own",
+	  "own: only pods of --scheduler-name may go; all: those of other schedulers, too",
+	  AT(preempt_victims), .kind = SETTING_WORD, .words = victims },
+	{ "preemptMinRuntimeSeconds", "--preempt-min-runtime", "SECONDS", "0",
+	  "a pod that has run for less is not evicted, nor is a gang whose youngest member has",
+	  AT(preempt_min_run_s), .kind = SETTING_NUMBER, .most = SECONDS_MAX },
+	{ "preemptCooldownSeconds", "--preempt-cooldown", "SECONDS", "300",
+	  "after an eviction other pods of the same controller are spared so long",
+	  AT(preempt_cooldown_s), .kind = SETTING_NUMBER, .most = SECONDS_MAX },
+	{ "preemptPatienceSeconds", "--preempt-patience", "SECONDS", "30",
+	  "a pod that was evicted and is still there so long after its grace period counts as stuck",
+	  AT(preempt_patience_s), .kind = SETTING_NUMBER, .most = SECONDS_MAX },
+	{ "evictionsPerSecond", "--evictions-per-second", "N", "20",
+	  "evict so many pods each second, five times as many at once", AT(evictions_per_second),
+	  .kind = SETTING_NUMBER, .least = 1, .most = 10000 },
 	{ "workloadPolicies", .initial = "true", .help = "honour Kosmos' WorkloadPolicies",
 	  AT(policies), .kind = SETTING_YES },
 
@@ -193,7 +214,7 @@ const struct setting settings[] = {
 	  AT(core.log_format), .kind = SETTING_WORD, .words = formats },
 };
 const size_t settings_n = sizeof(settings) / sizeof(settings[0]);
-_Static_assert(sizeof(settings) / sizeof(settings[0]) <= 64, "a bit for each");
+_Static_assert(sizeof(settings) / sizeof(settings[0]) <= 8 * sizeof(setting_set), "a bit for each");
 
 const struct settings_section settings_sections[] = {
 	{ "leaderElection", "of several instances with the same scheduler names one acts" },

@@ -21,6 +21,9 @@ struct text_list {
 	size_t n;
 };
 
+/* A bit for each setting. */
+__extension__ typedef unsigned __int128 setting_set;
+
 /* The values. Unset texts are NULL, unset numbers -1. It owns its texts. */
 struct options {
 	const char *socket;
@@ -37,7 +40,11 @@ struct options {
 	struct text_list dialects_off;
 	struct text_list volcano_queues; /* whose PodGroups become Inqueue */
 	bool policies;
-	const char *preemption; /* "off" or "explain" */
+	const char *preemption;         /* "off", "explain" or "on" */
+	const char *preemption_budgets; /* "respect" or "best-effort" */
+	const char *preempt_victims;    /* "own" or "all" */
+	int64_t preempt_min_run_s, preempt_cooldown_s, preempt_patience_s;
+	int64_t evictions_per_second;
 	int64_t bind_connections;
 	int64_t volume_bind_s; /* 0: claims that wait for a consumer are not bound */
 	int64_t report_per_second;
@@ -81,8 +88,8 @@ struct options {
 		int64_t record_bytes;
 	} core;
 
-	uint64_t from_file; /* bit i: settings[i] was in the file */
-	uint64_t from_flag; /* ... was a flag */
+	setting_set from_file; /* bit i: settings[i] was in the file */
+	setting_set from_flag; /* ... was a flag */
 	struct arena texts;
 };
 
@@ -147,7 +154,7 @@ const struct setting *setting_by_flag(const char *flag);
 bool setting_is_list(const struct setting *s);
 bool setting_is_number(const struct setting *s);
 bool setting_of_core(const struct setting *s);
-uint64_t setting_bit(const struct setting *s);
+setting_set setting_bit(const struct setting *s);
 
 /* Sets the value, or appends to a list. -EINVAL with the reason in `why`; nothing has changed. */
 int setting_put(const struct setting *s, struct options *o, const char *text, char *why,

@@ -44,9 +44,9 @@ bool setting_of_core(const struct setting *s)
 	return strncmp(s->path, "core.", 5) == 0;
 }
 
-uint64_t setting_bit(const struct setting *s)
+setting_set setting_bit(const struct setting *s)
 {
-	return UINT64_C(1) << (s - settings);
+	return (setting_set)1 << (s - settings);
 }
 
 static bool is_path(const char *name, const char *path, size_t bytes)

@@ -172,9 +172,12 @@ def test_budgets_that_cannot_be_read():
         check("PodDisruptionBudgets are not known" in c.ask("explain", "default/g")[1])
 
 
-def test_on_is_refused():
-    done = subprocess.run([muster.program("muster-frontend"), "--preemption", "on"], capture_output=True, text=True, timeout=20)
-    check(done.returncode == 2 and "off or explain" in done.stderr, done)
+def test_other_modes_are_refused():
+    for flag, value, words in (("--preemption", "sometimes", "off, explain or on"),
+                               ("--preemption-budgets", "ignore", "respect or best-effort"),
+                               ("--preempt-victims", "mine", "own or all"), ("--evictions-per-second", "0", "1 to 10000")):
+        done = subprocess.run([muster.program("muster-frontend"), flag, value], capture_output=True, text=True, timeout=20)
+        check(done.returncode == 2 and words in done.stderr, flag, done)
 
 
 if __name__ == "__main__":

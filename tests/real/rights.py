@@ -22,8 +22,10 @@ UNUSED = {("events.k8s.io", "events", "patch"): "an equal event that repeats",
           # Claims that wait for their first consumer: tests/process/test_volumes.py, on muster-apisim alone so far.
           **{("", resource, verb): "claims are bound in tests/process/test_volumes.py"
              for resource in ("persistentvolumeclaims", "persistentvolumes") for verb in ("get", "patch")}}
-# test_real.py: to be refused; test_extender.py: granted by deploy/extender-token alone.
-ASKED_BY_A_TEST = {("", "secrets", "list"), ("authentication.k8s.io", "tokenreviews", "create")}
+# test_real.py: to be refused; test_extender.py: granted by deploy/extender-token alone; to evict: by deploy/preemption
+# alone, and what anybody may ask about oneself.
+ASKED_BY_A_TEST = {("", "secrets", "list"), ("authentication.k8s.io", "tokenreviews", "create"),
+                   ("", "pods/eviction", "create"), ("authorization.k8s.io", "selfsubjectaccessreviews", "create")}
 
 
 def granted():

@@ -151,6 +151,17 @@ def test_the_extender_by_certificate_and_by_token():
     equal(client.get("ClusterRole", "muster-tokenreviews", None)["rules"][0]["verbs"], ["create"], "verbs")
 
 
+def test_the_right_to_evict_is_an_overlay():
+    evict = "pods/eviction"
+    equal([o["metadata"]["name"] for o in rendered(DEPLOY) if evict in str(o)], [], "who may evict")
+    client = cluster.admin()
+    applied(client, rendered(DEPLOY / "preemption"))
+    frontend = container(deployment(client)["template"]["spec"], "frontend")
+    equal(frontend["args"][-1], "--preemption=on")
+    equal(client.get("ClusterRole", "muster-evictions", None)["rules"],
+          [{"apiGroups": [""], "resources": [evict], "verbs": ["create"]}])
+
+
 def test_definitions_of_kinds():
     applied(cluster.admin(), rendered(DEPLOY / "crds"))
     applied(cluster.admin(), rendered(DEPLOY / "crds" / "scheduling.sigs.k8s.io"))

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--preemption on: gangs evict pods of lower priority, with the shipped programs on apisim.  The scenarios are those of
+test_preemption.py, where the same programs only say who would go."""
+import os
+import random
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import objects  # noqa: E402
+from lib.check import is_bound  # noqa: E402
+from lib.cluster import Cluster  # noqa: E402
+from lib.harness import check, equal, full, main, until  # noqa: E402
+from process.test_preemption import BUDGETS, CLASSES, budget, group, nodes, pod, preemption  # noqa: E402
+
+REST_S = 4      # how long nothing more may happen
+SOON_S = 40     # a search, evictions, bindings
+ROUNDS = 200 if full else 20
+
+
+class Preempting(Cluster):
+    """A cluster with these objects, and both daemons."""
+
+    def __init__(self, *made, frontend=("--preemption", "on"), core=(), apisim=(), together=False):
+        super().__init__(*CLASSES, *made, apisim=(*BUDGETS, *apisim))
+        self.flags, self.together = (core, frontend), together
+
+    def __enter__(self):
+        super().__enter__()
+        self.before = {p["metadata"]["name"] for p in self.pods() if is_bound(p)}
+        if self.together:
+            self.up(*self.flags[1])
+        else:
+            self.pair(core=self.flags[0], frontend=self.flags[1])
+        return self
+
+    def __exit__(self, kind, *rest):
+        if kind is None:
+            # of mode `pod`, or less than its quorum has gone yet
+            equal([w for w in self.wrongs() if not w.startswith("gang default/v: ")], [])
+            equal(self.metric("muster_world_mismatch_total"), 0)
+        super().__exit__(kind, *rest)
+
+    def gone(self):
+        """Pods that ran before and have gone, or are going."""
+        stay = {p["metadata"]["name"] for p in self.pods() if not p["metadata"].get("deletionTimestamp")}
+        return sorted(self.before - stay)
+
+    def starts(self, gang, members, timeout_s=SOON_S):
+        until(lambda: self.bound(f"{gang}-") == members, timeout_s,
+              lambda: f"{self.bound(gang + '-')} of {members}: {self.ask('explain', 'default/' + gang)}")
+
+    def rests(self, gone, seconds=REST_S):
+        """These have gone, and no other goes."""
+        time.sleep(seconds)
+        equal(self.gone(), sorted(gone))
+
+    def nominated(self, gang):
+        return [p["status"].get("nominatedNodeName") for p in self.pods(f"{gang}-")]
+
+
+def full_nodes(n, priority=0, **more):
+    return [pod(f"low-{node}-{i}", priority, f"n{node + 1}", **more) for node in range(n) for i in range(4)]
+
+
+def names(made):
+    return sorted(o["metadata"]["name"] for o in made if o["kind"] == "Pod")
+
+
+def test_as_many_go_as_have_to():
+    """PRE-5, PRE-1: all eight go and the gang starts; a gang of one costs one pod."""
+    low = full_nodes(2)
+    with Preempting(*nodes(2), *low, *group("g", 10, 8, [None] * 8)) as c:
+        c.starts("g", 8)
+        equal(c.gone(), names(low))
+        equal(c.metrics()['muster_evictions_total{mode="respect"}'], 8)
+        equal(c.metrics()['muster_preemptions_total{result="placed"}'], 1)
+        until(lambda: len([e for e in c.client.list("Event") if e["reason"] == "Preempted"]) == 8, SOON_S, "events")
+        event = next(e for e in c.client.list("Event") if e["reason"] == "Preempted")
+        check(event["note"].startswith("Preempted by gang default/g (") and "8 pods make room for 8 members" in event["note"], event)
+        equal((event["type"], event["action"]), ("Normal", "Preempting"))
+        until(lambda: [e["regarding"]["kind"] for e in c.client.list("Event") if e["reason"] == "Preempting"] == ["PodGroup"],
+              SOON_S, "the preemptor's event")
+        equal([p["status"].get("nominatedNodeName") for p in c.pods("g-")], [None] * 8)
+    with Preempting(*nodes(1), *full_nodes(1), *group("g", 10, 1, [None])) as c:
+        c.starts("g", 1)
+        equal(len(c.gone()), 1)
+
+
+def test_no_pod_goes_in_vain():
+    """PRE-5 with a quorum of nine; PRE-2: by its policy, with explain, with off."""
+    with Preempting(*nodes(2), *full_nodes(2), *group("g", 10, 9, [None] * 9)) as c:
+        until(lambda: (preemption(c, "g") or {}).get("answer") == "impossible", SOON_S, lambda: c.ask("explain", "default/g"))
+        c.rests([])
+    for frontend, more in ((("--preemption", "on"), {"preemptionPolicy": "Never"}), (("--preemption", "explain"), {}),
+                           (("--preemption", "off"), {})):
+        with Preempting(*nodes(1), *full_nodes(1), *group("g", 10, 1, [None], **more), frontend=frontend) as c:
+            c.rests([], 6)
+            equal([p["status"].get("nominatedNodeName") for p in c.pods("g-")], [None])
+
+
+def test_a_gang_goes_as_a_whole():
+    """PRE-6; with its mode `pod` one goes."""
+    for mode, n in (({}, 4), ({"muster.dev/disruption-mode": "pod"}, 1)):
+        others = [pod(f"high-{node}-{i}", 9, node) for node in ("n1", "n2") for i in range(2)]
+        with Preempting(*nodes(2), *group("v", 0, 4, ["n1", "n1", "n2", "n2"], annotations=mode), *others,
+                        *group("g", 5, 1, [None])) as c:
+            c.starts("g", 1)
+            equal(len(c.gone()), n)
+            check(all(name.startswith("v-") for name in c.gone()), c.gone())
+
+
+def test_a_gang_is_spared_for_lone_pods():
+    """PRE-8."""
+    with Preempting(objects.node("n1", cpu="5"), *group("v", 0, 2, ["n1"] * 2), *[pod(f"lone-{i}", 0, "n1") for i in range(3)],
+                    *group("g", 10, 2, [None] * 2)) as c:
+        c.starts("g", 2)
+        check(len(c.gone()) == 2 and all(name.startswith("lone-") for name in c.gone()), c.gone())
+
+
+def test_a_gang_of_low_priority_goes_before_a_pod_of_higher():
+    """PRE-9; with equal priorities the one pod goes."""
+    for priority, gone in ((0, "v-"), (5, "one")):
+        with Preempting(*nodes(2), *group("v", priority, 8, ["n1"] * 8, cpu="500m"), pod("one", 5, "n2", cpu="4"),
+                        *group("g", 10, 1, [None], cpu="4")) as c:
+            c.starts("g", 1)
+            check(all(name.startswith(gone) for name in c.gone()), c.gone())
+            equal(len(c.gone()), 8 if gone == "v-" else 1)
+
+
+def guarded(n):
+    return [pod(f"a-{i}", 0, "n1", {"app": "a"}) for i in range(n)] + [pod("high-1", 10, "n1")]
+
+
+def test_budgets():
+    """PRE-10: no pod goes if a budget of one stands in the way of two; as best effort two go, marked as kube's."""
+    made = [*nodes(1), *guarded(3), budget("one", 1, app="a"), *group("g", 9, 1, [None], cpu="2")]
+    with Preempting(*made) as c:
+        until(lambda: (preemption(c, "g") or {}).get("answer") == "impossible", SOON_S, lambda: c.ask("explain", "default/g"))
+        c.rests([])
+        c.client.patch("PodDisruptionBudget", "one", {"status": {"disruptionsAllowed": 2}})
+        c.starts("g", 1, 90)
+        equal(len(c.gone()), 2)
+        equal(c.client.get("PodDisruptionBudget", "one")["status"]["disruptionsAllowed"], 0)
+    with Preempting(*made, frontend=("--preemption", "on", "--preemption-budgets", "best-effort")) as c:
+        c.starts("g", 1)
+        equal(len(c.gone()), 2)
+        equal(c.metrics()['muster_evictions_total{mode="best-effort"}'], 2)
+
+
+def test_a_budget_that_refuses_after_all():
+    """PRE-25: the API server refuses what the plan counted on: no other pod of that plan goes, another plan follows."""
+    late = budget("late", 2, app="a")
+    late["status"]["observedGeneration"] = -1  # not yet processed: each eviction is refused
+    free = [pod(f"b-{i}", 5, "n2") for i in range(4)]
+    with Preempting(*nodes(2), *guarded(2), *[pod("c-0", 0, "n1")], *free, late, *group("g", 9, 1, [None], cpu="3")) as c:
+        until(lambda: c.metric("muster_evictions_refused_total") >= 1, SOON_S, lambda: c.ask("explain", "default/g"))
+        c.starts("g", 1, 120)
+        equal(len([name for name in c.gone() if name.startswith("b-")]), 3)
+        equal(len(c.gone()), 3)
+        equal(c.client.get("PodDisruptionBudget", "late")["status"]["disruptionsAllowed"], 2)
+
+
+def test_what_ends_anyway_is_waited_for():
+    """PRE-13: a user deletes a pod with a long grace; the gang needs just that."""
+    low = full_nodes(1, terminationGracePeriodSeconds=8)
+    with Preempting(*nodes(1), *low, apisim=("--grace-ms", "8000")) as c:
+        until(lambda: all(p["status"].get("phase") == "Running" for p in c.pods("low-")), 10, "they run")
+        c.client.delete("Pod", "low-0-2", grace_s=8)
+        c.create(*group("g", 10, 1, [None]))
+        time.sleep(4)
+        equal((c.bound("g-"), c.gone()), (0, ["low-0-2"]))
+        c.starts("g", 1)
+        equal(c.gone(), ["low-0-2"])
+
+
+def test_a_victim_that_does_not_go():
+    """PRE-14: with a finalizer; after its grace and --preempt-patience other pods go, once, and none by force."""
+    stuck = pod("a-stuck", 0, "n1", cpu="4")
+    stuck["metadata"]["finalizers"] = ["example.com/held"]
+    with Preempting(*nodes(2), stuck, pod("b-other", 5, "n2", cpu="4"), *group("g", 10, 1, [None], cpu="4"),
+                    frontend=("--preemption", "on", "--preempt-patience", "3")) as c:
+        until(lambda: c.gone() == ["a-stuck"], SOON_S, "the first")
+        c.starts("g", 1, 90)
+        equal(c.gone(), ["a-stuck", "b-other"])
+        equal(c.client.get("Pod", "a-stuck")["metadata"]["finalizers"], ["example.com/held"])
+        equal(c.metrics()['muster_preemptions_total{result="stuck"}'], 1)
+        c.client.patch("Pod", "a-stuck", {"metadata": {"finalizers": None}})
+
+
+def test_the_preemptor_is_deleted():
+    """PRE-16: at most those that were sent go, and the rest is withdrawn."""
+    low = [pod(f"low-{i:02}", 0, "n1", terminationGracePeriodSeconds=30) for i in range(20)]
+    with Preempting(objects.node("n1", cpu="20"), *low, *group("g", 10, 20, [None] * 20), apisim=("--grace-ms", "30000"),
+                    frontend=("--preemption", "on", "--evictions-per-second", "1")) as c:
+        until(lambda: len(c.gone()) >= 3, SOON_S, "the first")
+        until(lambda: "n1" in c.nominated("g"), SOON_S, "a nomination that users see")
+        c.client.delete("PodGroup", "g")
+        c.delete("Pod", *[f"g-{i}" for i in range(20)])
+        time.sleep(1)
+        gone = c.gone()
+        check(len(gone) < 20, gone)
+        c.rests(gone)
+        check(c.metric("muster_evictions_withdrawn_total") >= 20 - len(gone) - 1, c.metrics())
+        equal(c.metric("muster_nominations"), 0)
+
+
+def test_freed_room_is_the_gangs():
+    """PRE-17: pods that are smaller and come later, of lower priority, don't get it."""
+    low = full_nodes(1, terminationGracePeriodSeconds=4)
+    with Preempting(*nodes(1), *low, *group("g", 10, 4, [None] * 4), apisim=("--grace-ms", "4000")) as c:
+        until(lambda: len(c.gone()) == 4, SOON_S, "they go")
+        c.create(*[pod(f"small-{i:02}", 5, cpu="500m") for i in range(20)])
+        c.starts("g", 4)
+        time.sleep(1)
+        equal(c.bound("small-"), 0)
+
+
+def test_room_elsewhere():
+    """PRE-21: what was not sent stays."""
+    low = [pod(f"low-{i}", 0, "n1", terminationGracePeriodSeconds=30) for i in range(10)]
+    with Preempting(objects.node("n1", cpu="10"), *low, *group("g", 10, 10, [None] * 10), apisim=("--grace-ms", "30000"),
+                    frontend=("--preemption", "on", "--evictions-per-second", "1")) as c:
+        until(lambda: len(c.gone()) >= 4, SOON_S, "the first")
+        c.create(objects.node("n2", cpu="10"))
+        c.starts("g", 10)
+        gone = c.gone()
+        check(len(gone) < 10, gone)
+        equal({p["spec"]["nodeName"] for p in c.pods("g-")}, {"n2"})
+        c.rests(gone)
+
+
+def test_a_minimum_of_running_time():
+    """PRE-23."""
+    with Preempting(*nodes(1), *full_nodes(1), frontend=("--preemption", "on", "--preempt-min-runtime", "12")) as c:
+        until(lambda: all(p["status"].get("phase") == "Running" for p in c.pods("low-")), 10, "they run")
+        c.create(*group("g", 10, 1, [None]))
+        time.sleep(5)
+        equal(c.gone(), [])
+        c.starts("g", 1, 120)
+        equal(len(c.gone()), 1)
+
+
+def test_without_the_right_it_explains():
+    with Preempting(*nodes(1), *full_nodes(1), frontend=()) as c:
+        c.frontend.stop()
+        c.arm("deny-access", count=1000)
+        c.frontend = c.start_frontend("--preemption", "on")
+        c.ready(c.frontend)
+        c.create(*group("g", 10, 1, [None]))
+        until(lambda: (preemption(c, "g") or {}).get("answer") == "proved", SOON_S, lambda: c.ask("explain", "default/g"))
+        c.rests([])
+        check("falls back to explain" in c.frontend.log(), c.frontend.log())
+        equal(c.metric("muster_evictions_granted"), 0)
+
+
+TARGETS = (["muster-core"], ["muster-frontend"], ["muster-core", "muster-frontend"])
+
+
+def killed(rng, n):
+    """One round: kill -9 between ticket and binding."""
+    low = full_nodes(2, terminationGracePeriodSeconds=2)
+    with Preempting(*nodes(2), *low, apisim=("--grace-ms", "2000"), together=True,
+                    frontend=("--preemption", "on", "--evictions-per-second", str(rng.choice([2, 20])))) as c:
+        until(lambda: all(p["status"].get("phase") == "Running" for p in c.pods("low-")), 10, "they run")
+        c.create(*group("g", 10, 6, [None] * 6))
+        who, when = TARGETS[n % 3], rng.choice([1, 2, 4, 6])
+        until(lambda: len(c.gone()) >= when or c.bound("g-"), SOON_S, "evictions begin", every_s=0.01)
+        time.sleep(rng.uniform(0, 1.0))
+        there = c.daemons()
+        for name in who:
+            if name in there:
+                os.kill(there[name], signal.SIGKILL)
+        c.starts("g", 6, 90)
+        time.sleep(1)
+        print(f"round {n}: {'+'.join(w[7:] for w in who)} after {when}: {len(c.gone())} went", flush=True)
+        return len(c.gone())
+
+
+def test_whoever_dies():
+    """PRE-15: the gang starts, and no more pods have gone than one plan has."""
+    rng = random.Random(15)
+    went = [killed(rng, n) for n in range(ROUNDS)]
+    equal(went, [6] * ROUNDS)
+
+
+if __name__ == "__main__":
+    main(globals())
