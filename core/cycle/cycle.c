@@ -4,6 +4,7 @@
 #include "core/base/probe.h"
 #include "core/cycle/backfill.h"
 #include "core/cycle/promises.h"
+#include "core/cycle/renominate.h"
 #include "core/cycle/turns.h"
 #include "core/cycle/answered.h"
 #include "core/lifecycle/assume.h"
@@ -291,6 +292,10 @@ BY_NAME void cycle_run(struct core *c)
 	budget_reset(&c->budget);
 	if (!c->synced || !outbox_flush(c) || !assumes_answer(c))
 		return;
+	if (c->tickets.renominates) {
+		c->tickets.renominates = false;
+		renominate(c);
+	}
 	if (c->promises.timeline)
 		promises_begin(c);
 	if (c->turns.shares)

@@ -457,3 +457,29 @@ bool victims_commit(struct core *c, uint32_t index, const struct answer_record *
 	free(t.released);
 	return holds;
 }
+
+void victims_renominate(struct core *c, uint32_t index, const struct answer_pod *places,
+                        uint32_t places_n)
+{
+	struct trial t = { .c = c, .index = index };
+	struct nomination *n = nomination_new(c);
+	bool holds;
+
+	if (!n)
+		return;
+	ends_release(&t);
+	holds = plan_fixed(&c->plan, &c->views, false, &c->gangs, &c->gangs.slots[index], &c->need,
+	                   places, places_n) == PLAN_PLACED;
+	if (holds)
+		surplus_undo(c);
+	restore(&t, false);
+	if (holds)
+		victims_ending(&t, false);
+	if (t.n > 0)
+		nomination_make(c, n, index, ++c->tickets.last, t.victims, t.n);
+	else if (holds)
+		undo_all(&c->plan, &c->views, &c->gangs);
+	if (t.n == 0)
+		free(t.victims);
+	free(t.released);
+}

@@ -11,4 +11,9 @@
  * answer does not hold, and nothing has changed. */
 bool victims_commit(struct core *c, uint32_t index, const struct answer_record *a);
 
+/* Nominates the gang to these places, if it fits there with what ends gone, and not as things
+ * are; c->need is set. */
+void victims_renominate(struct core *c, uint32_t index, const struct answer_pod *places,
+                        uint32_t places_n);
+
 #endif

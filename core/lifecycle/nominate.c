@@ -12,6 +12,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define GRACE_NS (30 * NS_PER_S) /* of a pod whose deletionTimestamp is not known */
 #define COMMANDS_FIRST 64u
+#define COMMANDS_MOST 65536u /* that wait: then no gang is nominated */
 
 static struct core_preemption *stats(struct core *c)
 {
@@ -28,7 +29,7 @@ struct nomination *nomination_of(struct core *c, uint32_t index)
 
 struct nomination *nomination_new(struct core *c)
 {
-	if (c->nominations.first < c->nominations.commands_n)
+	if (c->nominations.commands_n > COMMANDS_MOST)
 		return NULL;
 	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++)
 		if (c->nominations.all[i].ticket == 0)
@@ -55,6 +56,11 @@ static void nominate(struct core *c, pod_id id, node_id node, uint64_t ticket)
 		                       .node = node,
 		                       .node_generation =
 		                           node == ID_NONE ? 0 : c->nodes.slots[node].generation };
+}
+
+void nomination_clear(struct core *c, pod_id id)
+{
+	nominate(c, id, ID_NONE, 0);
 }
 
 static void evict(struct core *c, const struct nomination *n, const struct eviction *v)
@@ -283,6 +289,13 @@ void nominations_node_gone(struct core *c, node_id node)
 		if (named)
 			nomination_end(c, n, NOMINATION_CHANGED);
 	}
+}
+
+void nominations_end_all(struct core *c)
+{
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++)
+		if (c->nominations.all[i].ticket != 0)
+			nomination_end(c, &c->nominations.all[i], NOMINATION_CHANGED);
 }
 
 void nominations_gang_changes(struct core *c, uint32_t index)

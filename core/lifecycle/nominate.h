@@ -50,6 +50,9 @@ void nomination_make(struct core *c, struct nomination *n, uint32_t index, uint6
  * node in the API, too. */
 void nomination_end(struct core *c, struct nomination *n, enum nomination_end how);
 
+/* The pod has a node in the API, and no nomination: it loses that. */
+void nomination_clear(struct core *c, pod_id id);
+
 /* The capacity of its members is released, or allocated again. */
 void nomination_release_tentatively(struct core *c, const struct nomination *n);
 void nomination_restore(struct core *c, const struct nomination *n);
@@ -62,6 +65,8 @@ void nominations_pod_gone(struct core *c, pod_id id);
 void nominations_pod_changes(struct core *c, pod_id id, uint32_t flags, bool stays);
 /* A node is about to be removed. */
 void nominations_node_gone(struct core *c, node_id node);
+/* Gangs evict no more. */
+void nominations_end_all(struct core *c);
 /* The terms of a gang change. */
 void nominations_gang_changes(struct core *c, uint32_t index);
 

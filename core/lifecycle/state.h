@@ -123,6 +123,7 @@ struct tickets {
 	/* With PREEMPTION_ON: */
 	struct event_preemption terms;
 	struct event_pod_facts *facts; /* by pod; NULL: it is off */
+	bool renominates;              /* before the next plan: core/cycle/renominate.h */
 };
 
 /* core/lifecycle/nominate.h */

@@ -36,6 +36,7 @@ void tickets_clear(struct core *c)
 	if (c->tickets.waits)
 		memset(c->tickets.waits, 0, c->gangs.groups * sizeof(*c->tickets.waits));
 	c->tickets.flags = c->tickets.n = 0;
+	c->tickets.renominates = false;
 	c->tickets.last = 0;
 	free(c->tickets.facts); /* mostly untouched: freeing is cheaper than clearing */
 	c->tickets.facts = NULL;
@@ -56,6 +57,8 @@ void tickets_set(struct core *c, const struct event_preemption *e)
 		c->tickets.waits = must_array(c->gangs.groups, sizeof(*c->tickets.waits));
 	if ((flags & PREEMPTION_ON) && !c->tickets.facts)
 		c->tickets.facts = must_array(c->pods.limit, sizeof(*c->tickets.facts));
+	if (c->nominations.n > 0 && !(flags & PREEMPTION_ON))
+		nominations_end_all(c);
 	c->tickets.terms = *e;
 	c->tickets.flags = flags;
 }

@@ -169,6 +169,7 @@ static int on_synced(struct core *c)
 	PROBE(synced, c->epoch, c->pods.count);
 	c->synced = true;
 	inflight_resolve(c);
+	c->tickets.renominates = c->tickets.flags & PREEMPTION_ON;
 	PROBE(inflight_resolved, c->epoch, c->sends.n);
 	return 0;
 }

@@ -7,8 +7,11 @@
 #include "ipc/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define STEPS 100000u /* of a search: many seeds are to run */
+#define EVICTS 1024u
+#define TICKETS 1024u
 
 struct beside {
 	struct feed *feed;
@@ -18,7 +21,16 @@ struct beside {
 	struct core_searches searches;
 	struct victims_row *rows;
 	struct answers *answers;
+	struct cmd_evict evicts[EVICTS]; /* of the present step */
+	uint32_t evicts_n;
+	struct {
+		uint64_t ticket;
+		uint32_t evicted;
+	} tickets[TICKETS]; /* the latest ones, by number */
+	const char *fault;
 };
+
+static struct core_preemption preempted;
 
 static uint64_t found_all;
 
@@ -66,11 +78,33 @@ struct beside *beside_new(const struct core_config *config)
 	return b;
 }
 
+void beside_preempted(struct core_preemption *out)
+{
+	*out = preempted;
+}
+
+/* Of a core that ends. */
+static void counts_add(const struct core *c)
+{
+	const struct core_preemption *n;
+
+	if (!c)
+		return;
+	n = &c->ledger.ledger->preemption;
+	preempted.packed += n->packed;
+	preempted.stale += n->stale;
+	preempted.nominations += n->nominations;
+	preempted.placed += n->placed;
+	preempted.evictions += n->evictions;
+	preempted.wasted += n->wasted;
+}
+
 void beside_free(struct beside *b)
 {
 	if (!b)
 		return;
 	found_all += b->searches.answers[VICTIMS_ROW_PROVED];
+	counts_add(follower_core(b->world));
 	lookout_free(b->lookout);
 	follower_free(b->world);
 	feed_close(b->feed);
@@ -84,8 +118,53 @@ void beside_input(struct beside *b, const struct record *r)
 	feed_input(b->feed, r);
 }
 
+/* The nomination of which the pod is a victim by that ticket; NULL: none. */
+static const struct nomination *nomination_find(const struct core *c, const struct cmd_evict *e)
+{
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++) {
+		const struct nomination *n = &c->nominations.all[i];
+
+		for (uint32_t k = 0; n->ticket != 0 && k < n->victims_n; k++)
+			if (n->victims[k].pod == e->pod && n->victims[k].generation == e->pod_generation &&
+			    n->victims[k].ticket == e->ticket)
+				return n;
+	}
+	return NULL;
+}
+
+/* No eviction without a nomination, none of a priority that is not lower, and no more for a ticket
+ * than it has victims. */
+static const char *evict_fault(struct beside *b, const struct core *c, const struct cmd_evict *e)
+{
+	const struct nomination *n = nomination_find(c, e);
+	const uint32_t at = e->ticket % TICKETS;
+
+	if (!n)
+		return "an eviction without a nomination";
+	if (c->pods.slots[e->pod].priority >= n->priority)
+		return "an eviction of a priority that is not lower";
+	if (b->tickets[at].ticket != e->ticket) {
+		b->tickets[at].ticket = e->ticket;
+		b->tickets[at].evicted = 0;
+	}
+	return ++b->tickets[at].evicted > e->victims ? "more evictions than victims" : NULL;
+}
+
+static void evicts_check(struct beside *b)
+{
+	const struct core *c = follower_core(b->world);
+
+	for (uint32_t i = 0; c && !b->fault && i < b->evicts_n; i++)
+		b->fault = evict_fault(b, c, &b->evicts[i]);
+	b->evicts_n = 0;
+}
+
 void beside_output(struct beside *b, enum record_kind kind, const void *body, uint32_t bytes)
 {
+	if (kind == CMD_EVICT && b->evicts_n < EVICTS)
+		memcpy(&b->evicts[b->evicts_n++], body, sizeof(struct cmd_evict));
+	else if (kind == CMD_EVICT)
+		b->fault = "too many evictions in a step to check";
 	feed_output(b->feed, kind, body, bytes);
 }
 
@@ -93,6 +172,7 @@ void beside_done(struct beside *b, int rc, bool refused)
 {
 	feed_done(b->feed, rc, refused);
 	follower_run(b->world, UINT32_MAX);
+	evicts_check(b);
 }
 
 /* Of a row that was written for the present state of the world. */
@@ -117,6 +197,8 @@ const char *beside_fault(struct beside *b, uint64_t now_ns)
 
 	if (follower_state(b->world) != WORLD_FOLLOWS)
 		return "it does not follow";
+	if (b->fault)
+		return b->fault;
 	lookout_run(b->lookout, now_ns);
 	for (uint32_t i = 0; !fault && i < VICTIMS_ROWS; i++)
 		fault = row_fault(follower_core(b->world), &b->rows[i]);

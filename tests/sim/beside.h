@@ -27,4 +27,8 @@ uint64_t beside_found(void);
 /* The next answer of its searches for the core (EVENT_ANSWER), memory of the caller; NULL: none. */
 struct record *beside_answer(struct beside *b);
 
+/* Of all cores that have ended. */
+struct core_preemption;
+void beside_preempted(struct core_preemption *out);
+
 #endif

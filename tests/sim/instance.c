@@ -149,6 +149,18 @@ static bool port_result(void *context, enum record_kind kind, const struct resul
 	return true;
 }
 
+static bool port_evict_result(void *context, enum record_kind kind,
+                              const struct evict_result *result)
+{
+	struct instance *p = context;
+	struct record *r = ring_reserve(&p->result_writer, kind, sizeof(*result), record_time(p));
+
+	if (r == NULL)
+		return false;
+	memcpy(r + 1, result, sizeof(*result));
+	return true;
+}
+
 static void port_publish(void *context)
 {
 	struct instance *p = context;
@@ -385,6 +397,9 @@ static void frontend_begin(struct instance *p)
 		.instance = "muster-sim",
 		.lease = p->sim->script->instances > 1 ? &lease : NULL,
 		.journal = &journal,
+		.evicts = p->sim->script->seed % 4 == 1,
+		.evictions_per_second = 20,
+		.scheduler = "muster",
 	};
 
 	snprintf(p->identity, sizeof(p->identity), "sim-%u-%u", p->instance, p->frontends++);
@@ -477,6 +492,7 @@ static void instance_connect(struct instance *p)
 	struct frontend_port port = {
 		.event = port_event,
 		.result = port_result,
+		.evict_result = port_evict_result,
 		.publish = port_publish,
 		.events_read = port_events_read,
 		.context = p,

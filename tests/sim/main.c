@@ -126,6 +126,7 @@ static bool is_repeatable(const struct script *plan, uint64_t hash)
 
 int main(int argc, char **argv)
 {
+	struct core_preemption preempted;
 	struct outcome out, sum = { 0 };
 	struct options o;
 	uint64_t failed = 0, ran = 0;
@@ -184,5 +185,11 @@ int main(int argc, char **argv)
 	       (unsigned long long)(sum.excused[TEAR_OTHERS] + sum.excused[TEAR_PERSON]),
 	       (unsigned long long)sum.excused[TEAR_NODES]);
 	printf("searches for victims: %llu proved a set\n", (unsigned long long)beside_found());
+	beside_preempted(&preempted);
+	printf("nominations: %llu, %llu of them placed on the room that was made; %llu evictions, %llu "
+	       "wasted; %llu stale answers\n",
+	       (unsigned long long)preempted.nominations, (unsigned long long)preempted.placed,
+	       (unsigned long long)preempted.evictions, (unsigned long long)preempted.wasted,
+	       (unsigned long long)preempted.stale);
 	return failed > 0;
 }

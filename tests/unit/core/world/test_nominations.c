@@ -98,7 +98,7 @@ static void start(void)
 	memset(&x, 0, sizeof(x));
 	x.m = model_new(&config);
 	loop_new(&x.loop, core, FEED_BYTES_LEAST * 16);
-	x.loop.preemption = PREEMPTION_ON;
+	x.loop.preemption = PREEMPTION_ON | PREEMPTION_EXPLAIN;
 	x.loop.command = commanded;
 	x.rows = must_array(VICTIMS_ROWS, sizeof(*x.rows));
 	lookout_start();
@@ -583,4 +583,57 @@ Test(nominations, gangs_go_whole_when_they_fall_below_their_quorum)
 	preempt();
 	cr_assert_eq(x.evicts, 4);
 	cr_assert_eq(x.nominated, 1);
+}
+
+Test(nominations, the_next_epoch_makes_them_again_from_the_api)
+{
+	two_full_nodes();
+	ending("low-2", 0, "n1");
+	waits("g", 1, 10);
+	flush();
+	preempt();
+	cr_assert_eq(x.nominated, 1);
+	model_set_evicts(x.m, true);
+	model_nominate(x.m, pod_named("g-0"), x.loop.core->pods.slots[pod_named("g-0")].generation,
+	               "n1");
+	model_restart(x.m);
+	flush();
+	cr_assert_eq(x.loop.core->nominations.n, 1, "before any search");
+	cr_assert_eq(x.nominated, 2);
+	cr_assert_eq(x.cleared + x.evicts, 0);
+	gone("low-2");
+	flush();
+	cr_assert_eq(x.binds, 1);
+}
+
+Test(nominations, what_is_not_made_again_is_cleared)
+{
+	two_full_nodes();
+	waits("g", 1, 10);
+	flush();
+	model_set_evicts(x.m, true);
+	model_nominate(x.m, pod_named("g-0"), x.loop.core->pods.slots[pod_named("g-0")].generation,
+	               "n1");
+	model_restart(x.m);
+	flush();
+	cr_assert_eq(x.loop.core->nominations.n, 0);
+	cr_assert_eq(x.cleared, 1);
+	cr_assert_eq(x.nominated, 0);
+}
+
+Test(nominations, they_end_when_gangs_evict_no_more)
+{
+	struct {
+		struct record head;
+		struct event_preemption body;
+	} r = { .head = { .bytes = sizeof(r), .kind = EVENT_PREEMPTION },
+		    .body = { .flags = PREEMPTION_EXPLAIN } };
+
+	two_full_nodes();
+	waits("g", 8, 10);
+	preempt();
+	apply(&r.head);
+	cr_assert_eq(x.cancels, 8);
+	cr_assert_eq(x.cleared, 8);
+	cr_assert_eq(counts()->changed, 1);
 }
