@@ -106,6 +106,18 @@ static int take_change(const struct options *o, const char *command, const struc
 	return -1;
 }
 
+/* The gang of the pod "ns/name"; NULL: there is none.  To be freed. */
+static char *gang_of_member(const struct model *m, const char *name)
+{
+	const char *slash = strchr(name, '/');
+	char *namespace = ctl_print("%.*s", (int)(slash - name), name);
+	struct pod_view pod;
+	const bool found = model_pod_by_name(m, namespace, slash + 1, &pod) && pod.gang[0] != '\0';
+
+	free(namespace);
+	return found ? ctl_print("%s/%s", pod.namespace, pod.gang) : NULL;
+}
+
 /* Explains from objects alone. */
 static int explain_objects(const struct options *o, const char *command, const struct files *files)
 {
@@ -115,7 +127,7 @@ static int explain_objects(const struct options *o, const char *command, const s
 	struct explanation x = { .gang = o->gang, .config = &config };
 	struct usage_figures *usage = NULL;
 	struct change change;
-	char error[2048] = "";
+	char error[2048] = "", *member = NULL;
 	int rc = take_change(o, command, files, &change);
 
 	if (rc >= 0)
@@ -131,6 +143,11 @@ static int explain_objects(const struct options *o, const char *command, const s
 	usage = explain_usage(offline_ledger(x.now.offline));
 	x.usage = usage;
 	x.result = world_gang(&x.now, o->gang);
+	if (x.result == NULL && o->priority == NULL) {
+		member = gang_of_member(offline_model(x.now.offline), o->gang);
+		x.result = member != NULL ? world_gang(&x.now, member) : NULL;
+		x.gang = x.result != NULL ? member : o->gang;
+	}
 	if (x.result == NULL) {
 		rc = ctl_usage(command, "%s: there is no such gang in these objects", o->gang);
 	} else {
@@ -144,6 +161,7 @@ static int explain_objects(const struct options *o, const char *command, const s
 	world_free(&x.first);
 	world_free(&x.now);
 	free(usage);
+	free(member);
 	return rc;
 }
 
@@ -208,8 +226,11 @@ static int explain_live(const struct options *o, const struct live *l)
 	int rc;
 
 	if (x.result == NULL) {
-		fprintf(stderr, "%s: the scheduler behind %s has no gang %s\n", l->command, l->socket,
-		        o->gang);
+		fprintf(
+			stderr,
+			"%s: the scheduler behind %s has no gang %s; with --kubeconfig and without --socket "
+			"a pod is also a name of its gang\n",
+			l->command, l->socket, o->gang);
 		rc = EXIT_NO;
 	} else if (o->try && x.result->state == GANG_WAITING && explain_is_queued(x.result) &&
 	           !try_helps(o, &x, files, &config, error, sizeof(error))) {
@@ -286,12 +307,12 @@ static int run(int argc, char **argv)
 		rc = preempt(&o, argc - optind);
 	else if (rc == -1 && (o.preempt.pods.n > 0 || o.preempt.gang != NULL))
 		rc = ctl_usage(argv[0], "--pod and --gang go with --preempt");
-	if (rc == -1 &&
-	    (optind + 1 != argc || (strchr(argv[optind], '/') == NULL && o.live.namespace == NULL)))
-		rc = ctl_usage(argv[0], "one gang is needed, as NAMESPACE/NAME or -n NAMESPACE NAME");
+	if (rc == -1 && optind + 1 != argc)
+		rc = ctl_usage(argv[0], "one gang is needed, as NAMESPACE/NAME or [-n NAMESPACE] NAME");
 	if (rc == -1) {
 		if (strchr(argv[optind], '/') == NULL)
-			name = ctl_print("%s/%s", o.live.namespace, argv[optind]);
+			name = ctl_print("%s/%s", o.live.namespace != NULL ? o.live.namespace : "default",
+			                 argv[optind]);
 		o.gang = name != NULL ? name : argv[optind];
 		rc = explain(&o);
 	}

@@ -139,6 +139,8 @@ static char *age_of(const cJSON *item, const char *field)
 	                           sizeof(text)));
 }
 
+enum { REASON_CELL = 9 };
+
 static void row_of(const cJSON *item, bool wide, char **cells)
 {
 	static const char *const fields[] = { "gang",    "state",     "position", "quorum", "members",
@@ -147,12 +149,13 @@ static void row_of(const cJSON *item, bool wide, char **cells)
 	const size_t n = sizeof(fields) / sizeof(fields[0]) - (wide ? 0 : 3);
 
 	for (size_t i = 0; i < n; i++)
-		if (fields[i] != NULL)
+		if (fields[i] != NULL && i != REASON_CELL)
 			cells[i] = must_copy(field_text(item, fields[i]));
+	cells[REASON_CELL] = rows_reason_turned(field_text(item, "gang"), field_text(item, "reason"));
 	cells[7] = age_of(item, "age_s");
 	cells[8] = age_of(item, "waited_s");
-	if (strcmp(cells[9], "-") == 0 && !wide)
-		cells[9][0] = '\0';
+	if (strcmp(cells[REASON_CELL], "-") == 0 && !wide)
+		cells[REASON_CELL][0] = '\0';
 }
 
 static const struct list_kind kind = {

@@ -247,7 +247,8 @@ static void draw_gang(struct styled_text *s, const struct live *l, const struct 
 {
 	bool waits = rows_gang_waits(g), cut = shown->cut && strlen(g->name) > (size_t)shown->name_wide;
 	char age[32] = "-", need[32] = "";
-	char *reason = waits ? live_reason(l, g) : NULL;
+	char *whole = waits ? live_reason(l, g) : NULL;
+	char *reason = waits ? rows_reason_turned(g->name, whole) : NULL;
 
 	if (g->row.created_ns != 0)
 		units_age(rows_gang_age_ns(g, look->wall_ns), age, sizeof(age));
@@ -262,6 +263,7 @@ static void draw_gang(struct styled_text *s, const struct live *l, const struct 
 	styled_add(s, STYLE_PLAIN, " %9s %6" PRIu32 " %7" PRIu32 " %8" PRId32 " %5s   %s", need,
 	           g->row.bound, g->row.members, g->row.priority, age, waits ? reason : "");
 	free(reason);
+	free(whole);
 }
 
 static struct shown choose_gangs(const struct top_look *look, struct top_view *view, size_t wide,

@@ -426,9 +426,17 @@ def test_progress_is_for_terminals_that_can_clear_a_line():
     equal(on_a_terminal(path, "dumb"), b"")
 
 
+def test_other_names_of_a_gang():
+    """kubectl's default namespace, and a member's name."""
+    path = saved(simple())
+    wanted = run("musterctl", "explain", "-f", path, "default/train")
+    for name in ("train", "default/train-0", "train-0"):
+        equal(run("musterctl", "explain", "-f", path, name), wanted, name)
+
+
 def test_bad_words():
     path = saved(simple())
-    for flags, said in ((("--kubeconfig", "/nowhere", "default/train"), "/nowhere"), (("-f", path, "train"), "one gang is needed"),
+    for flags, said in ((("--kubeconfig", "/nowhere", "default/train"), "/nowhere"), (("-f", path), "one gang is needed"), (("-f", path, "nope"), "default/nope: there is no such gang"),
                         (("-f", path, "default/none"), "default/none: there is no such gang"),
                         (("-f", path, "--add-node", "2xnone", "default/train"), "--add-node 2xnone: there is no node none"),
                         (("-f", path, "--add-node", "n1", "default/train"), "--add-node n1: not a number"),
