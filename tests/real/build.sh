@@ -10,11 +10,22 @@
 # a later call milliseconds.  Prints the folder with the programs on standard
 # output, progress on standard error.
 #
+#   KUBE               another version of Kubernetes than that of k8s/go.mod, 1.34.4 for example; its modules are
+#                      resolved anew in the cache, and verified by the checksum database alone
 #   MUSTER_K8S_CACHE   where to build, ${XDG_CACHE_HOME:-~/.cache}/muster/k8s-VERSION
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 version=$(sed -n 's/.*[[:space:]]k8s.io\/kubernetes v\([0-9.]*\).*/\1/p' "$here/k8s/go.mod")
 [ -n "$version" ] || { echo "build.sh: k8s/go.mod names no k8s.io/kubernetes" >&2; exit 2; }
+ours=$version
+version=${KUBE:-$version}
+case $version in
+1.[0-9]*.[0-9]*) ;;
+*)
+	echo "build.sh: KUBE=$version: not a version such as $ours" >&2
+	exit 2
+	;;
+esac
 cache=${MUSTER_K8S_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/muster/k8s-$version}
 toolchain=go1.26.8 # what a go that cannot fetch one by itself gets
 
@@ -32,6 +43,7 @@ done
 # A program is current when the files that decide how it is built have not
 # changed since.
 stamp=$(cat "$here/k8s/go.mod" "$here/k8s/go.sum" "$here/build.sh" | cksum)
+module=$here/k8s
 is_current() { # PART
 	[ -x "$cache/$1" ] && [ "$(cat "$cache/$1.stamp" 2>/dev/null)" = "$stamp" ]
 }
@@ -87,6 +99,31 @@ show_progress() {
 	fi
 }
 
+# The module of another version: the tools of ours, and what they need then.  Its parts have the
+# numbers of Kubernetes with a 0 for the 1.
+resolve_module() { # GO
+	module=$cache/module
+	[ "$(cat "$module/.stamp" 2> /dev/null)" = "$stamp" ] && return
+	say "resolving the modules of $version"
+	rm -rf "$module"
+	mkdir -p "$module"
+	{
+		sed -n '1,/^require/{/^require/!p}' "$here/k8s/go.mod"
+		echo "require k8s.io/kubernetes v$version"
+		sed -n '/^replace (/,/^)/p' "$here/k8s/go.mod" | sed "s/ v0\.${ours#1.}$/ v0.${version#1.}/"
+	} > "$module/go.mod"
+	(
+		cd "$module"
+		# shellcheck disable=SC2046 # one word for each
+		GOTOOLCHAIN=auto GOWORK=off GOFLAGS='' CGO_ENABLED=0 "$go" list -mod=mod -deps \
+			$(printf 'k8s.io/kubernetes/cmd/%s ' kube-apiserver kube-scheduler kube-controller-manager) > /dev/null
+	) || {
+		say "the modules of $version are not to be had"
+		exit 1
+	}
+	echo "$stamp" > "$module/.stamp"
+}
+
 # All in one go: they share most of their packages, and one is linked while the
 # next is compiled.
 build_parts() { # GO PART...
@@ -100,7 +137,7 @@ build_parts() { # GO PART...
 	rm -rf "$failed" "$cache/new"
 	mkdir "$cache/new"
 	{
-		cd "$here/k8s"
+		cd "$module"
 		# shellcheck disable=SC2046 # one word for each
 		GOTOOLCHAIN=auto GOWORK=off GOFLAGS='' CGO_ENABLED=0 "$go" build -v -mod=readonly -trimpath \
 			-buildvcs=false -ldflags "$flags" -o "$cache/new/" \
@@ -136,6 +173,7 @@ if [ -n "$(stale "$@")" ]; then
 	set -- $(stale "$@") # another may just have built them
 	if [ $# -gt 0 ]; then
 		go=$(choose_go)
+		[ "$version" = "$ours" ] || resolve_module "$go"
 		start=$(date +%s)
 		say "building $* $version, some minutes the first time"
 		build_parts "$go" "$@"

@@ -36,6 +36,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lib import kube, muster  # noqa: E402
+from lib.harness import Skip  # noqa: E402
 from real import rights  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -64,11 +65,15 @@ def build(*parts):
     return pathlib.Path(done.stdout.strip())
 
 
+def version():
+    """Of Kubernetes: KUBE, else that of k8s/go.mod."""
+    return os.environ.get("KUBE") or re.search(r"\sk8s.io/kubernetes v([0-9.]*)", (HERE / "k8s" / "go.mod").read_text()).group(1)
+
+
 def built(part):
     """Where a real program is, None while it isn't built."""
-    version = re.search(r"\sk8s.io/kubernetes v([0-9.]*)", (HERE / "k8s" / "go.mod").read_text()).group(1)
     home = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
-    path = pathlib.Path(os.environ.get("MUSTER_K8S_CACHE", f"{home}/muster/k8s-{version}")) / part
+    path = pathlib.Path(os.environ.get("MUSTER_K8S_CACHE", f"{home}/muster/k8s-{version()}")) / part
     return path if path.exists() else None
 
 
@@ -77,6 +82,8 @@ class Cluster:
     keep=True the programs outlive this one; stop them with `stop DIR`."""
 
     def __init__(self, folder, gates=False, keep=False, controllers=False):
+        if gates and tuple(map(int, version().split(".")[:2])) < (1, 36):
+            raise Skip(f"Kubernetes {version()} has no native gang API of this version")
         self.dir = pathlib.Path(folder).resolve()
         self.gates, self.controllers = gates, controllers
         self.keep = keep
