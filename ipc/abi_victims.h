@@ -151,7 +151,7 @@ struct cmd_evict {
 	uint32_t node_generation;
 	uint32_t gang; /* for which it goes */
 	uint32_t gang_generation;
-	uint32_t victims; /* of the ticket, in all */
+	uint32_t victims; /* of the ticket: so many commands */
 	uint32_t members; /* that start in their place */
 };
 

@@ -116,7 +116,8 @@ static bool facts_allow(const struct core *c, pod_id id, uint32_t generation)
 	if (f->generation != generation || (f->flags & FACT_SPARED) ||
 	    (!(f->flags & FACT_OURS) && !(terms->flags & PREEMPTION_ALL)))
 		return false;
-	if (terms->min_run_s > 0 && (uint64_t)f->start_s + terms->min_run_s > now_s)
+	if (terms->min_run_s > 0 &&
+	    (f->start_s == 0 || (uint64_t)f->start_s + terms->min_run_s > now_s))
 		return false;
 	return f->evicted_s == 0 || (uint64_t)f->evicted_s + terms->cooldown_s <= now_s;
 }

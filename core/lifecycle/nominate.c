@@ -63,7 +63,8 @@ void nomination_clear(struct core *c, pod_id id)
 	nominate(c, id, ID_NONE, 0);
 }
 
-static void evict(struct core *c, const struct nomination *n, const struct eviction *v)
+static void evict(struct core *c, const struct nomination *n, const struct eviction *v,
+                  uint32_t due)
 {
 	command_add(c, CMD_EVICT)->evict =
 		(struct cmd_evict){ .ticket = v->ticket,
@@ -73,7 +74,7 @@ static void evict(struct core *c, const struct nomination *n, const struct evict
 		                    .node_generation = c->nodes.slots[v->node].generation,
 		                    .gang = n->gang,
 		                    .gang_generation = n->generation,
-		                    .victims = n->victims_n,
+		                    .victims = due,
 		                    .members = n->places_n };
 }
 
@@ -99,6 +100,7 @@ void nomination_make(struct core *c, struct nomination *n, uint32_t index, uint6
 {
 	const struct plan *plan = &c->plan;
 	const struct gang *g = &c->gangs.slots[index];
+	uint32_t due = 0;
 
 	assert(plan->placed > 0 && g->retained == 0);
 	*n = (struct nomination){ .ticket = ticket,
@@ -112,8 +114,10 @@ void nomination_make(struct core *c, struct nomination *n, uint32_t index, uint6
 		if (plan->nodes[i] != ID_NONE)
 			member_nominate(c, n, plan->pods[i], plan->nodes[i]);
 	for (uint32_t i = 0; i < victims_n; i++)
+		due += victims[i].state == VICTIM_DUE;
+	for (uint32_t i = 0; i < victims_n; i++)
 		if (victims[i].state == VICTIM_DUE)
-			evict(c, n, &victims[i]);
+			evict(c, n, &victims[i], due);
 	c->nominations.n++;
 	stat_add(&stats(c)->nominations, 1);
 	stat_set(&stats(c)->open, c->nominations.n);

@@ -266,12 +266,17 @@ static void pod_budgets(struct kept_memory *m, const struct pod_record *pod, str
 	out->items_n = (uint32_t)m->items_n - out->items;
 }
 
+static bool is_young(const struct keeper *k, const struct event_pod_facts *f, uint64_t now_s)
+{
+	return k->terms.min_run_s > 0 &&
+	       (f->start_s == 0 || (uint64_t)f->start_s + k->terms.min_run_s > now_s);
+}
+
 /* It has not run for long enough, or its owner lost a pod a short time ago. */
 static bool terms_spare(const struct keeper *k, const struct event_pod_facts *f, uint64_t now_s)
 {
-	if (k->terms.min_run_s > 0 && (uint64_t)f->start_s + k->terms.min_run_s > now_s)
-		return true;
-	return f->evicted_s > 0 && (uint64_t)f->evicted_s + k->terms.cooldown_s > now_s;
+	return is_young(k, f, now_s) ||
+	       (f->evicted_s > 0 && (uint64_t)f->evicted_s + k->terms.cooldown_s > now_s);
 }
 
 static bool is_stuck(const struct keeper *k, const struct event_pod_facts *f, uint64_t now_s)
@@ -292,6 +297,31 @@ static void refused_spend(const struct keeper *k, const struct core *world, stru
 		for (uint32_t n = 0; n < f->items_n; n++)
 			m->allowed[m->items[f->items + n]] = 0;
 	}
+}
+
+/* A gang runs for as long as its youngest member. */
+static void young_spare(const struct keeper *k, const struct core *world, struct kept_memory *m)
+{
+	const uint64_t now_s = world->now_ns / 1000000000;
+	bool *gangs;
+
+	if (k->terms.min_run_s == 0)
+		return;
+	gangs = must_array(k->limits.gangs, sizeof(*gangs));
+	for (pod_id id = 0; id < world->pods.used && id < k->facts_cap; id++) {
+		const struct pod *p = &world->pods.slots[id];
+
+		if (p->generation != 0 && p->gang < k->limits.gangs && reservation_is_bound(p) &&
+		    is_young(k, &k->facts[id], now_s))
+			gangs[p->gang] = true;
+	}
+	for (pod_id id = 0; id < world->pods.used; id++) {
+		const uint32_t gang = world->pods.slots[id].gang;
+
+		if (gang < k->limits.gangs && gangs[gang] && m->gangs[gang].mode != DISRUPT_POD)
+			m->pods[id].spared = true;
+	}
+	free(gangs);
 }
 
 /* Where a pod does not go no other one is evicted. */
@@ -380,6 +410,7 @@ static int facts_make(const struct keeper *k, const struct core *world,
 	for (gang_id id = 0; id < k->tables[KEPT_GANGS].used; id++)
 		if (k->tables[KEPT_GANGS].at[id])
 			gang_facts(k, m, id);
+	young_spare(k, world, m);
 	out->facts = (struct search_facts){ .pods = m->pods,
 		                                .gangs = m->gangs,
 		                                .items = m->items,

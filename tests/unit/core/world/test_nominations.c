@@ -637,3 +637,27 @@ Test(nominations, they_end_when_gangs_evict_no_more)
 	cr_assert_eq(x.cleared, 8);
 	cr_assert_eq(counts()->changed, 1);
 }
+
+/* Terms of the record: sixty seconds of running, and every pod started at the same time. */
+Test(nominations, a_pod_that_has_not_run_for_long_enough_is_spared)
+{
+	struct {
+		struct record head;
+		struct event_preemption body;
+	} r = { .head = { .bytes = sizeof(r), .kind = EVENT_PREEMPTION },
+		    .body = { .flags = PREEMPTION_EXPLAIN | PREEMPTION_ON, .min_run_s = 60 } };
+	const uint64_t start_s = 1767225600; /* 2026-01-01 */
+
+	two_full_nodes();
+	flush();
+	r.body.min_run_s = (uint32_t)(x.loop.core->now_ns / S - start_s + 30);
+	apply(&r.head);
+	waits("g", 2, 10);
+	preempt();
+	cr_assert_eq(x.evicts, 0);
+	tick(40 * S);
+	tick(3 * S);
+	cr_assert_eq(x.loop.core->tickets.n, 1);
+	preempt();
+	cr_assert_eq(x.evicts, 2);
+}
