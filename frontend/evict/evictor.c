@@ -322,6 +322,7 @@ void evictor_core_down(struct evictor *e)
 		eviction_free(v);
 	}
 	assert(TAILQ_EMPTY(&e->tickets));
+	nominations_core_down(e);
 }
 
 size_t evictor_queued(const struct evictor *e)

@@ -51,6 +51,8 @@ struct evictor_config {
 	void (*result)(void *context, enum record_kind kind, const struct evict_result *r);
 	void (*notice)(void *context, const struct evict_notice *n);
 	void (*forbidden)(void *context); /* 403: the rights may have changed */
+	/* A nomination of an earlier core, which the present one did not make again, has ended. */
+	void (*lapsed)(void *context, pod_id pod, uint32_t generation);
 	void *context;
 };
 

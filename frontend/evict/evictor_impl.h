@@ -49,6 +49,7 @@ TAILQ_HEAD(eviction_list, eviction);
 
 struct nomination {
 	uint32_t generation; /* of the pod; 0: none */
+	bool earlier;        /* made by an earlier core */
 	struct intent *intent;
 };
 
@@ -63,6 +64,7 @@ struct evictor {
 	uint64_t tokens_ns;
 	struct nomination *nominations; /* by pod */
 	size_t nominations_n, nominated;
+	uint64_t lapse_ns; /* then those of an earlier core end; 0: there are none */
 	uint64_t look_ns;
 	struct jsonout path, body;
 	struct evictor_counts counts;
@@ -80,6 +82,8 @@ void eviction_free(struct eviction *v);
 
 /* nominations.c */
 uint64_t nominations_look(struct evictor *e);
+/* The core went away: the next one may make them again. */
+void nominations_core_down(struct evictor *e);
 void nominations_free(struct evictor *e);
 
 #endif

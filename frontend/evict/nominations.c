@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define LOOK_NS NS_PER_S
+#define LAPSE_NS (30 * NS_PER_S)
 /* Members in the journal; of more the objects alone tell. */
 #define NOMINATED_MAX 2048u
 
@@ -30,9 +31,9 @@ static struct nomination *reach(struct evictor *e, pod_id pod)
 	return &e->nominations[pod];
 }
 
-static void keep(struct evictor *e, pod_id pod, uint32_t generation, struct intent *intent)
+static void keep(struct evictor *e, pod_id pod, const struct nomination *n)
 {
-	*reach(e, pod) = (struct nomination){ .generation = generation, .intent = intent };
+	*reach(e, pod) = *n;
 	e->nominated++;
 }
 
@@ -64,7 +65,9 @@ void evictor_nominate(struct evictor *e, const struct cmd_nominate *cmd)
 	model_nominate(m, cmd->pod, cmd->pod_generation, name);
 	if (!name)
 		return;
-	keep(e, cmd->pod, cmd->pod_generation, line_add(e, &pod, cmd->node, name));
+	keep(e, cmd->pod,
+	     &(struct nomination){ .generation = cmd->pod_generation,
+	                           .intent = line_add(e, &pod, cmd->node, name) });
 	e->counts.nominated++;
 }
 
@@ -82,7 +85,32 @@ void evictor_adopt(struct evictor *e, struct intent *i, pod_id pod, uint32_t gen
 		return;
 	}
 	model_nominate(m, pod, generation, line->node);
-	keep(e, pod, generation, i);
+	keep(e, pod, &(struct nomination){ .generation = generation, .earlier = true, .intent = i });
+}
+
+void nominations_core_down(struct evictor *e)
+{
+	for (pod_id id = 0; id < e->nominations_n; id++)
+		e->nominations[id].earlier = e->nominations[id].generation != 0;
+	e->lapse_ns = 0;
+}
+
+/* The first call for a core gives it time to ask and to be answered. */
+static void lapse(struct evictor *e, uint64_t now)
+{
+	if (e->lapse_ns == 0)
+		e->lapse_ns = now + LAPSE_NS;
+	if (now < e->lapse_ns)
+		return;
+	for (pod_id id = 0; id < e->nominations_n; id++) {
+		const struct nomination n = e->nominations[id];
+
+		if (n.generation == 0 || !n.earlier)
+			continue;
+		forget(e, id);
+		model_nominate(e->config.model, id, n.generation, NULL);
+		e->config.lapsed(e->config.context, id, n.generation);
+	}
 }
 
 uint64_t nominations_look(struct evictor *e)
@@ -95,6 +123,7 @@ uint64_t nominations_look(struct evictor *e)
 	if (now < e->look_ns)
 		return e->look_ns;
 	e->look_ns = now + LOOK_NS;
+	lapse(e, now);
 	for (pod_id id = 0; id < e->nominations_n; id++) {
 		const struct nomination *n = &e->nominations[id];
 

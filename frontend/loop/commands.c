@@ -76,6 +76,7 @@ static int reason_take(struct frontend *f, const struct cmd_reason *cmd)
 	PROBE(reason_taken, cmd->gang, cmd->pod, (uint32_t)r->why);
 	told(f, cmd);
 	report_reason(f->report, cmd);
+	preempt_reason(f, cmd);
 	return 0;
 }
 

@@ -37,10 +37,15 @@ struct frontend {
 	struct evictor *evictor;   /* NULL: no pod is evicted */
 	struct rights *rights;     /* with it */
 	uint64_t told_ticket;      /* whose preemptor got its Event */
-	bool taking_over;          /* takeover_begin() was called */
-	uint64_t coreless_max_ns;  /* a leader without a core, or with one that does not last, gives up
-	                              after this */
-	uint64_t core_lasts_ns;    /* after which a core counts as lasting */
+	struct stuck_told {
+		gang_id gang;
+		uint32_t gang_generation, pod_generation;
+		pod_id pod;
+	} stuck[16];              /* by gang: whose Event says that this pod does not go */
+	bool taking_over;         /* takeover_begin() was called */
+	uint64_t coreless_max_ns; /* a leader without a core, or with one that does not last, gives up
+	                             after this */
+	uint64_t core_lasts_ns;   /* after which a core counts as lasting */
 	struct latency *latency;
 	struct waits *waits;
 	struct decisions *decisions;
@@ -79,6 +84,8 @@ void preempt_end(struct frontend *f);
 /* The core may plan: it is known whether pods may be evicted. */
 bool preempt_ready(const struct frontend *f);
 uint64_t preempt_poll(struct frontend *f, bool binds_waiting);
+/* A gang waits; it may name a victim that does not go. */
+void preempt_reason(struct frontend *f, const struct cmd_reason *cmd);
 void preempt_metrics(const struct frontend *f, struct metrics *out);
 /* -EPROTO: malformed */
 int preempt_evict(struct frontend *f, const struct cmd_evict *cmd);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NAME_BYTES 600
 
@@ -28,32 +29,66 @@ static bool preemptor(struct frontend *f, const struct cmd_evict *cmd, char *out
 	return true;
 }
 
-/* On the object of the gang, once for each ticket. */
-static void preemptor_tell(struct frontend *f, const struct cmd_evict *cmd,
-                           const struct gang_view *gang)
+/* An Event on the object of the gang, if it has one. */
+static void gang_happened(struct frontend *f, gang_id gang, uint32_t generation,
+                          enum report_happening what, const char *note)
 {
 	const struct resource *resources, *r;
 	struct gang_object object;
-	char note[200], version[200];
+	struct gang_view view;
+	char version[200];
 	size_t n;
 
-	if (f->told_ticket == cmd->ticket ||
-	    !model_gang_object(f->model, cmd->gang, cmd->gang_generation, &object))
+	if (!model_gang_object(f->model, gang, generation, &object) ||
+	    !model_gang(f->model, gang, generation, &view))
 		return;
-	f->told_ticket = cmd->ticket;
 	resources = model_resources(f->model, &n);
 	r = &resources[object.index];
 	snprintf(version, sizeof(version), "%s%s%s", r->group, *r->group ? "/" : "", r->version);
+	report_happened(f->report,
+	                &(struct report_event){ .what = what,
+	                                        .namespace = object.namespace,
+	                                        .name = object.name,
+	                                        .uid = object.uid,
+	                                        .api_version = version,
+	                                        .kind = r->kind,
+	                                        .scheduler = *view.scheduler_name ? view.scheduler_name
+	                                                                          : f->config.scheduler,
+	                                        .note = note });
+}
+
+/* Once for each ticket. */
+static void preemptor_tell(struct frontend *f, const struct cmd_evict *cmd)
+{
+	char note[200];
+
+	if (f->told_ticket == cmd->ticket || cmd->gang == ID_NONE)
+		return;
+	f->told_ticket = cmd->ticket;
 	snprintf(note, sizeof(note), "evicts %u pods to make room for %u members", cmd->victims,
 	         cmd->members);
-	report_happened(f->report, &(struct report_event){ .what = REPORT_PREEMPTING,
-	                                                   .namespace = object.namespace,
-	                                                   .name = object.name,
-	                                                   .uid = object.uid,
-	                                                   .api_version = version,
-	                                                   .kind = r->kind,
-	                                                   .scheduler = gang->scheduler_name,
-	                                                   .note = note });
+	gang_happened(f, cmd->gang, cmd->gang_generation, REPORT_PREEMPTING, note);
+}
+
+void preempt_reason(struct frontend *f, const struct cmd_reason *cmd)
+{
+	const struct reason *r = &cmd->reason;
+	struct stuck_told *told = &f->stuck[cmd->gang % (sizeof(f->stuck) / sizeof(f->stuck[0]))];
+	const struct stuck_told now = { .gang = cmd->gang,
+		                            .gang_generation = cmd->gang_generation,
+		                            .pod_generation = r->stuck_generation,
+		                            .pod = r->stuck_pod };
+	struct pod_view pod;
+	char note[1000];
+
+	if (!f->evictor || cmd->gang == ID_NONE || r->stuck_generation == 0 ||
+	    memcmp(told, &now, sizeof(now)) == 0 ||
+	    !model_pod(f->model, r->stuck_pod, r->stuck_generation, &pod))
+		return;
+	*told = now;
+	snprintf(note, sizeof(note), "pod %s/%s on node %s was evicted for it and does not go",
+	         pod.namespace, pod.name, pod.node);
+	gang_happened(f, cmd->gang, cmd->gang_generation, REPORT_PREEMPTION_STUCK, note);
 }
 
 static void victim_noticed(void *context, const struct evict_notice *n)
@@ -80,8 +115,7 @@ static void victim_noticed(void *context, const struct evict_notice *n)
 	                                        .scheduler = *gang.scheduler_name ? gang.scheduler_name
 	                                                                          : f->config.scheduler,
 	                                        .note = note });
-	if (gang.namespace)
-		preemptor_tell(f, n->cmd, &gang);
+	preemptor_tell(f, n->cmd);
 }
 
 static void evict_forbidden(void *context)
@@ -89,6 +123,13 @@ static void evict_forbidden(void *context)
 	struct frontend *f = context;
 
 	rights_doubt(f->rights);
+}
+
+static void nomination_lapsed(void *context, pod_id pod, uint32_t generation)
+{
+	struct frontend *f = context;
+
+	report_nominate(f->report, pod, generation, NULL);
 }
 
 static void evict_result_keep(void *context, enum record_kind kind, const struct evict_result *r)
@@ -109,6 +150,7 @@ void preempt_begin(struct frontend *f)
 		.result = evict_result_keep,
 		.notice = victim_noticed,
 		.forbidden = evict_forbidden,
+		.lapsed = nomination_lapsed,
 		.context = f,
 	};
 

@@ -70,8 +70,9 @@ void report_bind(struct report *r, const struct bind_notice *n);
 enum report_happening {
 	REPORT_BOUND,
 	REPORT_BIND_REFUSED,
-	REPORT_PREEMPTED,  /* the pod was evicted */
-	REPORT_PREEMPTING, /* pods are evicted for the group or pod */
+	REPORT_PREEMPTED,        /* the pod was evicted */
+	REPORT_PREEMPTING,       /* pods are evicted for the group or pod */
+	REPORT_PREEMPTION_STUCK, /* ... and one does not go */
 	REPORT_HAPPENINGS
 };
 struct report_event {

@@ -175,6 +175,7 @@ static void bind_send(struct item *i)
 		[REPORT_BIND_REFUSED] = { "Warning", "FailedScheduling", "Scheduling" },
 		[REPORT_PREEMPTED] = { "Normal", "Preempted", "Preempting" },
 		[REPORT_PREEMPTING] = { "Normal", "Preempting", "Preempting" },
+		[REPORT_PREEMPTION_STUCK] = { "Warning", "PreemptionStuck", "Preempting" },
 	};
 	const struct bind_item *b = (const struct bind_item *)i;
 	const char *texts[BIND_TEXTS], *at = b->texts;

@@ -129,6 +129,36 @@ def test_a_gang_of_low_priority_goes_before_a_pod_of_higher():
             equal(len(c.gone()), 8 if gone == "v-" else 1)
 
 
+def test_surplus_members_go_one_by_one():
+    """PRE-7: of one node the lone pod and one member; the gang lives."""
+    made = [o for i in (1, 2) for o in (pod(f"lone-{i}", 0, f"n{i}"),)]
+    with Preempting(*nodes(2), *group("v", 0, 4, ["n1"] * 3 + ["n2"] * 3), *made, *group("g", 10, 1, [None], cpu="2")) as c:
+        c.starts("g", 1)
+        equal(sorted(name.split("-")[0] for name in c.gone()), ["lone", "v"])
+        equal(c.wrongs(), [])
+
+
+def test_the_rack_where_fewer_go():
+    """PRE-11."""
+    racks = [objects.node(f"{rack}{i}", cpu="4", labels={"rack": rack}) for rack in "ab" for i in range(4)]
+    low = [pod(f"low-{rack}{i}", 0, f"{rack}{i % 4}") for rack, n in (("a", 10), ("b", 4)) for i in range(n)]
+    with Preempting(*racks, *low, *group("g", 10, 16, [None] * 16, annotations={"muster.dev/required-topology": "rack"})) as c:
+        c.starts("g", 16)
+        equal(c.gone(), [f"low-b{i}" for i in range(4)])
+
+
+def test_a_higher_gang_takes_the_nomination_over():
+    """PRE-18: no other pod goes for it, and the first gang goes back."""
+    low = full_nodes(1, terminationGracePeriodSeconds=6)
+    with Preempting(*nodes(1), *low, *group("g", 9, 4, [None] * 4), apisim=("--grace-ms", "6000")) as c:
+        until(lambda: len(c.gone()) == 4, SOON_S, "they go")
+        c.create(*group("h", 10, 4, [None] * 4))
+        c.starts("h", 4)
+        equal((c.bound("g-"), c.gone()), (0, names(low)))
+        equal(c.metrics()['muster_preemptions_total{result="taken_over"}'], 1)
+        until(lambda: c.nominated("g") == [None] * 4, SOON_S, lambda: c.nominated("g"))
+
+
 def guarded(n):
     return [pod(f"a-{i}", 0, "n1", {"app": "a"}) for i in range(n)] + [pod("high-1", 10, "n1")]
 
@@ -186,6 +216,8 @@ def test_a_victim_that_does_not_go():
         equal(c.gone(), ["a-stuck", "b-other"])
         equal(c.client.get("Pod", "a-stuck")["metadata"]["finalizers"], ["example.com/held"])
         equal(c.metrics()['muster_preemptions_total{result="stuck"}'], 1)
+        until(lambda: [e["note"] for e in c.client.list("Event") if e["reason"] == "PreemptionStuck"] ==
+              ["pod default/a-stuck on node n1 was evicted for it and does not go"], SOON_S, "its event")
         c.client.patch("Pod", "a-stuck", {"metadata": {"finalizers": None}})
 
 

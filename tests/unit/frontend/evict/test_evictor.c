@@ -23,7 +23,7 @@ static struct bench {
 	struct journal *journal;
 	struct evictor *e;
 	char said[400];
-	unsigned notices, forbidden;
+	unsigned notices, forbidden, lapsed;
 } b;
 
 static void on_result(void *context, enum record_kind kind, const struct evict_result *r)
@@ -49,6 +49,14 @@ static void on_forbidden(void *context)
 {
 	(void)context;
 	b.forbidden++;
+}
+
+static void on_lapsed(void *context, pod_id pod, uint32_t generation)
+{
+	(void)context;
+	(void)pod;
+	cr_assert_neq(generation, 0);
+	b.lapsed++;
 }
 
 static const char *bound(const char *name, const char *version)
@@ -105,7 +113,8 @@ static void begin_of(bool best_effort, bool journals, uint32_t per_second)
 		                             .scheduler = "muster",
 		                             .result = on_result,
 		                             .notice = on_notice,
-		                             .forbidden = on_forbidden };
+		                             .forbidden = on_forbidden,
+		                             .lapsed = on_lapsed };
 
 	memset(&b, 0, sizeof(b));
 	world_init(&b.w);
@@ -499,6 +508,43 @@ Test(evictor, nominations_outlive_the_process)
 	b.w.now_ns += 2 * SECOND;
 	poll();
 	cr_expect_eq(journal_size(b.journal), 0);
+}
+
+static void nominate(const char *name, uint64_t ticket)
+{
+	struct pod_view pod;
+
+	cr_assert(model_pod_by_name(b.m, "ns", name, &pod));
+	evictor_nominate(b.e, &(struct cmd_nominate){ .ticket = ticket,
+	                                              .pod = pod.id,
+	                                              .pod_generation = pod.generation,
+	                                              .node = 0,
+	                                              .node_generation = 1 });
+}
+
+Test(evictor, a_nomination_that_the_next_core_does_not_make_ends)
+{
+	begin();
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("m", "5", "", ""));
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("n", "5", "", ""));
+	nominate("m", 1);
+	nominate("n", 1);
+	b.w.now_ns += 100 * SECOND;
+	poll();
+	cr_expect_eq(b.lapsed, 0, "the core that made them lives");
+	evictor_core_down(b.e);
+	b.w.now_ns += 100 * SECOND;
+	poll();
+	b.w.now_ns += 10 * SECOND;
+	nominate("n", 1);
+	poll();
+	cr_expect_eq(b.lapsed, 0, "the next core has time for it");
+	b.w.now_ns += 30 * SECOND;
+	poll();
+	cr_expect_eq(b.lapsed, 1, "m");
+	b.w.now_ns += 100 * SECOND;
+	poll();
+	cr_expect_eq(b.lapsed, 1);
 }
 
 #define REVIEWS "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
