@@ -160,6 +160,19 @@
 	F(s, pod) F(s, pod_generation) F(s, node) F(s, node_generation) F(s, gang) \
 	F(s, gang_generation) \
 	F(s, attempt) F(s, spec_id)
+#define FIELDS_event_node_devices(F, s) \
+	F(s, node) F(s, generation) F(s, layout) F(s, devices_n) F(s, flags) F(s, reserved)
+#define FIELDS_event_question(F, s) \
+	F(s, question) F(s, options_n) F(s, constraints_n) F(s, reserved)
+#define FIELDS_question_option(F, s) F(s, claim) F(s, request) F(s, flags) F(s, count)
+#define FIELDS_question_constraint(F, s) F(s, options) F(s, claim) F(s, flags)
+#define FIELDS_event_match(F, s) \
+	F(s, question) F(s, node) F(s, generation) F(s, layout) F(s, devices_n) F(s, options_n) \
+	F(s, constraints_n) F(s, reserved)
+#define FIELDS_cmd_devices(F, s) \
+	F(s, pod) F(s, pod_generation) F(s, node) F(s, node_generation) F(s, attempt) F(s, layout) \
+	F(s, question) F(s, picks_n)
+#define FIELDS_device_pick(F, s) F(s, claim) F(s, request) F(s, option) F(s, device)
 #define FIELDS_cmd_assume(F, s) \
 	F(s, pod) F(s, pod_generation) F(s, ticket) F(s, node) F(s, node_generation) \
 	F(s, reserved) F(s, reason)
@@ -181,7 +194,9 @@
 	S(event_preemption) S(event_budget) S(event_pod_facts) S(event_answer) S(answer_pod) \
 	S(cmd_evict) S(cmd_cancel_evict) S(cmd_nominate) S(evict_result) \
 	S(event_pod) S(pod_label) S(event_namespace) S(event_assume) S(event_drop) \
-	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_assume)
+	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_assume) \
+	S(event_node_devices) S(event_question) S(question_option) S(question_constraint) \
+	S(event_match) S(cmd_devices) S(device_pick)
 /* One cache line for each writer: gaps are intended. */
 #define SPREAD_STRUCTS(S) S(intake) S(ledger)
 
@@ -204,11 +219,14 @@
 	N(EVENT_NODE_DROP) N(EVENT_SHAPE) N(EVENT_SHAPE_DROP) N(EVENT_GANG) N(EVENT_GANG_DROP) \
 	N(EVENT_NAMESPACE) N(EVENT_NAMESPACE_DROP) N(EVENT_POD) \
 	N(EVENT_POD_DROP) N(EVENT_PREEMPTION) N(EVENT_BUDGET) \
-	N(EVENT_POD_FACTS) N(EVENT_ASSUME) N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) \
+	N(EVENT_POD_FACTS) N(EVENT_ASSUME) N(EVENT_NODE_DEVICES) N(EVENT_QUESTION) \
+	N(EVENT_QUESTION_DROP) N(EVENT_MATCH) N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) \
 	N(RESULT_EVICT_SENT) N(RESULT_EVICT_REFUSED) N(RESULT_EVICT_NOT_SENT) \
 	N(EVENT_PLAN) N(EVENT_ANSWER) N(CMD_BIND) \
 	N(CMD_REASON) N(CMD_GANG) N(CMD_ASSUME) N(CMD_RETRY_BIND) N(CMD_CANCEL_BIND) \
-	N(CMD_NOMINATE) N(CMD_EVICT) N(CMD_CANCEL_EVICT) N(RECORD_KINDS) \
+	N(CMD_NOMINATE) N(CMD_EVICT) N(CMD_CANCEL_EVICT) N(CMD_DEVICES) N(RECORD_KINDS) \
+	N(QUESTIONS_MAX) N(QUESTION_OPTIONS_MAX) N(QUESTION_CONSTRAINTS_MAX) N(NODE_DEVICES_MAX) \
+	N(DEVICE_PICKS_MAX) N(NODE_DEVICES_INVALID) N(QUESTION_ALL) N(QUESTION_DISTINCT) \
 	N(EFFECT_ANY) N(EFFECT_NO_SCHEDULE) N(EFFECT_PREFER_NO_SCHEDULE) N(EFFECT_NO_EXECUTE) \
 	N(REQUIRE_IN) N(REQUIRE_NOT_IN) N(REQUIRE_EXISTS) N(REQUIRE_NOT_EXISTS) N(REQUIRE_GT) \
 	N(REQUIRE_LT) \

@@ -26,6 +26,7 @@
 #ifndef MUSTER_IPC_ABI_H
 #define MUSTER_IPC_ABI_H
 
+#include "ipc/abi_devices.h"
 #include "ipc/abi_shape.h"
 #include "ipc/abi_victims.h"
 
@@ -396,6 +397,12 @@ enum record_kind {
 
 	EVENT_ASSUME, /* struct event_assume, node set */
 
+	/* Devices (ipc/abi_devices.h); a cluster without them has none of these. */
+	EVENT_NODE_DEVICES,  /* struct event_node_devices, set */
+	EVENT_QUESTION,      /* struct event_question, options, constraints */
+	EVENT_QUESTION_DROP, /* struct event_drop; no shape has it */
+	EVENT_MATCH,         /* struct event_match, sets and values */
+
 	/* Result ring: the outcome of a CMD_BIND, CMD_RETRY_BIND or CMD_CANCEL_BIND. */
 	RESULT_BOUND,   /* struct result: the pod is bound */
 	RESULT_REFUSED, /* the pod is not bound, and this attempt will not bind it */
@@ -419,6 +426,7 @@ enum record_kind {
 	CMD_NOMINATE,     /* struct cmd_nominate: write or clear status.nominatedNodeName */
 	CMD_EVICT,        /* struct cmd_evict: one result answers */
 	CMD_CANCEL_EVICT, /* struct cmd_cancel_evict: not to be sent, if it was not yet */
+	CMD_DEVICES,      /* struct cmd_devices, picks: of the pod of the CMD_BIND that follows */
 	RECORD_KINDS
 };
 
@@ -525,7 +533,8 @@ struct event_shape {
 	uint32_t namespace;          /* number of the pods' namespace; ID_NONE: no spread or policy */
 	uint32_t policies_n;         /* 0 or 1 */
 	uint32_t shares_n;           /* struct policy_share, after the policy */
-	uint32_t devices; /* number of what the pod asks for (struct device_filter); 0: none */
+	uint32_t devices; /* what the pod asks for, 0: none; live the number of a question + 1, offline
+	                   * that of struct device_filter */
 };
 
 enum gang_flags {
@@ -725,6 +734,11 @@ static_assert(sizeof(struct pod_term) == 40 && sizeof(struct spread) == 24, "rul
 static_assert(sizeof(struct event_assume) == 24 &&
                   sizeof(struct cmd_assume) == 24 + sizeof(struct reason),
               "claims");
+static_assert(sizeof(struct event_node_devices) == 24 && sizeof(struct event_match) == 32,
+              "devices");
+static_assert(sizeof(struct question_option) == 16 && sizeof(struct question_constraint) == 16,
+              "questions");
+static_assert(sizeof(struct cmd_devices) == 32 && sizeof(struct device_pick) == 16, "picks");
 static_assert(sizeof(struct cmd_bind) == 32 && sizeof(struct result) == 24, "commands");
 static_assert(sizeof(struct reason) == 96 + 16 * FILTER_COUNTS_MAX + 24 * SHORTFALLS_MAX, "reason");
 static_assert(sizeof(struct intake) % CACHE_LINE == 0, "rings start on a line");

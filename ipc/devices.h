@@ -138,6 +138,7 @@ struct device_claim {
 struct device_question {
 	const struct device_claim *claims;
 	uint32_t claims_n;
+	uint32_t steps_most; /* of the search; 0: CHOICE_STEPS_MAX (core/devices/choice.h) */
 };
 
 #endif

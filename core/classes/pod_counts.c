@@ -125,6 +125,8 @@ void pod_counts_allocate(struct pod_counts *cs, node_id node, class_id class, bo
 	if (usage_has(s))
 		usage_add(cs->usage, node, s);
 	nodes_allocate(cs->nodes, node, s);
+	if (cs->inventory && s->body->devices > 0)
+		inventory_take(cs->inventory, node, s->body->devices - 1, 1);
 }
 
 void pod_counts_allocate_many(struct pod_counts *cs, node_id node, class_id class, uint32_t n)
@@ -136,6 +138,8 @@ void pod_counts_allocate_many(struct pod_counts *cs, node_id node, class_id clas
 	for (uint32_t i = 0; i < n && usage_has(s); i++)
 		usage_add(cs->usage, node, s);
 	nodes_allocate_many(cs->nodes, node, s, n);
+	if (cs->inventory && s->body->devices > 0)
+		inventory_take(cs->inventory, node, s->body->devices - 1, n);
 }
 
 void pod_counts_release(struct pod_counts *cs, node_id node, class_id class, bool leaving)
@@ -146,6 +150,8 @@ void pod_counts_release(struct pod_counts *cs, node_id node, class_id class, boo
 	if (usage_has(s))
 		usage_remove(cs->usage, node, s);
 	nodes_release(cs->nodes, node, s);
+	if (cs->inventory && s->body->devices > 0)
+		inventory_give(cs->inventory, node, s->body->devices - 1);
 }
 
 bool pod_counts_eases(const struct pod_counts *cs, class_id class)

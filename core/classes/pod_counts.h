@@ -17,6 +17,7 @@
 #include "core/cluster/pods.h"
 #include "core/classes/usage.h"
 #include "core/classes/topologies.h"
+#include "core/devices/inventory.h"
 
 typedef uint32_t placed_term_id;
 
@@ -91,7 +92,8 @@ struct pod_counts {
 	uint64_t domains_version; /* the part of it that is of domains and presence of nodes */
 	struct pod_counts_hooks hooks;
 	const struct device_filter *devices; /* core/base/config.h; NULL: none */
-	uint32_t idle_most;                  /* idle selectors that are kept */
+	struct inventory *inventory; /* core/devices/inventory.h; NULL: no record of devices yet */
+	uint32_t idle_most;          /* idle selectors that are kept */
 };
 
 void pod_counts_init(struct pod_counts *cs, const struct limits *limits, struct nodes *nodes,
@@ -134,6 +136,15 @@ void pod_counts_allocate(struct pod_counts *cs, node_id node, class_id class, bo
 void pod_counts_release(struct pod_counts *cs, node_id node, class_id class, bool leaving);
 /* n pods that are not being deleted. */
 void pod_counts_allocate_many(struct pod_counts *cs, node_id node, class_id class, uint32_t n);
+
+/* How many more pods of the shape the node has devices for, `most` or fewer. */
+static inline uint32_t pod_counts_devices(const struct pod_counts *cs, node_id node,
+                                          const struct shape *s, uint32_t most)
+{
+	if (s->body->devices == 0)
+		return most;
+	return cs->inventory ? inventory_room(cs->inventory, node, s->body->devices - 1, most) : 0;
+}
 
 /* True if one more placed pod of the class can relax a rule of others: it matches a selector of
  * required affinity or of a hard spread. */

@@ -200,7 +200,7 @@ static bool belongs(const struct loop *l, const struct ring_reader *ring, uint16
 {
 	if (ring == &l->results)
 		return kind >= RESULT_BOUND && kind <= RESULT_EVICT_NOT_SENT;
-	return kind >= EVENT_BEGIN && kind <= EVENT_ASSUME;
+	return kind >= EVENT_BEGIN && kind <= EVENT_MATCH;
 }
 
 /* Applies up to BATCH records of one ring; how many, or -1 after a bad record. */

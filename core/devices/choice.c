@@ -18,7 +18,8 @@ struct search {
 	const struct device_node *node;
 	const struct device_question *question;
 	struct choice *out;
-	uint64_t looks;           /* devices looked at */
+	uint64_t looks; /* devices looked at */
+	uint64_t steps_most, looks_most;
 	uint32_t *options_first;  /* by claim and request: index of its first option in `needs` */
 	uint32_t *requests_first; /* by claim: index in options_first */
 	uint32_t *needs;          /* by option: its devices */
@@ -291,7 +292,7 @@ static enum progress device_take(struct search *s, const struct place *p, uint32
 	const struct device_option *o = option_at(s, p);
 	struct choice *out = s->out;
 
-	if (++out->steps > CHOICE_STEPS_MAX || out->picks_n == CHOICE_PICKS_MAX)
+	if (++out->steps > s->steps_most || out->picks_n == CHOICE_PICKS_MAX)
 		return fail(s, CHOICE_GAVE_UP, p, device);
 	if (!is_free(s, p, device) || !capacity_fits(s, o, device) || !counters_fit(s, device) ||
 	    !device_in(o->tolerated, device))
@@ -352,7 +353,7 @@ static enum progress search_devices(struct search *s, const struct place *p)
 	for (uint32_t device = p->from; device < s->node->devices_n; device++) {
 		enum progress done;
 
-		if (++s->looks > CHOICE_LOOKS_MAX)
+		if (++s->looks > s->looks_most)
 			return fail(s, CHOICE_GAVE_UP, p, device);
 		if (!is_free(s, p, device))
 			continue;
@@ -515,6 +516,8 @@ void choice_make(const struct device_node *node, const struct device_question *q
 	struct search s = { .node = node, .question = question, .out = out };
 	enum progress done;
 
+	s.steps_most = question->steps_most > 0 ? question->steps_most : CHOICE_STEPS_MAX;
+	s.looks_most = s.steps_most * (CHOICE_LOOKS_MAX / CHOICE_STEPS_MAX);
 	*out = (struct choice){ .outcome = CHOICE_NONE };
 	search_init(&s);
 	if (count_needs(&s)) {

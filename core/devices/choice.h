@@ -11,7 +11,8 @@
 
 #include "ipc/devices.h"
 
-/* Steps of one search, each a device that is tried; the search is exponential in the worst case. */
+/* Steps of one search, each a device that is tried; the search is exponential in the worst case.  A
+ * question may set a lower bound, which lowers that of the looks as much. */
 #define CHOICE_STEPS_MAX 1000000u
 #define CHOICE_LOOKS_MAX 100000000u /* devices that are looked at, most of them passed over */
 #define CHOICE_PICKS_MAX 4096u      /* devices of a pod: the depth of the recursion */

@@ -75,6 +75,20 @@ static uint32_t filter_node(const struct evaluator *e, node_id id)
 	return whys ? whys : filter_volumes(e, id);
 }
 
+/* By the core's own devices, which have no errors. */
+static uint32_t filter_inventory(const struct evaluator *e, node_id id)
+{
+	static const uint32_t reasons[] = { [LACK_DEVICES] = FILTER_BIT(FILTER_DEVICES),
+		                                [LACK_POOL] = FILTER_BIT(FILTER_DEVICE_POOL),
+		                                [LACK_GAVE_UP] = FILTER_BIT(FILTER_DEVICES_GAVE_UP) };
+
+	if (pod_counts_devices(e->cs, id, e->shape, 1) > 0)
+		return 0;
+	return e->cs->inventory
+	           ? reasons[inventory_lack(e->cs->inventory, id, e->shape->body->devices - 1)]
+	           : FILTER_BIT(FILTER_DEVICES);
+}
+
 /* dynamicresources: Filter.  An error on one node fails the attempt. */
 static void filter_devices(const struct evaluator *e)
 {
@@ -87,9 +101,8 @@ static void filter_devices(const struct evaluator *e)
 	for (node_id id = 0; id < e->nodes->used; id++) {
 		if (!is_feasible(e, id))
 			continue;
-		whys[id] = FILTER_BIT(FILTER_DEVICES);
-		if (e->cs->devices)
-			whys[id] = e->cs->devices->filter(e->cs->devices->context, devices, id);
+		whys[id] = e->cs->devices ? e->cs->devices->filter(e->cs->devices->context, devices, id)
+		                          : filter_inventory(e, id);
 		failed = failed || whys[id] & FILTER_BIT(FILTER_DEVICES_FAILED);
 	}
 	for (node_id id = 0; failed && id < e->nodes->used; id++)
@@ -178,6 +191,10 @@ bool evaluate_node(const struct pod_counts *cs, class_id class, node_id node,
 	assert(node_present(&e.nodes->slots[node]));
 	e.claim_in_use = usage_claim_conflict(cs->usage, e.shape);
 	out->whys[node] = filter_node(&e, node);
+	if (!is_feasible(&e, node))
+		return false;
+	if (e.shape->body->devices > 0 && !cs->devices)
+		out->whys[node] = filter_inventory(&e, node);
 	if (!is_feasible(&e, node))
 		return false;
 	if (!evaluate_reads_others(cs, class)) {

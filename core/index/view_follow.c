@@ -57,7 +57,8 @@ static enum view_mode mode_of(const struct views *vs, class_id class)
 	const struct pod_counts *pod_counts = vs->pod_counts;
 	const struct shape *s = shape_of(vs, class);
 
-	if (s->body->exclusives_n > 0 || s->body->attachments_n > 0 || s->body->devices > 0)
+	if (s->body->exclusives_n > 0 || s->body->attachments_n > 0 ||
+	    (s->body->devices > 0 && pod_counts->devices))
 		return VIEW_EVALUATED;
 	if (vs->score == SCORE_KUBE &&
 	    (s->body->preferences_n > 0 || links_weigh(class_links(pod_counts, class)) ||

@@ -104,6 +104,8 @@ struct scan_result scan_node(const struct views *vs, const struct view *v, const
 		return result;
 	result.count =
 		v->hold > 0 ? node_count_behind(vs, id, s) : node_count(vs->nodes, id, s, vs->most);
+	if (s->body->devices > 0)
+		result.count = pod_counts_devices(vs->pod_counts, id, s, result.count);
 	if (result.count == 0)
 		return result;
 	if (s->body->ports_n > 0) {

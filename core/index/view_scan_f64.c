@@ -278,11 +278,11 @@ static bool steps_run(const struct views *vs, const struct shape *s, const node_
 	return steps_sse2(vs, s, ids, n, out);
 }
 
-/* ImageLocality's score is not in struct node_fit. */
+/* ImageLocality's score is not in struct node_fit, nor are devices. */
 bool fit_suffices(const struct views *vs, const struct view *v, const struct shape *s)
 {
 	if (vs->score != SCORE_KUBE || !v->plain_counts || !s->fit.exact || s->body->images_n > 0 ||
-	    s->requests_n > REQUESTS_MOST)
+	    s->requests_n > REQUESTS_MOST || s->body->devices > 0)
 		return false;
 	for (uint32_t i = 0; i < s->requests_n; i++)
 		if ((double)s->requests[i].value >= FIT_MOST)

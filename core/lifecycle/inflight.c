@@ -102,7 +102,9 @@ static void resolve_binding(struct core *c, pod_id id, node_id node, const struc
 {
 	const uint64_t keep_ms = found->keep_ms > 0 ? found->keep_ms : ASSUME_AGAIN_MS;
 	const struct pod *p = &c->pods.slots[id];
-	const bool fits = nodes_fit(&c->nodes, node, &c->shapes.slots[p->shape]);
+	const struct shape *s = &c->shapes.slots[p->shape];
+	/* Without its claims, which an earlier frontend did not finish to write, it can't be bound. */
+	const bool fits = nodes_fit(&c->nodes, node, s) && s->body->devices == 0;
 
 	PROBE(inflight_restored, id, node);
 	if (!(p->flags & POD_OURS)) {

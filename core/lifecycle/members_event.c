@@ -303,6 +303,10 @@ static void pod_change(struct core *c, struct pod *p, const struct event_pod *e,
                        labels_id labels, enum reservation now, node_id node)
 {
 	const uint32_t old_gang = p->gang;
+	/* Sent again as it was: the text of its refusal, which only the frontend has, is another one.
+	 */
+	const bool told_again = e->flags & POD_REFUSED && p->flags == e->flags && gang == old_gang &&
+	                        labels == LABELS_NONE && gang != ID_NONE;
 
 	if (c->nominations.n > 0)
 		nominations_pod_changes(c, e->pod, e->flags,
@@ -320,6 +324,8 @@ static void pod_change(struct core *c, struct pod *p, const struct event_pod *e,
 		gang_leave(c, p);
 		gang_join(c, p, gang);
 	}
+	if (told_again)
+		c->gangs.slots[gang].published_hash = 0;
 	member_in(c, p);
 	PROBE(pod_set, e->pod, e->generation, (uint32_t)p->reservation, p->node);
 	/* The gang that it was reserved with, even if it is in another one now. */

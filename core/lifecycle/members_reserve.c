@@ -26,6 +26,8 @@ static inline void member_reserve(struct core *c, struct gang *g, struct cmd_bin
 	gang_uncount(g, p);
 	p->node = node;
 	p->leaving = false;
+	if (c->pod_counts.inventory)
+		devices_adopt(c, p);
 	attempt_begin(c, p, node);
 	if (c->sends.n == 0 && outbox_bind(c, CMD_BIND, bind, id))
 		reservation_set(c, p, RESERVATION_SENT, node);

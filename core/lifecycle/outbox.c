@@ -7,6 +7,7 @@
 #include "core/plan/reason.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* Minimum time between two reasons of the same code that differ in numbers only. */
 #define REPUBLISH_NS UINT64_C(2000000000)
@@ -27,6 +28,31 @@ struct cmd_bind outbox_bind_of(const struct core *c, uint32_t index)
 		                      .spec_id = g->planned_spec_id };
 }
 
+/* The devices of the pod, if it asks for some.  Sent again when the ring has no space for the
+ * command behind them; the frontend takes the last. */
+static bool emit_devices(struct core *c, const struct cmd_bind *bind)
+{
+	const struct holding *h = inventory_held(c->pod_counts.inventory, bind->pod);
+	struct {
+		struct cmd_devices head;
+		struct device_pick picks[DEVICE_PICKS_MAX];
+	} cmd;
+
+	if (!h)
+		return true;
+	cmd.head = (struct cmd_devices){ .pod = bind->pod,
+		                             .pod_generation = bind->pod_generation,
+		                             .node = bind->node,
+		                             .node_generation = bind->node_generation,
+		                             .attempt = bind->attempt,
+		                             .layout = h->layout,
+		                             .question = h->question,
+		                             .picks_n = h->picks_n };
+	memcpy(cmd.picks, h->picks, h->picks_n * sizeof(*h->picks));
+	return emit(c, CMD_DEVICES, &cmd,
+	            (uint32_t)(sizeof(cmd.head) + h->picks_n * sizeof(*h->picks)));
+}
+
 bool outbox_bind(struct core *c, enum record_kind command, struct cmd_bind *bind, pod_id id)
 {
 	const struct pod *p = &c->pods.slots[id];
@@ -36,6 +62,8 @@ bool outbox_bind(struct core *c, enum record_kind command, struct cmd_bind *bind
 	bind->node = p->node;
 	bind->node_generation = c->nodes.slots[p->node].generation;
 	bind->attempt = p->attempt;
+	if (c->pod_counts.inventory && command == CMD_BIND && !emit_devices(c, bind))
+		return false;
 	if (!emit(c, command, bind, sizeof(*bind)))
 		return false;
 	PROBE(bind_emitted, id, p->generation, p->node, p->attempt);

@@ -53,10 +53,20 @@ static __attribute__((noinline, cold)) void promises_enter(struct core *c, const
 	                   c->now_ns);
 }
 
+void devices_adopt(struct core *c, const struct pod *p)
+{
+	const uint32_t devices = c->shapes.slots[p->shape].body->devices;
+
+	if (devices > 0)
+		inventory_adopt(c->pod_counts.inventory, p->node, devices - 1, pods_id(&c->pods, p));
+}
+
 void capacity_release(struct core *c, struct pod *p)
 {
 	if (p->node == ID_NONE)
 		return;
+	if (c->pod_counts.inventory)
+		inventory_return(c->pod_counts.inventory, pods_id(&c->pods, p));
 	pod_counts_release(&c->pod_counts, p->node, p->class, p->leaving);
 	if (c->promises.timeline)
 		promises_leave(c, p);
@@ -74,6 +84,8 @@ void capacity_move(struct core *c, struct pod *p, node_id node)
 	p->node = node;
 	p->leaving = p->flags & POD_DELETING;
 	pod_counts_allocate(&c->pod_counts, node, p->class, p->leaving);
+	if (c->pod_counts.inventory)
+		devices_adopt(c, p);
 	if (c->promises.timeline)
 		promises_enter(c, p);
 	if (c->turns.shares)

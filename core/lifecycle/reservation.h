@@ -156,6 +156,10 @@ void backoff_leave(struct core *c, struct pod *p);
 /* Releases the pod's capacity and no more; pod.node is ID_NONE then. */
 void capacity_release(struct core *c, struct pod *p);
 
+/* With an inventory: capacity on pod.node was allocated for the pod, and the devices that came with
+ * it become the pod's. */
+void devices_adopt(struct core *c, const struct pod *p);
+
 /* Call when the pod came to a node: required affinity or spread of others may be satisfied now. */
 void capacity_satisfies_others(struct core *c, const struct pod *p);
 

@@ -49,6 +49,8 @@ void gang_release_tentatively(struct core *c, const struct gang *g)
 
 		if (!reservation_is_retained(p))
 			continue;
+		if (c->pod_counts.inventory)
+			inventory_return(c->pod_counts.inventory, id);
 		pod_counts_release(&c->pod_counts, p->node, p->class, p->leaving);
 		left--;
 	}
@@ -77,10 +79,13 @@ void gang_restore(struct core *c, const struct gang *g, bool of_tried_too)
 		if (!reservation_is_retained(p))
 			continue;
 		if ((of_tried_too || p->readiness != MEMBER_READY) &&
-		    views_count_at(&c->views, p->node, p->class) > 0)
+		    views_count_at(&c->views, p->node, p->class) > 0) {
 			pod_counts_allocate(&c->pod_counts, p->node, p->class, p->leaving);
-		else
+			if (c->pod_counts.inventory)
+				devices_adopt(c, p);
+		} else {
 			release_finally(c, p);
+		}
 		left--;
 	}
 }

@@ -141,17 +141,33 @@ static void count_add(struct facts *f, enum filter_reason why, uint32_t arg, uin
 	*last = one;
 }
 
-/* By the evaluation of each node. */
-static void tally_evaluated(struct tally *t, const struct evaluation *j, const struct nodes *ns,
-                            const struct shape *s, uint64_t members[RESOURCES_MAX])
+/* On a feasible node devices run out before resources. */
+static bool devices_lack(const struct views *vs, class_id class, node_id id)
 {
+	const struct shape *s = class_shape(vs->pod_counts, class);
+
+	return s->body->devices > 0 && vs->pod_counts->inventory &&
+	       pod_counts_devices(vs->pod_counts, id, s, vs->most) <= views_count_at(vs, id, class);
+}
+
+/* By the evaluation of each node. */
+static void tally_evaluated(struct tally *t, const struct views *vs, class_id class,
+                            uint64_t members[RESOURCES_MAX])
+{
+	const struct evaluation *j = &vs->evaluation;
+	const struct nodes *ns = vs->nodes;
+	const struct shape *s = class_shape(vs->pod_counts, class);
+
 	for (node_id id = 0; id < ns->used; id++) {
 		uint32_t whys = j->whys[id];
 
 		if (!node_present(&ns->slots[id]))
 			continue;
 		if (whys == 0) {
-			tally_capacity(t, ns, id, s, members, true);
+			const bool devices = devices_lack(vs, class, id);
+
+			t->whys[FILTER_DEVICES] += devices;
+			tally_capacity(t, ns, id, s, members, !devices);
 			continue;
 		}
 		if (shape_allows(s, id))
@@ -230,7 +246,7 @@ static void tally_plain(struct tally *t, const struct views *vs, const struct sh
 static bool is_simple(const struct view *v, const struct shape *s)
 {
 	return v->mode == VIEW_PLAIN && s->named == FILTER_PASSED && s->body->volume_rules_n == 0 &&
-	       !(s->body->flags & SHAPE_NODE_RULES);
+	       s->body->devices == 0 && !(s->body->flags & SHAPE_NODE_RULES);
 }
 
 static void facts_work_out(struct facts *f, struct tally *t, struct views *vs, const struct view *v)
@@ -245,7 +261,7 @@ static void facts_work_out(struct facts *f, struct tally *t, struct views *vs, c
 		tally_plain(t, vs, s, f->members);
 	} else {
 		evaluate(vs->pod_counts, v->class, vs->score, &vs->evaluation);
-		tally_evaluated(t, &vs->evaluation, ns, s, f->members);
+		tally_evaluated(t, vs, v->class, f->members);
 	}
 	for (uint32_t why = 0; why < FILTER_REASONS; why++)
 		count_add(f, (enum filter_reason)why, 0, t->whys[why]);

@@ -2,6 +2,7 @@
 #include "core/shm/records.h"
 
 #include "core/shm/ledger.h"
+#include "core/shm/records_impl.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -9,31 +10,6 @@
 #define TERMS_MOST 4096u
 #define WEIGHT_MOST 100                            /* as the API server allows */
 #define SELECTOR_WORDS_MOST (RECORD_BYTES_MAX / 2) /* of all selectors of a shape, expanded */
-
-/* The unread rest of a record's body. */
-struct body {
-	const unsigned char *at;
-	uint64_t left;
-};
-
-static struct body body_of(const struct record *r)
-{
-	return (struct body){ .at = (const unsigned char *)(r + 1), .left = r->bytes - sizeof(*r) };
-}
-
-/* The next n items of `bytes` each, padded to 8; NULL: the record is shorter.  64 bits hold the
- * product of any 32-bit count and any of our sizes. */
-static const void *take(struct body *b, uint64_t n, uint64_t bytes)
-{
-	const void *at = b->at;
-	uint64_t whole = PADDED(n * bytes);
-
-	if (whole > b->left)
-		return NULL;
-	b->at += whole;
-	b->left -= whole;
-	return at;
-}
 
 const char *record_check(const struct record *r)
 {

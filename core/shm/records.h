@@ -82,6 +82,23 @@ struct answer_record {
 	const struct answer_pod *places;
 };
 
+struct node_devices_record {
+	const struct event_node_devices *body;
+	const uint64_t *taken;
+};
+
+struct question_record {
+	const struct event_question *body;
+	const struct question_option *options;
+	const struct question_constraint *constraints;
+};
+
+struct match_record {
+	const struct event_match *body;
+	const uint64_t *sets;   /* by option: match, tolerated */
+	const uint32_t *values; /* by constraint and device, each constraint padded to 8 bytes */
+};
+
 /* Each returns NULL if the record is valid, else a static text with the reason. */
 const char *record_check(const struct record *r);
 const char *record_name(const struct record *r, const struct limits *l, struct name_record *out);
@@ -100,6 +117,10 @@ const char *record_answer(const struct record *r, const struct limits *l,
                           struct answer_record *out);
 const char *record_evicted(const struct record *r, const struct limits *l,
                            const struct evict_result **out);
+const char *record_node_devices(const struct record *r, const struct limits *l,
+                                struct node_devices_record *out);
+const char *record_question(const struct record *r, struct question_record *out);
+const char *record_match(const struct record *r, const struct limits *l, struct match_record *out);
 const char *record_drop(const struct record *r, uint32_t limit, const struct event_drop **out);
 const char *record_result(const struct record *r, const struct limits *l,
                           const struct result **out);

@@ -12,6 +12,7 @@
 #include "core/lifecycle/tickets.h"
 #include "core/base/probe.h"
 #include "core/plan/reason.h"
+#include "core/step/devices.h"
 #include "core/shm/records.h"
 #include "core/lifecycle/state.h"
 #include "ipc/memory.h"
@@ -110,6 +111,7 @@ void core_free(struct core *c)
 	nominations_clear(c);
 	gangs_free(&c->gangs);
 	pods_free(&c->pods);
+	inventory_free(c->pod_counts.inventory);
 	pod_counts_free(&c->pod_counts);
 	nodes_free(&c->nodes);
 	lasting_free(&c->lasting);
@@ -142,6 +144,8 @@ static int on_begin(struct core *c, const struct record *r)
 	gangs_clear(&c->gangs);
 	pods_clear(&c->pods);
 	views_clear(&c->views);
+	inventory_free(c->pod_counts.inventory);
+	c->pod_counts.inventory = NULL;
 	pod_counts_clear(&c->pod_counts);
 	shapes_clear(&c->shapes);
 	nodes_clear(&c->nodes);
@@ -220,6 +224,8 @@ static int node_forget(struct core *c, node_id id)
 		return refuse(c, "drop of a node that has pods");
 	node_leave(c, id);
 	PROBE(node_dropped, id);
+	if (c->pod_counts.inventory)
+		inventory_node_drop(c->pod_counts.inventory, id);
 	nodes_drop(&c->nodes, id);
 	pod_counts_node_drop(&c->pod_counts, id, existed);
 	shapes_follow(&c->shapes, id, &c->nodes.slots[id]);
@@ -498,6 +504,11 @@ static int apply(struct core *c, const struct record *r)
 		return on_facts(c, r);
 	case EVENT_ASSUME:
 		return on_assume(c, r);
+	case EVENT_NODE_DEVICES:
+	case EVENT_QUESTION:
+	case EVENT_QUESTION_DROP:
+	case EVENT_MATCH:
+		return on_devices(c, r);
 	case RESULT_BOUND:
 	case RESULT_REFUSED:
 	case RESULT_UNKNOWN:

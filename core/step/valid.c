@@ -405,6 +405,14 @@ static bool queues_valid(struct checking *k)
 	return same || wrong(k, "what queues use");
 }
 
+/* What pods hold is what is used, and nothing is held that no pod has. */
+static bool devices_valid(struct checking *k)
+{
+	const struct inventory *v = k->c->pod_counts.inventory;
+
+	return !v || inventory_check(v) || wrong(k, "devices of nodes");
+}
+
 bool core_valid(const struct core *core, char *why, size_t why_bytes)
 {
 	struct checking k = { .c = core, .why = why, .why_bytes = why_bytes };
@@ -422,7 +430,7 @@ bool core_valid(const struct core *core, char *why, size_t why_bytes)
 	        queue_valid(&k, &core->queue.unschedulable) && hints_valid(&k) &&
 	        list_valid(&k, &core->sends, "sends") && list_valid(&k, &core->backoff, "backoff") &&
 	        list_valid(&k, &core->assumes.pods, "assumed") && walk_valid(&k) &&
-	        promises_valid(&k) && queues_valid(&k);
+	        promises_valid(&k) && queues_valid(&k) && devices_valid(&k);
 	free(k.sums);
 	free(k.lasting);
 	free(k.scored);

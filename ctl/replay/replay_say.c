@@ -170,6 +170,26 @@ static void say_nominate(const struct names *names, const struct cmd_nominate *c
 	         name_of(names->pods, names->limits.pods, c->pod), node, (unsigned long long)c->ticket);
 }
 
+static void say_devices(const struct names *names, const void *body, uint32_t bytes, char *out,
+                        size_t out_bytes)
+{
+	struct cmd_devices c = { 0 };
+	size_t used;
+
+	memcpy(&c, body, sizeof(c));
+	snprintf(out, out_bytes,
+	         "devices of %s on %s:", name_of(names->pods, names->limits.pods, c.pod),
+	         name_of(names->nodes, names->limits.nodes, c.node));
+	for (size_t at = sizeof(c); at + sizeof(struct device_pick) <= bytes;
+	     at += sizeof(struct device_pick)) {
+		struct device_pick pick;
+
+		memcpy(&pick, (const char *)body + at, sizeof(pick));
+		used = strlen(out);
+		snprintf(out + used, out_bytes - used, " %u", pick.device);
+	}
+}
+
 static size_t command_bytes(uint16_t kind)
 {
 	switch ((enum record_kind)kind) {
@@ -206,6 +226,10 @@ const char *say_command(const struct names *names, uint16_t kind, const void *bo
 	} c;
 	size_t wanted = command_bytes(kind);
 
+	if (kind == CMD_DEVICES && bytes >= sizeof(struct cmd_devices)) {
+		say_devices(names, body, bytes, out, out_bytes);
+		return out;
+	}
 	if (bytes != wanted) {
 		snprintf(out, out_bytes, "%s with a body of %u bytes", record_kind_text(kind), bytes);
 		return out;
@@ -249,6 +273,10 @@ const char *record_kind_text(uint32_t kind)
 		[EVENT_BUDGET] = "EVENT_BUDGET",
 		[EVENT_POD_FACTS] = "EVENT_POD_FACTS",
 		[EVENT_ASSUME] = "EVENT_ASSUME",
+		[EVENT_NODE_DEVICES] = "EVENT_NODE_DEVICES",
+		[EVENT_QUESTION] = "EVENT_QUESTION",
+		[EVENT_QUESTION_DROP] = "EVENT_QUESTION_DROP",
+		[EVENT_MATCH] = "EVENT_MATCH",
 		[RESULT_BOUND] = "RESULT_BOUND",
 		[RESULT_REFUSED] = "RESULT_REFUSED",
 		[RESULT_UNKNOWN] = "RESULT_UNKNOWN",
@@ -266,6 +294,7 @@ const char *record_kind_text(uint32_t kind)
 		[CMD_NOMINATE] = "CMD_NOMINATE",
 		[CMD_EVICT] = "CMD_EVICT",
 		[CMD_CANCEL_EVICT] = "CMD_CANCEL_EVICT",
+		[CMD_DEVICES] = "CMD_DEVICES",
 	};
 
 	return kind < RECORD_KINDS && texts[kind] != NULL ? texts[kind] : "a record of no known kind";

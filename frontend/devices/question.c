@@ -158,7 +158,7 @@ static const struct cel_attribute *attribute_named(const struct device_entry *e,
 
 /* structured: lookupAttribute.  The full name, else without the domain when that is the driver's.
  */
-static uint32_t attribute_value(struct devices *d, const struct device_entry *e, struct text name)
+uint32_t attribute_value(struct devices *d, const struct device_entry *e, struct text name)
 {
 	const struct cel_attribute *found = attribute_named(e, name);
 	struct text domain, id, text;
@@ -259,7 +259,8 @@ enum devices_answer devices_ask(struct devices *d, uint32_t pod, const char *nod
 		claims = arena_array(&a->arena, a->claims_n, sizeof(*claims));
 		for (size_t i = 0; i < a->claims_n; i++)
 			claim_fill(d, a, a->claims[i], &claims[i]);
-		a->problem.question = (struct device_question){ claims, (uint32_t)a->claims_n };
+		a->problem.question =
+			(struct device_question){ .claims = claims, .claims_n = (uint32_t)a->claims_n };
 	}
 	*out = a->problem;
 	if (a->claims_n > 0)

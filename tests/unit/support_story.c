@@ -33,6 +33,7 @@ struct table {
 struct shape_key {
 	int64_t cpu_milli, memory_bytes, gpu;
 	uint32_t zone, tolerates; /* texts + 1 */
+	uint32_t devices;
 };
 
 struct story {
@@ -83,6 +84,8 @@ static void say_numbers(struct story *s, const struct reason *r)
 			say(s, "short of %s", resource_name(c->arg));
 		else if (c->why == FILTER_TAINT)
 			say(s, "tainted %s", s->texts.name[c->arg - limits.resources]);
+		else if (c->why == FILTER_DEVICES)
+			say(s, "devices");
 		else
 			say(s, "%s", c->why == FILTER_CORDONED ? "cordoned" : "not selected");
 	}
@@ -137,6 +140,16 @@ static void say_why(struct story *s, const struct cmd_reason *c)
 	say(s, "\n");
 }
 
+static void say_devices(struct story *s, const struct cmd_devices *c)
+{
+	const struct device_pick *picks = (const void *)(c + 1);
+
+	say(s, "devices %s %s:", s->pods.name[c->pod], s->nodes.name[c->node]);
+	for (uint32_t i = 0; i < c->picks_n; i++)
+		say(s, " %u", picks[i].device);
+	say(s, "\n");
+}
+
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
 	static const char *const states[] = { "none", "incomplete", "waiting", "binding", "placed" };
@@ -163,6 +176,8 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 		    g->quorum, g->members);
 	} else if (kind == CMD_ASSUME) {
 		say_assume(s, body);
+	} else if (kind == CMD_DEVICES) {
+		say_devices(s, body);
 	} else {
 		cr_assert_eq(kind, CMD_REASON);
 		say_why(s, body);
@@ -381,6 +396,7 @@ static void send_shape(struct story *s, uint32_t id, const struct story_pod *p)
 		                     .requirements_n = k->zone != 0,
 		                     .values_n = k->zone != 0,
 		                     .tolerations_n = k->tolerates != 0,
+		                     .devices = k->devices,
 		                     .scored_cpu_milli = k->cpu_milli ? k->cpu_milli : 100,
 		                     .scored_memory_bytes = k->memory_bytes ? k->memory_bytes : 200 << 20 };
 
@@ -405,6 +421,7 @@ static uint32_t shape_of(struct story *s, const struct story_pod *p)
 	k.cpu_milli = milli_of(p->cpu, p->cpu_milli);
 	k.memory_bytes = p->memory * GIB + p->memory_bytes;
 	k.gpu = p->gpu;
+	k.devices = p->devices;
 	k.zone = p->zone ? text(s, p->zone) + 1 : 0;
 	k.tolerates = p->tolerates ? text(s, p->tolerates) + 1 : 0;
 	for (id = 0; id < s->shapes_n; id++)

@@ -51,6 +51,7 @@ struct story_pod {
 	const char *gang; /* NULL: alone */
 	int64_t cpu, cpu_milli, memory, memory_bytes, gpu;
 	const char *zone; /* node selector */
+	uint32_t devices; /* struct event_shape */
 	const char *tolerates;
 	const char *node; /* bound to, or with `binding` being bound to */
 	const char *role;
@@ -115,6 +116,7 @@ void story_room(struct story *s, uint32_t commands);
 /* The commands since the last story_skip() or story_expect(), one a line:
  *
  *   bind POD NODE                               also retry-bind and cancel-bind
+ *   devices POD NODE: DEVICE...
  *   gang NAME STATE BOUND/QUORUM of MEMBERS
  *   why NAME: REASON
  */

@@ -44,7 +44,7 @@ static void scene_init(struct scene *s, uint32_t devices)
 		.counters = s->counters,
 	};
 	s->claim.requests = s->requests;
-	s->question = (struct device_question){ &s->claim, 1 };
+	s->question = (struct device_question){ .claims = &s->claim, .claims_n = 1 };
 }
 
 /* One more alternative of the request, or the first. */

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/devices/inventory.h"
+
+#include "core/devices/inventory_impl.h"
+#include "ipc/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct inventory *inventory_new(const struct limits *limits)
+{
+	struct inventory *v = must_alloc(sizeof(*v));
+
+	v->nodes_n = limits->nodes;
+	v->pods_n = limits->pods;
+	v->nodes = must_array(limits->nodes, sizeof(struct node_devices *));
+	v->pods = must_array(limits->pods, sizeof(struct holding *));
+	return v;
+}
+
+static void matches_free(struct node_devices *n)
+{
+	for (uint32_t i = 0; i < n->matches_n; i++)
+		free(n->matches[i]);
+	free(n->matches);
+	n->matches = NULL;
+	n->matches_n = 0;
+}
+
+static void node_free(struct node_devices *n)
+{
+	if (!n)
+		return;
+	matches_free(n);
+	for (uint32_t i = 0; i < n->holdings_n; i++)
+		free(n->holdings[i]);
+	free(n->holdings);
+	free(n);
+}
+
+static void question_free(struct question *q)
+{
+	free(q->options);
+	free(q->constraints);
+	memset(q, 0, sizeof(*q));
+}
+
+void inventory_free(struct inventory *v)
+{
+	if (!v)
+		return;
+	for (uint32_t i = 0; i < v->nodes_n; i++)
+		node_free(v->nodes[i]);
+	for (uint32_t i = 0; i < QUESTIONS_MAX; i++)
+		question_free(&v->questions[i]);
+	free(v->nodes);
+	free(v->pods);
+	free(v);
+}
+
+/* The sets follow from the record and the holdings. */
+static void used_set(struct node_devices *n)
+{
+	memcpy(n->used, n->taken, sizeof(n->used));
+	for (uint32_t i = 0; i < n->holdings_n; i++)
+		for (uint32_t k = 0; k < n->holdings[i]->picks_n; k++)
+			device_add(n->used, n->holdings[i]->picks[k].device);
+	n->version++;
+}
+
+void inventory_node_set(struct inventory *v, const struct event_node_devices *e,
+                        const uint64_t *taken)
+{
+	struct node_devices *n = v->nodes[e->node];
+
+	if (!n)
+		n = v->nodes[e->node] = must_alloc(sizeof(*n));
+	if (n->layout != e->layout || n->devices_n != e->devices_n) {
+		matches_free(n);
+		for (uint32_t i = 0; i < n->holdings_n; i++)
+			n->holdings[i]->picks_n = 0;
+	}
+	n->layout = e->layout;
+	n->devices_n = e->devices_n;
+	n->flags = e->flags;
+	memset(n->taken, 0, sizeof(n->taken));
+	memcpy(n->taken, taken, DEVICE_WORDS(e->devices_n) * sizeof(*taken));
+	used_set(n);
+}
+
+/* What pods hold there ends with their reservations. */
+void inventory_node_drop(struct inventory *v, node_id node)
+{
+	struct node_devices *n = v->nodes[node];
+
+	if (!n)
+		return;
+	matches_free(n);
+	for (uint32_t i = 0; i < n->holdings_n; i++)
+		n->holdings[i]->picks_n = 0;
+	n->devices_n = 0;
+	memset(n->taken, 0, sizeof(n->taken));
+	used_set(n);
+}
+
+void inventory_question_set(struct inventory *v, const struct event_question *e,
+                            const struct question_option *options,
+                            const struct question_constraint *constraints)
+{
+	struct question *q = &v->questions[e->question];
+
+	inventory_question_drop(v, e->question);
+	q->options_n = e->options_n;
+	q->constraints_n = e->constraints_n;
+	q->options = must_array(e->options_n, sizeof(*q->options));
+	memcpy(q->options, options, e->options_n * sizeof(*options));
+	q->constraints = must_array(e->constraints_n + 1, sizeof(*q->constraints));
+	memcpy(q->constraints, constraints, e->constraints_n * sizeof(*constraints));
+	q->simple = e->options_n == 1 && e->constraints_n == 0 && options->flags == 0 &&
+	            options->count <= DEVICE_RESULTS_MAX;
+}
+
+void inventory_question_drop(struct inventory *v, uint32_t question)
+{
+	question_free(&v->questions[question]);
+	for (uint32_t i = 0; i < v->nodes_n; i++) {
+		struct node_devices *n = v->nodes[i];
+
+		if (!n || question >= n->matches_n)
+			continue;
+		free(n->matches[question]);
+		n->matches[question] = NULL;
+	}
+}
+
+bool inventory_match_set(struct inventory *v, const struct event_match *e, const uint64_t *sets,
+                         const uint32_t *values)
+{
+	struct node_devices *n = v->nodes[e->node];
+	const struct question *q = &v->questions[e->question];
+	const size_t set_bytes = (size_t)2 * q->options_n * DEVICE_WORDS(e->devices_n) * sizeof(*sets);
+	const size_t value_bytes = (size_t)e->constraints_n * PADDED(e->devices_n * sizeof(*values));
+	struct match *m;
+
+	if (!n || n->layout != e->layout || n->devices_n != e->devices_n || q->options_n == 0 ||
+	    q->options_n != e->options_n || q->constraints_n != e->constraints_n)
+		return false;
+	if (e->question >= n->matches_n) {
+		n->matches = must_grow(n->matches, (e->question + 1) * sizeof(struct match *));
+		memset(n->matches + n->matches_n, 0,
+		       (e->question + 1 - n->matches_n) * sizeof(struct match *));
+		n->matches_n = e->question + 1;
+	}
+	m = must_alloc(sizeof(*m) + set_bytes + value_bytes);
+	memcpy(m->sets, sets, set_bytes);
+	memcpy((char *)m->sets + set_bytes, values, value_bytes);
+	free(n->matches[e->question]);
+	n->matches[e->question] = m;
+	n->version++;
+	return true;
+}
+
+static void holding_add(struct node_devices *n, struct holding *h)
+{
+	if (n->holdings_n == n->holdings_cap) {
+		n->holdings_cap = n->holdings_cap * 2 + 8;
+		n->holdings = must_grow(n->holdings, n->holdings_cap * sizeof(struct holding *));
+	}
+	n->holdings[n->holdings_n++] = h;
+}
+
+static struct holding *holding_remove(struct node_devices *n, uint32_t at)
+{
+	struct holding *h = n->holdings[at];
+
+	n->holdings_n--;
+	memmove(n->holdings + at, n->holdings + at + 1,
+	        (n->holdings_n - at) * sizeof(struct holding *));
+	return h;
+}
+
+void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32_t n)
+{
+	struct node_devices *d = v->nodes[node];
+
+	if (!d)
+		d = v->nodes[node] = must_alloc(sizeof(*d));
+	while (n-- > 0) {
+		struct picks picks;
+		struct holding *h;
+
+		inventory_choose(v, d, question, d->used, &picks);
+		h = must_alloc(sizeof(*h) + picks.n * sizeof(*h->picks));
+		h->pod = ID_NONE;
+		h->node = node;
+		h->question = question;
+		h->layout = d->layout;
+		h->picks_n = picks.n;
+		memcpy(h->picks, picks.at, picks.n * sizeof(*h->picks));
+		for (uint32_t i = 0; i < picks.n; i++)
+			device_add(d->used, picks.at[i].device);
+		holding_add(d, h);
+	}
+	d->version++;
+}
+
+void inventory_give(struct inventory *v, node_id node, uint32_t question)
+{
+	struct node_devices *n = v->nodes[node];
+
+	for (uint32_t i = n ? n->holdings_n : 0; i-- > 0;) {
+		if (n->holdings[i]->pod != ID_NONE || n->holdings[i]->question != question)
+			continue;
+		free(holding_remove(n, i));
+		used_set(n);
+		return;
+	}
+}
+
+void inventory_adopt(struct inventory *v, node_id node, uint32_t question, pod_id pod)
+{
+	struct node_devices *n = v->nodes[node];
+
+	assert(pod < v->pods_n && !v->pods[pod]);
+	for (uint32_t i = 0; n && i < n->holdings_n; i++) {
+		if (n->holdings[i]->pod != ID_NONE || n->holdings[i]->question != question)
+			continue;
+		n->holdings[i]->pod = pod;
+		v->pods[pod] = n->holdings[i];
+		return;
+	}
+}
+
+void inventory_return(struct inventory *v, pod_id pod)
+{
+	struct holding *h = v->pods[pod];
+	struct node_devices *n = h ? v->nodes[h->node] : NULL;
+	uint32_t i = 0;
+
+	if (!h)
+		return;
+	while (n->holdings[i] != h)
+		i++;
+	holding_add(n, holding_remove(n, i));
+	h->pod = ID_NONE;
+	v->pods[pod] = NULL;
+}
+
+const struct holding *inventory_held(const struct inventory *v, pod_id pod)
+{
+	return v->pods[pod];
+}
+
+bool inventory_check(const struct inventory *v)
+{
+	for (uint32_t i = 0; i < v->nodes_n; i++) {
+		const struct node_devices *n = v->nodes[i];
+		uint64_t used[NODE_WORDS];
+
+		if (!n)
+			continue;
+		memcpy(used, n->taken, sizeof(used));
+		for (uint32_t k = 0; k < n->holdings_n; k++) {
+			const struct holding *h = n->holdings[k];
+
+			if (h->pod == ID_NONE || v->pods[h->pod] != h || h->node != i)
+				return false;
+			for (uint32_t p = 0; p < h->picks_n; p++)
+				device_add(used, h->picks[p].device);
+		}
+		if (memcmp(used, n->used, sizeof(used)) != 0)
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The devices of all nodes, what pods ask of them, and which devices a plan or a reservation holds.
+ *
+ *     records ──► devices of nodes, questions, matches        inventory_room(): how many pods of a
+ *                                                             question fit on a node
+ *     a plan takes ──► loose holdings of the node
+ *          │  undone: given back, the last of the question first
+ *          └─ reserved: adopted by the pod ──► its reservation ends: returned, and given back
+ *
+ * A choice is the allocator's own (core/devices/choice.h), on what neither a claim nor a holding
+ * has. Since it depends on the node's devices and the question alone, each pod of a question lowers
+ * the room of a node by one.
+ *
+ * A pod that is bound, or whose claims are being written, asks for nothing: its devices are taken
+ * by the record of the node.  New devices of a node (another layout) end what is held there: the
+ * frontend rejects a choice for the layout before.
+ *
+ * Memory: 8 bytes for each pod of the limit, touched as pods hold devices; sets of its devices for
+ * each node and question.  Nothing exists before the first record of devices. */
+#ifndef MUSTER_CORE_INVENTORY_H
+#define MUSTER_CORE_INVENTORY_H
+
+#include "ipc/abi.h"
+
+struct inventory;
+
+/* The devices of one pod. */
+struct holding {
+	uint32_t pod; /* ID_NONE: loose */
+	uint32_t node, question;
+	uint32_t layout;  /* that the numbers are for */
+	uint32_t picks_n; /* 0: the devices of the node changed since, or there were too few */
+	struct device_pick picks[];
+};
+
+struct inventory *inventory_new(const struct limits *limits);
+void inventory_free(struct inventory *v);
+
+/* Of records that were checked (core/shm/records.h). */
+void inventory_node_set(struct inventory *v, const struct event_node_devices *e,
+                        const uint64_t *taken);
+void inventory_node_drop(struct inventory *v, node_id node);
+void inventory_question_set(struct inventory *v, const struct event_question *e,
+                            const struct question_option *options,
+                            const struct question_constraint *constraints);
+void inventory_question_drop(struct inventory *v, uint32_t question);
+/* False: the question has other options, or the node other devices; nothing was changed. */
+bool inventory_match_set(struct inventory *v, const struct event_match *e, const uint64_t *sets,
+                         const uint32_t *values);
+
+/* How many pods of the question the node has devices for, `most` or fewer. */
+uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t question, uint32_t most);
+
+enum inventory_lack { LACK_DEVICES, LACK_POOL, LACK_GAVE_UP };
+/* Why there is no room for one. */
+enum inventory_lack inventory_lack(const struct inventory *v, node_id node, uint32_t question);
+
+/* Devices for n pods; for a pod that finds none the holding is empty. */
+void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32_t n);
+/* Gives back the devices of one pod, the loose ones that were taken last. */
+void inventory_give(struct inventory *v, node_id node, uint32_t question);
+
+/* The pod gets the first loose holding of the question on the node. */
+void inventory_adopt(struct inventory *v, node_id node, uint32_t question, pod_id pod);
+/* It becomes loose, the last of its node.  Nothing if the pod has none. */
+void inventory_return(struct inventory *v, pod_id pod);
+/* NULL: none. */
+const struct holding *inventory_held(const struct inventory *v, pod_id pod);
+
+/* True if the sets are those of the holdings, and each is a pod's.  For tests, between two steps.
+ */
+bool inventory_check(const struct inventory *v);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the sets of a node to the choice: the lowest bits for a single request, else the search. */
+#include "core/devices/choice.h"
+#include "core/devices/inventory_impl.h"
+
+#include <string.h>
+
+/* Of one search.  Tenants write what is asked, and the core searches on all nodes. */
+#define STEPS_MOST 2000u
+
+static const struct match *match_of(const struct node_devices *n, uint32_t question)
+{
+	return n && question < n->matches_n ? n->matches[question] : NULL;
+}
+
+/* Of an option: first match, then tolerated. */
+static const uint64_t *set_of(const struct match *m, const struct node_devices *n, uint32_t option,
+                              uint32_t which)
+{
+	return m->sets + (size_t)(2 * option + which) * DEVICE_WORDS(n->devices_n);
+}
+
+static uint64_t free_word(const struct match *m, const struct node_devices *n, const uint64_t *used,
+                          uint32_t word)
+{
+	return set_of(m, n, 0, 0)[word] & set_of(m, n, 0, 1)[word] & ~used[word];
+}
+
+static void choose_simple(const struct question *q, const struct match *m,
+                          const struct node_devices *n, const uint64_t *used, struct picks *out)
+{
+	const uint32_t count = q->options->count;
+
+	for (uint32_t word = 0; word < DEVICE_WORDS(n->devices_n); word++)
+		for (uint64_t bits = free_word(m, n, used, word); bits && out->n < count; bits &= bits - 1)
+			out->at[out->n++] =
+				(struct device_pick){ .device = word * 64 + (uint32_t)__builtin_ctzll(bits) };
+	if (out->n < count)
+		out->n = 0;
+}
+
+/* A question in the form of the search. */
+struct form {
+	struct device devices[NODE_DEVICES_MAX];
+	struct device_option options[QUESTION_OPTIONS_MAX];
+	struct device_request requests[QUESTION_OPTIONS_MAX];
+	struct device_claim claims[QUESTION_OPTIONS_MAX];
+	struct device_constraint constraints[QUESTION_CONSTRAINTS_MAX];
+	uint8_t restricts[QUESTION_CONSTRAINTS_MAX][QUESTION_OPTIONS_MAX];
+	struct device_question question;
+	struct device_pool pool;
+	struct device_node node;
+};
+
+static void form_options(struct form *f, const struct question *q, const struct match *m,
+                         const struct node_devices *n)
+{
+	static const uint64_t nothing[NODE_WORDS];
+	uint32_t requests = 0;
+
+	f->question = (struct device_question){ .claims = f->claims, .steps_most = STEPS_MOST };
+	for (uint32_t i = 0; i < q->options_n; i++) {
+		const struct question_option *o = &q->options[i];
+
+		f->options[i] = (struct device_option){ .all = o->flags & QUESTION_ALL,
+			                                    .count = o->count,
+			                                    .match = set_of(m, n, i, 0),
+			                                    .fault = nothing,
+			                                    .tolerated = set_of(m, n, i, 1) };
+		if (i == 0 || o->claim != q->options[i - 1].claim)
+			f->claims[f->question.claims_n++] =
+				(struct device_claim){ .requests = &f->requests[requests] };
+		if (i == 0 || o->claim != q->options[i - 1].claim ||
+		    o->request != q->options[i - 1].request) {
+			f->requests[requests++] = (struct device_request){ .options = &f->options[i] };
+			f->claims[o->claim].requests_n++;
+		}
+		f->requests[requests - 1].options_n++;
+	}
+}
+
+static void form_constraints(struct form *f, const struct question *q, const struct match *m,
+                             const struct node_devices *n)
+{
+	const uint64_t *values = m->sets + (size_t)2 * q->options_n * DEVICE_WORDS(n->devices_n);
+	uint32_t alternative = 0;
+
+	memset(f->restricts, 0, q->constraints_n * sizeof(f->restricts[0]));
+	for (uint32_t i = 0; i < q->constraints_n; i++) {
+		const struct question_constraint *c = &q->constraints[i];
+		struct device_claim *claim = &f->claims[c->claim];
+
+		f->constraints[i] = (struct device_constraint){
+			.distinct = c->flags & QUESTION_DISTINCT,
+			.values =
+				(const void *)((const char *)values + i * PADDED(n->devices_n * sizeof(uint32_t))),
+			.options = f->restricts[i],
+		};
+		claim->constraints = claim->constraints_n++ == 0 ? &f->constraints[i] : claim->constraints;
+		for (uint32_t k = 0; k < q->options_n; k++) {
+			const struct question_option *o = &q->options[k];
+
+			alternative = k > 0 && o->claim == o[-1].claim && o->request == o[-1].request
+			                  ? alternative + 1
+			                  : 0;
+			if (o->claim == c->claim && c->options >> k & 1)
+				f->restricts[i][o->request] |= (uint8_t)(1u << alternative);
+		}
+	}
+}
+
+static void form_node(struct form *f, const struct node_devices *n, const uint64_t *used)
+{
+	for (uint32_t i = 0; i < n->devices_n; i++)
+		f->devices[i] = (struct device){ .flags = device_in(used, i) ? DEVICE_TAKEN : 0 };
+	f->pool = (struct device_pool){ .state = POOL_USABLE, .devices = { 0, n->devices_n } };
+	f->node = (struct device_node){
+		.pools = &f->pool, .pools_n = 1, .devices = f->devices, .devices_n = n->devices_n
+	};
+}
+
+static void choose_searched(const struct question *q, const struct match *m,
+                            const struct node_devices *n, const uint64_t *used, struct picks *out)
+{
+	struct form f __attribute__((uninitialized));
+	struct choice choice;
+
+	form_options(&f, q, m, n);
+	form_constraints(&f, q, m, n);
+	form_node(&f, n, used);
+	choice_make(&f.node, &f.question, &choice);
+	out->gave_up = choice.outcome == CHOICE_GAVE_UP;
+	if (choice.outcome == CHOICE_FOUND && choice.picks_n <= DEVICE_PICKS_MAX)
+		for (uint32_t i = 0; i < choice.picks_n; i++)
+			out->at[out->n++] =
+				(struct device_pick){ choice.picks[i].claim, choice.picks[i].request,
+				                      choice.picks[i].option, choice.picks[i].device };
+	choice_free(&choice);
+}
+
+void inventory_choose(const struct inventory *v, const struct node_devices *n, uint32_t question,
+                      const uint64_t *used, struct picks *out)
+{
+	const struct question *q = &v->questions[question];
+	const struct match *m = match_of(n, question);
+
+	out->n = 0;
+	out->gave_up = false;
+	if (!m)
+		return;
+	if (q->simple)
+		choose_simple(q, m, n, used, out);
+	else
+		choose_searched(q, m, n, used, out);
+}
+
+/* One choice after the other, as pods would make them. */
+static uint32_t room_searched(const struct inventory *v, const struct node_devices *n,
+                              uint32_t question, uint32_t most)
+{
+	uint64_t used[NODE_WORDS];
+	struct picks picks;
+	uint32_t room = 0;
+
+	memcpy(used, n->used, sizeof(used));
+	for (; room < most; room++) {
+		inventory_choose(v, n, question, used, &picks);
+		if (picks.n == 0)
+			break;
+		for (uint32_t i = 0; i < picks.n; i++)
+			device_add(used, picks.at[i].device);
+	}
+	return room;
+}
+
+uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t question, uint32_t most)
+{
+	const struct node_devices *n = question < QUESTIONS_MAX ? v->nodes[node] : NULL;
+	struct match *m = n && question < n->matches_n ? n->matches[question] : NULL;
+	uint32_t n_free = 0;
+
+	if (!m)
+		return 0;
+	if (v->questions[question].simple) {
+		for (uint32_t word = 0; word < DEVICE_WORDS(n->devices_n); word++)
+			n_free += (uint32_t)__builtin_popcountll(free_word(m, n, n->used, word));
+		n_free /= v->questions[question].options->count;
+		return n_free < most ? n_free : most;
+	}
+	if (m->room_version != n->version || (m->room == m->room_most && m->room_most < most)) {
+		m->room = room_searched(v, n, question, most);
+		m->room_most = most;
+		m->room_version = n->version;
+	}
+	return m->room < most ? m->room : most;
+}
+
+enum inventory_lack inventory_lack(const struct inventory *v, node_id node, uint32_t question)
+{
+	const struct node_devices *n = question < QUESTIONS_MAX ? v->nodes[node] : NULL;
+	struct picks picks;
+
+	if (!n)
+		return LACK_DEVICES;
+	inventory_choose(v, n, question, n->used, &picks);
+	if (picks.gave_up)
+		return LACK_GAVE_UP;
+	return n->flags & NODE_DEVICES_INVALID ? LACK_POOL : LACK_DEVICES;
+}

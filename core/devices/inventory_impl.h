@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the inventory share. */
+#ifndef MUSTER_CORE_INVENTORY_IMPL_H
+#define MUSTER_CORE_INVENTORY_IMPL_H
+
+#include "core/devices/inventory.h"
+#include "ipc/devices.h"
+
+#define NODE_WORDS DEVICE_WORDS(NODE_DEVICES_MAX)
+
+/* The devices of a node that the options of a question may have. */
+struct match {
+	/* inventory_room() by the search, of the node's `version`; 0: not known. */
+	uint64_t room_version;
+	uint32_t room, room_most;
+	uint64_t sets[]; /* by option: match, tolerated; then the values by constraint and device */
+};
+
+struct node_devices {
+	uint32_t layout, devices_n;
+	uint32_t flags;             /* enum node_devices_flags */
+	uint64_t version;           /* counts changes of `used` and of matches; not 0 */
+	uint64_t taken[NODE_WORDS]; /* by the record */
+	uint64_t used[NODE_WORDS];  /* and by holdings */
+	struct match **matches;     /* by question; NULL: not known */
+	uint32_t matches_n;
+	struct holding **holdings; /* in the order of their taking */
+	uint32_t holdings_n, holdings_cap;
+};
+
+struct question {
+	struct question_option *options; /* NULL: no such question */
+	struct question_constraint *constraints;
+	uint32_t options_n, constraints_n;
+	bool simple; /* one claim of one request for a number of devices, without constraints */
+};
+
+struct inventory {
+	struct node_devices **nodes; /* NULL: without devices */
+	struct holding **pods;
+	uint32_t nodes_n, pods_n;
+	struct question questions[QUESTIONS_MAX];
+};
+
+struct picks {
+	struct device_pick at[DEVICE_PICKS_MAX];
+	uint32_t n; /* 0: none were found */
+	bool gave_up;
+};
+
+/* inventory_choose.c: the devices of one more pod, of those that are not in `used`. */
+void inventory_choose(const struct inventory *v, const struct node_devices *n, uint32_t question,
+                      const uint64_t *used, struct picks *out);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records of devices (ipc/abi_devices.h). */
+#include "core/shm/records.h"
+
+#include "core/shm/records_impl.h"
+#include "ipc/devices.h"
+
+const char *record_node_devices(const struct record *r, const struct limits *l,
+                                struct node_devices_record *out)
+{
+	struct body b = body_of(r);
+	struct node_devices_record q = { .body = take(&b, 1, sizeof(*q.body)) };
+
+	if (q.body && q.body->devices_n > NODE_DEVICES_MAX)
+		return "a node has too many devices";
+	if (q.body)
+		q.taken = take(&b, DEVICE_WORDS(q.body->devices_n), sizeof(*q.taken));
+	if (!q.body || !q.taken || b.left != 0)
+		return "the record of a node's devices has a wrong length";
+	if (q.body->node >= l->nodes)
+		return "the node of devices is out of bounds";
+	if (q.body->flags & ~(uint32_t)NODE_DEVICES_INVALID)
+		return "the devices of a node have unknown flags";
+	*out = q;
+	return NULL;
+}
+
+/* Claims and their requests are numbered without gaps. */
+static const char *options_fault(const struct question_option *at, uint32_t n)
+{
+	uint32_t alternatives = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct question_option *o = &at[i], *before = i > 0 ? &at[i - 1] : NULL;
+		const bool same = before && o->claim == before->claim && o->request == before->request;
+		const bool next = before
+		                      ? (o->claim == before->claim && o->request == before->request + 1) ||
+		                            (o->claim == before->claim + 1 && o->request == 0)
+		                      : o->claim == 0 && o->request == 0;
+
+		alternatives = same ? alternatives + 1 : 1;
+		if ((!same && !next) || alternatives > DEVICE_OPTIONS_MAX)
+			return "the options of a question are not in order";
+		if (o->flags & ~(uint32_t)QUESTION_ALL)
+			return "an option of a question has unknown flags";
+		if (!(o->flags & QUESTION_ALL) && o->count == 0)
+			return "an option of a question asks for no device";
+	}
+	return NULL;
+}
+
+const char *record_question(const struct record *r, struct question_record *out)
+{
+	struct body b = body_of(r);
+	struct question_record q = { .body = take(&b, 1, sizeof(*q.body)) };
+	const char *fault;
+
+	if (q.body)
+		q.options = take(&b, q.body->options_n, sizeof(*q.options));
+	if (q.options)
+		q.constraints = take(&b, q.body->constraints_n, sizeof(*q.constraints));
+	if (!q.constraints || b.left != 0)
+		return "the record of a question has a wrong length";
+	if (q.body->question >= QUESTIONS_MAX || q.body->options_n == 0 ||
+	    q.body->options_n > QUESTION_OPTIONS_MAX ||
+	    q.body->constraints_n > QUESTION_CONSTRAINTS_MAX)
+		return "a question is out of bounds";
+	fault = options_fault(q.options, q.body->options_n);
+	for (uint32_t i = 0; !fault && i < q.body->constraints_n; i++) {
+		const struct question_constraint *c = &q.constraints[i];
+
+		if (c->claim > q.options[q.body->options_n - 1].claim ||
+		    (i > 0 && c->claim < q.constraints[i - 1].claim) ||
+		    c->flags & ~(uint32_t)QUESTION_DISTINCT)
+			fault = "a constraint of a question is of no known kind";
+	}
+	*out = q;
+	return fault;
+}
+
+const char *record_match(const struct record *r, const struct limits *l, struct match_record *out)
+{
+	struct body b = body_of(r);
+	struct match_record q = { .body = take(&b, 1, sizeof(*q.body)) };
+	const struct event_match *m = q.body;
+
+	if (!m)
+		return "the record of a match has a wrong length";
+	if (m->question >= QUESTIONS_MAX || m->node >= l->nodes || m->devices_n > NODE_DEVICES_MAX ||
+	    m->options_n > QUESTION_OPTIONS_MAX || m->constraints_n > QUESTION_CONSTRAINTS_MAX)
+		return "a match is out of bounds";
+	q.sets = take(&b, (uint64_t)2 * m->options_n * DEVICE_WORDS(m->devices_n), sizeof(*q.sets));
+	if (q.sets)
+		q.values = take(&b, m->constraints_n * PADDED(m->devices_n * sizeof(*q.values)), 1);
+	if (!q.sets || !q.values || b.left != 0)
+		return "the record of a match has a wrong length";
+	*out = q;
+	return NULL;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/step/devices.h"
+
+#include "core/devices/inventory.h"
+#include "core/lifecycle/members.h"
+
+static struct inventory *inventory_of(struct core *c)
+{
+	if (!c->pod_counts.inventory)
+		c->pod_counts.inventory = inventory_new(&c->ledger.limits);
+	return c->pod_counts.inventory;
+}
+
+static const struct node *node_of(const struct core *c, node_id id, uint32_t generation)
+{
+	const struct node *n = nodes_find(&c->nodes, id);
+
+	return n && n->generation == generation ? n : NULL;
+}
+
+static int on_node_devices(struct core *c, const struct record *r)
+{
+	struct node_devices_record record;
+	const char *fault = record_node_devices(r, &c->ledger.limits, &record);
+
+	if (!fault && !node_of(c, record.body->node, record.body->generation))
+		fault = "devices of an unknown node";
+	if (fault)
+		return refuse(c, fault);
+	inventory_node_set(inventory_of(c), record.body, record.taken);
+	nodes_touch(&c->nodes, record.body->node);
+	return 0;
+}
+
+static int on_question(struct core *c, const struct record *r)
+{
+	struct question_record record;
+	const char *fault = record_question(r, &record);
+
+	if (fault)
+		return refuse(c, fault);
+	inventory_question_set(inventory_of(c), record.body, record.options, record.constraints);
+	return 0;
+}
+
+static int on_match(struct core *c, const struct record *r)
+{
+	struct match_record record;
+	const char *fault = record_match(r, &c->ledger.limits, &record);
+
+	if (!fault && !node_of(c, record.body->node, record.body->generation))
+		fault = "a match on an unknown node";
+	if (fault)
+		return refuse(c, fault);
+	if (!inventory_match_set(inventory_of(c), record.body, record.sets, record.values))
+		return refuse(c, "a match of another question or of other devices");
+	nodes_touch(&c->nodes, record.body->node);
+	return 0;
+}
+
+static int on_question_drop(struct core *c, const struct record *r)
+{
+	const struct event_drop *drop;
+	const char *fault = record_drop(r, QUESTIONS_MAX, &drop);
+
+	if (fault)
+		return refuse(c, fault);
+	inventory_question_drop(inventory_of(c), drop->id);
+	return 0;
+}
+
+int on_devices(struct core *c, const struct record *r)
+{
+	switch ((enum record_kind)r->kind) {
+	case EVENT_NODE_DEVICES:
+		return on_node_devices(c, r);
+	case EVENT_QUESTION:
+		return on_question(c, r);
+	case EVENT_QUESTION_DROP:
+		return on_question_drop(c, r);
+	default:
+		return on_match(c, r);
+	}
+}

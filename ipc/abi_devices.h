@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices of nodes and what claims ask of them, as records (ipc/abi.h).
+ *
+ *     EVENT_NODE_DEVICES   how many devices a node has, which of them are taken
+ *     EVENT_QUESTION       what the unallocated claims of a pod ask for, without the devices
+ *     EVENT_MATCH          which devices of a node each option of a question may have
+ *     CMD_DEVICES          the devices that the core has chosen, before the CMD_BIND of the pod
+ *
+ * A device is a number of its node, in the allocator's order (ipc/devices.h).  The numbers hold for
+ * one `layout` of the node; a record or a command for another layout is passed over.  Sets of
+ * devices are DEVICE_WORDS(devices_n) words. */
+#ifndef MUSTER_IPC_ABI_DEVICES_H
+#define MUSTER_IPC_ABI_DEVICES_H
+
+#include <stdint.h>
+
+#define QUESTIONS_MAX 1024u         /* at once */
+#define QUESTION_OPTIONS_MAX 64u    /* of a question: a bit each in struct question_constraint */
+#define QUESTION_CONSTRAINTS_MAX 8u /* of a question: a record of NODE_DEVICES_MAX has room */
+#define NODE_DEVICES_MAX 1024u      /* of a node */
+#define DEVICE_PICKS_MAX 128u       /* of a pod */
+
+enum node_devices_flags {
+	NODE_DEVICES_INVALID = 1u << 0, /* a pool of the node is */
+};
+
+/* Followed by one set: devices in some claim's allocation, or in one that the frontend writes. */
+struct event_node_devices {
+	uint32_t node;
+	uint32_t generation; /* of the node */
+	uint32_t layout;
+	uint32_t devices_n; /* 0: the node has none any more */
+	uint32_t flags;     /* enum node_devices_flags */
+	uint32_t reserved;
+};
+
+/* Followed by the options and the constraints. */
+struct event_question {
+	uint32_t question;
+	uint32_t options_n;
+	uint32_t constraints_n;
+	uint32_t reserved;
+};
+
+enum question_flags {
+	QUESTION_ALL = 1u << 0,      /* of an option: allocationMode All */
+	QUESTION_DISTINCT = 1u << 1, /* of a constraint: distinctAttribute; else matchAttribute */
+};
+
+/* Sorted by claim and request, both counted from 0 without gaps; several options of one request are
+ * its alternatives. */
+struct question_option {
+	uint32_t claim;
+	uint32_t request; /* of the claim */
+	uint32_t flags;
+	uint32_t count; /* without QUESTION_ALL: at least 1 */
+};
+
+/* Sorted by claim. */
+struct question_constraint {
+	uint64_t options; /* a bit for each option of the question that it restricts */
+	uint32_t claim;
+	uint32_t flags;
+};
+
+/* Followed by, for each option, two sets: devices that selectors and the device's own node
+ * selection allow, and those without a taint in the way; and for each constraint by devices_n
+ * values (DEVICE_VALUE, 0: the device has none), padded to 8 bytes. */
+struct event_match {
+	uint32_t question;
+	uint32_t node;
+	uint32_t generation; /* of the node */
+	uint32_t layout;
+	uint32_t devices_n;
+	uint32_t options_n; /* as the question has */
+	uint32_t constraints_n;
+	uint32_t reserved;
+};
+
+/* Followed by the picks, in the order of the allocation's results. */
+struct cmd_devices {
+	uint32_t pod;
+	uint32_t pod_generation;
+	uint32_t node;
+	uint32_t node_generation;
+	uint32_t attempt; /* of the CMD_BIND that follows */
+	uint32_t layout;
+	uint32_t question;
+	uint32_t picks_n; /* 0: the node's devices changed since, so that the choice is void */
+};
+
+struct device_pick {
+	uint32_t claim; /* as in the question */
+	uint32_t request;
+	uint32_t option;
+	uint32_t device;
+};
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices in the core: plans take them, all or none, no two pods one of them, and what a
+ * reservation held is free when it ends. */
+#include "ipc/devices.h"
+#include "tests/unit/support_story.h"
+
+#define GPU 0u  /* question: one GPU */
+#define PAIR 1u /* two devices of one root */
+
+static void question(struct story *s, uint32_t number, uint32_t count, bool rooted)
+{
+	struct {
+		struct event_question e;
+		struct question_option option;
+		struct question_constraint constraint;
+	} q = {
+		.e = { .question = number, .options_n = 1, .constraints_n = rooted },
+		.option = { .count = count },
+		.constraint = { .options = 1 },
+	};
+
+	cr_assert_eq(story_feed(s, EVENT_QUESTION, &q, sizeof(q) - (rooted ? 0 : sizeof(q.constraint))),
+	             0);
+}
+
+static void devices(struct story *s, uint32_t node, uint32_t layout, uint32_t n, uint64_t taken)
+{
+	struct {
+		struct event_node_devices e;
+		uint64_t taken;
+	} d = { .e = { .node = node, .generation = 1, .layout = layout, .devices_n = n },
+		    .taken = taken };
+
+	cr_assert_eq(story_feed(s, EVENT_NODE_DEVICES, &d, sizeof(d)), 0);
+}
+
+static void match(struct story *s, uint32_t number, uint32_t node, uint32_t layout, uint32_t n,
+                  uint64_t set)
+{
+	struct {
+		struct event_match e;
+		uint64_t match, tolerated;
+		uint32_t values[8];
+	} m = {
+		.e = { .question = number,
+		       .node = node,
+		       .generation = 1,
+		       .layout = layout,
+		       .devices_n = n,
+		       .options_n = 1,
+		       .constraints_n = number == PAIR },
+		.match = set,
+		.tolerated = UINT64_MAX,
+		.values = { 4, 8, 4, 8, 12, 12, 12, 16 },
+	};
+
+	cr_assert(n == 8);
+	cr_assert_eq(
+		story_feed(s, EVENT_MATCH, &m, sizeof(m) - (number == PAIR ? 0 : sizeof(m.values))), 0);
+}
+
+/* Two nodes of 8 devices each. */
+static struct story *scene(uint64_t taken0, uint64_t taken1)
+{
+	struct story *s = story_new(SCORE_KUBE, STORY_HOLD_MS);
+
+	story_node(s, .name = "n1", .cpu = 64, .memory = 64);
+	story_node(s, .name = "n2", .cpu = 64, .memory = 64);
+	question(s, GPU, 1, false);
+	question(s, PAIR, 2, true);
+	devices(s, 0, 1, 8, taken0);
+	devices(s, 1, 1, 8, taken1);
+	for (uint32_t node = 0; node < 2; node++) {
+		match(s, GPU, node, 1, 8, 0xff);
+		match(s, PAIR, node, 1, 8, 0xff);
+	}
+	return s;
+}
+
+Test(devices, go_with_the_lowest_numbers_first)
+{
+	struct story *s = scene(1, 0xff);
+
+	story_pod(s, .name = "a", .cpu = 1, .devices = GPU + 1);
+	story_pod(s, .name = "b", .cpu = 1, .devices = GPU + 1);
+	story_plan(s);
+	story_expect(s, "devices a n1: 1\nbind a n1\ndevices b n1: 2\nbind b n1\n");
+	story_free(s);
+}
+
+Test(devices, of_a_gang_are_all_or_none)
+{
+	struct story *s = scene(0x0f, 0x1f);
+
+	story_gang(s, .name = "g", .quorum = 8);
+	story_pods(s, 8, .name = "m", .gang = "g", .cpu = 1, .devices = GPU + 1);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "m"), 0);
+	cr_assert_str_eq(story_reason(s, "g"), "room 7 of 8, 2 devices");
+	story_skip(s);
+	devices(s, 1, 1, 8, 0x0f);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "m"), 8);
+	story_free(s);
+}
+
+Test(devices, of_one_root_by_the_search)
+{
+	struct story *s = scene(0, 0xff);
+
+	story_gang(s, .name = "g", .quorum = 3);
+	story_pods(s, 3, .name = "m", .gang = "g", .cpu = 1, .devices = PAIR + 1);
+	story_plan(s);
+	story_expect(s, "devices m-0 n1: 0 2\nbind m-0 n1\ndevices m-1 n1: 1 3\nbind m-1 n1\n"
+	                "devices m-2 n1: 4 5\nbind m-2 n1\ngang g binding 3/3 of 3\n");
+	story_free(s);
+}
+
+Test(devices, are_free_again_when_the_binding_is_refused)
+{
+	struct story *s = scene(0xfe, 0xff);
+
+	story_pod(s, .name = "a", .cpu = 1, .devices = GPU + 1);
+	story_pod(s, .name = "b", .cpu = 1, .devices = GPU + 1);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "a"), "n1");
+	cr_assert_str_eq(story_where(s, "b"), "");
+	story_refused(s, "a", 60000);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "b"), "n1");
+	story_free(s);
+}
+
+/* The frontend writes the claims: its record has the devices, and the pod asks for nothing more. */
+Test(devices, stay_taken_when_the_record_has_them)
+{
+	struct story *s = scene(0xfe, 0xff);
+
+	story_pod(s, .name = "a", .cpu = 1, .devices = GPU + 1);
+	story_plan(s);
+	devices(s, 0, 1, 8, 0xff);
+	story_pod(s, .name = "a", .cpu = 1);
+	story_bound(s, "a");
+	story_confirm(s, "a");
+	story_pod(s, .name = "b", .cpu = 1, .devices = GPU + 1);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "b"), "");
+	devices(s, 0, 1, 8, 0xfe);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "b"), "n1");
+	story_free(s);
+}
+
+Test(devices, of_another_layout_end_a_reservation_that_was_not_sent)
+{
+	struct story *s = scene(0, 0xff);
+
+	story_room(s, 0);
+	story_pod(s, .name = "a", .cpu = 1, .devices = GPU + 1);
+	story_plan(s);
+	devices(s, 0, 2, 8, 0xff);
+	story_room(s, UINT32_MAX);
+	story_plan(s);
+	story_expect(s, "why a: room 0 of 1, 2 devices\n");
+	story_free(s);
+}
+
+Test(devices, without_a_match_fit_nobody)
+{
+	struct story *s = scene(0, 0);
+
+	story_pod(s, .name = "a", .cpu = 1, .devices = 7);
+	story_plan(s);
+	story_expect(s, "why a: room 0 of 1, 2 devices\n");
+	story_free(s);
+}
+
+Test(devices, of_a_claim_that_was_not_finished_are_taken_back)
+{
+	struct story *s = scene(0, 0xff);
+
+	story_begin(s);
+	story_node(s, .name = "n1", .cpu = 64, .memory = 64);
+	question(s, GPU, 1, false);
+	story_pod(s, .name = "a", .cpu = 1, .devices = GPU + 1, .node = "n1", .intended = true);
+	story_plan(s);
+	story_expect(s, "cancel-bind a n1\nwhy a: bind refused\n");
+	story_free(s);
+}
+
+Test(devices, in_records_are_checked)
+{
+	struct story *s = scene(0, 0);
+	struct event_node_devices d = { .node = 0, .generation = 1, .devices_n = NODE_DEVICES_MAX + 1 };
+	struct event_question q = { .question = QUESTIONS_MAX, .options_n = 1 };
+	struct event_match m = { .question = GPU, .generation = 1, .layout = 9, .options_n = 1 };
+	struct event_drop drop = { .id = QUESTIONS_MAX };
+
+	cr_assert_eq(story_feed(s, EVENT_NODE_DEVICES, &d, sizeof(d)), -EPROTO);
+	d.devices_n = 64;
+	cr_assert_eq(story_feed(s, EVENT_NODE_DEVICES, &d, sizeof(d)), -EPROTO);
+	d.devices_n = 0;
+	d.generation = 9;
+	cr_assert_eq(story_feed(s, EVENT_NODE_DEVICES, &d, sizeof(d)), -EPROTO);
+	cr_assert_eq(story_feed(s, EVENT_QUESTION, &q, sizeof(q)), -EPROTO);
+	cr_assert_eq(story_feed(s, EVENT_MATCH, &m, sizeof(m)), -EPROTO);
+	cr_assert_eq(story_feed(s, EVENT_QUESTION_DROP, &drop, sizeof(drop)), -EPROTO);
+	story_free(s);
+}
