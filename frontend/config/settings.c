@@ -14,6 +14,7 @@ static const char *const levels[] = { "debug", "info", "warn", "error", NULL };
 static const char *const formats[] = { "logfmt", "json", NULL };
 static const char *const modes[] = { "on", "off", NULL };
 static const char *const auths[] = { "none", "mtls", "token", NULL };
+static const char *const devices[] = { "off", "auto", NULL };
 static const char *const preemptions[] = { "off", "explain", "on", NULL };
 static const char *const budgets[] = { "respect", "best-effort", NULL };
 static const char *const victims[] = { "own", "all", NULL };
@@ -117,6 +118,9 @@ const struct setting settings[] = {
 	{ "volcanoQueues", "--volcano-queue", "NAME", NULL,
 	  "write phase Inqueue to Volcano's PodGroups of this queue: its controller creates the pods of a job then",
 	  AT(volcano_queues), .kind = SETTING_NAMES },
+	{ "devices", "--devices", "MODE", "off",
+	  "auto: pods with resource claims are placed if the API server serves resource.k8s.io/v1",
+	  AT(devices), .kind = SETTING_WORD, .words = devices },
 	{ "preemption", "--preemption", "MODE", "explain",
 	  "explain: find the pods whose eviction would let a waiting gang start, and evict none; on: evict them; off: don't",
 	  AT(preemption), .kind = SETTING_WORD, .words = preemptions },

@@ -335,6 +335,14 @@ static void put_allocation(struct writing *w)
 	bytes_put(w->out, "}");
 }
 
+void allocation_write(const struct devices *d, const struct devices_pick *picks, size_t n,
+                      uint32_t claim, struct bytes *out)
+{
+	struct writing w = { .d = d, .picks = picks, .n = n, .claim = claim, .out = out };
+
+	put_allocation(&w);
+}
+
 /* The claim has it from now on, read back from the text. */
 static void claim_set(struct devices *d, struct claim_entry *c, const struct bytes *json)
 {
@@ -346,6 +354,18 @@ static void claim_set(struct devices *d, struct claim_entry *c, const struct byt
 	claim_account(d, c);
 }
 
+/* Allocated together with the claim of the pod's extended resources. */
+static bool beside_extended(const struct asked *a, const struct claim_entry *c)
+{
+	bool beside = false, allocated = false;
+
+	for (size_t i = 0; i < a->claims_n; i++) {
+		beside = beside || a->claims[i]->extended;
+		allocated = allocated || a->claims[i] == c;
+	}
+	return beside && allocated;
+}
+
 void devices_allocate(struct devices *d, const struct devices_pick *picks, size_t n,
                       void (*each)(void *context, const char *claim, const char *json),
                       void *context)
@@ -355,9 +375,8 @@ void devices_allocate(struct devices *d, const struct devices_pick *picks, size_
 
 	for (uint32_t i = 0; i < a->claims_n; i++) {
 		struct bytes json = { 0 };
-		struct writing w = { .d = d, .picks = picks, .n = n, .claim = i, .out = &json };
 
-		put_allocation(&w);
+		allocation_write(d, picks, n, i, &json);
 		claim_set(d, a->claims[i], &json);
 		bytes_add(&json, "", 1);
 		each(context, arena_copy(&a->arena, a->claims[i]->name), json.at);
@@ -368,6 +387,8 @@ void devices_allocate(struct devices *d, const struct devices_pick *picks, size_
 
 		if (c->extended)
 			continue;
+		/* kube-scheduler forgets to end what it wrote beside a claim that it made itself. */
+		c->in_flight = c->in_flight || beside_extended(a, c);
 		if (c->reserved_n == c->reserved_cap) {
 			c->reserved_cap = c->reserved_cap * 2 + 4;
 			c->reserved = must_grow(c->reserved, c->reserved_cap * sizeof(*c->reserved));

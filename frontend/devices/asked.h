@@ -37,6 +37,12 @@ void asked_pools(struct devices *d, struct asked *a);
 /* The number of a text among those of that type; from 1. */
 uint32_t value_number(struct devices *d, struct text text, uint32_t type);
 
+/* question.c: a constraint's value of the device, 0: it has none. */
+uint32_t attribute_value(struct devices *d, const struct device_entry *e, struct text name);
+/* allocation.c: what is written of the claim; `picks` are those of all claims. */
+void allocation_write(const struct devices *d, const struct devices_pick *picks, size_t n,
+                      uint32_t claim, struct bytes *out);
+
 /* question.c: of a claim that is to be allocated. */
 const struct request_entry *request_of(const struct asked *a, uint32_t claim, uint32_t request);
 /* The request or alternative is in the list; an empty one has all. */

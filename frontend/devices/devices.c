@@ -193,6 +193,9 @@ static bool is_reserved_for(const struct claim_entry *c, struct text uid)
 
 static bool claim_refused(struct devices *d, const struct pod_entry *p, const struct claim_entry *c)
 {
+	if (c->in_flight)
+		return refuse(d, "resource claim %.*s/%.*s is in the process of being allocated",
+		              TEXT(c->namespace), TEXT(c->name));
 	if (c->allocation != NULL)
 		return c->reserved_n >= RESERVED_MAX && !is_reserved_for(c, p->uid) &&
 		       refuse(d, "resourceclaim in use");

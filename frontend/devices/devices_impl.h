@@ -69,6 +69,7 @@ struct claim_entry {
 	struct text namespace, name, uid, owner; /* owner: uid of the controller */
 	bool deleting;
 	bool extended;           /* made here */
+	bool in_flight;          /* for kube-scheduler, for ever */
 	const struct tree *spec; /* spec.devices */
 	struct request_entry *requests;
 	size_t requests_n;

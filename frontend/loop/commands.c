@@ -11,6 +11,7 @@
 #include "frontend/base/probe.h"
 #include "frontend/report/report.h"
 #include "frontend/bind/binder.h"
+#include "frontend/bind/claim_bind.h"
 
 #include <errno.h>
 
@@ -33,6 +34,16 @@ static int bind_take(struct frontend *f, const struct record *record, const stru
 	                  f->port.begun_ns ? f->port.begun_ns(f->port.context, record) : now, now);
 	decisions_bind(f->decisions, cmd, latency_read_ns(f->latency, cmd->pod, cmd->pod_generation));
 	return binder_bind(f->binder, kind, cmd);
+}
+
+static int devices_take(struct frontend *f, const struct cmd_devices *cmd, size_t body)
+{
+	if (body < sizeof(*cmd) || cmd->picks_n > DEVICE_PICKS_MAX ||
+	    body != sizeof(*cmd) + cmd->picks_n * sizeof(struct device_pick) ||
+	    cmd->pod >= f->limits.pods || cmd->node >= f->limits.nodes || !f->claims)
+		return -EPROTO;
+	claim_bind_devices(f->claims, cmd, (const struct device_pick *)(cmd + 1));
+	return 0;
 }
 
 struct telling {
@@ -120,6 +131,8 @@ int frontend_command(struct frontend *f, const struct record *record)
 	case CMD_RETRY_BIND:
 	case CMD_CANCEL_BIND:
 		return body == sizeof(struct cmd_bind) ? bind_take(f, record, at) : -EPROTO;
+	case CMD_DEVICES:
+		return devices_take(f, at, body);
 	case CMD_REASON:
 		return body == sizeof(struct cmd_reason) ? reason_take(f, at) : -EPROTO;
 	case CMD_ASSUME:

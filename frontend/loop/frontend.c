@@ -15,6 +15,7 @@
 #include "frontend/journal/journal.h"
 #include "frontend/watch/watch.h"
 #include "frontend/bind/binder.h"
+#include "frontend/bind/claim_bind.h"
 #include "frontend/bind/volume_bind.h"
 
 #include <stdlib.h>
@@ -134,6 +135,10 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 		journal.env = env;
 		f->journal = binder.journal = journal_new(&journal);
 	}
+	if (model_live(model)) {
+		f->claims = claim_bind_new(env, model);
+		f->prebind[binder.prebind_n++] = claim_bind_kind(f->claims);
+	}
 	if (config->volume_bind_ns > 0) {
 		f->volume_bind = volume_bind_new(env, model, config->volume_bind_ns);
 		f->prebind[binder.prebind_n++] = volume_bind_kind(f->volume_bind);
@@ -184,6 +189,7 @@ void frontend_free(struct frontend *f)
 	takeover_free(f->takeover);
 	binder_free(f->binder);
 	volume_bind_free(f->volume_bind);
+	claim_bind_free(f->claims);
 	report_free(f->report);
 	extender_free(f->extender);
 	preempt_end(f);
@@ -534,6 +540,10 @@ uint64_t frontend_poll(struct frontend *f)
 	}
 	if (f->journal && frontend_may_write(f)) {
 		due = journal_poll(f->journal);
+		next = due < next ? due : next;
+	}
+	if (f->claims && f->synced && frontend_may_write(f)) {
+		due = claim_bind_poll(f->claims);
 		next = due < next ? due : next;
 	}
 	due = binder_poll(f->binder);

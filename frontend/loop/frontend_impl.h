@@ -27,7 +27,8 @@ struct frontend {
 	size_t watches_n;
 	struct binder *binder;
 	struct volume_bind *volume_bind; /* NULL: off */
-	const struct prebind_kind *prebind[1];
+	struct claim_bind *claims;       /* NULL: devices are off */
+	const struct prebind_kind *prebind[2];
 	struct takeover *takeover;
 	struct report *report;
 	struct extender *extender; /* NULL: off */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A model is created and freed; its limits, and the resources that it watches. */
+#include "frontend/devices/live.h"
 #include "frontend/model/budgets.h"
 #include "frontend/model/candidates.h"
 #include "frontend/model/declared_spec.h"
@@ -60,6 +61,8 @@ static void model_resources_init(struct model *m)
 			add_resource(m, &referred[i].resource, referred[i].role, referred[i].which);
 	for (uint32_t i = 0; i < VOLUME_KINDS; i++)
 		add_resource(m, &volume_resources[i], ROLE_VOLUMES, i);
+	for (uint32_t i = 0; m->live && i < LIVE_KINDS; i++)
+		add_resource(m, &live_resources[i], ROLE_DEVICES, i);
 }
 
 static uint32_t columns_limit(const struct limits *l)
@@ -145,6 +148,7 @@ struct model *model_new(const struct model_config *config)
 	m->budgets_unserved = true;
 	m->judges_others = config->judges_others;
 	m->devices = config->devices;
+	m->live = config->devices_live ? live_new(config->hash_key) : NULL;
 	memcpy(m->timeouts_ns, config->timeouts_ns, sizeof(m->timeouts_ns));
 	m->begin_due = true;
 	model_resources_init(m);
@@ -207,6 +211,7 @@ void model_free(struct model *m)
 		free(m->scheduler_names[i]);
 	free(m->scheduler_names);
 	volumes_free(m->volumes);
+	live_free(m->live);
 	free(m->body.at);
 	arena_free(&m->arena);
 	arena_free(&m->scratch);
@@ -231,6 +236,11 @@ int model_set_limits(struct model *m, const struct limits *l)
 	m->columns.pool.limit = columns_limit(l);
 	m->taints.pool.limit = taints_limit(l);
 	return 0;
+}
+
+struct live *model_live(struct model *m)
+{
+	return m->live;
 }
 
 const struct resource *model_resources(const struct model *m, size_t *n)

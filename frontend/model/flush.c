@@ -9,6 +9,7 @@
  *
  * Each call starts from the left, so that what was put since the last call is sent before what may
  * reference it. */
+#include "frontend/devices/live.h"
 #include "frontend/model/budgets.h"
 #include "frontend/model/columns.h"
 #include "frontend/model/columns_refresh.h"
@@ -209,6 +210,8 @@ static bool flush_nodes(const struct flush *f)
 
 		if (!(n->body ? send_node_object(f, node, n, unaccounted) : send_node_name(f, node, n)))
 			return false;
+		if (m->live && n->entry.slot.sent != n->entry.slot.generation)
+			live_node_entered(m->live, text_of(n->name));
 		n->entry.slot.sent = n->entry.slot.generation;
 		n->unaccounted.sent = unaccounted;
 		m->accounted_nodes_due = m->accounted_nodes_due || waits;
@@ -227,6 +230,65 @@ static bool send_namespace(const struct flush *f, const struct namespace_entry *
 	memcpy(p, &e, sizeof(e));
 	if (n->labels_n > 0)
 		memcpy(p + sizeof(e), n->labels, n->labels_n * sizeof(*n->labels));
+	return true;
+}
+
+static bool flush_questions(const struct flush *f)
+{
+	struct live *l = f->m->live;
+	uint32_t question;
+
+	while ((question = live_question_next(l)) != UINT32_MAX) {
+		char *p = reserve(f, EVENT_QUESTION, live_question_bytes(l, question));
+
+		if (!p)
+			return false;
+		live_question_write(l, question, p);
+	}
+	return true;
+}
+
+static bool flush_matches(const struct flush *f, uint32_t at, node_id node)
+{
+	const uint32_t generation = node_at(f->m, node)->entry.slot.generation;
+	struct live *l = f->m->live;
+	uint32_t question;
+
+	while ((question = live_match_next(l, at)) != UINT32_MAX) {
+		char *p = reserve(f, EVENT_MATCH, live_match_bytes(l, at, question));
+
+		if (!p)
+			return false;
+		live_match_write(l, at, question, node, generation, p);
+	}
+	return true;
+}
+
+/* After the nodes, and before the pods that ask for them.  A node is done with its matches. */
+static bool flush_devices(const struct flush *f)
+{
+	struct live *l = f->m->live;
+	uint32_t at;
+
+	if (!flush_questions(f))
+		return false;
+	while ((at = live_node_next(l)) != UINT32_MAX) {
+		const uint32_t node = node_find(f->m, text_of(live_node_name(l, at)));
+		char *p;
+
+		if (node == SLOT_NONE || node_at(f->m, node)->entry.slot.sent == 0) {
+			live_node_skip(l, at);
+			continue;
+		}
+		p = reserve(f, EVENT_NODE_DEVICES, live_node_bytes(l, at));
+		if (!p)
+			return false;
+		live_node_write(l, at, node, node_at(f->m, node)->entry.slot.generation, p);
+		if (!flush_matches(f, at, node)) {
+			live_node_again(l, at);
+			return false;
+		}
+	}
 	return true;
 }
 
@@ -482,14 +544,10 @@ static bool refresh_storage(struct model *m)
 {
 	uint32_t left = volumes_are_live(m->volumes) ? VOLUME_JOINS_MAX : UINT32_MAX, slot;
 
-	while (left-- > 0 && volumes_next_pod(m->volumes, &slot)) {
-		const struct pod_entry *p = pod_at(m, slot);
-		uint32_t shape = p->shape, flags = p->flags;
-
-		pod_join_storage(m, slot);
-		if (p->shape != shape || p->flags != flags)
-			store_mark_dirty(&m->pods, slot);
-	}
+	while (left-- > 0 && volumes_next_pod(m->volumes, &slot))
+		pod_join_again(m, slot);
+	while (m->live && live_next_pod(m->live, &slot))
+		pod_join_again(m, slot);
 	while (volumes_next_node(m->volumes, &slot)) {
 		struct node_entry *n = node_at(m, slot);
 
@@ -521,8 +579,8 @@ bool model_flush(struct model *m, const struct model_sink *sink)
 	if (!flush_mark(&f, &m->begin_due, EVENT_BEGIN) || !flush_preemption(&f) ||
 	    !flush_names(&f, &m->columns, NAME_RESOURCE, 0) ||
 	    !flush_names(&f, &m->taints, NAME_TAINT, m->limits.resources) || !flush_shapes(&f) ||
-	    !flush_nodes(&f) || !flush_namespaces(&f) || !flush_budgets(&f) || !flush_gangs(&f) ||
-	    !flush_pods(&f) || !flush_facts(&f) || !fresh)
+	    !flush_nodes(&f) || (m->live && !flush_devices(&f)) || !flush_namespaces(&f) ||
+	    !flush_budgets(&f) || !flush_gangs(&f) || !flush_pods(&f) || !flush_facts(&f) || !fresh)
 		return false;
 	unaccounted_refresh(m);
 	if (!flush_nodes(&f) || !flush_drops(&f) || !flush_mark(&f, &m->synced_due, EVENT_SYNCED))
@@ -569,6 +627,8 @@ void model_restart(struct model *m)
 	bury_dead(m, &m->nodes, node_bury);
 	bury_dead(m, &m->shapes, shape_bury);
 	store_restart(&m->pods);
+	if (m->live)
+		live_restart(m->live);
 	restart_budgets(m);
 	restart_namespaces(m);
 	recycle(m);

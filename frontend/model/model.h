@@ -50,6 +50,9 @@ struct model_config {
 	/* What pods need of devices (frontend/devices/devices.h); outlives the model.  NULL: pods with
 	 * resource claims are refused. */
 	struct devices *devices;
+	/* Devices of a live server: slices, classes and claims are watched, and the core gets them
+	 * (frontend/devices/live.h).  Not with `devices`. */
+	bool devices_live;
 	bool policies_off; /* ignore WorkloadPolicies and the labels that name them */
 	uint64_t timeouts_ns[GROUP_TIMEOUTS]; /* 0: none */
 	/* The core searches for victims of gangs that wait: it gets budgets, and what only that needs
@@ -175,6 +178,10 @@ bool model_pod(const struct model *m, pod_id id, uint32_t generation, struct pod
 bool model_pod_by_name(const struct model *m, const char *namespace, const char *name,
                        struct pod_view *out);
 
+/* The generation of the pod of that slot, 0: none; and whether a Binding of it may be in flight. */
+uint32_t model_pod_generation(const struct model *m, pod_id id);
+bool model_pod_binds(const struct model *m, pod_id id);
+
 /* A node that exists, or ID_NONE. */
 node_id model_node_id(const struct model *m, struct text name);
 
@@ -277,6 +284,9 @@ void model_assume(struct model *m, pod_id id, uint32_t generation, node_id node)
 /* Storage, whose pods and nodes have the model's ids, and the index of one of its resources. */
 struct volumes *model_volumes(struct model *m);
 int model_volume_resource(const struct model *m, uint32_t kind); /* enum volume_kind */
+
+/* With devices_live, else NULL: for the writes of claims. */
+struct live *model_live(struct model *m);
 
 struct model_counts {
 	uint64_t nodes, pods, pods_ours_pending, gangs, shapes, names;

@@ -120,6 +120,8 @@ void pod_forget(struct model *m, uint32_t pod)
 	m->counts.pods--;
 	gang_phase_uncount(m, e);
 	gang_place(m, pod, ID_NONE, 0, e->declared_spec);
+	if (e->has_claims)
+		pod_set_claims(m, pod, NULL, 0);
 	pod_unshape(m, pod);
 	facts_unmark(m, pod);
 	share_return(m, SHARE_PODS, e->namespace, 1);
@@ -395,6 +397,8 @@ int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error
 	}
 	rc = pod_is_ours(m, &object) ? 0 : non_member_put(m, &object, error);
 	accepted = pod_accept(m, pod, &object, error);
+	if (m->live && m->last_put != SLOT_NONE)
+		pod_set_claims(m, m->last_put, object.asks & ASKS_RESOURCE_CLAIM ? json : NULL, bytes);
 	return accepted < 0 ? accepted : rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/pod_shape.h"
 
+#include "frontend/devices/live.h"
 #include "frontend/model/columns.h"
 #include "frontend/model/limits.h"
 #include "frontend/model/namespaces.h"
@@ -192,6 +193,46 @@ static void storage_fails(struct model *m, struct pod_entry *p, const char *text
 	p->unaccounted = true;
 }
 
+/* Where its claims are allocated, and what is to be chosen for the others.  Nothing once its
+ * devices are chosen and being written. */
+static void join_claims(struct model *m, uint32_t pod, struct pod_storage *storage,
+                        struct shape_change *change)
+{
+	const struct pod_entry *p = pod_at(m, pod);
+	const bool placed = p->node != ID_NONE || (p->binding != ID_NONE && p->intent == 0);
+	struct live_verdict verdict = { 0 };
+	struct volume_rule_object *rules;
+	struct node_term *term;
+
+	if (p->has_claims)
+		live_judge(m->live, pod, placed, &verdict);
+	change->devices_change = true;
+	change->devices = verdict.devices;
+	if (verdict.refusal) {
+		storage->refused = verdict.refusal_is_kube ? VOLUME_REFUSED_KUBE : VOLUME_REFUSED_OURS;
+		storage->refusal = arena_printf(&m->scratch, "%s", verdict.refusal);
+		change->devices = 0;
+	}
+	if (!verdict.node || verdict.refusal)
+		return;
+	rules = arena_array(&m->scratch, storage->rules_n + 1, sizeof(*rules));
+	if (storage->rules_n > 0)
+		memcpy(rules, storage->rules, storage->rules_n * sizeof(*rules));
+	term = arena_array(&m->scratch, 1, sizeof(*term));
+	term->rules = arena_array(&m->scratch, 1, sizeof(*term->rules));
+	term->n = 1;
+	term->rules->key = text_of("metadata.name");
+	term->rules->is_field = true;
+	term->rules->op = REQUIRE_IN;
+	term->rules->values = arena_array(&m->scratch, 1, sizeof(struct text));
+	term->rules->values_n = 1;
+	*term->rules->values = text_of(arena_printf(&m->scratch, "%s", verdict.node));
+	rules[storage->rules_n++] = (struct volume_rule_object){ .why = FILTER_DEVICE_CLAIM,
+		                                                     .terms = term,
+		                                                     .n = verdict.node[0] != '\0' };
+	storage->rules = rules;
+}
+
 void pod_join_storage(struct model *m, uint32_t pod)
 {
 	struct pod_entry *p = pod_at(m, pod);
@@ -199,9 +240,12 @@ void pod_join_storage(struct model *m, uint32_t pod)
 	struct derivation d;
 	int rc;
 
-	assert(p->entry.slot.live && p->has_volumes);
+	assert(p->entry.slot.live);
 	derive_start(m, p, &d);
-	volumes_join_pod(m->volumes, pod, p->node != ID_NONE, &m->scratch, &storage);
+	if (p->has_volumes)
+		volumes_join_pod(m->volumes, pod, p->node != ID_NONE, &m->scratch, &storage);
+	if (m->live)
+		join_claims(m, pod, &storage, &d.change);
 	if (storage.refused != VOLUME_REFUSED_NOT)
 		storage = (struct pod_storage){ .refused = storage.refused, .refusal = storage.refusal };
 	d.change.storage = &storage;
@@ -221,18 +265,46 @@ void pod_set_storage(struct model *m, uint32_t pod, const struct pod_object *obj
 {
 	struct pod_entry *p = pod_at(m, pod);
 	bool any = object && object->volumes && object->volumes->n > 0;
+	bool claims = p->has_claims && object;
 
 	free(p->storage_refusal);
 	p->storage_refusal = NULL;
 	p->storage_refused = VOLUME_REFUSED_NOT;
 	p->storage_unaccounted = false;
-	if (!any && !p->has_volumes)
+	if (!any && !p->has_volumes && !claims)
 		return;
 	arena_reset(&m->scratch);
-	volumes_set_pod(m->volumes, pod, any ? object : NULL);
+	if (any || p->has_volumes)
+		volumes_set_pod(m->volumes, pod, any ? object : NULL);
 	m->counts.pods_with_volumes += any;
 	m->counts.pods_with_volumes -= p->has_volumes;
 	p->has_volumes = any;
-	if (any)
+	if (any || claims)
 		pod_join_storage(m, pod);
+}
+
+void pod_set_claims(struct model *m, uint32_t pod, const char *json, size_t bytes)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	const bool waits = json && (p->flags & POD_OURS) && p->node == ID_NONE;
+	const bool has = waits && live_pod_set(m->live, pod, json, bytes);
+
+	if (!has && !p->has_claims)
+		return;
+	if (!has)
+		live_pod_drop(m->live, pod);
+	p->has_claims = has;
+	pod_join_again(m, pod);
+}
+
+void pod_join_again(struct model *m, uint32_t pod)
+{
+	const struct pod_entry *p = pod_at(m, pod);
+	const uint32_t shape = p->shape, flags = p->flags;
+	char *before = p->storage_refusal ? must_copy(p->storage_refusal) : NULL;
+
+	pod_join_storage(m, pod);
+	if (p->shape != shape || p->flags != flags || !same_text(before, p->storage_refusal))
+		store_mark_dirty(&m->pods, pod);
+	free(before);
 }

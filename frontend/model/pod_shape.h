@@ -27,4 +27,9 @@ void pod_refuse_until_put(struct model *m, uint32_t pod, const char *text);
 /* The text that the pod's object alone is refused with, "". */
 const char *pod_base_refusal(const struct pod_entry *p);
 
+/* What storage and claims say of it may have changed. */
+void pod_join_again(struct model *m, uint32_t pod);
+/* The pod, whose object was put, has resource claims or had some. */
+void pod_set_claims(struct model *m, uint32_t pod, const char *json, size_t bytes);
+
 #endif

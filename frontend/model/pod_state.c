@@ -22,7 +22,7 @@
 /* What muster does not support, or NULL.  Of volumes frontend/volume/volume.h decides that. */
 static const char *unsupported(const struct model *m, const struct pod_object *pod)
 {
-	if (pod->asks & ASKS_RESOURCE_CLAIM &&
+	if (pod->asks & ASKS_RESOURCE_CLAIM && !m->live &&
 	    (!m->devices || devices_pod(m->devices, pod->meta.namespace, pod->meta.name) == 0))
 		return "resource claims (spec.resourceClaims)";
 	if (pod->asks & ASKS_TOLERATION_OPERATOR)

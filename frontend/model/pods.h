@@ -49,6 +49,7 @@ struct pod_entry {
 	bool unaccounted;         /* its usage on its node is not known */
 	bool storage_unaccounted; /* ... because the shape with its volumes could not be stored */
 	bool has_volumes;         /* frontend/volume/ has it */
+	bool has_claims;          /* ... and frontend/devices/ */
 	uint8_t storage_refused;  /* enum volume_refusal */
 	char *storage_refusal;    /* NULL: none */
 	char *policy_refusal;     /* NULL: none */

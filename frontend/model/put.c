@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects, lists and Bindings in: each to the table of its role. */
+#include "frontend/devices/live.h"
 #include "frontend/model/budgets.h"
 #include "frontend/model/group_objects.h"
 #include "frontend/model/group_pods.h"
@@ -55,6 +56,8 @@ int model_put(struct model *m, int resource, const char *json, size_t bytes,
 		return policy_put(m, resource, json, bytes, error);
 	case ROLE_BUDGETS:
 		return budget_put(m, resource, json, bytes, error);
+	case ROLE_DEVICES:
+		return live_put(m->live, m->which[resource], json, bytes, error);
 	case ROLE_GANGS:
 		return gang_put(m, resource, json, bytes, error);
 	}
@@ -99,6 +102,9 @@ int model_remove(struct model *m, int resource, const char *json, size_t bytes,
 	case ROLE_BUDGETS:
 		budget_remove(m, &meta);
 		break;
+	case ROLE_DEVICES:
+		live_remove(m->live, m->which[resource], meta.namespace, meta.name);
+		break;
 	case ROLE_GANGS:
 		gang_remove(m, resource, &meta);
 		break;
@@ -119,6 +125,8 @@ void model_replace_begin(struct model *m, int resource)
 	m->replace[resource].active = true;
 	if (m->roles[resource] == ROLE_VOLUMES)
 		volumes_replace_begin(m->volumes, m->which[resource]);
+	if (m->roles[resource] == ROLE_DEVICES)
+		live_replace_begin(m->live, m->which[resource]);
 }
 
 void model_replace_abort(struct model *m, int resource)
@@ -182,6 +190,9 @@ void model_replace_end(struct model *m, int resource)
 	case ROLE_BUDGETS:
 		forget_unlisted(m, &m->budgets, round, budget_forget_object);
 		break;
+	case ROLE_DEVICES:
+		live_replace_end(m->live, which);
+		break;
 	case ROLE_GANGS:
 		gangs_replaced(m, which, round);
 		break;
@@ -202,6 +213,8 @@ static bool binding_set(struct model *m, pod_id id, uint32_t generation, node_id
 	p->binding = node;
 	p->intent = (uint16_t)intent;
 	p->keep_ms = keep_ms;
+	if (p->has_claims)
+		live_pod_judge_again(m->live, id);
 	return true;
 }
 
@@ -232,6 +245,8 @@ void model_bind_end(struct model *m, pod_id id, uint32_t generation)
 	p->binding = ID_NONE;
 	p->intent = 0;
 	p->keep_ms = 0;
+	if (p->has_claims)
+		live_pod_judge_again(m->live, id);
 }
 
 void model_assume(struct model *m, pod_id id, uint32_t generation, node_id node)

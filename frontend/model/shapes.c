@@ -185,6 +185,8 @@ int shape_remake(struct model *m, uint32_t from, const struct shape_change *c, u
 
 	assert(shape_at(m, from)->entry.refs > 0);
 	draft_load(&d, shape_at(m, from)->body);
+	if (c->devices_change)
+		d.head.devices = c->devices;
 	draft_strip_default_spreads(&d);
 	draft_strip_policy(&d);
 	if (c->storage) {

@@ -52,6 +52,8 @@ struct shape_change {
 	const struct spread_cause *spread; /* NULL: no default constraints */
 	const struct pod_storage *storage; /* NULL: unchanged */
 	const struct policy_use *policy;   /* NULL: none */
+	bool devices_change;
+	uint32_t devices; /* as in struct event_shape */
 };
 
 struct shape_trouble {

@@ -45,6 +45,7 @@ enum role {
 	ROLE_VOLUMES, /* which: enum volume_kind */
 	ROLE_POLICIES,
 	ROLE_BUDGETS,
+	ROLE_DEVICES, /* which: enum live_kind */
 };
 
 /* Tables with shares for namespaces: shares.h. */
@@ -67,6 +68,7 @@ struct model {
 	bool policies_off;
 	bool preemption;         /* budgets are watched, and facts of pods sent */
 	struct devices *devices; /* NULL: none */
+	struct live *live;       /* frontend/devices/live.h; NULL: none */
 	uint64_t served;         /* a bit for each dialect whose resource the cluster has */
 	uint64_t timeouts_ns[GROUP_TIMEOUTS];
 	struct resource resources[RESOURCES_WATCHED];

@@ -373,3 +373,15 @@ void model_counts(const struct model *m, struct model_counts *out)
 	out->referred = referred_count(m);
 	out->names = m->columns.pool.used + m->taints.pool.used;
 }
+
+uint32_t model_pod_generation(const struct model *m, pod_id id)
+{
+	return id < m->pods.pool.n && pod_at(m, id)->entry.slot.live
+	           ? pod_at(m, id)->entry.slot.generation
+	           : 0;
+}
+
+bool model_pod_binds(const struct model *m, pod_id id)
+{
+	return pod_at(m, id)->binding != ID_NONE;
+}

@@ -100,6 +100,24 @@ static const struct {
 	{ "storage.k8s.io", "volumeattachments", NULL, "VolumeAttachment", NULL, false },
 };
 
+/* Behind the gate that was on by default when there was one. */
+static const struct as_resource dynamic_resources[] = {
+	{ .group = "resource.k8s.io",
+	  .version = "v1",
+	  .plural = "resourceslices",
+	  .kind = "ResourceSlice" },
+	{ .group = "resource.k8s.io",
+	  .version = "v1",
+	  .plural = "deviceclasses",
+	  .kind = "DeviceClass" },
+	{ .group = "resource.k8s.io",
+	  .version = "v1",
+	  .plural = "resourceclaims",
+	  .kind = "ResourceClaim",
+	  .namespaced = true,
+	  .has_status = true },
+};
+
 static char *lower(const char *text)
 {
 	char *copy = as_copy(text);
@@ -184,6 +202,11 @@ void as_resources_add_builtin(struct as_resources *rs)
 
 bool as_resources_add_gate(struct as_resources *rs, const char *gate)
 {
+	if (strcmp(gate, "DynamicResourceAllocation") == 0) {
+		for (size_t i = 0; i < sizeof(dynamic_resources) / sizeof(dynamic_resources[0]); i++)
+			as_resources_add(rs, &dynamic_resources[i]);
+		return true;
+	}
 	for (size_t i = 0; i < sizeof(releases) / sizeof(releases[0]); i++) {
 		if (strcmp(gate, releases[i].gate) != 0)
 			continue;

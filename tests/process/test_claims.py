@@ -23,8 +23,6 @@ CUT = muster.ROOT / "tests" / "data" / "dra"
 WHOLE = pathlib.Path(os.environ.get("MUSTER_SHARED") or muster.ROOT.parent / "shared") / "data" / "dra"
 SUFFIXES = {"": Fraction(1), "m": Fraction(1, 1000), "k": Fraction(10**3), "M": Fraction(10**6), "G": Fraction(10**9), "Ki": Fraction(2**10),
             "Mi": Fraction(2**20), "Gi": Fraction(2**30), "Ti": Fraction(2**40)}
-# kube-scheduler keeps a claim in flight that it wrote together with the claim of extended resources (docs/devices.md).
-IN_FLIGHT = {("0184", "default/etl-478gq"), ("0184", "default/proxy-bgs9t")}
 
 
 def amounts(quantities):
@@ -79,9 +77,6 @@ def compare_places(name, answer, path, counts):
     for w in answer["placements"]:
         g, where = placed[w["pod"]], f"{name} turn {w['turn']} {w['pod']}"
         counts["pods placed one after another"] += 1
-        if (name, w["pod"]) in IN_FLIGHT:
-            check(w["node"] is None and "in the process of being allocated" in w["reason"], where)
-            continue
         check(g["node"] == w["node"], where, g, "instead of", w["node"])
         check(chosen(g.get("devices")) == chosen(w.get("devices")), where, g.get("devices"), "instead of", w.get("devices"))
         for claim in w.get("written") or []:

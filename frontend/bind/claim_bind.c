@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/bind/claim_bind_impl.h"
+
+#include "ipc/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIMEOUT_NS (60 * NS_PER_S)
+#define AGAIN_MS 20u /* the next plan knows more */
+#define WRITES_AT_ONCE 32u
+#define LOOK_NS NS_PER_S
+#define PREFIX "running PreBind plugin \"DynamicResources\": "
+
+void pod_claims_fail(struct pod_claims *w, const char *format, ...)
+{
+	int n = snprintf(w->why.text, sizeof(w->why.text), PREFIX);
+	va_list args;
+
+	if (w->failed)
+		return;
+	va_start(args, format);
+	vsnprintf(w->why.text + n, sizeof(w->why.text) - (size_t)n, format, args);
+	va_end(args);
+	w->failed = true;
+	w->cb->counts.failed++;
+}
+
+static bool view_of(const struct claim_item *c, struct live_claim_view *v)
+{
+	const struct pod_claims *w = c->work;
+
+	return live_claim(w->cb->live, w->pod, c->index, v) && strcmp(v->uid, c->uid) == 0;
+}
+
+static enum claim_want judge_undo(const struct claim_item *c, const struct live_claim_view *v)
+{
+	const bool ours = (c->allocation && v->node && strcmp(v->node, c->work->node) == 0) ||
+	                  (c->work->recovered && v->owned);
+
+	if (!v->allocated)
+		return c->work->recovered && !c->fenced ? WANT_FENCE : WANT_NOTHING;
+	if (v->reserved)
+		return ours && !v->others ? WANT_CLEAR : WANT_UNRESERVE;
+	return ours && !v->others && v->owned ? WANT_CLEAR : WANT_NOTHING;
+}
+
+static enum claim_want judge(struct claim_item *c, const struct live_claim_view *v)
+{
+	struct pod_claims *w = c->work;
+
+	if (v->deleting) {
+		pod_claims_fail(w, "claim %s got deleted in the meantime", c->name);
+	} else if (!v->allocated && !c->allocation) {
+		pod_claims_fail(w, "claim %s got deallocated in the meantime", c->name);
+	} else if (v->allocated && v->node[0] && strcmp(v->node, w->node) != 0) {
+		pod_claims_fail(w, "claim %s got allocated elsewhere in the meantime", c->name);
+		w->why.retry_ms = AGAIN_MS;
+	} else if (!v->finalizer) {
+		return WANT_FINALIZER;
+	} else if (!v->allocated) {
+		return WANT_ALLOCATE;
+	} else if (!v->reserved) {
+		return WANT_RESERVE;
+	}
+	return WANT_NOTHING;
+}
+
+enum claim_want claim_item_judge(struct claim_item *c)
+{
+	struct live_claim_view v;
+
+	if (c->call || c->to_read || c->refused)
+		return WANT_NOTHING;
+	if (!view_of(c, &v)) {
+		if (!c->work->undoing)
+			pod_claims_fail(c->work, "claim %s got deleted in the meantime", c->name);
+		return WANT_NOTHING;
+	}
+	if (c->work->undoing)
+		return judge_undo(c, &v);
+	return c->work->started && !c->work->failed ? judge(c, &v) : WANT_NOTHING;
+}
+
+/* Devices by command. */
+
+void claim_bind_devices(struct claim_bind *cb, const struct cmd_devices *cmd,
+                        const struct device_pick *picks)
+{
+	struct kept_devices *k = must_alloc(sizeof(*k) + cmd->picks_n * sizeof(*picks));
+
+	k->head = *cmd;
+	memcpy(k->picks, picks, cmd->picks_n * sizeof(*picks));
+	cb->kept = must_reach(cb->kept, &cb->kept_n, cmd->pod, 256, sizeof(struct kept_devices *));
+	free(cb->kept[cmd->pod]);
+	cb->kept[cmd->pod] = k;
+}
+
+static void kept_forget(struct claim_bind *cb, pod_id pod)
+{
+	if (pod >= cb->kept_n)
+		return;
+	free(cb->kept[pod]);
+	cb->kept[pod] = NULL;
+}
+
+/* The kind. */
+
+static bool any(void *context)
+{
+	return live_pods(((const struct claim_bind *)context)->live) > 0;
+}
+
+static bool wants(void *context, pod_id pod, uint32_t generation)
+{
+	(void)generation;
+	return live_claims_n(((const struct claim_bind *)context)->live, pod) > 0;
+}
+
+/* All claims of the pod that exist. */
+static struct pod_claims *work_make(struct claim_bind *cb, const struct prebind_member *m)
+{
+	const uint32_t n = live_claims_n(cb->live, m->pod);
+	struct pod_claims *w = must_alloc(sizeof(*w) + n * sizeof(w->items[0]));
+
+	w->cb = cb;
+	w->pod = m->pod;
+	w->generation = m->generation;
+	w->namespace = must_copy(m->namespace);
+	w->pod_name = must_copy(m->name);
+	w->pod_uid = must_copy(m->uid);
+	w->node = must_copy(m->node_name);
+	for (uint32_t i = 0; i < n; i++) {
+		struct claim_item *c = &w->items[w->n];
+		struct live_claim_view v;
+		bool known = false;
+
+		if (!live_claim(cb->live, m->pod, i, &v))
+			continue;
+		for (uint32_t k = 0; k < w->n; k++)
+			known = known || strcmp(w->items[k].uid, v.uid) == 0;
+		if (known)
+			continue;
+		*c = (struct claim_item){ .work = w,
+			                      .index = i,
+			                      .name = must_copy(v.name),
+			                      .uid = must_copy(v.uid),
+			                      .backoff = { .first_ns = 20 * NS_PER_MS,
+			                                   .cap_ns = 5 * NS_PER_S,
+			                                   .reset_ns = 60 * NS_PER_S } };
+		w->n++;
+	}
+	TAILQ_INSERT_TAIL(&cb->works, w, link);
+	return w;
+}
+
+static void work_free(struct pod_claims *w)
+{
+	struct claim_bind *cb = w->cb;
+
+	for (uint32_t i = 0; i < w->n; i++) {
+		struct claim_item *c = &w->items[i];
+
+		if (c->call) {
+			cb->env->transport->ops->cancel(cb->env->transport, c->call);
+			cb->flying--;
+		}
+		free(c->name);
+		free(c->uid);
+		free(c->allocation);
+	}
+	if (!w->recovered)
+		live_written(cb->live, w->pod);
+	TAILQ_REMOVE(&cb->works, w, link);
+	free(w->namespace);
+	free(w->pod_name);
+	free(w->pod_uid);
+	free(w->node);
+	free(w);
+}
+
+static void allocation_take(void *context, const char *claim, const char *allocation)
+{
+	struct pod_claims *w = context;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		if (strcmp(w->items[i].name, claim) == 0)
+			w->items[i].allocation = must_copy(allocation);
+}
+
+/* Every claim is allocated, or gets an allocation. */
+static bool is_served(struct pod_claims *w)
+{
+	bool all = true;
+
+	for (uint32_t i = 0; i < w->n; i++) {
+		struct live_claim_view v;
+
+		all = all && view_of(&w->items[i], &v) && (v.allocated || w->items[i].allocation);
+	}
+	return all;
+}
+
+/* The model may have changed since the core chose; then it chooses again. */
+static void *prepare(void *context, const struct prebind_member *m, struct prebind_why *why)
+{
+	struct claim_bind *cb = context;
+	const struct kept_devices *k = m->pod < cb->kept_n ? cb->kept[m->pod] : NULL;
+	struct pod_claims *w = work_make(cb, m);
+
+	if (k && k->head.pod_generation == m->generation && k->head.node == m->node)
+		live_writing(cb->live, m->pod, m->node_name, &k->head, k->picks, allocation_take, w);
+	kept_forget(cb, m->pod);
+	if (is_served(w))
+		return w;
+	why->retry_ms = AGAIN_MS;
+	work_free(w);
+	return NULL;
+}
+
+static void start(void *context, void *work)
+{
+	(void)context;
+	((struct pod_claims *)work)->started = true;
+}
+
+static bool look_undone(struct pod_claims *w)
+{
+	bool done = true;
+
+	for (uint32_t i = 0; i < w->n; i++) {
+		struct claim_item *c = &w->items[i];
+
+		done = done && !c->call && !c->to_read && claim_item_judge(c) == WANT_NOTHING;
+	}
+	return done;
+}
+
+/* kube-scheduler and others may allocate from the same slices, and the API server does not compare
+ * claims: it is seen on the watch. */
+static bool conflicts(struct pod_claims *w)
+{
+	for (uint32_t i = 0; i < w->n; i++) {
+		const char *device = live_conflict(w->cb->live, w->pod, w->items[i].index);
+
+		if (!device)
+			continue;
+		w->cb->counts.conflicts++;
+		if (log_allowed(&w->cb->limit, w->cb->env, "claims"))
+			env_log(
+				w->cb->env, "warn",
+				"device %s of resourceclaim %s/%s was given to another claim too, not by muster",
+				device, w->namespace, w->items[i].name);
+		pod_claims_fail(w, "device %s of claim %s got allocated elsewhere in the meantime", device,
+		                w->items[i].name);
+		w->why.retry_ms = AGAIN_MS;
+		return true;
+	}
+	return false;
+}
+
+static enum prebind_state look(void *context, void *work, struct prebind_why *why)
+{
+	struct pod_claims *w = work;
+	bool done = true;
+
+	(void)context;
+	if (w->undoing)
+		return look_undone(w) ? PREBIND_DONE : PREBIND_BUSY;
+	for (uint32_t i = 0; i < w->n && !w->failed; i++) {
+		struct claim_item *c = &w->items[i];
+
+		done = done && !c->call && !c->to_read && claim_item_judge(c) == WANT_NOTHING;
+	}
+	if (!w->failed && (!done || !conflicts(w)))
+		return done ? PREBIND_DONE : PREBIND_BUSY;
+	*why = w->why;
+	return PREBIND_FAILED;
+}
+
+static void undo(void *context, void *work)
+{
+	(void)context;
+	((struct pod_claims *)work)->undoing = true;
+}
+
+static void *find_written(void *context, const struct prebind_member *m)
+{
+	struct pod_claims *w = work_make(context, m);
+
+	w->recovered = true;
+	return w;
+}
+
+static void member_free(void *context, void *work)
+{
+	(void)context;
+	work_free(work);
+}
+
+/* Claims that are left. */
+
+static bool is_busy(const struct claim_bind *cb, pod_id pod)
+{
+	const struct pod_claims *w;
+
+	TAILQ_FOREACH (w, &cb->works, link)
+		if (w->pod == pod)
+			return true;
+	return false;
+}
+
+/* Allocated, without other consumers, and made for this pod. */
+static bool has_allocated(const struct claim_bind *cb, pod_id pod)
+{
+	const uint32_t n = live_claims_n(cb->live, pod);
+	struct live_claim_view v;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (live_claim(cb->live, pod, i, &v) && v.allocated && v.owned && !v.others && !v.deleting)
+			return true;
+	return false;
+}
+
+static void give_back(struct claim_bind *cb, const struct pod_view *pod)
+{
+	const struct prebind_member m = { .pod = pod->id,
+		                              .generation = pod->generation,
+		                              .node_name = "",
+		                              .namespace = pod->namespace,
+		                              .name = pod->name,
+		                              .uid = pod->uid };
+	struct pod_claims *w = work_make(cb, &m);
+
+	env_log(cb->env, "info",
+	        "pod %s/%s waits, and its claims have been allocated for %u s: they are deallocated",
+	        pod->namespace, pod->name, CLAIM_KEPT_MS / 1000);
+	w->recovered = w->undoing = w->own = true;
+	for (uint32_t i = 0; i < w->n; i++)
+		w->items[i].fenced = true; /* nothing is in flight */
+	cb->counts.kept++;
+}
+
+static void look_at(struct claim_bind *cb, pod_id id, uint64_t now)
+{
+	uint32_t generation = model_pod_generation(cb->model, id);
+	struct pod_view pod;
+
+	cb->since = must_reach(cb->since, &cb->since_n, id, 256, sizeof(*cb->since));
+	if (generation == 0 || !model_pod(cb->model, id, generation, &pod) || pod.node[0] ||
+	    !pod.ours || model_pod_binds(cb->model, id) || is_busy(cb, id) || !has_allocated(cb, id)) {
+		cb->since[id] = 0;
+		return;
+	}
+	if (cb->since[id] == 0)
+		cb->since[id] = now;
+	else if (now - cb->since[id] > CLAIM_KEPT_MS * NS_PER_MS)
+		give_back(cb, &pod);
+}
+
+static void look_for_kept(struct claim_bind *cb)
+{
+	const uint64_t now = env_now(cb->env);
+
+	if (now < cb->look_ns)
+		return;
+	cb->look_ns = now + LOOK_NS;
+	for (pod_id id = 0; id < live_pods(cb->live); id++)
+		if (live_claims_n(cb->live, id) > 0)
+			look_at(cb, id, now);
+}
+
+static void own_ended(struct claim_bind *cb)
+{
+	struct pod_claims *w, *after;
+
+	for (w = TAILQ_FIRST(&cb->works); w; w = after) {
+		after = TAILQ_NEXT(w, link);
+		if (w->own && look_undone(w))
+			work_free(w);
+	}
+}
+
+static uint64_t poll(void *context)
+{
+	struct claim_bind *cb = context;
+	const uint64_t now = env_now(cb->env);
+	uint64_t next = live_pods(cb->live) > 0 ? cb->look_ns : NEVER_NS;
+	struct pod_claims *w;
+
+	TAILQ_FOREACH (w, &cb->works, link)
+		for (uint32_t i = 0; i < w->n; i++) {
+			struct claim_item *c = &w->items[i];
+			enum claim_want want;
+
+			if (c->due_ns > now) {
+				next = c->due_ns < next ? c->due_ns : next;
+				continue;
+			}
+			if (cb->flying >= WRITES_AT_ONCE)
+				return next;
+			if (c->to_read && !c->call)
+				claim_item_read(c);
+			else if ((want = claim_item_judge(c)) != WANT_NOTHING)
+				claim_item_write(c, want);
+		}
+	own_ended(cb);
+	return next;
+}
+
+uint64_t claim_bind_poll(struct claim_bind *cb)
+{
+	if (live_pods(cb->live) > 0)
+		look_for_kept(cb);
+	return poll(cb);
+}
+
+struct claim_bind *claim_bind_new(const struct env *env, struct model *model)
+{
+	struct claim_bind *cb = must_alloc(sizeof(*cb));
+
+	cb->env = env;
+	cb->model = model;
+	cb->live = model_live(model);
+	cb->resource = model_resource_index(model, "resource.k8s.io/v1", "ResourceClaim");
+	TAILQ_INIT(&cb->works);
+	cb->kind = (struct prebind_kind){
+		.name = "claims",
+		.context = cb,
+		.timeout_ns = TIMEOUT_NS,
+		.late = PREFIX "context deadline exceeded",
+		.any = any,
+		.wants = wants,
+		.prepare = prepare,
+		.start = start,
+		.look = look,
+		.undo = undo,
+		.recover = find_written,
+		.free = member_free,
+		.poll = poll,
+	};
+	return cb;
+}
+
+void claim_bind_free(struct claim_bind *cb)
+{
+	struct pod_claims *w;
+
+	if (!cb)
+		return;
+	while ((w = TAILQ_FIRST(&cb->works)) != NULL)
+		work_free(w);
+	for (size_t i = 0; i < cb->kept_n; i++)
+		free(cb->kept[i]);
+	free(cb->kept);
+	free(cb->since);
+	jsonout_free(&cb->path);
+	jsonout_free(&cb->body);
+	free(cb);
+}
+
+const struct prebind_kind *claim_bind_kind(const struct claim_bind *cb)
+{
+	return &cb->kind;
+}
+
+const struct claim_bind_counts *claim_bind_counts(const struct claim_bind *cb)
+{
+	return &cb->counts;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the claims of devices before a pod is bound, as kind of work before Bindings.
+ *
+ *     CMD_DEVICES ─► kept by pod ─► prepare(): checked, the devices are taken in the model
+ *
+ *     each claim:  PATCH finalizer ─► PATCH status: allocation, reservedFor ─► seen allocated
+ *                  (allocated by another:   PATCH status: reservedFor)             │
+ *                                                                                  ▼
+ *     after all:   a device that another claim has too, or a claim that was       DONE
+ *                  allocated elsewhere: FAILED, and undone
+ *
+ *     undo:        PATCH status: allocation and reservedFor away, or our consumer alone when the
+ *                  claim has others, or was allocated before
+ *
+ * Each write names uid and resourceVersion.  After an answer that leaves it open, and after a
+ * conflict, the claim is read before anything else; what the API server has is never written again.
+ *
+ * Deaths: the choice is not kept.  An instance that comes after finds the claims of a pod
+ * allocated, and binds it there, or it takes them back: what is not allocated gets another version
+ * first, so that no write of the instance before can land (CMD_CANCEL_BIND).  And whatever
+ * happened, a claim that was made for a pod of ours from a template, and is allocated while the pod
+ * waits and nothing is being written, is given back after CLAIM_KEPT_MS. */
+#ifndef MUSTER_FRONTEND_CLAIM_BIND_H
+#define MUSTER_FRONTEND_CLAIM_BIND_H
+
+#include "frontend/base/env.h"
+#include "frontend/bind/prebind.h"
+#include "frontend/model/model.h"
+
+#define CLAIM_KEPT_MS 20000u
+
+struct claim_bind_counts {
+	uint64_t allocated; /* claims */
+	uint64_t failed;    /* pods */
+	uint64_t undone;    /* claims */
+	uint64_t kept;      /* of these, of pods that waited for CLAIM_KEPT_MS */
+	uint64_t conflicts; /* a device was in another claim too */
+};
+
+struct claim_bind;
+
+/* With model_live(). */
+struct claim_bind *claim_bind_new(const struct env *env, struct model *model);
+void claim_bind_free(struct claim_bind *cb); /* after the binder */
+const struct prebind_kind *claim_bind_kind(const struct claim_bind *cb);
+const struct claim_bind_counts *claim_bind_counts(const struct claim_bind *cb);
+
+/* Gives back what is left, also while nothing is to be bound.  The monotonic time of the next
+ * call. */
+uint64_t claim_bind_poll(struct claim_bind *cb);
+
+/* The ids are checked; of two commands for a pod the last counts. */
+void claim_bind_devices(struct claim_bind *cb, const struct cmd_devices *cmd,
+                        const struct device_pick *picks);
+
+#endif

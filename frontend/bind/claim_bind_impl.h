@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Internals of the binding of device claims. claim_bind.c: pods, and what each of their claims
+ * needs; claim_write.c: the requests of one claim. */
+#ifndef MUSTER_FRONTEND_CLAIM_BIND_IMPL_H
+#define MUSTER_FRONTEND_CLAIM_BIND_IMPL_H
+
+#include "frontend/base/backoff.h"
+#include "frontend/base/log.h"
+#include "frontend/bind/claim_bind.h"
+#include "frontend/devices/live.h"
+#include "frontend/json/jsonout.h"
+
+#include <sys/queue.h>
+
+struct pod_claims;
+
+/* The write that is due, if any. */
+enum claim_want {
+	WANT_NOTHING,
+	WANT_FINALIZER,
+	WANT_ALLOCATE,
+	WANT_RESERVE,
+	WANT_CLEAR,     /* undo: the allocation and its consumers */
+	WANT_UNRESERVE, /* undo: our consumer */
+	WANT_FENCE,     /* undo: another version */
+};
+
+struct claim_item {
+	struct pod_claims *work;
+	uint32_t index;   /* of the pod's claims */
+	char *name, *uid; /* of the claim */
+	char *allocation; /* that we write; NULL: it is allocated already */
+	bool fenced;
+	bool to_read; /* what the last write did is not known */
+	bool refused; /* an undo that the API server refuses */
+	struct http_call *call;
+	struct backoff backoff;
+	uint64_t due_ns;
+};
+
+/* The claims of a pod. */
+struct pod_claims {
+	TAILQ_ENTRY(pod_claims) link;
+	struct claim_bind *cb;
+	pod_id pod;
+	uint32_t generation;
+	char *namespace, *pod_name, *pod_uid, *node;
+	bool started, undoing, recovered;
+	bool own; /* made by claim_bind.c itself, and freed by it */
+	bool failed;
+	struct prebind_why why;
+	uint32_t n;
+	struct claim_item items[];
+};
+TAILQ_HEAD(pod_claims_list, pod_claims);
+
+/* A CMD_DEVICES until its CMD_BIND is prepared. */
+struct kept_devices {
+	struct cmd_devices head;
+	struct device_pick picks[];
+};
+
+struct claim_bind {
+	const struct env *env;
+	struct model *model;
+	struct live *live;
+	int resource;
+	struct prebind_kind kind;
+	struct pod_claims_list works;
+	struct kept_devices **kept; /* by pod */
+	size_t kept_n;
+	uint64_t *since; /* by pod: claims of a pod that waits were seen allocated; 0 */
+	size_t since_n;
+	uint64_t look_ns;
+	unsigned flying;
+	struct jsonout path, body;
+	struct log_limit limit;
+	struct claim_bind_counts counts;
+};
+
+/* By what is known of the claim. */
+enum claim_want claim_item_judge(struct claim_item *c);
+__attribute__((format(printf, 2, 3))) void pod_claims_fail(struct pod_claims *w, const char *format,
+                                                           ...);
+/* Sends the write, or the read. */
+void claim_item_write(struct claim_item *c, enum claim_want want);
+void claim_item_read(struct claim_item *c);
+
+#endif

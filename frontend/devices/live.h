@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices of a live cluster: objects come and go, and each pod with claims is judged again when
+ * they do.
+ *
+ *     live_put() ──► slices by node ──► live_node_next(): devices and what is taken    records
+ *                    claims, classes ─► questions ──► live_match(): sets of a node     for the core
+ *     live_pod_set() ──► live_judge(): refused, or a question
+ *
+ * A question is what the unallocated claims of a pod ask for: pods whose claims have equal specs
+ * have one number.  It is in use while a pod has it.
+ *
+ * Taken are the devices of allocated claims, of any scheduler, and those that are being written
+ * (live_writing()).
+ *
+ * Served live are slices of one node (spec.nodeName) and requests with `exactly`, for a number of
+ * devices or for all, with selectors, tolerations and constraints.  Devices with counters, multiple
+ * allocations or binding conditions are not used.
+ *
+ * Single-threaded.  Memory: ipc/memory.h; of what tenants write nothing is kept twice. */
+#ifndef MUSTER_FRONTEND_LIVE_H
+#define MUSTER_FRONTEND_LIVE_H
+
+#include "frontend/base/arena.h"
+#include "frontend/base/bytes.h"
+#include "frontend/base/resource.h"
+#include "ipc/abi.h"
+
+#define LIVE_FINALIZER "resource.kubernetes.io/delete-protection"
+
+enum live_kind { LIVE_SLICES, LIVE_CLASSES, LIVE_CLAIMS, LIVE_KINDS };
+extern const struct resource live_resources[LIVE_KINDS];
+
+struct live;
+
+struct live *live_new(const uint64_t key[2]);
+void live_free(struct live *l);
+
+/* -EINVAL: *error has the reason; the object is not used. */
+int live_put(struct live *l, enum live_kind kind, const char *json, size_t bytes,
+             struct decode_error *error);
+void live_remove(struct live *l, enum live_kind kind, struct text namespace, struct text name);
+void live_replace_begin(struct live *l, enum live_kind kind);
+void live_replace_end(struct live *l, enum live_kind kind);
+
+/* A pod of the model by its slot, from its object.  False: it has no resource claims, and is not
+ * kept. */
+bool live_pod_set(struct live *l, uint32_t pod, const char *json, size_t bytes);
+void live_pod_drop(struct live *l, uint32_t pod);
+void live_pod_judge_again(struct live *l, uint32_t pod);
+/* The next pod that is to be judged again; false: none. */
+bool live_next_pod(struct live *l, uint32_t *pod);
+
+struct live_verdict {
+	const char *refusal;  /* NULL: none; good until the next call */
+	bool refusal_is_kube; /* by PreFilter of kube-scheduler */
+	uint32_t devices;     /* for struct event_shape; 0: nothing is to be chosen */
+	const char *node;     /* NULL: any; a claim is allocated there.  "": nowhere */
+};
+/* `placed`: its devices are chosen, or it is bound. */
+void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *out);
+
+/* Records.  Each of the two is repeated until it says that nothing is due. */
+
+/* A question that the core does not have; UINT32_MAX: none.  live_question_write() writes its
+ * record, of live_question_bytes(). */
+uint32_t live_question_next(const struct live *l);
+size_t live_question_bytes(const struct live *l, uint32_t question);
+void live_question_write(struct live *l, uint32_t question, void *record);
+
+/* A node with devices of which something is due; UINT32_MAX: none.  Its name is that of the node's
+ * object. */
+uint32_t live_node_next(const struct live *l);
+const char *live_node_name(const struct live *l, uint32_t at);
+/* The core has no such node: live_node_entered() makes it due again. */
+void live_node_skip(struct live *l, uint32_t at);
+void live_node_entered(struct live *l, struct text name);
+/* Its matches found no space: the node is due once more. */
+void live_node_again(struct live *l, uint32_t at);
+size_t live_node_bytes(const struct live *l, uint32_t at);
+void live_node_write(struct live *l, uint32_t at, node_id node, uint32_t generation, void *record);
+/* After the record of the node: the matches that are due there. UINT32_MAX: none. */
+uint32_t live_match_next(const struct live *l, uint32_t at);
+size_t live_match_bytes(const struct live *l, uint32_t at, uint32_t question);
+void live_match_write(struct live *l, uint32_t at, uint32_t question, node_id node,
+                      uint32_t generation, void *record);
+/* A new core: everything is due. */
+void live_restart(struct live *l);
+
+/* Writes. */
+
+struct live_claim_view {
+	const char *name, *uid, *version;
+	bool allocated, reserved; /* for the pod */
+	bool others;              /* reserved for others */
+	bool owned;               /* by the pod: from a template */
+	bool deleting, finalizer;
+	const char *node;       /* allocated on one node; NULL: not allocated, "": on several */
+	const char *finalizers; /* the items of the list as JSON */
+	const char *consumers;  /* those of reservedFor without the pod; good until the next call */
+};
+/* The claims of a pod in their order; false: there is none at `i`, or it does not exist any more.
+ */
+bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_claim_view *out);
+uint32_t live_claims_n(const struct live *l, uint32_t pod);
+/* Pods with claims have slots below; 0: there are none. */
+uint32_t live_pods(const struct live *l);
+
+/* Checks the picks of a command: of that layout, all free, and of the pod's question.  The devices
+ * are taken from then on, until live_written().  For each claim that is to be allocated, `each`
+ * gets the JSON of its allocation.  False: the choice does not hold any more. */
+bool live_writing(struct live *l, uint32_t pod, const char *node, const struct cmd_devices *cmd,
+                  const struct device_pick *picks,
+                  void (*each)(void *context, const char *claim, const char *allocation),
+                  void *context);
+/* The claims have them, or they are given up. */
+void live_written(struct live *l, uint32_t pod);
+/* True if a device of the claim is in another allocated claim; its name. */
+const char *live_conflict(const struct live *l, uint32_t pod, uint32_t i);
+
+#endif

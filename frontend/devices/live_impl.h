@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of live devices share. */
+#ifndef MUSTER_FRONTEND_LIVE_IMPL_H
+#define MUSTER_FRONTEND_LIVE_IMPL_H
+
+#include "frontend/devices/asked.h"
+#include "frontend/devices/live.h"
+#include "ipc/memory.h"
+
+/* Numbers of texts: a claim is "namespace/name", a device "driver/pool/name". */
+#define LIVE_NONE UINT32_MAX
+
+struct live_slice {
+	uint32_t name; /* of `slice_names` */
+	uint32_t node;
+	uint32_t round;
+	struct arena arena;
+	struct slice *slice;
+};
+
+struct live_class {
+	struct text name;
+	struct arena arena;
+	struct class_entry *entry;
+	uint32_t round;
+};
+
+/* An option of a claim's spec with its compiled selectors. */
+struct live_option {
+	const struct option_entry *entry;
+	uint32_t claim, request;
+	struct selector **selectors; /* of the class, then of the request */
+	uint32_t selectors_n, of_class_n;
+};
+
+/* What one or more claims ask for, as text. */
+struct live_question {
+	char *text; /* NULL: free */
+	uint32_t refs;
+	bool sent;
+	struct arena arena;
+	struct claim_entry *claims;
+	uint32_t claims_n;
+	struct live_option *options;
+	uint32_t options_n, constraints_n;
+	char *refusal; /* of all its pods; NULL: none */
+	bool refusal_is_kube;
+	/* A selector that failed on a device. */
+	char *error;
+	uint32_t error_claim, error_selector;
+	char *error_class; /* NULL: of the claim */
+};
+
+struct live_node {
+	char *name;
+	struct live_slice **slices;
+	size_t slices_n, slices_cap;
+	uint32_t layout; /* 0: not known */
+	bool relaid;     /* its slices changed: `asked` is old */
+	bool due;        /* the record of its devices */
+	bool skipped;
+	bool invalid, broken; /* a pool is invalid; or incomplete */
+	struct arena arena;
+	struct device_entry **devices;
+	uint32_t *keys; /* of devices */
+	uint32_t devices_n;
+	bool *matched; /* by question: the core has it */
+	size_t matched_n;
+};
+
+struct live_claim {
+	uint32_t number; /* of its name */
+	uint32_t round;
+	char *namespace, *name, *uid, *version, *owner;
+	char *spec;       /* spec.devices */
+	char *allocation; /* status.allocation; NULL: none */
+	char *node;       /* of its nodeSelector; "": of several or all */
+	char **reserved;  /* uids */
+	char **consumers; /* the same entries as JSON */
+	char *finalizers; /* items of the list as JSON */
+	size_t reserved_n;
+	uint32_t *devices; /* numbers, each held */
+	size_t devices_n;
+	bool deleting, finalizer;
+};
+
+struct live_ref {
+	uint32_t claim; /* number of the name; LIVE_NONE: not created yet */
+	bool owned, not_needed;
+};
+
+struct live_pod {
+	char *namespace, *name, *uid; /* NULL: no such pod */
+	struct live_ref *refs;
+	uint32_t refs_n;
+	uint32_t question; /* LIVE_NONE */
+	bool due;
+	uint32_t *writing; /* devices */
+	uint32_t writing_n;
+};
+
+/* By number of a claim's name. */
+struct live_users {
+	uint32_t *pods;
+	size_t n, cap;
+};
+
+struct live {
+	struct devices *store; /* classes, numbers of values; the scratch of a node */
+	struct intern slice_names, node_names, claim_names, device_names;
+	struct live_slice **slices; /* by number */
+	size_t slices_n;
+	struct live_node **nodes; /* by number */
+	size_t nodes_n;
+	struct live_claim **claims; /* by number */
+	size_t claims_n;
+	struct live_users *users;
+	size_t users_n;
+	struct live_class **classes;
+	size_t classes_n, classes_cap;
+	uint32_t *taken;       /* by device: allocations, and writings */
+	uint32_t *device_node; /* by device: node + 1; 0: of no slice */
+	size_t taken_n, device_node_n;
+	struct live_pod *pods; /* by slot */
+	size_t pods_n;
+	uint32_t *due; /* pods to be judged again, first in first out */
+	size_t due_first, due_n, due_cap;
+	struct live_question questions[QUESTIONS_MAX];
+	uint32_t questions_last; /* that was taken */
+	uint32_t round[LIVE_KINDS];
+	uint32_t layouts; /* so far */
+	uint32_t pods_live;
+	uint32_t nodes_due;
+	char *text; /* of the last answer */
+	struct arena scratch;
+};
+
+/* live_nodes.c */
+void live_slice_put(struct live *l, const struct tree *t, struct live_slice *s);
+void live_slice_drop(struct live *l, uint32_t number);
+void live_device_take(struct live *l, uint32_t device);
+void live_device_give(struct live *l, uint32_t device);
+void live_node_touch(struct live *l, uint32_t node);
+void live_node_free(struct live_node *n);
+/* The devices of the node in their order. */
+void live_node_lay(struct live *l, struct live_node *n);
+
+/* live_questions.c */
+uint32_t live_question_of(struct live *l, const struct live_claim *const *claims, uint32_t n);
+void live_question_give(struct live *l, uint32_t question);
+void live_questions_reset(struct live *l); /* a class changed */
+void live_question_free(struct live_question *q);
+
+/* live_pods.c */
+void live_pod_note(struct live *l, uint32_t pod);
+void live_claim_note(struct live *l, uint32_t claim);
+void live_pods_note_all(struct live *l);
+void live_pod_free(struct live_pod *p);
+
+uint32_t live_number(struct intern *in, struct text t);
+const struct live_claim *live_claim_at(const struct live *l, uint32_t number);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slices by node: the devices of a node in the allocator's order, what is taken, and the records.
+ */
+#include "frontend/devices/live_impl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_BYTES 1024
+
+void live_node_free(struct live_node *n)
+{
+	free(n->slices);
+	free(n->matched);
+	free(n->name);
+	arena_free(&n->arena);
+	free(n);
+}
+
+static void due_set(struct live *l, struct live_node *n, bool due)
+{
+	l->nodes_due += (uint32_t)due - n->due;
+	n->due = due;
+}
+
+void live_node_touch(struct live *l, uint32_t node)
+{
+	struct live_node *n = node < l->nodes_n ? l->nodes[node] : NULL;
+
+	if (n && !n->skipped)
+		due_set(l, n, true);
+}
+
+static void device_reach(struct live *l, uint32_t device)
+{
+	l->taken = must_reach(l->taken, &l->taken_n, device, 1024, sizeof(*l->taken));
+	l->device_node =
+		must_reach(l->device_node, &l->device_node_n, device, 1024, sizeof(*l->device_node));
+}
+
+void live_device_take(struct live *l, uint32_t device)
+{
+	device_reach(l, device);
+	if (l->taken[device]++ == 0 && l->device_node[device] > 0)
+		live_node_touch(l, l->device_node[device] - 1);
+}
+
+void live_device_give(struct live *l, uint32_t device)
+{
+	if (--l->taken[device] == 0 && l->device_node[device] > 0)
+		live_node_touch(l, l->device_node[device] - 1);
+}
+
+static void relaid(struct live *l, uint32_t node)
+{
+	l->nodes[node]->relaid = true;
+	live_node_touch(l, node);
+}
+
+static struct live_node *node_of(struct live *l, struct text name, uint32_t *number)
+{
+	struct live_node *n;
+
+	*number = live_number(&l->node_names, name);
+	l->nodes = must_reach(l->nodes, &l->nodes_n, *number, 256, sizeof(struct live_node *));
+	n = l->nodes[*number];
+	if (n) {
+		intern_give(&l->node_names, *number); /* one reference for each entry */
+		return n;
+	}
+	n = l->nodes[*number] = must_alloc(sizeof(*n));
+	n->name = must_alloc(name.bytes + 1);
+	memcpy(n->name, name.at, name.bytes);
+	return n;
+}
+
+static void slice_leave(struct live *l, struct live_slice *s)
+{
+	struct live_node *n = s->node != LIVE_NONE ? l->nodes[s->node] : NULL;
+	size_t i = 0;
+
+	if (!n)
+		return;
+	while (n->slices[i] != s)
+		i++;
+	n->slices[i] = n->slices[--n->slices_n];
+	/* What was laid out points into the slice. */
+	n->relaid = true;
+	live_node_lay(l, n);
+	live_node_touch(l, s->node);
+}
+
+static void slice_free(struct live_slice *s)
+{
+	arena_free(&s->arena);
+	free(s);
+}
+
+void live_slice_drop(struct live *l, uint32_t number)
+{
+	struct live_slice *s = number < l->slices_n ? l->slices[number] : NULL;
+
+	if (!s)
+		return;
+	l->slices[number] = NULL;
+	slice_leave(l, s);
+	slice_free(s);
+	intern_give(&l->slice_names, number);
+}
+
+void live_slice_put(struct live *l, const struct tree *t, struct live_slice *s)
+{
+	const uint32_t number = live_number(
+		&l->slice_names, jsontree_text(jsontree_get(jsontree_get(t, "metadata"), "name")));
+	struct live_node *n;
+
+	l->slices = must_reach(l->slices, &l->slices_n, number, 256, sizeof(struct live_slice *));
+	live_slice_drop(l, number);
+	l->slices[number] = s;
+	s->name = number;
+	s->node = LIVE_NONE;
+	if (s->slice->node.bytes == 0 || s->slice->per_device)
+		return;
+	n = node_of(l, s->slice->node, &s->node);
+	if (n->slices_n == n->slices_cap) {
+		n->slices_cap = n->slices_cap * 2 + 2;
+		n->slices = must_grow(n->slices, n->slices_cap * sizeof(*n->slices));
+	}
+	n->slices[n->slices_n++] = s;
+	relaid(l, s->node);
+}
+
+static void key_of(char *key, const struct device_entry *e)
+{
+	const struct slice *s = e->slice;
+
+	snprintf(key, KEY_BYTES, "%.*s/%.*s/%.*s", (int)s->driver.bytes, s->driver.at,
+	         (int)s->pool.bytes, s->pool.at, (int)e->name.bytes, e->name.at);
+}
+
+static void keys_give(struct live *l, struct live_node *n)
+{
+	for (uint32_t i = 0; i < n->devices_n; i++) {
+		l->device_node[n->keys[i]] = 0;
+		intern_give(&l->device_names, n->keys[i]);
+	}
+	n->devices_n = 0;
+}
+
+static int slice_order(const void *a, const void *b)
+{
+	const struct slice *x = *(const struct slice *const *)a, *y = *(const struct slice *const *)b;
+	int order = text_order(x->driver, y->driver);
+
+	if (order == 0)
+		order = text_order(x->pool, y->pool);
+	return order != 0 ? order : text_order(x->name, y->name);
+}
+
+/* The store is the scratch: its slices are those of the node alone. */
+static void asked_of(struct live *l, struct live_node *n, struct asked *a)
+{
+	struct devices *d = l->store;
+	struct node_entry *node = arena_array(&a->arena, 1, sizeof(*node));
+
+	d->slices = must_grow(d->slices, (n->slices_n + 1) * sizeof(*d->slices));
+	d->slices_cap = n->slices_n + 1;
+	for (size_t i = 0; i < n->slices_n; i++)
+		d->slices[i] = n->slices[i]->slice;
+	if (n->slices_n > 1)
+		qsort(d->slices, n->slices_n, sizeof(*d->slices), slice_order);
+	d->slices_n = n->slices_n;
+	d->sorted = true;
+	node->name = text_of(n->name);
+	a->node = node;
+	asked_pools(d, a);
+	d->slices_n = 0;
+}
+
+void live_node_lay(struct live *l, struct live_node *n)
+{
+	struct asked a = { 0 };
+	char key[KEY_BYTES];
+	uint32_t number;
+
+	if (!n->relaid)
+		return;
+	n->relaid = false;
+	n->layout = ++l->layouts;
+	keys_give(l, n);
+	n->matched_n = 0;
+	free(n->matched);
+	n->matched = NULL;
+	asked_of(l, n, &a);
+	n->invalid = n->broken = a.problem.invalid;
+	for (size_t i = 0; i < a.pools_n; i++)
+		n->broken = n->broken || a.pools[i].state != POOL_USABLE;
+	arena_reset(&n->arena);
+	n->devices = arena_array(&n->arena, a.devices_n + 1, sizeof(struct device_entry *));
+	n->keys = arena_array(&n->arena, a.devices_n + 1, sizeof(*n->keys));
+	for (size_t i = 0; i < a.devices_n && i < NODE_DEVICES_MAX; i++) {
+		key_of(key, a.devices[i]);
+		number = live_number(&l->device_names, text_of(key));
+		device_reach(l, number);
+		l->device_node[number] = (uint32_t)intern_find(&l->node_names, text_of(n->name)) + 1;
+		n->devices[n->devices_n] = a.devices[i];
+		n->keys[n->devices_n++] = number;
+	}
+	arena_free(&a.arena);
+}
+
+/* Records. */
+
+uint32_t live_node_next(const struct live *l)
+{
+	for (size_t i = 0; l->nodes_due > 0 && i < l->nodes_n; i++)
+		if (l->nodes[i] && l->nodes[i]->due)
+			return (uint32_t)i;
+	return UINT32_MAX;
+}
+
+const char *live_node_name(const struct live *l, uint32_t at)
+{
+	return l->nodes[at]->name;
+}
+
+void live_node_skip(struct live *l, uint32_t at)
+{
+	l->nodes[at]->skipped = true;
+	due_set(l, l->nodes[at], false);
+}
+
+void live_node_again(struct live *l, uint32_t at)
+{
+	due_set(l, l->nodes[at], true);
+}
+
+void live_node_entered(struct live *l, struct text name)
+{
+	const uint32_t number = intern_find(&l->node_names, name);
+	struct live_node *n = number < l->nodes_n ? l->nodes[number] : NULL;
+
+	if (!n)
+		return;
+	n->skipped = false;
+	n->relaid = true; /* the core has nothing of it */
+	live_node_touch(l, number);
+}
+
+size_t live_node_bytes(const struct live *l, uint32_t at)
+{
+	struct live_node *n = l->nodes[at];
+
+	live_node_lay((struct live *)(uintptr_t)l, n);
+	return sizeof(struct event_node_devices) + DEVICE_WORDS(n->devices_n) * sizeof(uint64_t);
+}
+
+void live_node_write(struct live *l, uint32_t at, node_id node, uint32_t generation, void *record)
+{
+	struct live_node *n = l->nodes[at];
+	struct event_node_devices *e = record;
+	uint64_t *taken = (uint64_t *)(e + 1);
+
+	*e = (struct event_node_devices){ .node = node,
+		                              .generation = generation,
+		                              .layout = n->layout,
+		                              .devices_n = n->devices_n,
+		                              .flags = n->invalid ? NODE_DEVICES_INVALID : 0 };
+	memset(taken, 0, DEVICE_WORDS(n->devices_n) * sizeof(*taken));
+	for (uint32_t i = 0; i < n->devices_n; i++)
+		if (l->taken[n->keys[i]] > 0)
+			device_add(taken, i);
+	due_set(l, n, false);
+}
+
+void live_restart(struct live *l)
+{
+	for (size_t i = 0; i < l->nodes_n; i++) {
+		if (!l->nodes[i])
+			continue;
+		l->nodes[i]->skipped = false;
+		l->nodes[i]->matched_n = 0;
+		free(l->nodes[i]->matched);
+		l->nodes[i]->matched = NULL;
+		due_set(l, l->nodes[i], true);
+	}
+	for (uint32_t i = 0; i < QUESTIONS_MAX; i++)
+		l->questions[i].sent = false;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions: claims with equal specs are read once, and their selectors are compiled once. */
+#include "frontend/devices/live_impl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT(t) (int)(t).bytes, (t).at
+
+static void options_free(struct live_question *q)
+{
+	for (uint32_t i = 0; i < q->options_n; i++) {
+		for (uint32_t k = 0; k < q->options[i].selectors_n; k++)
+			selector_free(q->options[i].selectors[k]);
+		free(q->options[i].selectors);
+	}
+	free(q->options);
+	q->options = NULL;
+	q->options_n = q->constraints_n = 0;
+}
+
+static void reading_free(struct live_question *q)
+{
+	options_free(q);
+	arena_free(&q->arena);
+	free(q->refusal);
+	free(q->error);
+	free(q->error_class);
+	q->refusal = q->error = q->error_class = NULL;
+}
+
+void live_question_free(struct live_question *q)
+{
+	reading_free(q);
+	free(q->text);
+	memset(q, 0, sizeof(*q));
+}
+
+__attribute__((format(printf, 3, 4))) static bool refuse(struct live_question *q, bool kube,
+                                                         const char *format, ...)
+{
+	char text[600];
+	va_list args;
+
+	if (q->refusal)
+		return false;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	q->refusal = must_copy(text);
+	q->refusal_is_kube = kube;
+	return false;
+}
+
+static void selectors_add(struct live_question *q, struct live_option *o, const struct tree *list)
+{
+	o->selectors = must_grow(o->selectors, (o->selectors_n + list->n + 1) * sizeof(*o->selectors));
+	TREE_EACH(selector, list)
+	{
+		struct selector *s =
+			selector_new(jsontree_text(jsontree_get(jsontree_get(selector, "cel"), "expression")));
+		const char *what = selector_refused(s);
+
+		o->selectors[o->selectors_n++] = s;
+		if (what)
+			refuse(q, false,
+			       "a selector of its resource claims uses %s, which muster does not know", what);
+	}
+}
+
+static bool option_read(struct live *l, struct live_question *q, uint32_t claim, uint32_t request)
+{
+	const struct request_entry *r = &q->claims[claim].requests[request];
+	const struct option_entry *o = &r->options[0];
+	const struct class_entry *class = class_find(l->store, o->class);
+	struct live_option *out;
+
+	for (size_t i = 0; i < r->options_n; i++)
+		if (class_find(l->store, r->options[i].class) == NULL)
+			return refuse(q, true, "request %.*s%s%.*s: device class %.*s does not exist",
+			              TEXT(r->name), r->prioritized ? "/" : "", TEXT(r->options[i].name),
+			              TEXT(r->options[i].class));
+	if (r->prioritized)
+		return refuse(q, false, "muster does not support firstAvailable of resource claims yet");
+	if (o->admin)
+		return refuse(q, false, "muster does not support adminAccess of resource claims yet");
+	if (jsontree_get(jsontree_get(o->tree, "capacity"), "requests")->n > 0)
+		return refuse(q, false, "muster does not support capacity of resource claims yet");
+	q->options = must_grow(q->options, (q->options_n + 1) * sizeof(*q->options));
+	out = &q->options[q->options_n++];
+	*out = (struct live_option){ .entry = o, .claim = claim, .request = request };
+	selectors_add(q, out, jsontree_get(class->spec, "selectors"));
+	out->of_class_n = out->selectors_n;
+	selectors_add(q, out, jsontree_get(o->tree, "selectors"));
+	return true;
+}
+
+/* What a record of the question can hold. */
+static void bounds_check(struct live_question *q)
+{
+	uint64_t picks = 0;
+
+	for (uint32_t i = 0; i < q->options_n; i++) {
+		const struct option_entry *o = q->options[i].entry;
+
+		picks += o->all ? 0 : (uint64_t)o->count;
+		if (!o->all && o->count > DEVICE_RESULTS_MAX)
+			refuse(q, false, "a request of its resource claims is for more than %u devices",
+			       DEVICE_RESULTS_MAX);
+	}
+	if (q->options_n > QUESTION_OPTIONS_MAX || q->constraints_n > QUESTION_CONSTRAINTS_MAX ||
+	    picks > DEVICE_PICKS_MAX)
+		refuse(q, false,
+		       "its resource claims ask for too much: at most %u requests, %u constraints "
+		       "and %u devices",
+		       QUESTION_OPTIONS_MAX, QUESTION_CONSTRAINTS_MAX, DEVICE_PICKS_MAX);
+}
+
+/* The text is a JSON list of specs. */
+static void question_read(struct live *l, struct live_question *q)
+{
+	struct arena keep = l->store->arena;
+	char error[256];
+	const struct tree *list;
+
+	list = jsontree_read(q->text, strlen(q->text), &q->arena, error, sizeof(error));
+	q->claims = arena_array(&q->arena, (list ? list->n : 0) + 1, sizeof(*q->claims));
+	q->claims_n = 0;
+	q->constraints_n = 0;
+	if (!list) {
+		refuse(q, false, "its resource claims cannot be read: %s", error);
+		return;
+	}
+	l->store->arena = q->arena;
+	TREE_EACH(spec, list)
+	{
+		struct claim_entry *c = &q->claims[q->claims_n++];
+
+		c->spec = spec;
+		if (!requests_read(l->store, c, error, sizeof(error)))
+			refuse(q, false, "its resource claims cannot be read: %s", error);
+		q->constraints_n += jsontree_get(spec, "constraints")->n;
+	}
+	q->arena = l->store->arena;
+	l->store->arena = keep;
+	for (uint32_t c = 0; !q->refusal && c < q->claims_n; c++)
+		for (uint32_t r = 0; !q->refusal && r < q->claims[c].requests_n; r++)
+			option_read(l, q, c, r);
+	if (!q->refusal)
+		bounds_check(q);
+	if (!q->refusal && q->options_n == 0)
+		refuse(q, false, "muster does not support resource claims without requests yet");
+}
+
+static void question_begin(struct live *l, uint32_t number)
+{
+	struct live_question *q = &l->questions[number];
+
+	q->sent = false;
+	for (size_t i = 0; i < l->nodes_n; i++)
+		if (l->nodes[i] && number < l->nodes[i]->matched_n) {
+			l->nodes[i]->matched[number] = false;
+		}
+	question_read(l, q);
+	for (size_t i = 0; !q->refusal && i < l->nodes_n; i++)
+		live_node_touch(l, (uint32_t)i);
+}
+
+void live_questions_reset(struct live *l)
+{
+	for (uint32_t i = 0; i < QUESTIONS_MAX; i++) {
+		if (!l->questions[i].text)
+			continue;
+		reading_free(&l->questions[i]);
+		question_begin(l, i);
+	}
+}
+
+/* Of the free ones the one that was freed longest ago, more or less. */
+static uint32_t question_free_number(struct live *l)
+{
+	for (uint32_t i = 0; i < QUESTIONS_MAX; i++) {
+		l->questions_last = (l->questions_last + 1) % QUESTIONS_MAX;
+		if (!l->questions[l->questions_last].text)
+			return l->questions_last;
+	}
+	return LIVE_NONE;
+}
+
+uint32_t live_question_of(struct live *l, const struct live_claim *const *claims, uint32_t n)
+{
+	struct bytes text = { 0 };
+	uint32_t number;
+
+	for (uint32_t i = 0; i < n; i++) {
+		bytes_put(&text, i > 0 ? "," : "[");
+		bytes_put(&text, claims[i]->spec[0] ? claims[i]->spec : "{}");
+	}
+	bytes_add(&text, "]", 2);
+	for (number = 0; number < QUESTIONS_MAX; number++)
+		if (l->questions[number].text && strcmp(l->questions[number].text, text.at) == 0)
+			break;
+	if (number < QUESTIONS_MAX) {
+		l->questions[number].refs++;
+		bytes_free(&text);
+		return number;
+	}
+	number = question_free_number(l);
+	if (number == LIVE_NONE) {
+		bytes_free(&text);
+		return LIVE_NONE;
+	}
+	l->questions[number].text = text.at;
+	l->questions[number].refs = 1;
+	question_begin(l, number);
+	return number;
+}
+
+void live_question_give(struct live *l, uint32_t question)
+{
+	struct live_question *q = &l->questions[question];
+
+	if (--q->refs == 0)
+		live_question_free(q);
+}
+
+/* Records. */
+
+uint32_t live_question_next(const struct live *l)
+{
+	for (uint32_t i = 0; i < QUESTIONS_MAX; i++)
+		if (l->questions[i].text && !l->questions[i].refusal && !l->questions[i].sent)
+			return i;
+	return UINT32_MAX;
+}
+
+size_t live_question_bytes(const struct live *l, uint32_t question)
+{
+	const struct live_question *q = &l->questions[question];
+
+	return sizeof(struct event_question) + q->options_n * sizeof(struct question_option) +
+	       q->constraints_n * sizeof(struct question_constraint);
+}
+
+static bool restricts(const struct live_question *q, const struct live_option *o,
+                      const struct tree *constraint)
+{
+	return option_is_listed(jsontree_get(constraint, "requests"),
+	                        &q->claims[o->claim].requests[o->request], o->entry);
+}
+
+void live_question_write(struct live *l, uint32_t question, void *record)
+{
+	struct live_question *q = &l->questions[question];
+	struct event_question *e = record;
+	struct question_option *options = (void *)(e + 1);
+	struct question_constraint *c = (void *)(options + q->options_n);
+
+	*e = (struct event_question){ .question = question,
+		                          .options_n = q->options_n,
+		                          .constraints_n = q->constraints_n };
+	for (uint32_t i = 0; i < q->options_n; i++)
+		options[i] = (struct question_option){
+			.claim = q->options[i].claim,
+			.request = q->options[i].request,
+			.flags = q->options[i].entry->all ? QUESTION_ALL : 0,
+			.count = q->options[i].entry->all ? 0 : (uint32_t)q->options[i].entry->count,
+		};
+	for (uint32_t claim = 0; claim < q->claims_n; claim++)
+		TREE_EACH(constraint, jsontree_get(q->claims[claim].spec, "constraints"))
+		{
+			*c = (struct question_constraint){
+				.claim = claim,
+				.flags = jsontree_get(constraint, "distinctAttribute")->kind == TREE_TEXT
+				             ? QUESTION_DISTINCT
+				             : 0,
+			};
+			for (uint32_t i = 0; i < q->options_n; i++)
+				if (q->options[i].claim == claim && restricts(q, &q->options[i], constraint))
+					c->options |= UINT64_C(1) << i;
+			c++;
+		}
+	q->sent = true;
+}
+
+uint32_t live_match_next(const struct live *l, uint32_t at)
+{
+	const struct live_node *n = l->nodes[at];
+
+	for (uint32_t i = 0; n->devices_n > 0 && i < QUESTIONS_MAX; i++)
+		if (l->questions[i].sent && !(i < n->matched_n && n->matched[i]))
+			return i;
+	return UINT32_MAX;
+}
+
+static size_t values_bytes(const struct live_node *n)
+{
+	return PADDED(n->devices_n * sizeof(uint32_t));
+}
+
+size_t live_match_bytes(const struct live *l, uint32_t at, uint32_t question)
+{
+	const struct live_question *q = &l->questions[question];
+	const struct live_node *n = l->nodes[at];
+
+	return sizeof(struct event_match) +
+	       (size_t)2 * q->options_n * DEVICE_WORDS(n->devices_n) * sizeof(uint64_t) +
+	       q->constraints_n * values_bytes(n);
+}
+
+/* What a live server does not serve yet. */
+static bool is_served(const struct device_entry *e)
+{
+	return !e->unusable && e->uses_n == 0 && !e->facts.allow_multiple_allocations &&
+	       jsontree_get(e->tree, "bindingConditions")->n == 0;
+}
+
+/* An error fails every attempt of the question's pods: they are judged again. */
+static void note_error(struct live *l, struct live_question *q, const struct live_option *o,
+                       uint32_t selector, const char *error)
+{
+	if (q->error)
+		return;
+	q->error = must_copy(error);
+	q->error_claim = o->claim;
+	q->error_selector = selector < o->of_class_n ? selector : selector - o->of_class_n;
+	if (selector < o->of_class_n) {
+		q->error_class = must_alloc(o->entry->class.bytes + 1);
+		memcpy(q->error_class, o->entry->class.at, o->entry->class.bytes);
+	}
+	for (uint32_t pod = 0; pod < l->pods_n; pod++)
+		if (l->pods[pod].name && l->pods[pod].question == (uint32_t)(q - l->questions))
+			live_pod_note(l, pod);
+}
+
+static bool is_selected(struct live *l, struct live_question *q, const struct live_option *o,
+                        const struct device_entry *e)
+{
+	char error[600];
+
+	for (uint32_t i = 0; i < o->selectors_n; i++)
+		switch (selector_match(o->selectors[i], &e->facts, error, sizeof(error))) {
+		case SELECTOR_TRUE:
+			continue;
+		case SELECTOR_ERROR:
+			note_error(l, q, o, i, error);
+			return false;
+		default:
+			return false;
+		}
+	return true;
+}
+
+static void matches_write(struct live *l, struct live_question *q, const struct live_node *n,
+                          uint64_t *sets)
+{
+	const size_t words = DEVICE_WORDS(n->devices_n);
+
+	memset(sets, 0, 2 * q->options_n * words * sizeof(*sets));
+	for (uint32_t i = 0; i < q->options_n; i++) {
+		const struct live_option *o = &q->options[i];
+		const struct tree *tolerations = jsontree_get(o->entry->tree, "tolerations");
+
+		for (uint32_t d = 0; d < n->devices_n; d++) {
+			if (is_served(n->devices[d]) && !(o->entry->all && n->broken) &&
+			    is_selected(l, q, o, n->devices[d]))
+				device_add(sets + 2 * i * words, d);
+			if (tolerated(n->devices[d], tolerations))
+				device_add(sets + (2 * i + 1) * words, d);
+		}
+	}
+}
+
+void live_match_write(struct live *l, uint32_t at, uint32_t question, node_id node,
+                      uint32_t generation, void *record)
+{
+	struct live_question *q = &l->questions[question];
+	struct live_node *n = l->nodes[at];
+	struct event_match *e = record;
+	uint64_t *sets = (uint64_t *)(e + 1);
+	char *values = (char *)(sets + 2 * q->options_n * DEVICE_WORDS(n->devices_n));
+
+	*e = (struct event_match){ .question = question,
+		                       .node = node,
+		                       .generation = generation,
+		                       .layout = n->layout,
+		                       .devices_n = n->devices_n,
+		                       .options_n = q->options_n,
+		                       .constraints_n = q->constraints_n };
+	matches_write(l, q, n, sets);
+	memset(values, 0, q->constraints_n * values_bytes(n));
+	for (uint32_t claim = 0; claim < q->claims_n; claim++)
+		TREE_EACH(constraint, jsontree_get(q->claims[claim].spec, "constraints"))
+		{
+			struct text name = jsontree_text(jsontree_get(constraint, "distinctAttribute"));
+
+			if (name.bytes == 0)
+				name = jsontree_text(jsontree_get(constraint, "matchAttribute"));
+			for (uint32_t d = 0; d < n->devices_n; d++)
+				((uint32_t *)(void *)values)[d] = attribute_value(l->store, n->devices[d], name);
+			values += values_bytes(n);
+		}
+	n->matched = must_reach(n->matched, &n->matched_n, question, 8, sizeof(*n->matched));
+	n->matched[question] = true;
+}

@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pods with resource claims on a live server: devices are chosen, claims are written before the Binding, all of a gang's or
+none, whatever dies in between.  The test is the controller of claims: it makes those of templates, and frees those of pods
+that are gone."""
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import kube, objects  # noqa: E402
+from lib.cluster import Cluster  # noqa: E402
+from lib.harness import check, equal, main, until  # noqa: E402
+from lib.instances import Pair  # noqa: E402
+from lib.proxy import Proxy  # noqa: E402
+
+DRIVER, CLASS = "gpu.example.com", "gpu"
+FINALIZER = "resource.kubernetes.io/delete-protection"
+GATE = ("--gate", "DynamicResourceAllocation")
+ON = ("--devices", "auto")
+
+
+def device_class(name=CLASS, expression=f"device.driver == '{DRIVER}'"):
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name},
+            "spec": {"selectors": [{"cel": {"expression": expression}}]}}
+
+
+def slice_of(node, n=8, roots=1, generation=1, **device):
+    """n GPUs; every `roots` of them in turn are on one root."""
+    devices = [{"name": f"gpu-{i}", "attributes": {"index": {"int": i}, "root": {"string": f"r{i % roots}"}}, **device}
+               for i in range(n)]
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": f"{node}-{DRIVER}"},
+            "spec": {"driver": DRIVER, "nodeName": node, "devices": devices,
+                     "pool": {"name": node, "generation": generation, "resourceSliceCount": 1}}}
+
+
+def claim_spec(count=1, selector=None, match=None, device_class=CLASS):
+    exactly = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": count}
+    if selector:
+        exactly["selectors"] = [{"cel": {"expression": selector}}]
+    spec = {"requests": [{"name": "r", "exactly": exactly}]}
+    if match:
+        spec["constraints"] = [{"requests": ["r"], "matchAttribute": match}]
+    return {"devices": spec}
+
+
+def claim(name, spec, owner=None):
+    meta = {"name": name, "namespace": "default"}
+    if owner:
+        meta["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", "name": owner["metadata"]["name"],
+                                    "uid": owner["metadata"]["uid"], "controller": True}]
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": meta, "spec": spec}
+
+
+def pod_with(name, **options):
+    """From a template, whose claim make_claim() makes."""
+    return objects.pod(name, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "t"}], **options)
+
+
+def make_claim(c, name, spec):
+    pod = c.client.get("Pod", name)
+    c.create(claim(f"{name}-gpu", spec, pod))
+    c.client.patch("Pod", name, {"status": {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": f"{name}-gpu"}]}},
+                   sub="status")
+
+
+def gang_with(c, name, n, spec, make=True):
+    group, pods = objects.gang(name, n, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "t"}])
+    c.create(group, *pods)
+    for i in range(n if make else 0):
+        make_claim(c, f"{name}-{i}", spec)
+
+
+def nodes(n, gpus=8, **options):
+    return [objects.node(f"n{i + 1}", cpu="64") for i in range(n)] + [slice_of(f"n{i + 1}", gpus, **options) for i in range(n)]
+
+
+def allocation(c, name):
+    return c.client.get("ResourceClaim", name).get("status", {}).get("allocation")
+
+
+def devices(c, name):
+    return [r["device"] for r in (allocation(c, name) or {"devices": {"results": []}})["devices"]["results"]]
+
+
+def allocated(c):
+    """All allocated claims; no device is in two of them."""
+    claims = [x for x in c.client.list("ResourceClaim") if x.get("status", {}).get("allocation")]
+    held = [(r["pool"], r["device"]) for x in claims for r in x["status"]["allocation"]["devices"]["results"]]
+    check(len(held) == len(set(held)), "a device is in two claims:", held)
+    return claims
+
+
+def reason(c, name):
+    pod = c.client.get("Pod", name)
+    return next((x.get("message", "") for x in pod.get("status", {}).get("conditions", [])
+                 if x["type"] == "PodScheduled" and x["status"] == "False"), "")
+
+
+def foreign(c, name, node, device):
+    """Another scheduler's claim that holds the device."""
+    c.create(claim(name, claim_spec()))
+    give(c, name, node, device)
+
+
+def give(c, name, node, device):
+    selector = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]}
+    c.client.patch("ResourceClaim", name, {"status": {"allocation": {
+        "devices": {"results": [{"request": "r", "driver": DRIVER, "pool": node, "device": device}]},
+        "nodeSelector": selector}, "reservedFor": [{"resource": "pods", "name": "other", "uid": name}]}}, sub="status")
+
+
+def free(c, name):
+    c.client.patch("ResourceClaim", name, {"status": {"allocation": None, "reservedFor": None}}, sub="status")
+
+
+def bound(c, prefix, n, seconds=20):
+    until(lambda: c.bound(prefix) == n, seconds,
+          lambda: f"{c.bound(prefix)} of {n} bound: {[reason(c, p['metadata']['name']) for p in c.pods(prefix)][:3]}")
+
+
+def test_a_pod_gets_the_first_device_and_its_claim_is_written_before():
+    """DRA-1."""
+    with Cluster(*nodes(1), device_class(), apisim=GATE) as c:
+        c.up(*ON)
+        c.create(pod_with("a"))
+        until(lambda: reason(c, "a") != "", 10, "a reason")
+        check('pod "default/a": ResourceClaim not created yet' in reason(c, "a"), reason(c, "a"))
+        make_claim(c, "a", claim_spec())
+        bound(c, "a", 1)
+        got, pod = c.client.get("ResourceClaim", "a-gpu"), c.client.get("Pod", "a")
+        equal(got["metadata"]["finalizers"], [FINALIZER])
+        given = dict(got["status"]["allocation"])
+        check(given.pop("allocationTimestamp"), "no timestamp")
+        equal(given, {"devices": {"results": [{"request": "r", "driver": DRIVER, "pool": "n1", "device": "gpu-0"}]},
+                      "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [
+                          {"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}})
+        equal(got["status"]["reservedFor"], [{"resource": "pods", "name": "a", "uid": pod["metadata"]["uid"]}])
+        check(int(got["metadata"]["resourceVersion"]) < int(pod["metadata"]["resourceVersion"]), "after the Binding")
+
+
+def test_a_gang_waits_for_all_its_devices():
+    """DRA-2."""
+    with Cluster(*nodes(2, 4), device_class(), apisim=GATE) as c:
+        foreign(c, "other", "n1", "gpu-1")
+        c.up(*ON)
+        gang_with(c, "g", 4, claim_spec(2))
+        until(lambda: "cannot allocate all claims" in reason(c, "g-0"), 10, lambda: reason(c, "g-0"))
+        equal(len(allocated(c)), 1, "claims that are allocated")
+        free(c, "other")
+        bound(c, "g", 4, 10)
+        equal(len(allocated(c)), 4)
+
+
+def test_devices_of_one_root_by_selector():
+    """DRA-11."""
+    with Cluster(*nodes(1, 8, roots=4), device_class(), apisim=GATE) as c:
+        foreign(c, "other", "n1", "gpu-4")
+        c.up(*ON)
+        gang_with(c, "g", 3, claim_spec(2, match=f"{DRIVER}/root"))
+        bound(c, "g", 3)
+        equal(sorted(devices(c, f"g-{i}-gpu") for i in range(3)), [["gpu-1", "gpu-5"], ["gpu-2", "gpu-6"], ["gpu-3", "gpu-7"]])
+        c.create(pod_with("last"))
+        make_claim(c, "last", claim_spec(1, selector=f"device.attributes['{DRIVER}'].index > 0"))
+        until(lambda: "cannot allocate all claims" in reason(c, "last"), 10, lambda: reason(c, "last"))
+
+
+def test_a_class_that_is_missing_and_then_created():
+    """DRA-4."""
+    with Cluster(*nodes(1), apisim=GATE) as c:
+        c.up(*ON)
+        c.create(pod_with("a"))
+        make_claim(c, "a", claim_spec())
+        until(lambda: "request r: device class gpu does not exist" in reason(c, "a"), 10, lambda: reason(c, "a"))
+        c.create(device_class())
+        bound(c, "a", 1, 10)
+
+
+def test_a_refused_write_takes_the_gang_back():
+    """DRA-5."""
+    with Cluster(*nodes(2), device_class(), apisim=GATE) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        down = [True]
+        proxy.rule(lambda call: down[0] and call.method == "PATCH" and call.path.partition("?")[0].endswith("g-6-gpu/status"),
+                   lambda call: call.status(403, "no such luck", "Forbidden"))
+        Pair(c, 1, proxy.kubeconfig, *ON).ready()
+        gang_with(c, "g", 10, claim_spec())
+        time.sleep(5)
+        until(lambda: not allocated(c), 10, lambda: f"{len(allocated(c))} allocated")
+        equal(c.bound("g"), 0)
+        down[0] = False
+        bound(c, "g", 10, 40)
+        equal(len(allocated(c)), 10)
+
+
+def test_another_scheduler_takes_the_same_device():
+    """DRA-9, before the Binding."""
+    with Cluster(*nodes(1, 2), device_class(), apisim=GATE) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        c.create(claim("other", claim_spec()))
+        done = []
+
+        def before(call):
+            if not done:
+                done.append(1)
+                give(c, "other", "n1", "gpu-0")
+            call.pass_on()
+
+        proxy.rule(lambda call: call.method == "PATCH" and call.path.partition("?")[0].endswith("a-gpu/status"), before, 1)
+        Pair(c, 1, proxy.kubeconfig, *ON).ready()
+        c.create(pod_with("a"))
+        make_claim(c, "a", claim_spec())
+        bound(c, "a", 1, 20)
+        equal(devices(c, "a-gpu"), ["gpu-1"])
+        allocated(c)
+
+
+def test_pods_that_end_free_their_devices():
+    """DRA-20, the first half."""
+    with Cluster(*nodes(1, 2), device_class(), apisim=GATE) as c:
+        c.up(*ON)
+        gang_with(c, "g", 2, claim_spec())
+        bound(c, "g", 2)
+        gang_with(c, "h", 2, claim_spec())
+        until(lambda: "cannot allocate all claims" in reason(c, "h-0"), 10, lambda: reason(c, "h-0"))
+        for name in ("g-0", "g-1"):
+            c.delete("Pod", name)
+            free(c, f"{name}-gpu")
+        bound(c, "h", 2, 10)
+
+
+def kill_after(c, proxy, writes, program):
+    """Both daemons run; the one is killed once so many writes of claims were answered."""
+    seen = []
+
+    def count(call):
+        call.pass_on()
+        seen.append(call.path)
+        if len(seen) == writes:
+            program().kill()
+
+    proxy.rule(lambda call: call.method == "PATCH" and "/resourceclaims/" in call.path, count)
+    return seen
+
+
+def test_kills_between_the_writes_leave_all_or_nothing():
+    """DRA-6."""
+    for which in ("frontend", "core"):
+        for writes in (1, 4, 9, 12, 20):
+            with Cluster(*nodes(2), device_class(), kube.namespace("muster-system"), apisim=GATE) as c, \
+                    Proxy(c.kubeconfig, c.folder) as proxy:
+                pair = Pair(c, 1, proxy.kubeconfig, *ON).ready()
+                seen = kill_after(c, proxy, writes, lambda: getattr(pair, which))
+                gang_with(c, "g", 10, claim_spec())
+                until(lambda: len(seen) >= writes, 20, lambda: f"{len(seen)} writes")
+                until(lambda: not getattr(pair, which).running(), 5, "the kill")
+                pair.kill()
+                Pair(c, 2, c.kubeconfig, *ON).ready()
+                bound(c, "g", 10, 60)
+                equal(len(allocated(c)), 10, f"{which} after {writes} writes: allocated claims")
+
+
+def test_claims_of_a_gang_that_come_late():
+    """DRA-3."""
+    with Cluster(*nodes(1), device_class(), apisim=GATE) as c:
+        c.up(*ON)
+        gang_with(c, "g", 3, claim_spec(), make=False)
+        until(lambda: "ResourceClaim not created yet" in reason(c, "g-0"), 10, lambda: reason(c, "g-0"))
+        for i in range(3):
+            make_claim(c, f"g-{i}", claim_spec())
+        bound(c, "g", 3, 10)
+
+
+def test_a_write_whose_answer_is_lost():
+    """DRA-7."""
+    with Cluster(*nodes(1), device_class(), apisim=GATE) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        writes = []
+
+        def lose(call):
+            writes.append(call.path)
+            call.forward()
+            call.cut()
+
+        proxy.rule(lambda call: call.method == "PATCH" and call.path.endswith("a-gpu/status") and not writes, lose)
+        Pair(c, 1, proxy.kubeconfig, *ON).ready()
+        c.create(pod_with("a"))
+        make_claim(c, "a", claim_spec())
+        bound(c, "a", 1)
+        equal(devices(c, "a-gpu"), ["gpu-0"])
+        equal(len(c.client.get("ResourceClaim", "a-gpu")["status"]["reservedFor"]), 1)
+
+
+def test_a_claim_that_others_have_allocated():
+    """DRA-8: on a node that fits the pod goes there."""
+    with Cluster(*nodes(3), device_class(), apisim=GATE) as c:
+        c.create(claim("mine", claim_spec()))
+        give(c, "mine", "n3", "gpu-5")
+        c.up(*ON)
+        c.create(objects.pod("a", resourceClaims=[{"name": "gpu", "resourceClaimName": "mine"}]))
+        bound(c, "a", 1)
+        equal(c.client.get("Pod", "a")["spec"]["nodeName"], "n3")
+        equal(devices(c, "mine"), ["gpu-5"])
+        equal(len(c.client.get("ResourceClaim", "mine")["status"]["reservedFor"]), 2)
+
+
+def test_pods_that_share_a_claim():
+    """DRA-10."""
+    with Cluster(*nodes(2), device_class(), apisim=GATE) as c:
+        c.create(claim("shared", claim_spec()))
+        c.up(*ON)
+        c.create(*[objects.pod(f"a-{i}", resourceClaims=[{"name": "gpu", "resourceClaimName": "shared"}]) for i in range(3)])
+        bound(c, "a", 3, 30)
+        equal(len({p["spec"]["nodeName"] for p in c.pods("a")}), 1, "nodes")
+        equal(len(c.client.get("ResourceClaim", "shared")["status"]["reservedFor"]), 3)
+        equal(len(allocated(c)), 1)
+
+
+def test_all_devices_of_a_node():
+    """DRA-13."""
+    spec = claim_spec()
+    spec["devices"]["requests"][0]["exactly"] = {"deviceClassName": CLASS, "allocationMode": "All"}
+    with Cluster(*nodes(1), device_class(), apisim=GATE) as c:
+        foreign(c, "other", "n1", "gpu-3")
+        c.up(*ON)
+        c.create(pod_with("a"))
+        make_claim(c, "a", spec)
+        until(lambda: "cannot allocate all claims" in reason(c, "a"), 10, lambda: reason(c, "a"))
+        free(c, "other")
+        bound(c, "a", 1, 10)
+        equal(devices(c, "a-gpu"), [f"gpu-{i}" for i in range(8)])
+
+
+def test_taints_of_devices():
+    """DRA-16."""
+    taint = [{"key": "broken", "value": "yes", "effect": "NoSchedule"}]
+    tainted = slice_of("n1")
+    for device in tainted["spec"]["devices"][:4]:
+        device["taints"] = taint
+    with Cluster(objects.node("n1", cpu="64"), tainted, device_class(), apisim=GATE) as c:
+        c.up(*ON)
+        gang_with(c, "g", 5, claim_spec())
+        until(lambda: "cannot allocate all claims" in reason(c, "g-0"), 10, lambda: reason(c, "g-0"))
+        equal(len(allocated(c)), 0)
+        c.client.patch("ResourceSlice", tainted["metadata"]["name"], {"spec": {"devices": slice_of("n1")["spec"]["devices"]}})
+        bound(c, "g", 5, 10)
+
+
+def test_a_selector_that_fails_on_a_device():
+    """DRA-18, without the devices of one node."""
+    with Cluster(*nodes(1), device_class(), apisim=GATE) as c:
+        c.up(*ON)
+        c.create(pod_with("a"))
+        make_claim(c, "a", claim_spec(1, selector=f"device.attributes['{DRIVER}'].nothing == 1"))
+        until(lambda: "no such key: nothing" in reason(c, "a"), 10, lambda: reason(c, "a"))
+        equal(len(allocated(c)), 0)
+
+
+def test_devices_that_are_gone_are_not_used():
+    """DRA-19: a newer generation of one device, and a pool of which a slice is missing."""
+    with Cluster(*nodes(2), device_class(), apisim=GATE) as c:
+        c.up(*ON)
+        newer = slice_of("n1", 1, generation=2)
+        newer["metadata"]["name"] += "-new"
+        c.create(newer)
+        c.client.patch("ResourceSlice", f"n2-{DRIVER}", {"spec": {"pool": {"resourceSliceCount": 2}}})
+        time.sleep(0.5)
+        gang_with(c, "g", 2, claim_spec())
+        until(lambda: "cannot allocate all claims" in reason(c, "g-0"), 10, lambda: reason(c, "g-0"))
+        c.delete("Pod", "g-1")
+        c.create(pod_with("a"))
+        make_claim(c, "a", claim_spec())
+        bound(c, "a", 1)
+        equal((c.client.get("Pod", "a")["spec"]["nodeName"], devices(c, "a-gpu")), ("n1", ["gpu-0"]))
+
+
+def test_what_is_not_served_is_refused():
+    spec = {"devices": {"requests": [{"name": "r", "firstAvailable": [{"name": "x", "deviceClassName": CLASS}]}]}}
+    with Cluster(*nodes(1), device_class(), apisim=GATE) as c:
+        c.up(*ON)
+        c.create(pod_with("a"))
+        make_claim(c, "a", spec)
+        until(lambda: "muster does not support firstAvailable" in reason(c, "a"), 10, lambda: reason(c, "a"))
+
+
+def test_a_claim_that_is_left_is_given_back():
+    """Allocated for a pod that waits for more than it has: deallocated after 20 s."""
+    with Cluster(*nodes(1), device_class(), apisim=GATE) as c:
+        c.up(*ON)
+        c.create(pod_with("a", cpu="500"))
+        make_claim(c, "a", claim_spec())
+        uid = c.client.get("Pod", "a")["metadata"]["uid"]
+        give(c, "a-gpu", "n1", "gpu-0")
+        c.client.patch("ResourceClaim", "a-gpu", {"status": {"reservedFor": [{"resource": "pods", "name": "a", "uid": uid}]}},
+                       sub="status")
+        time.sleep(5)
+        equal(len(allocated(c)), 1, "at first")
+        until(lambda: not allocated(c), 30, "deallocated")
+
+
+def test_nothing_without_the_resources():
+    """A server without resource.k8s.io: other pods are placed, and those with claims wait."""
+    with Cluster(objects.node("n1")) as c:
+        c.up(*ON)
+        c.create(objects.pod("plain"), pod_with("a"))
+        bound(c, "plain", 1)
+        until(lambda: "ResourceClaim not created yet" in reason(c, "a"), 10, lambda: reason(c, "a"))
+
+
+if __name__ == "__main__":
+    main(globals(), jobs=2)
