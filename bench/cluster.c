@@ -93,11 +93,21 @@ void cluster_new_shape(struct cluster *c, bool scarce)
 
 void cluster_soft_shapes(struct cluster *c)
 {
-	for (uint32_t shape = SHAPE_SERVICE; shape < SHAPES_ALL; shape++) {
+	for (uint32_t shape = SHAPE_SERVICE; shape < SHAPE_DEVICE; shape++) {
 		struct shape_spec s = shape_spec(c, shape);
 
 		tell_shape(c, shape, &s);
 	}
+}
+
+void cluster_devices(struct cluster *c, uint32_t taken)
+{
+	const struct shape_spec s = shape_spec(c, SHAPE_DEVICE);
+
+	tell_question(c);
+	for (uint32_t node = 0; node < c->nodes; node++)
+		tell_devices(c, node, taken);
+	tell_shape(c, SHAPE_DEVICE, &s);
 }
 
 void cluster_node_join(struct cluster *c, node_id node)

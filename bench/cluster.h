@@ -96,6 +96,7 @@ enum cluster_shape {
 	SHAPE_PREFER_HOST,        /* prefers hosts without another of it */
 	SHAPE_PREFER_ZONE,        /* prefers zones with others of it */
 	SHAPE_PREFER_NODE,        /* prefers the nodes of one zone */
+	SHAPE_DEVICE,             /* a claim for one device; after cluster_devices() */
 	SHAPES_ALL,
 };
 
@@ -135,6 +136,9 @@ void cluster_gang_end(struct cluster *c, gang_id gang);
 
 /* SHAPE_NEW is dropped and another one is added; `scarce`: like SHAPE_RARE, else SHAPE_CPU. */
 void cluster_new_shape(struct cluster *c, bool scarce);
+
+/* Each node gets 8 devices, of which `taken` are taken, and SHAPE_DEVICE asks for one. */
+void cluster_devices(struct cluster *c, uint32_t taken);
 
 /* Adds the shapes with soft rules. */
 void cluster_soft_shapes(struct cluster *c);

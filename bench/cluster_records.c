@@ -73,6 +73,8 @@ struct shape_spec shape_spec(const struct cluster *c, uint32_t shape)
 	const struct node_type *t;
 	int64_t i;
 
+	if (shape == SHAPE_DEVICE)
+		return (struct shape_spec){ 1000, 2 * GIB, 0, 0 };
 	if (shape >= SHAPE_SERVICE)
 		return (struct shape_spec){ 1000, 2 * GIB, 0, RULE_SERVICE << (shape - SHAPE_SERVICE) };
 	if (shape < SHAPE_NEW)
@@ -296,6 +298,7 @@ void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s)
 	struct shape_parts p = {
 		.e = { .shape = shape,
 		       .amounts_n = s->gpus ? 4 : 3,
+		       .devices = shape == SHAPE_DEVICE,
 		       .scored_cpu_milli = s->cpu_milli,
 		       .scored_memory_bytes = s->memory_bytes,
 		       .namespace = s->rules & (RULE_SPREAD | RULE_SERVICE) ? VALUE_NAMESPACE : ID_NONE },
@@ -317,6 +320,39 @@ void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s)
 	builder_add(&b, p.preferences, p.e.preferences_n * sizeof(p.preferences[0]));
 	builder_add(&b, p.terms, p.e.pod_terms_n * sizeof(p.terms[0]));
 	builder_add(&b, p.spreads, p.e.spreads_n * sizeof(p.spreads[0]));
+	tell(c, &b);
+}
+
+void tell_question(struct cluster *c)
+{
+	const struct event_question e = { .options_n = 1 };
+	const struct question_option option = { .count = 1 };
+	struct builder b;
+
+	begin(&b, c, EVENT_QUESTION);
+	builder_add(&b, &e, sizeof(e));
+	builder_add(&b, &option, sizeof(option));
+	tell(c, &b);
+}
+
+void tell_devices(struct cluster *c, uint32_t node, uint32_t taken)
+{
+	const struct event_node_devices e = {
+		.node = node, .generation = 1, .layout = 1, .devices_n = 8
+	};
+	const struct event_match m = {
+		.node = node, .generation = 1, .layout = 1, .devices_n = 8, .options_n = 1
+	};
+	const uint64_t set = (UINT64_C(1) << taken) - 1, sets[2] = { 0xff, 0xff };
+	struct builder b;
+
+	begin(&b, c, EVENT_NODE_DEVICES);
+	builder_add(&b, &e, sizeof(e));
+	builder_add(&b, &set, sizeof(set));
+	tell(c, &b);
+	begin(&b, c, EVENT_MATCH);
+	builder_add(&b, &m, sizeof(m));
+	builder_add(&b, sets, sizeof(sets));
 	tell(c, &b);
 }
 

@@ -319,6 +319,20 @@ static bool topology(struct bench_report *report, uint32_t nodes, double goal)
 	return ok;
 }
 
+/* A gang of 1,000 with a claim for one device each, on nodes with 8 of them. */
+static bool devices(struct bench_report *report, uint32_t nodes, double goal)
+{
+	struct cluster c;
+	bool ok;
+
+	if (!cluster_init(&c, &(struct cluster_setup){ .nodes = nodes, .pods_more = 5000 }))
+		return false;
+	cluster_devices(&c, 3);
+	ok = gang_row(report, &c, 1000, SHAPE_DEVICE, "-devices", goal);
+	cluster_free(&c);
+	return ok;
+}
+
 struct size {
 	uint32_t nodes;
 	double gang, known, fresh; /* goals */
@@ -347,8 +361,8 @@ static bool at_size(struct bench_report *report, const struct size *size)
 	cluster_free(&c);
 	if (!ok || size->nodes != EVENTS_NODES)
 		return ok;
-	return topology(report, EVENTS_NODES, 1000) && joins(report, EVENTS_NODES, 20) &&
-	       joins(report, 65000, 50);
+	return topology(report, EVENTS_NODES, 1000) && devices(report, EVENTS_NODES, 2000) &&
+	       joins(report, EVENTS_NODES, 20) && joins(report, 65000, 50);
 }
 
 bool bench_decide(struct bench_report *report, const struct bench_options *options)
