@@ -348,10 +348,8 @@ void cycle_tick(struct core *c)
 	if (c->now_ns >= c->backoff_due_ns)
 		backoff_wake(c);
 	assumes_tick(c);
-	if (c->tickets.n > 0)
+	if (tickets_are_on(c))
 		tickets_tick(c);
-	if (c->nominations.n > 0)
-		nominations_tick(c);
 	if (c->synced && refresh_tick(&c->refresh, c->now_ns))
 		reasons_refresh(c);
 }

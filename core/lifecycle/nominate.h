@@ -78,7 +78,7 @@ bool nominations_flush(struct core *c);
 /* True if the victim counts as one that never goes. */
 bool victim_is_stuck(const struct core *c, const struct eviction *v);
 
-/* Once for each new time. */
+/* Called by tickets_tick(). */
 void nominations_tick(struct core *c);
 
 void nominations_clear(struct core *c);

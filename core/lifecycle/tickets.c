@@ -239,7 +239,9 @@ void ticket_stale(struct core *c, uint32_t index)
 
 void tickets_tick(struct core *c)
 {
-	for (uint32_t i = 0; i < TICKETS_MAX; i++) {
+	if (c->nominations.n > 0)
+		nominations_tick(c);
+	for (uint32_t i = 0; c->tickets.n > 0 && i < TICKETS_MAX; i++) {
 		struct ticket *t = &c->tickets.all[i];
 
 		if (t->number == 0 || c->now_ns - t->opened_ns < EXPIRE_NS)

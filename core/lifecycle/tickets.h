@@ -53,7 +53,7 @@ void tickets_refresh(struct core *c);
 /* It did not hold: the gang has to wait for its next ticket. */
 void ticket_stale(struct core *c, uint32_t index);
 
-/* Once for each new time. */
+/* Once for each new time, of nominations too. */
 void tickets_tick(struct core *c);
 
 #endif
