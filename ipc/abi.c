@@ -35,7 +35,8 @@
 #define FIELDS_ledger(F, s) \
 	F(s, head) F(s, limits) F(s, command_ring) F(s, nodes_offset) F(s, names_offset) \
 	F(s, gangs_offset) \
-	F(s, arena_offset) F(s, amounts_offset) F(s, committed) F(s, epoch) F(s, command_tail) \
+	F(s, arena_offset) F(s, amounts_offset) F(s, queues_offset) F(s, committed) F(s, epoch) \
+	F(s, command_tail) \
 	F(s, event_head) \
 	F(s, result_head) F(s, core_parked) F(s, frontend_doorbell) F(s, padding0) F(s, progress) \
 	F(s, padding1) F(s, stats) F(s, gauges) F(s, plans) F(s, world) F(s, searches) \
@@ -72,11 +73,13 @@
 	F(s, domain_value) \
 	F(s, domain_fit) F(s, unpromised) F(s, retained_nodes) F(s, retained_gang) \
 	F(s, retained_generation) F(s, victims) \
-	F(s, stuck_pod) F(s, stuck_generation) F(s, counts_n) F(s, shortfalls_n) F(s, counts) \
+	F(s, stuck_pod) F(s, stuck_generation) F(s, queue_by) F(s, queue) F(s, queue_behind) \
+	F(s, queue_behind_generation) F(s, queue_state) F(s, reserved) F(s, counts_n) F(s, shortfalls_n) \
+	F(s, counts) \
 	F(s, shortfalls)
 #define FIELDS_gang_row(F, s) \
 	F(s, version) F(s, generation) F(s, state) F(s, placement) F(s, dialect) F(s, quorum) \
-	F(s, members) F(s, bound) F(s, succeeded) F(s, failed) F(s, priority) F(s, reserved) \
+	F(s, members) F(s, bound) F(s, succeeded) F(s, failed) F(s, priority) F(s, queue) \
 	F(s, created_ns) F(s, waiting_since_ns) \
 	F(s, name_offset) F(s, name_bytes) F(s, band) F(s, reason)
 #define FIELDS_record(F, s) F(s, bytes) F(s, kind) F(s, flags) F(s, epoch) F(s, sequence) \
@@ -148,7 +151,18 @@
 	F(s, pod) F(s, generation) F(s, flags) F(s, gang) F(s, shape) F(s, node) F(s, priority) \
 	F(s, name_bytes) \
 	F(s, labels_n) F(s, namespace) F(s, role) F(s, scheduled_s) F(s, created_ns) F(s, uid) \
-	F(s, keep_ms) F(s, run_s)
+	F(s, keep_ms) F(s, run_s) F(s, queue) F(s, padding)
+#define FIELDS_event_queue(F, s) \
+	F(s, queue) F(s, parent) F(s, flags) F(s, priority) F(s, state) F(s, source) \
+	F(s, amounts_n) F(s, name_bytes) F(s, weight)
+#define FIELDS_queue_amount(F, s) \
+	F(s, resource) F(s, padding) F(s, guarantee) F(s, reserved) F(s, limit) F(s, weight)
+#define FIELDS_queue_row(F, s) \
+	F(s, version) F(s, there) F(s, parent) F(s, flags) F(s, priority) F(s, state) F(s, source) \
+	F(s, waiting) F(s, placed) F(s, by) F(s, at) F(s, resource) F(s, need) F(s, have) F(s, share) \
+	F(s, why) F(s, reserved) F(s, name) F(s, first)
+#define FIELDS_queue_amounts(F, s) \
+	F(s, guarantee) F(s, reserved) F(s, limit) F(s, used) F(s, asked)
 #define FIELDS_pod_label(F, s) F(s, key) F(s, value)
 #define FIELDS_event_namespace(F, s) F(s, name) F(s, labels_n)
 #define FIELDS_event_assume(F, s) \
@@ -193,6 +207,7 @@
 	S(event_shape) S(gang_role) S(gang_level) S(event_gang) \
 	S(event_preemption) S(event_budget) S(event_pod_facts) S(event_answer) S(answer_pod) \
 	S(cmd_evict) S(cmd_cancel_evict) S(cmd_nominate) S(evict_result) \
+	S(event_queue) S(queue_amount) S(queue_row) S(queue_amounts) \
 	S(event_pod) S(pod_label) S(event_namespace) S(event_assume) S(event_drop) \
 	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_assume) \
 	S(event_node_devices) S(event_question) S(question_option) S(question_constraint) \
@@ -207,7 +222,7 @@
 	N(TOLERATE_EVERY_KEY) N(NAME_ROW_EMPTY) N(PADDED(1)) \
 	N(RESOURCE_CPU) N(RESOURCE_MEMORY) N(RESOURCE_EPHEMERAL) N(RESOURCE_PODS) N(RESOURCE_EXTENDED) \
 	N(NAME_RESOURCE) N(NAME_TAINT) \
-	N(AMOUNTS_BLOCK) N(PART_GANGS) N(PART_ARENA) N(PART_AMOUNTS) N(LEDGER_PARTS) \
+	N(AMOUNTS_BLOCK) N(PART_GANGS) N(PART_ARENA) N(PART_AMOUNTS) N(PART_QUEUES) N(LEDGER_PARTS) \
 	N(NODE_PRESENT) N(NODE_CORDONED) N(NODE_RESTARTS_ALL) \
 	N(VICTIMS_ROW_EMPTY) N(VICTIMS_ROW_PROVED) N(VICTIMS_ROW_GAVE_UP) N(VICTIMS_ROW_IMPOSSIBLE) \
 	N(VICTIMS_ROW_NEVER) N(VICTIMS_ROW_FITS) N(VICTIMS_ROW_ANSWERS) \
@@ -219,7 +234,7 @@
 	N(EVENT_NODE_DROP) N(EVENT_SHAPE) N(EVENT_SHAPE_DROP) N(EVENT_GANG) N(EVENT_GANG_DROP) \
 	N(EVENT_NAMESPACE) N(EVENT_NAMESPACE_DROP) N(EVENT_POD) \
 	N(EVENT_POD_DROP) N(EVENT_PREEMPTION) N(EVENT_BUDGET) \
-	N(EVENT_POD_FACTS) N(EVENT_ASSUME) N(EVENT_NODE_DEVICES) N(EVENT_QUESTION) \
+	N(EVENT_POD_FACTS) N(EVENT_ASSUME) N(EVENT_QUEUE) N(EVENT_NODE_DEVICES) N(EVENT_QUESTION) \
 	N(EVENT_QUESTION_DROP) N(EVENT_MATCH) N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) \
 	N(RESULT_EVICT_SENT) N(RESULT_EVICT_REFUSED) N(RESULT_EVICT_NOT_SENT) \
 	N(EVENT_PLAN) N(EVENT_ANSWER) N(CMD_BIND) \
@@ -246,6 +261,13 @@
 	N(ANSWER_NEVER) N(ANSWER_GAVE_UP) N(ANSWER_PACKED) N(ANSWER_UNASKED) N(ANSWER_VERDICTS) \
 	N(ANSWER_PODS_MAX) N(BUDGET_GONE) N(BUDGETS_MAX) \
 	N(FACT_OURS) N(FACT_SPARED) N(FACT_NEVER) \
+	N(QUEUES_MAX) N(QUEUE_MISSING) N(QUEUE_NO_LIMIT) N(QUEUE_ALL) N(QUEUE_WEIGHT_OF_LIMIT) \
+	N(QUEUE_OPEN) N(QUEUE_CLOSING) N(QUEUE_CLOSED) N(QUEUE_STATES) N(QUEUE_FIFO) N(QUEUE_GONE) \
+	N(QUEUES_CONFIG) N(QUEUES_VOLCANO) N(QUEUES_KOORDINATOR) N(QUEUES_KAI) N(QUEUE_SOURCES) \
+	N(QUEUE_BY_NONE) N(QUEUE_BY_LIMIT) N(QUEUE_BY_NEVER) N(QUEUE_BY_KEPT) N(QUEUE_BY_STATE) \
+	N(QUEUE_BY_MISSING) N(QUEUE_BY_TWO) N(QUEUE_BY_CHILDREN) N(QUEUE_BY_FIFO) N(QUEUE_BY_PARKED) \
+	N(QUEUE_ROW_FIFO) N(QUEUE_ROW_SCALED) N(QUEUE_ROW_PARKED) N(QUEUE_ROW_INNER) \
+	N(QUEUE_SHARE_ONE) \
 	N(GANG_ROLES_MAX) N(GANG_LEVELS_MAX) N(LEVEL_REQUIRED) N(POLICY_REQUIRED) N(POLICY_FILL) \
 	N(POLICY_UNSELECTED) \
 	N(POD_OURS) N(POD_GATED) N(POD_DELETING) N(POD_REFUSED) N(POD_BINDING) N(POD_LASTS) \

@@ -27,6 +27,7 @@
 #define MUSTER_IPC_ABI_H
 
 #include "ipc/abi_devices.h"
+#include "ipc/abi_queue.h"
 #include "ipc/abi_shape.h"
 #include "ipc/abi_victims.h"
 
@@ -177,7 +178,7 @@ struct core_world {
 
 /* Parts whose pages are committed as they are needed.  After the first committed[] bytes a part
  * may have no pages and is not read. */
-enum ledger_part { PART_GANGS, PART_ARENA, PART_AMOUNTS, LEDGER_PARTS };
+enum ledger_part { PART_GANGS, PART_ARENA, PART_AMOUNTS, PART_QUEUES, LEDGER_PARTS };
 
 struct ledger {
 	struct segment_head head; /* [C] before WELCOME */
@@ -188,7 +189,8 @@ struct ledger {
 	uint64_t gangs_offset; /* struct gang_row[limits.gangs] */
 	uint64_t arena_offset; /* char[limits.name_bytes] */
 	uint64_t
-		amounts_offset; /* struct node_amounts[AMOUNT_BLOCKS(limits.resources)][limits.nodes] */
+		amounts_offset;     /* struct node_amounts[AMOUNT_BLOCKS(limits.resources)][limits.nodes] */
+	uint64_t queues_offset; /* struct queue_row[QUEUES_MAX], QUEUE_ROW_BYTES() each */
 	_Atomic uint64_t committed[LEDGER_PARTS];          /* [C] bytes with pages; never decreases */
 	_Atomic uint64_t epoch;                            /* [C] of the current connection */
 	alignas(CACHE_LINE) _Atomic uint64_t command_tail; /* [C] bytes published */
@@ -322,6 +324,12 @@ struct reason {
 	uint32_t victims;   /* WAIT_VICTIMS: pods that have to go first, and are evicted or ending */
 	uint32_t stuck_pod; /* one of them that does not go in time ... */
 	uint32_t stuck_generation; /* ... of that pod; 0: none */
+	uint32_t queue_by;         /* WAIT_QUEUE: enum queue_by; the amounts are the first shortfall */
+	uint32_t queue;            /* the queue that refuses; QUEUE_MISSING: none */
+	uint32_t queue_behind;     /* QUEUE_BY_FIFO: the gang, limits.gangs + pod of a lone one */
+	uint32_t queue_behind_generation;
+	uint32_t queue_state; /* QUEUE_BY_STATE: enum queue_state */
+	uint32_t reserved;
 	uint32_t counts_n;
 	uint32_t shortfalls_n;
 	struct filter_count counts[FILTER_COUNTS_MAX];
@@ -348,7 +356,7 @@ struct gang_row {
 	uint32_t succeeded; /* members that ended and still exist */
 	uint32_t failed;
 	int32_t priority;
-	uint32_t reserved;
+	uint32_t queue;            /* QUEUE_MISSING: none, or several */
 	uint64_t created_ns;       /* of the group, else of its oldest member; 0: unknown */
 	uint64_t waiting_since_ns; /* for capacity, by the clock of the records; 0: it does not wait */
 	uint64_t name_offset;      /* "namespace/name" in the arena */
@@ -396,6 +404,7 @@ enum record_kind {
 	EVENT_POD_FACTS,  /* struct event_pod_facts: after the record of the pod */
 
 	EVENT_ASSUME, /* struct event_assume, node set */
+	EVENT_QUEUE,  /* struct event_queue, queue amounts, name */
 
 	/* Devices (ipc/abi_devices.h); a cluster without them has none of these. */
 	EVENT_NODE_DEVICES,  /* struct event_node_devices, set */
@@ -621,6 +630,8 @@ struct event_pod {
 	uint64_t uid[2];  /* the same pod across epochs */
 	uint32_t keep_ms; /* POD_INTENT_BIND of another scheduler: how long it is reserved */
 	uint32_t run_s;   /* it ends at the latest so long after it was bound; 0: not known */
+	uint32_t queue;   /* or QUEUE_MISSING; not read without queues */
+	uint32_t padding;
 };
 
 struct pod_label {
@@ -728,7 +739,7 @@ static_assert(sizeof(struct amount) == 16 && sizeof(struct label) == 16, "pairs"
 static_assert(sizeof(struct taint) == 16 && sizeof(struct toleration) == 16, "pairs");
 static_assert(sizeof(struct requirement) == 32, "requirement");
 static_assert(sizeof(struct event_node) == 40 && sizeof(struct event_shape) == 120, "events");
-static_assert(sizeof(struct event_gang) == 72 && sizeof(struct event_pod) == 80, "events");
+static_assert(sizeof(struct event_gang) == 72 && sizeof(struct event_pod) == 88, "events");
 static_assert(sizeof(struct preference) == 16 && sizeof(struct volume_rule) == 16, "rules");
 static_assert(sizeof(struct pod_term) == 40 && sizeof(struct spread) == 24, "rules");
 static_assert(sizeof(struct event_assume) == 24 &&
@@ -740,7 +751,8 @@ static_assert(sizeof(struct question_option) == 16 && sizeof(struct question_con
               "questions");
 static_assert(sizeof(struct cmd_devices) == 32 && sizeof(struct device_pick) == 16, "picks");
 static_assert(sizeof(struct cmd_bind) == 32 && sizeof(struct result) == 24, "commands");
-static_assert(sizeof(struct reason) == 96 + 16 * FILTER_COUNTS_MAX + 24 * SHORTFALLS_MAX, "reason");
+static_assert(sizeof(struct reason) == 120 + 16 * FILTER_COUNTS_MAX + 24 * SHORTFALLS_MAX,
+              "reason");
 static_assert(sizeof(struct intake) % CACHE_LINE == 0, "rings start on a line");
 static_assert(sizeof(struct ledger) % CACHE_LINE == 0, "rows start on a line");
 

@@ -78,6 +78,7 @@ static void ledger_copy(struct ledger_places *copy, const struct ledger *ledger)
 	copy_out(&copy->gangs_offset, &ledger->gangs_offset, sizeof(copy->gangs_offset));
 	copy_out(&copy->arena_offset, &ledger->arena_offset, sizeof(copy->arena_offset));
 	copy_out(&copy->amounts_offset, &ledger->amounts_offset, sizeof(copy->amounts_offset));
+	copy_out(&copy->queues_offset, &ledger->queues_offset, sizeof(copy->queues_offset));
 }
 
 static bool ledger_fits(const struct segment *s, const struct ledger_places *p)
@@ -95,6 +96,8 @@ static bool ledger_fits(const struct segment *s, const struct ledger_places *p)
 	       array_fits(s, from, p->arena_offset, l->name_bytes, 1, 1) &&
 	       array_fits(s, from, p->amounts_offset, (uint64_t)AMOUNT_BLOCKS(l->resources) * l->nodes,
 	                  sizeof(struct node_amounts), alignof(struct node_amounts)) &&
+	       array_fits(s, from, p->queues_offset, QUEUES_MAX, QUEUE_ROW_BYTES(l->resources),
+	                  alignof(struct queue_row)) &&
 	       ring_fits(s, from, p->command_ring, SMALL_RING_BYTES_MIN);
 }
 
@@ -112,6 +115,9 @@ struct span_bytes ledger_part(const struct ledger_places *places, enum ledger_pa
 		return (struct span_bytes){ places->amounts_offset, (uint64_t)AMOUNT_BLOCKS(l->resources) *
 			                                                    l->nodes *
 			                                                    sizeof(struct node_amounts) };
+	case PART_QUEUES:
+		return (struct span_bytes){ places->queues_offset,
+			                        QUEUES_MAX * QUEUE_ROW_BYTES(l->resources) };
 	default:
 		return (struct span_bytes){ 0, 0 };
 	}

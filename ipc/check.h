@@ -32,6 +32,7 @@ struct ledger_places {
 	uint64_t gangs_offset;
 	uint64_t arena_offset;
 	uint64_t amounts_offset;
+	uint64_t queues_offset;
 };
 
 /* From the start of the segment. */

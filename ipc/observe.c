@@ -64,6 +64,7 @@ void observer_own(struct observer *o, const struct ledger *ledger)
 		.gangs_offset = ledger->gangs_offset,
 		.arena_offset = ledger->arena_offset,
 		.amounts_offset = ledger->amounts_offset,
+		.queues_offset = ledger->queues_offset,
 	};
 }
 
@@ -238,6 +239,52 @@ bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out)
 		return true;
 	}
 	return false;
+}
+
+static bool queue_copy(const struct observer *o, uint32_t id, struct queue_copy *out)
+{
+	const uint64_t each = QUEUE_ROW_BYTES(o->places.limits.resources);
+	const char *at = base(o) + o->places.queues_offset + id * each;
+	const struct queue_row *row = (const struct queue_row *)(const void *)at;
+
+	for (int i = 0; i < TRIES; i++) {
+		uint32_t version = atomic_load_explicit(&row->version, memory_order_acquire); /* V1 */
+
+		if (version % 2 != 0)
+			continue;
+		if (__atomic_load_n(&row->there, __ATOMIC_RELAXED) == 0)
+			return false;
+		copy_words(&out->row, row, sizeof(*row));
+		copy_words(out->amounts, row + 1, each - sizeof(*row));
+		/* V2; relaxed: the loads before it acquire. */
+		if (atomic_load_explicit(&row->version, memory_order_relaxed) == version)
+			return out->row.there != 0;
+	}
+	return false;
+}
+
+bool observe_queue(const struct observer *o, uint32_t id, struct queue_copy *out)
+{
+	const uint64_t each = QUEUE_ROW_BYTES(o->places.limits.resources);
+
+	if (id >= QUEUES_MAX || !reach(o, PART_QUEUES, (id + 1) * each) || !queue_copy(o, id, out))
+		return false;
+	out->row.name[QUEUE_NAME_MAX - 1] = out->row.first[QUEUE_FIRST_MAX - 1] = '\0';
+	clean_text(out->row.name); /* for terminals */
+	clean_text(out->row.first);
+	return true;
+}
+
+uint32_t observe_queues_there(const struct observer *o)
+{
+	uint64_t committed =
+		atomic_load_explicit(&o->ledger->committed[PART_QUEUES], memory_order_acquire);
+
+	if (o->segment.base == NULL)
+		return QUEUES_MAX;
+	if (committed > ledger_part(&o->places, PART_QUEUES).bytes || !reach(o, PART_QUEUES, committed))
+		return 0;
+	return (uint32_t)(committed / QUEUE_ROW_BYTES(o->places.limits.resources));
 }
 
 uint32_t observe_node_share(const struct node_view *n, uint32_t resources, uint32_t *scarcest)

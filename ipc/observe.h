@@ -34,6 +34,11 @@ struct gang_copy {
 	char name[OBSERVE_NAME_MAX];
 };
 
+struct queue_copy {
+	struct queue_row row;                        /* its texts end with a NUL */
+	struct queue_amounts amounts[RESOURCES_MAX]; /* places.limits.resources of them */
+};
+
 /* 0 or a negative errno, with e filled in. */
 int observer_open(struct observer *o, const char *socket, struct link_error *e);
 
@@ -49,7 +54,11 @@ void observer_own(struct observer *o, const struct ledger *ledger);
 /* Number of gang rows that have pages; those after them are empty. */
 uint32_t observe_gangs_there(const struct observer *o);
 
+/* Number of queue rows that have pages. */
+uint32_t observe_queues_there(const struct observer *o);
+
 /* False: the slot is empty, or no copy of its row was consistent. */
+bool observe_queue(const struct observer *o, uint32_t id, struct queue_copy *out);
 bool observe_node(const struct observer *o, node_id id, struct node_view *out);
 bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out);
 

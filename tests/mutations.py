@@ -145,7 +145,7 @@ BUGS = [
     bug("queues: members beyond the quorum go with it", unit("ctl/offline/test_queues"),
         ("core/cycle/turns.c", "\tif (c->queue.active.n > 0)\n\t\treturn false;\n", "")),
     bug("queues: fifo lets others pass", unit("ctl/offline/test_queues"),
-        ("core/cycle/turns.c", "c->turns.blocker[leaf] = index;", "c->turns.blocker[leaf] = ID_NONE;")),
+        ("core/cycle/turns.c", "blocker_set(c, leaf, index);", "blocker_set(c, leaf, ID_NONE);")),
     bug("queues: pods that others placed don't count", unit("ctl/offline/test_queues"),
         ("core/lifecycle/reservation.c", "\t\tqueued_enter(c, pods_id(&c->pods, p));", "\t\t(void)c;")),
     bug("backfill doesn't regard promises", unit("bench/test_trace"),

@@ -4,6 +4,7 @@
 #include "core/base/probe.h"
 #include "core/cycle/backfill.h"
 #include "core/cycle/promises.h"
+#include "core/cycle/queues.h"
 #include "core/cycle/renominate.h"
 #include "core/cycle/turns.h"
 #include "core/cycle/answered.h"
@@ -122,6 +123,7 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 	}
 	if (c->turns.shares && !turns_allow(c, index)) {
 		reason_begin(r, g, &c->nodes);
+		turns_reason(c, &c->turns.block, r);
 		return WAIT_QUEUE;
 	}
 	answer = c->tickets.n + c->nominations.n > 0
@@ -136,6 +138,7 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 	}
 	if (c->turns.shares && answer == PLAN_PLACED && !turns_accept(c, index)) {
 		reason_begin(r, g, &c->nodes);
+		turns_reason(c, &c->turns.block, r);
 		return WAIT_QUEUE;
 	}
 	if (answer == PLAN_PLACED) {
@@ -152,8 +155,8 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 		plan_lack(plan, &c->views, &c->gangs, &c->need);
 	reason_begin(r, g, &c->nodes);
 	PROBE(refused, index, g->generation, need);
-	/* A plan alone can tell what promises leave, and queues are tried in their order. */
-	if (!c->promises.timeline && !c->turns.shares)
+	/* A plan alone can tell what promises leave. */
+	if (!c->promises.timeline)
 		hint_set(g, plan, need);
 	if (plan->failed != CLASS_NONE)
 		reason_capacity(r, c->tally, &c->views, plan, need, plan->placed > 0 ? 0 : plan->fit);
@@ -298,6 +301,8 @@ BY_NAME void cycle_run(struct core *c)
 	}
 	if (c->promises.timeline)
 		promises_begin(c);
+	if (turns_due(c))
+		turns_make(c);
 	if (c->turns.shares)
 		turns_begin(c);
 	else if (!c->config.once)
@@ -322,7 +327,8 @@ bool cycle_wanted(const struct core *c)
 {
 	if (!c->synced)
 		return false;
-	return outbox_waits(c) || c->assumes.n > 0 || (c->turns.shares && turns_wanted(c)) ||
+	return outbox_waits(c) || c->assumes.n > 0 || c->turns.stale ||
+	       (c->turns.shares && turns_wanted(c)) ||
 	       squeue_has_work(&c->queue, &c->nodes, !c->config.once);
 }
 

@@ -1,150 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cycle/turns.h"
 
+#include "core/cycle/queues.h"
+#include "core/cycle/turn_asks.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/queued.h"
-#include "ipc/memory.h"
-
-#include <assert.h>
-#include <stdlib.h>
-
-void turns_init(struct core *c)
-{
-	const struct share_set *set = c->config.queues;
-	struct turns *t = &c->turns;
-
-	*t = (struct turns){ .shares = shares_new(set),
-		                 .counted = must_array(c->pods.limit, sizeof(*t->counted)),
-		                 .blocker = must_array(set->n, sizeof(*t->blocker)),
-		                 .waiting = must_array(set->n, sizeof(*t->waiting)),
-		                 .first = must_array(set->n, sizeof(*t->first)),
-		                 .asks = must_array(set->n, sizeof(*t->asks)),
-		                 .nodes = must_array(c->pods.limit, sizeof(*t->nodes)) };
-	turns_clear(c);
-}
-
-void turns_free(struct core *c)
-{
-	struct turns *t = &c->turns;
-
-	shares_free(t->shares);
-	free(t->counted);
-	free(t->blocker);
-	free(t->waiting);
-	free(t->first);
-	free(t->asks);
-	free(t->nodes);
-}
-
-void turns_clear(struct core *c)
-{
-	struct turns *t = &c->turns;
-
-	shares_clear(t->shares);
-	t->facts_version = UINT64_MAX;
-	for (pod_id id = 0; id < c->pods.limit; id++)
-		t->counted[id] = 0;
-	for (uint32_t q = 0; q < shares_set(t->shares)->n; q++)
-		t->blocker[q] = ID_NONE;
-}
-
-static uint32_t queue_of(const struct core *c, uint32_t index)
-{
-	const struct share_set *set = shares_set(c->turns.shares);
-	const struct gang *g = &c->gangs.slots[index];
-	uint32_t queue = 0, n = 0;
-
-	for (pod_id id = g->first; n < g->members; id = c->pods.slots[id].next, n++) {
-		const uint32_t of = set->of_pod(set->context, id);
-
-		if (n > 0 && of != queue)
-			return SHARE_TWO;
-		queue = of;
-	}
-	return queue;
-}
 
 /* The leaf of a gang; UINT32_MAX: it has none. */
 static uint32_t leaf_of(const struct core *c, uint32_t index)
 {
-	const uint32_t queue = queue_of(c, index);
+	const uint32_t queue = queued_gang(c, index);
+	const struct share_set *set = shares_set(c->turns.shares);
 
-	return queue < shares_set(c->turns.shares)->n && shares_is_leaf(c->turns.shares, queue)
+	return queue < set->n && shares_is_leaf(c->turns.shares, queue) && !set->defs[queue].parked
 	           ? queue
 	           : UINT32_MAX;
 }
 
-static void ask_add(const struct core *c, const struct pod *p, struct share_ask *ask)
+/* True if the gang is still what it was when it became the blocker. */
+static bool is_blocker(const struct core *c, uint32_t leaf)
 {
-	const struct shape *s = &c->shapes.slots[p->shape];
+	const struct turn_blocker *b = &c->turns.blocker[leaf];
 
-	for (uint32_t i = 0; i < s->sums_n; i++)
-		share_ask_add(ask, s->requests[i].resource, s->requests[i].value);
-}
-
-/* Takes one member of what is needed: true if it is part of it.  The roles' members first. */
-static bool need_take(struct gang_need *need, uint32_t role, bool of_role)
-{
-	for (uint32_t i = 0; i < need->roles_n; i++)
-		if (need->roles[i].role == role && need->roles[i].quorum > 0) {
-			need->roles[i].quorum--;
-			need->total--;
-			return true;
-		}
-	if (of_role || need->total == 0)
-		return false;
-	need->total--;
-	return true;
-}
-
-static uint32_t need_of_roles(const struct gang_need *need)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < need->roles_n; i++)
-		n += need->roles[i].quorum;
-	return n;
-}
-
-/* What the members ask for that have to start together: by list, roles as they need. */
-static void ask_find(const struct core *c, uint32_t index, struct share_ask *ask)
-{
-	const struct gang *g = &c->gangs.slots[index];
-	struct gang_need need;
-	uint32_t n = 0;
-
-	gang_need_find(g, &need);
-	ask->n = 0;
-	for (pod_id id = g->first; n < g->members && need.total > 0; id = c->pods.slots[id].next, n++) {
-		const struct pod *p = &c->pods.slots[id];
-
-		if (p->readiness == MEMBER_READY &&
-		    need_take(&need, p->role, need.total <= need_of_roles(&need)))
-			ask_add(c, p, ask);
-	}
+	return b->gang != ID_NONE && c->gangs.slots[b->gang].generation == b->generation &&
+	       queued_gang(c, b->gang) == leaf;
 }
 
 /* The first of a fifo leaf waits, and the gang comes behind it. */
 static bool is_behind(const struct core *c, uint32_t leaf, uint32_t index)
 {
-	const uint32_t blocker = c->turns.blocker[leaf];
+	const uint32_t blocker = c->turns.blocker[leaf].gang;
 
-	return blocker != ID_NONE && blocker != index &&
+	return blocker != ID_NONE && blocker != index && is_blocker(c, leaf) &&
 	       !gang_partially_bound(&c->gangs.slots[index]) && /* it is not asked */
 	       c->gangs.slots[blocker].queue == QUEUE_UNSCHEDULABLE &&
 	       gang_before(&c->gangs, blocker, index);
 }
 
+static void blocker_set(struct core *c, uint32_t leaf, uint32_t gang)
+{
+	struct turns *t = &c->turns;
+
+	t->blockers_n += gang != ID_NONE;
+	t->blockers_n -= t->blocker[leaf].gang != ID_NONE;
+	t->blocker[leaf] = (struct turn_blocker){
+		.gang = gang, .generation = gang != ID_NONE ? c->gangs.slots[gang].generation : 0
+	};
+}
+
 bool turns_wanted(const struct core *c)
 {
-	if (c->queue.unschedulable.n == 0)
-		return false;
-	for (uint32_t q = 0; q < shares_set(c->turns.shares)->n; q++) {
-		const uint32_t blocker = c->turns.blocker[q];
+	const struct turns *t = &c->turns;
 
-		if (blocker != ID_NONE && c->gangs.slots[blocker].queue == QUEUE_NONE)
+	if (c->queue.unschedulable.n == 0 || t->blockers_n == 0)
+		return false;
+	for (uint32_t q = 0; q < shares_set(t->shares)->n; q++)
+		if (t->blocker[q].gang != ID_NONE &&
+		    (!is_blocker(c, q) || c->gangs.slots[t->blocker[q].gang].queue == QUEUE_NONE))
 			return true;
-	}
 	return false;
 }
 
@@ -167,21 +80,51 @@ static void capacity_tell(struct core *c)
 	shares_capacity(c->turns.shares, total);
 }
 
+/* True if it is certain that the gang still has to wait: nothing changed for it. */
+static bool stays(struct core *c, uint32_t index)
+{
+	const struct gang *g = &c->gangs.slots[index];
+	const struct turn_parked *p = &c->turns.parked[index];
+
+	if (c->config.ask_all || g->refresh != c->refresh.round)
+		return false;
+	switch ((enum queue_by)p->by) {
+	case QUEUE_BY_NONE:
+		return !hints_may_fit(&c->queue.hints, &c->views, g);
+	case QUEUE_BY_LIMIT:
+	case QUEUE_BY_NEVER:
+	case QUEUE_BY_KEPT:
+		return p->eased == shares_eased(c->turns.shares, p->at);
+	case QUEUE_BY_FIFO:
+		return c->gangs.slots[p->at].queue == QUEUE_UNSCHEDULABLE &&
+		       c->gangs.slots[p->at].generation == p->eased;
+	default: /* only a record of a queue helps, or of a member */
+		return true;
+	}
+}
+
 void turns_begin(struct core *c)
 {
 	struct scheduling_queue *q = &c->queue;
+	struct turns *t = &c->turns;
 	const bool gone = turns_wanted(c);
+	uint32_t next;
 
+	t->listed = false;
 	capacity_tell(c);
 	if (!gone && (c->config.once || q->walked_version == c->nodes.freed_version))
 		return;
 	q->walked_version = c->nodes.freed_version;
-	for (uint32_t i = 0; i < shares_set(c->turns.shares)->n; i++)
-		c->turns.blocker[i] = ID_NONE;
-	while (q->unschedulable.n > 0) {
+	for (uint32_t i = queue_first(&q->unschedulable); i != ID_NONE; i = next) {
+		next = queue_next(&q->unschedulable, i);
 		budget_spend(&c->budget, 1);
-		squeue_activate(q, queue_first(&q->unschedulable));
+		if (!stays(c, i))
+			squeue_activate(q, i);
 	}
+	for (uint32_t i = 0; i < shares_set(t->shares)->n && t->blockers_n > 0; i++)
+		if (t->blocker[i].gang != ID_NONE &&
+		    (!is_blocker(c, i) || c->gangs.slots[t->blocker[i].gang].queue != QUEUE_UNSCHEDULABLE))
+			blocker_set(c, i, ID_NONE);
 }
 
 /* Brings keys up to date that members may have lowered. */
@@ -197,32 +140,90 @@ static void rekey_all(struct core *c)
 	}
 }
 
-/* The first gang of each leaf; or one that has no leaf, which only has to be told. */
-static uint32_t firsts_find(struct core *c)
+static void list_push(struct turns *t, struct turn_list *list, uint32_t index)
+{
+	t->next[index] = ID_NONE;
+	if (list->first == ID_NONE)
+		list->first = index;
+	else
+		t->next[list->last] = index;
+	list->last = index;
+}
+
+/* The next of it that is still to be planned, which stays in the list. */
+static uint32_t list_first(const struct core *c, struct turn_list *list)
+{
+	while (list->first != ID_NONE && c->gangs.slots[list->first].queue != QUEUE_ACTIVE)
+		list->first = c->turns.next[list->first];
+	return list->first;
+}
+
+/* Who is first in the leaf now: quorums come before extras. */
+static void leaf_renew(struct core *c, uint32_t leaf)
+{
+	struct turns *t = &c->turns;
+	uint32_t first = list_first(c, &t->quorums[leaf]);
+	const bool extra = first == ID_NONE;
+
+	if (extra)
+		first = list_first(c, &t->extras[leaf]);
+	t->waiting[leaf].waits = first != ID_NONE;
+	if (first == ID_NONE)
+		return;
+	t->waiting[leaf] =
+		(struct share_waiting){ .waits = true,
+		                        .extra = extra,
+		                        .begun = gang_partially_bound(&c->gangs.slots[first]),
+		                        .age_ns = c->gangs.slots[first].age_ns,
+		                        .ask = &t->asks[leaf] };
+	ask_find(c, first, &t->asks[leaf]);
+	shares_waits_anew(t->shares, leaf);
+}
+
+/* What is to be planned, by leaf; a gang that has none, or comes behind another one, only has to be
+ * told so. */
+static void lists_make(struct core *c)
 {
 	struct turns *t = &c->turns;
 	const struct queue *active = &c->queue.active;
+	const struct turn_list empty = { ID_NONE, ID_NONE };
+	const uint32_t n = shares_set(t->shares)->n;
 
-	for (uint32_t q = 0; q < shares_set(t->shares)->n; q++)
-		t->waiting[q].waits = false;
+	rekey_all(c);
+	t->told = empty;
+	for (uint32_t q = 0; q < n; q++)
+		t->quorums[q] = t->extras[q] = empty;
 	for (uint32_t i = queue_first(active); i != ID_NONE; i = queue_next(active, i)) {
 		const struct gang *g = &c->gangs.slots[i];
-		const bool extra = gang_quorum_met(g);
 		const uint32_t leaf = leaf_of(c, i);
 
 		budget_spend(&c->budget, 1);
 		if (leaf == UINT32_MAX || !gang_enough(g, MEMBER_READY) || is_behind(c, leaf, i))
-			return i;
-		if (t->waiting[leaf].waits && (extra || !t->waiting[leaf].extra))
-			continue;
-		t->first[leaf] = i;
-		t->waiting[leaf] = (struct share_waiting){ .waits = true,
-			                                       .extra = extra,
-			                                       .begun = gang_partially_bound(g),
-			                                       .age_ns = g->age_ns,
-			                                       .ask = &t->asks[leaf] };
+			list_push(t, &t->told, i);
+		else
+			list_push(t, gang_quorum_met(g) ? &t->extras[leaf] : &t->quorums[leaf], i);
 	}
-	return ID_NONE;
+	for (uint32_t q = 0; q < n; q++)
+		leaf_renew(c, q);
+	t->listed = true;
+}
+
+static uint32_t next_by_share(struct core *c)
+{
+	struct turns *t = &c->turns;
+
+	for (;;) {
+		const uint32_t leaf = shares_next(t->shares, t->waiting);
+		uint32_t index;
+
+		budget_spend(&c->budget, shares_set(t->shares)->n / 4);
+		if (leaf == UINT32_MAX)
+			return ID_NONE;
+		index = t->waiting[leaf].extra ? t->extras[leaf].first : t->quorums[leaf].first;
+		if (c->gangs.slots[index].queue == QUEUE_ACTIVE)
+			return index;
+		leaf_renew(c, leaf);
+	}
 }
 
 uint32_t turns_pop(struct core *c)
@@ -230,17 +231,18 @@ uint32_t turns_pop(struct core *c)
 	struct turns *t = &c->turns;
 	uint32_t index, leaf;
 
-	rekey_all(c);
-	index = firsts_find(c);
-	if (index == ID_NONE) {
-		for (uint32_t q = 0; q < shares_set(t->shares)->n; q++)
-			if (t->waiting[q].waits)
-				ask_find(c, t->first[q], &t->asks[q]);
-		leaf = shares_next(t->shares, t->waiting);
-		index = leaf != UINT32_MAX ? t->first[leaf] : ID_NONE;
-	}
-	if (index != ID_NONE)
-		squeue_remove(&c->queue, index);
+	if (!t->listed)
+		lists_make(c);
+	index = list_first(c, &t->told);
+	if (index == ID_NONE)
+		index = next_by_share(c);
+	if (index == ID_NONE)
+		return ID_NONE;
+	squeue_remove(&c->queue, index);
+	t->parked[index] = (struct turn_parked){ 0 };
+	leaf = leaf_of(c, index);
+	if (leaf != UINT32_MAX)
+		leaf_renew(c, leaf);
 	return index;
 }
 
@@ -263,8 +265,10 @@ static bool asked(const struct core *c, uint32_t index, const struct share_ask *
 {
 	bool allowed;
 
+	if (c->gangs.slots[index].retained == 0)
+		return shares_allow(c->turns.shares, queued_gang(c, index), ask, out);
 	retained_count(c, index, -1);
-	allowed = shares_allow(c->turns.shares, queue_of(c, index), ask, out);
+	allowed = shares_allow(c->turns.shares, queued_gang(c, index), ask, out);
 	retained_count(c, index, 1);
 	return allowed;
 }
@@ -275,9 +279,10 @@ bool turns_blocked(const struct core *c, uint32_t index, struct share_block *out
 	struct share_ask ask;
 
 	if (leaf != UINT32_MAX && is_behind(c, leaf, index)) {
-		*out = (struct share_block){ .by = SHARE_BY_FIFO,
+		*out = (struct share_block){ .by = QUEUE_BY_FIFO,
 			                         .at = leaf,
-			                         .behind = c->turns.blocker[leaf] };
+			                         .resource = UINT32_MAX,
+			                         .behind = c->turns.blocker[leaf].gang };
 		return true;
 	}
 	if (gang_partially_bound(&c->gangs.slots[index]))
@@ -288,24 +293,50 @@ bool turns_blocked(const struct core *c, uint32_t index, struct share_block *out
 
 bool turns_allow(struct core *c, uint32_t index)
 {
-	struct share_block block;
+	struct turns *t = &c->turns;
+	struct share_block *block = &t->block;
+	uint32_t at;
 
-	c->turns.again = false;
-	return !turns_blocked(c, index, &block);
+	t->again = false;
+	t->parked[index] = (struct turn_parked){ 0 };
+	if (!turns_blocked(c, index, block))
+		return true;
+	at = block->by == QUEUE_BY_FIFO ? block->behind : block->at;
+	t->parked[index] = (struct turn_parked){ .by = (uint8_t)block->by, .at = at };
+	t->parked[index].eased =
+		block->by == QUEUE_BY_FIFO ? c->gangs.slots[at].generation : shares_eased(t->shares, at);
+	return false;
+}
+
+void turns_reason(const struct core *c, const struct share_block *b, struct reason *r)
+{
+	r->queue_by = b->by;
+	r->queue = b->by == QUEUE_BY_NONE || b->by == QUEUE_BY_MISSING || b->by == QUEUE_BY_TWO
+	               ? QUEUE_MISSING
+	               : queued_id(c, b->at);
+	if (b->by == QUEUE_BY_STATE)
+		r->queue_state = shares_set(c->turns.shares)->defs[b->at].state;
+	if (b->by == QUEUE_BY_FIFO) {
+		r->queue_behind = b->behind;
+		r->queue_behind_generation = c->gangs.slots[b->behind].generation;
+	}
+	if (b->by == QUEUE_BY_LIMIT || b->by == QUEUE_BY_NEVER || b->by == QUEUE_BY_KEPT)
+		r->shortfalls[r->shortfalls_n++] = (struct shortfall){ .resource = b->resource,
+			                                                   .need = wide_cut(b->need),
+			                                                   .have = wide_cut(b->have) };
 }
 
 /* True if all that the plan has placed may start now: no other gang waits for a turn. */
-static bool accept_all(const struct core *c, uint32_t index)
+static bool accept_all(struct core *c, uint32_t index)
 {
 	struct share_ask ask = { 0 };
-	struct share_block block;
 
 	if (c->queue.active.n > 0)
 		return false;
 	for (uint32_t i = 0; i < c->plan.n; i++)
 		if (c->plan.nodes[i] != ID_NONE)
 			ask_add(c, &c->pods.slots[c->plan.pods[i]], &ask);
-	return asked(c, index, &ask, &block);
+	return asked(c, index, &ask, &c->turns.block);
 }
 
 /* True if the member has a node by the plan, is not placed yet, and may be placed there now. */
@@ -345,32 +376,89 @@ static bool quorum_take(struct core *c, struct share_ask *ask)
 	return need.total == 0;
 }
 
+/* Other members than those that the plan chose may ask for less. */
+static void never_soften(struct core *c)
+{
+	struct share_block *b = &c->turns.block;
+	wide left;
+
+	if (b->by != QUEUE_BY_NEVER)
+		return;
+	left = b->have - shares_used(c->turns.shares, b->at, b->resource);
+	b->by = QUEUE_BY_LIMIT;
+	b->have = left > 0 ? left : 0;
+}
+
 bool turns_accept(struct core *c, uint32_t index)
 {
 	const bool begun = gang_partially_bound(&c->gangs.slots[index]);
 	const uint32_t placed = c->plan.placed;
 	struct share_ask ask = { 0 };
-	struct share_block block;
 
 	if (accept_all(c, index))
 		return true;
+	c->turns.block = (struct share_block){ .by = QUEUE_BY_NONE };
 	/* What has begun is not asked; its members beyond the quorum are. */
-	if (quorum_take(c, &ask) && (begun || asked(c, index, &ask, &block))) {
+	if (quorum_take(c, &ask) && (begun || asked(c, index, &ask, &c->turns.block))) {
 		c->turns.again = c->plan.placed < placed;
 		return true;
 	}
 	undo_all(&c->plan, &c->views, &c->gangs);
+	never_soften(c);
 	return false;
+}
+
+/* The gang, whose quorum has started, waits for its next member: among the extras by its key. */
+static void extra_add(struct core *c, uint32_t leaf, uint32_t index)
+{
+	struct turns *t = &c->turns;
+	struct turn_list *list = &t->extras[leaf];
+	uint32_t before = ID_NONE, at = list_first(c, list);
+
+	while (at != ID_NONE && gang_before(&c->gangs, at, index)) {
+		before = at;
+		at = t->next[at];
+	}
+	t->next[index] = at;
+	if (before == ID_NONE)
+		list->first = index;
+	else
+		t->next[before] = index;
+	if (at == ID_NONE)
+		list->last = index;
+}
+
+/* Who comes behind the gang in its fifo leaf only has to be told so. */
+static void others_tell(struct core *c, uint32_t leaf)
+{
+	struct turns *t = &c->turns;
+	struct turn_list kept = { ID_NONE, ID_NONE };
+	uint32_t next;
+
+	for (uint32_t i = t->quorums[leaf].first; i != ID_NONE; i = next) {
+		next = t->next[i];
+		list_push(t, is_behind(c, leaf, i) ? &t->told : &kept, i);
+	}
+	t->quorums[leaf] = kept;
 }
 
 void turns_tried(struct core *c, uint32_t index, bool waits)
 {
 	const uint32_t leaf = leaf_of(c, index);
+	struct turns *t = &c->turns;
 
-	if (c->turns.again)
+	if (t->again) {
 		gang_requeue(c, index);
-	else if (waits && leaf != UINT32_MAX && shares_set(c->turns.shares)->defs[leaf].fifo &&
-	         !is_behind(c, leaf, index) && !gang_quorum_met(&c->gangs.slots[index]))
-		c->turns.blocker[leaf] = index;
-	c->turns.again = false;
+		if (t->listed && leaf != UINT32_MAX && c->gangs.slots[index].queue == QUEUE_ACTIVE)
+			extra_add(c, leaf, index);
+	} else if (waits && leaf != UINT32_MAX && shares_set(t->shares)->defs[leaf].fifo &&
+	           !is_behind(c, leaf, index) && !gang_quorum_met(&c->gangs.slots[index])) {
+		blocker_set(c, leaf, index);
+		others_tell(c, leaf);
+	} else {
+		return;
+	}
+	if (leaf != UINT32_MAX)
+		leaf_renew(c, leaf);
+	t->again = false;
 }

@@ -11,6 +11,8 @@ void gang_dequeue(struct core *c, uint32_t index)
 
 void gang_requeue(struct core *c, uint32_t index)
 {
+	if (c->turns.shares)
+		c->turns.queue[index] = 0; /* core/lifecycle/queued.h */
 	squeue_activate(&c->queue, index);
 }
 

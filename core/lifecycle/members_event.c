@@ -7,6 +7,7 @@
 #include "core/lifecycle/inflight.h"
 #include "core/lifecycle/nominate.h"
 #include "core/lifecycle/precedence.h"
+#include "core/lifecycle/queued.h"
 #include "core/lifecycle/retain.h"
 #include "ipc/memory.h"
 
@@ -270,7 +271,7 @@ static __attribute__((noinline, cold)) void promises_set(const struct core *c,
 }
 
 /* The fields that the record sets as they are. */
-static void fields_set(const struct core *c, struct pod *p, const struct event_pod *e)
+static void fields_set(struct core *c, struct pod *p, const struct event_pod *e)
 {
 	p->flags = e->flags;
 	/* kube-scheduler's PreFilter rejects the pod before it comes to what muster does not support;
@@ -283,6 +284,8 @@ static void fields_set(const struct core *c, struct pod *p, const struct event_p
 	memcpy(p->uid, e->uid, sizeof(p->uid));
 	if (c->promises.timeline)
 		promises_set(c, e);
+	if (c->turns.named)
+		queued_record(c, e);
 }
 
 /* A new pod without a node: nothing of it was counted before. */
@@ -378,7 +381,7 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 	}
 	now = reservation_after(p, e, same_request(c, p, e, gang, means.labels), time_ns, &node);
 	if ((now == RESERVATION_BOUND || now == RESERVATION_CONFIRMED) &&
-	    is_unchanged(p, e, gang, means.labels, node)) {
+	    is_unchanged(p, e, gang, means.labels, node) && !queued_differs(c, e)) {
 		reservation_set(c, p, now, node);
 		memcpy(p->uid, e->uid, sizeof(p->uid));
 		if (c->promises.timeline)

@@ -4,6 +4,7 @@
 #include "core/base/probe.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/nominate.h"
+#include "core/lifecycle/queued.h"
 #include "core/plan/reason.h"
 
 #include <assert.h>
@@ -210,6 +211,7 @@ void gang_publish(struct core *c, uint32_t index, const struct reason *reason)
 	row->succeeded = g->succeeded;
 	row->failed = g->failed;
 	row->priority = gang_priority(g);
+	row->queue = c->turns.shares ? queued_id(c, queued_gang(c, index)) : QUEUE_MISSING;
 	row->created_ns = g->members > 0 || g->created_ns != 0 ? g->age_ns : 0;
 	row->waiting_since_ns = g->state == GANG_WAITING ? g->lacks_since_ns : 0;
 	row->band = gang_key(g).band;

@@ -16,6 +16,7 @@
 #include "core/queue/gangs.h"
 #include "core/queue/refresh.h"
 #include "core/queue/scheduling_queue.h"
+#include "core/share/defined.h"
 #include "core/share/share.h"
 #include "core/shm/ledger.h"
 #include "core/timeline/timeline.h"
@@ -80,17 +81,52 @@ struct promising {
 	uint32_t places_room;
 };
 
+/* Gangs that wait for a turn, in their order. */
+struct turn_list {
+	uint32_t first, last; /* links: turns.next; ID_NONE: none */
+};
+
+/* Why and until when a gang is not asked again: core/cycle/turns.c. */
+struct turn_parked {
+	uint8_t by;     /* enum queue_by; QUEUE_BY_NONE: it is asked */
+	uint32_t at;    /* the queue; of QUEUE_BY_FIFO: the gang before it */
+	uint64_t eased; /* shares_eased() of it; of QUEUE_BY_FIFO: the gang's generation */
+};
+
+/* The gang that no other gang of its fifo queue passes; ID_NONE: none. */
+struct turn_blocker {
+	uint32_t gang, generation;
+};
+
 /* Queues: core/lifecycle/queued.c counts, core/cycle/turns.c decides. */
 struct turns {
-	struct shares *shares;         /* NULL: there are no queues, and nothing below is used */
-	uint32_t *counted;             /* by pod: 1 + the queue in which it is counted; 0: it isn't */
-	uint32_t *blocker;             /* by queue: the gang that no other gang passes (fifo) */
-	struct share_waiting *waiting; /* scratch, by queue */
-	uint32_t *first;               /* ... the gang */
+	struct defined *defined; /* by records; NULL: none came */
+	bool stale;              /* they changed since `shares` was made */
+	uint32_t *named;         /* by pod: the id of its queue; NULL: as defined */
+
+	struct shares *shares;   /* NULL: there are no queues, and nothing below is used */
+	struct defined_set *set; /* of which it is; NULL: of config.queues */
+	uint32_t *counted;       /* by pod: 1 + the queue in which it is counted; 0: it isn't */
+	uint32_t *queue;         /* by gang: 1 + its queue, as queued_gang() found it; 0: not known */
+	struct turn_blocker *blocker; /* by queue */
+	uint32_t blockers_n;          /* of them: how many there are */
+	struct turn_parked *parked;   /* by gang */
+	struct share_block block;     /* of the gang in the cycle */
+	bool again;                   /* the gang in the cycle has more members to start */
+	uint64_t facts_version;       /* nodes.facts_version of the last shares_capacity() */
+	bool shown;                   /* rows were published, at this time */
+	uint64_t shown_ns;
+
+	/* Scratch of a cycle: what was to be planned when it began. */
+	bool listed;
+	uint32_t *next;                /* by gang */
+	struct turn_list told;         /* which only have to be told why they wait */
+	struct turn_list *quorums;     /* by queue */
+	struct turn_list *extras;      /* ... whose quorum has started */
+	struct share_waiting *waiting; /* ... the first of them */
 	struct share_ask *asks;        /* ... what it asks for */
-	node_id *nodes;                /* scratch: of a plan */
-	uint64_t facts_version;        /* nodes.facts_version of the last shares_capacity() */
-	bool again;                    /* the gang in the cycle has more members to start */
+	node_id *nodes;                /* of a plan */
+	wide *values;                  /* of members */
 };
 
 /* core/lifecycle/tickets.h */

@@ -39,6 +39,16 @@ static void ranks_find(struct shares *s)
 		s->queues[order[i]].rank = i;
 }
 
+/* QUEUE_WEIGHT_OF_LIMIT is at most what there is: a limit that stands for none is not all. */
+static wide weight_of(const struct shares *s, uint32_t q, uint32_t r)
+{
+	const struct share_def *d = &s->set->defs[q];
+
+	if (d->weight[r] != QUEUE_WEIGHT_OF_LIMIT)
+		return d->weight[r];
+	return d->limit[r] < s->total[r] ? d->limit[r] : s->total[r];
+}
+
 /* A queue's part of its siblings' weights; those of some dialects are bytes. */
 static void weights_find(struct shares *s)
 {
@@ -48,9 +58,9 @@ static void weights_find(struct shares *s)
 	for (uint32_t r = 0; r < s->set->resources; r++) {
 		memset(sums, 0, s->set->n * sizeof(*sums));
 		for (uint32_t q = 1; q < s->set->n; q++)
-			sums[defs[q].parent] += defs[q].weight[r];
+			sums[defs[q].parent] += weight_of(s, q, r);
 		for (uint32_t q = 1; q < s->set->n; q++) {
-			const wide weight = defs[q].weight[r];
+			const wide weight = weight_of(s, q, r);
 			const wide part = weight > 0 ? weight * 1000000 / sums[defs[q].parent] : 0;
 
 			s->weight[share_at(s, q, r)] = weight > 0 && part == 0 ? 1 : (int64_t)part;
@@ -72,7 +82,7 @@ static void guarantees_add(struct shares *s)
 			sums[share_at(s, q, r)] = 0;
 		for (uint32_t q = s->set->n; q-- > 0;) {
 			const wide sum = sums[share_at(s, q, r)],
-					   own = defs[q].guarantee[r] == SHARE_ALL ? s->total[r] : defs[q].guarantee[r];
+					   own = defs[q].guarantee[r] == QUEUE_ALL ? s->total[r] : defs[q].guarantee[r];
 
 			s->own[share_at(s, q, r)] = wide_cut(sum > own ? sum : own);
 			if (q > 0)
@@ -86,7 +96,7 @@ struct shares *shares_new(const struct share_set *set)
 	struct shares *s = must_alloc(sizeof(*s));
 	const size_t rows = (size_t)set->n * set->resources;
 
-	assert(set->n > 0 && set->n <= SHARE_QUEUES_MAX && set->resources <= RESOURCES_MAX);
+	assert(set->n > 0 && set->n <= QUEUES_MAX && set->resources <= RESOURCES_MAX);
 	*s = (struct shares){ .set = set,
 		                  .queues = must_array(set->n, sizeof(*s->queues)),
 		                  .total = must_array(set->resources + 1, sizeof(*s->total)),
@@ -106,7 +116,6 @@ struct shares *shares_new(const struct share_set *set)
 			s->queues[set->defs[q].parent].leaf = false;
 	}
 	ranks_find(s);
-	weights_find(s);
 	shares_clear(s);
 	return s;
 }
@@ -221,6 +230,7 @@ void shares_capacity(struct shares *s, const wide *total)
 		s->queues[q].scaled = false;
 	for (uint32_t r = 0; r < s->set->resources; r++)
 		s->total[r] = wide_cut(total[r] > 0 ? total[r] : 0);
+	weights_find(s);
 	guarantees_add(s);
 	for (uint32_t r = 0; r < s->set->resources; r++) {
 		s->has[share_at(s, 0, r)] = (int64_t)s->total[r];
@@ -231,6 +241,9 @@ void shares_capacity(struct shares *s, const wide *total)
 	free(children);
 	free(first);
 	kept_all(s);
+	for (uint32_t q = 0; q < s->set->n; q++)
+		s->queues[q].stale = true;
+	s->eased++;
 }
 
 void shares_clear(struct shares *s)
@@ -255,10 +268,26 @@ void shares_use(struct shares *s, uint32_t queue, uint32_t r, wide delta)
 		s->used[at] += delta;
 		assert(s->used[at] >= 0);
 		s->kept[at] = kept_find(s, q, r);
+		s->queues[q].stale = true;
+		s->queues[q].eased += delta < 0;
 		if (q == 0)
 			return;
 		s->below[share_at(s, s->set->defs[q].parent, r)] += s->kept[at] - before;
 	}
+}
+
+void shares_waits_anew(struct shares *s, uint32_t queue)
+{
+	for (uint32_t q = queue;; q = s->set->defs[q].parent) {
+		s->queues[q].stale = true;
+		if (q == 0)
+			return;
+	}
+}
+
+uint64_t shares_eased(const struct shares *s, uint32_t queue)
+{
+	return s->queues[share_is_queue(s, queue) ? queue : 0].eased + s->eased;
 }
 
 bool shares_is_leaf(const struct shares *s, uint32_t queue)
@@ -291,7 +320,7 @@ int64_t shares_reserved(const struct shares *s, uint32_t queue, uint32_t r)
 
 int64_t shares_limit(const struct shares *s, uint32_t queue, uint32_t r)
 {
-	int64_t limit = SHARE_NO_LIMIT;
+	int64_t limit = QUEUE_NO_LIMIT;
 
 	for (uint32_t q = queue; share_counts(s, r); q = s->set->defs[q].parent) {
 		if (s->set->defs[q].limit[r] < limit)

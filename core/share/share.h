@@ -19,20 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SHARE_QUEUES_MAX 16384u
-#define SHARE_DEPTH_MAX 32u /* queues on the way to the root, without it */
-#define SHARE_NO_LIMIT INT64_MAX
-#define SHARE_ALL (-1) /* a guarantee of all that the cluster has */
-
 /* Queues that are none. */
 #define SHARE_MISSING (UINT32_MAX - 1) /* what the pod names isn't there */
 #define SHARE_TWO (UINT32_MAX - 2)     /* members of one gang name two */
-
-enum share_state {
-	SHARE_OPEN,
-	SHARE_CLOSING, /* nothing new starts; a gang that has begun is finished */
-	SHARE_CLOSED,
-};
 
 /* A queue as it is defined. */
 struct share_def {
@@ -40,19 +29,20 @@ struct share_def {
 	uint32_t parent;  /* an index below its own; of the root: 0 */
 	int32_t priority; /* among siblings */
 	bool fifo;        /* no gang passes the first */
-	uint8_t state;    /* enum share_state */
+	bool parked;      /* its place in the tree is not known: it counts below the root */
+	uint8_t state;    /* enum queue_state */
 	int64_t guarantee[RESOURCES_MAX];
 	int64_t reserved[RESOURCES_MAX]; /* the part of it that is never lent */
-	int64_t limit[RESOURCES_MAX];    /* SHARE_NO_LIMIT: none */
-	int64_t weight[RESOURCES_MAX];   /* 0: only what is left */
+	int64_t limit[RESOURCES_MAX];    /* QUEUE_NO_LIMIT: none */
+	int64_t weight[RESOURCES_MAX];   /* 0: only what is left; QUEUE_WEIGHT_OF_LIMIT */
 };
 
 struct share_set {
 	const struct share_def *defs; /* [0] is the root */
-	uint32_t n;                   /* 1 to SHARE_QUEUES_MAX */
+	uint32_t n;                   /* 1 to QUEUES_MAX */
 	uint32_t resources;           /* resources below are looked at; at most RESOURCES_MAX */
 	uint64_t unshared;            /* bit r: no part of the order of turns */
-	/* The queue of a pod: an index, SHARE_MISSING or SHARE_TWO. */
+	/* The queue of a pod, an index or SHARE_MISSING; NULL: its record has it. */
 	uint32_t (*of_pod)(void *context, uint32_t pod);
 	void *context;
 };
@@ -70,23 +60,11 @@ struct share_ask {
 void share_ask_add(struct share_ask *ask, uint32_t resource, wide value);
 
 /* Why a gang may not start. */
-enum share_by {
-	SHARE_BY_NONE,
-	SHARE_BY_LIMIT,
-	SHARE_BY_KEPT, /* room is kept for the guarantees of others */
-	SHARE_BY_STATE,
-	SHARE_BY_MISSING,
-	SHARE_BY_TWO,
-	SHARE_BY_CHILDREN, /* the queue has children */
-	SHARE_BY_FIFO,     /* waits behind `behind` */
-};
-
 struct share_block {
-	enum share_by by;
+	enum queue_by by;
 	uint32_t at; /* the queue that refuses */
 	uint32_t resource;
-	wide need, have;
-	bool never;      /* not even when the queue is empty */
+	wide need, have; /* QUEUE_BY_NEVER: the limit */
 	uint32_t behind; /* a gang; core/cycle/turns.c */
 };
 
@@ -143,8 +121,14 @@ struct share_waiting {
 	const struct share_ask *ask;
 };
 
-/* The leaf whose turn it is, `waiting` by queue; UINT32_MAX: none waits.  Time: queues times
- * resources. */
+/* waiting[queue], as shares_next() has it, is another one than it was. */
+void shares_waits_anew(struct shares *s, uint32_t queue);
+
+/* The leaf whose turn it is, `waiting` by queue; UINT32_MAX: none waits.  The key of a queue is
+ * computed when something below it has changed; time else: a comparison for each queue. */
 uint32_t shares_next(struct shares *s, const struct share_waiting *waiting);
+
+/* Counts up whenever one of these fell: what the queue uses; capacity (of all queues). */
+uint64_t shares_eased(const struct shares *s, uint32_t queue);
 
 #endif

@@ -6,15 +6,28 @@
 
 #include <stddef.h>
 
+/* Of its turn, with the first gang below it. */
+struct share_key {
+	uint8_t class; /* extra, begun, inside the guarantee: less comes first */
+	int32_t priority;
+	uint32_t rank;
+	uint64_t age_ns;
+	share_t over;
+};
+
 struct share {
 	uint32_t rank; /* by name */
 	bool leaf, scaled;
+	bool stale; /* of its key */
+	uint64_t eased;
+	struct share_key key;
 };
 
 /* Rows of set->resources, by queue. */
 struct shares {
 	const struct share_set *set;
 	struct share *queues;
+	uint64_t eased;  /* of capacity */
 	wide *total;     /* of the cluster, 0 to INT64_MAX each */
 	wide *used;      /* rows */
 	wide *kept;      /* rows: max(0, reserved - used, sum of the children's) */

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-static bool block(struct share_block *out, enum share_by by, uint32_t at)
+static bool block(struct share_block *out, enum queue_by by, uint32_t at)
 {
 	*out = (struct share_block){ .by = by, .at = at, .resource = UINT32_MAX };
 	return false;
@@ -21,13 +21,12 @@ static bool within_limit(const struct shares *s, uint32_t q, const struct share_
 	const int64_t limit = s->set->defs[q].limit[want->resource];
 	const wide used = s->used[share_at(s, q, want->resource)];
 
-	if (limit == SHARE_NO_LIMIT || used + want->value <= limit)
+	if (limit == QUEUE_NO_LIMIT || used + want->value <= limit)
 		return true;
-	block(out, SHARE_BY_LIMIT, q);
+	block(out, want->value > limit ? QUEUE_BY_NEVER : QUEUE_BY_LIMIT, q);
 	out->resource = want->resource;
 	out->need = want->value;
-	out->have = above_zero(limit - used);
-	out->never = want->value > limit;
+	out->have = want->value > limit ? limit : above_zero(limit - used);
 	return false;
 }
 
@@ -42,12 +41,12 @@ static bool leaves_kept(const struct shares *s, uint32_t leaf, const struct shar
 		const size_t at = share_at(s, q, r);
 		const int64_t limit = s->set->defs[q].limit[r];
 		const wide below = s->below[at] - before + kept, used = s->used[at] + want->value;
-		wide cap = limit == SHARE_NO_LIMIT ? -1 : limit;
+		wide cap = limit == QUEUE_NO_LIMIT ? -1 : limit;
 
 		if (q == 0)
 			cap = cap < 0 || s->total[r] < cap ? s->total[r] : cap;
 		if (cap >= 0 && below > 0 && used + below > cap) {
-			block(out, SHARE_BY_KEPT, q);
+			block(out, QUEUE_BY_KEPT, q);
 			out->resource = r;
 			out->need = want->value;
 			out->have = above_zero(cap - s->used[at] - below);
@@ -65,14 +64,16 @@ bool shares_allow(const struct shares *s, uint32_t queue, const struct share_ask
                   struct share_block *out)
 {
 	if (queue == SHARE_TWO)
-		return block(out, SHARE_BY_TWO, 0);
+		return block(out, QUEUE_BY_TWO, 0);
 	if (!share_is_queue(s, queue))
-		return block(out, SHARE_BY_MISSING, 0);
+		return block(out, QUEUE_BY_MISSING, 0);
+	if (s->set->defs[queue].parked)
+		return block(out, QUEUE_BY_PARKED, queue);
 	if (!s->queues[queue].leaf)
-		return block(out, SHARE_BY_CHILDREN, queue);
+		return block(out, QUEUE_BY_CHILDREN, queue);
 	for (uint32_t q = queue;; q = s->set->defs[q].parent) {
-		if (s->set->defs[q].state != SHARE_OPEN)
-			return block(out, SHARE_BY_STATE, q);
+		if (s->set->defs[q].state != QUEUE_OPEN)
+			return block(out, QUEUE_BY_STATE, q);
 		for (uint32_t i = 0; i < ask->n; i++)
 			if (share_counts(s, ask->wants[i].resource) && !within_limit(s, q, &ask->wants[i], out))
 				return false;
@@ -82,7 +83,7 @@ bool shares_allow(const struct shares *s, uint32_t queue, const struct share_ask
 	for (uint32_t i = 0; i < ask->n; i++)
 		if (share_counts(s, ask->wants[i].resource) && !leaves_kept(s, queue, &ask->wants[i], out))
 			return false;
-	block(out, SHARE_BY_NONE, queue);
+	block(out, QUEUE_BY_NONE, queue);
 	return true;
 }
 
@@ -128,31 +129,31 @@ bool shares_inside(const struct shares *s, uint32_t queue, const struct share_as
 	return true;
 }
 
-/* True if sibling a, with its first gang, comes before b.  Keys, so it is an order. */
-static bool turn_before(const struct shares *s, const struct share_waiting *waiting, uint32_t a,
-                        uint32_t b)
+static void key_find(struct shares *s, uint32_t queue, const struct share_waiting *first)
 {
-	const struct share_waiting *x = &waiting[s->best[a]], *y = &waiting[s->best[b]];
-	const int32_t left = s->set->defs[a].priority, right = s->set->defs[b].priority;
-	bool inside;
-	share_t over_a, over_b;
+	const uint8_t extra = first->extra ? 4 : 0, asks = first->begun ? 0 : 2,
+				  over = shares_inside(s, queue, first->ask) ? 0 : 1;
 
-	if (x->extra != y->extra)
-		return y->extra;
-	if (x->begun != y->begun)
-		return x->begun;
-	inside = shares_inside(s, a, x->ask);
-	if (inside != shares_inside(s, b, y->ask))
-		return inside;
-	if (left != right)
-		return left > right;
-	over_a = shares_over(s, a, x->ask);
-	over_b = shares_over(s, b, y->ask);
-	if (over_a != over_b)
-		return over_a < over_b;
-	if (x->age_ns != y->age_ns)
-		return x->age_ns < y->age_ns;
-	return s->queues[a].rank < s->queues[b].rank;
+	s->queues[queue].key = (struct share_key){ .class = (uint8_t)(extra + asks + over),
+		                                       .priority = s->set->defs[queue].priority,
+		                                       .rank = s->queues[queue].rank,
+		                                       .age_ns = first->age_ns,
+		                                       .over = shares_over(s, queue, first->ask) };
+	s->queues[queue].stale = false;
+}
+
+/* True if sibling a, with its first gang, comes before b. */
+static bool turn_before(const struct share_key *a, const struct share_key *b)
+{
+	if (a->class != b->class)
+		return a->class < b->class;
+	if (a->priority != b->priority)
+		return a->priority > b->priority;
+	if (a->over != b->over)
+		return a->over < b->over;
+	if (a->age_ns != b->age_ns)
+		return a->age_ns < b->age_ns;
+	return a->rank < b->rank;
 }
 
 /* From the leaves up: the first leaf below each queue. */
@@ -170,7 +171,10 @@ uint32_t shares_next(struct shares *s, const struct share_waiting *waiting)
 
 		if (first[q] == UINT32_MAX)
 			continue;
-		if (child[parent] != UINT32_MAX && turn_before(s, waiting, child[parent], q))
+		if (s->queues[q].stale)
+			key_find(s, q, &waiting[first[q]]);
+		if (child[parent] != UINT32_MAX &&
+		    turn_before(&s->queues[child[parent]].key, &s->queues[q].key))
 			continue;
 		child[parent] = q;
 		first[parent] = first[q];

@@ -36,9 +36,10 @@ static void lay_out(const struct limits *l, struct places *p)
 	p->parts[PART_ARENA] =
 		next_place(p->parts[PART_GANGS], (uint64_t)l->gangs * sizeof(struct gang_row), PAGE);
 	p->parts[PART_AMOUNTS] = next_place(p->parts[PART_ARENA], l->name_bytes, PAGE);
-	p->bytes = next_place(
+	p->parts[PART_QUEUES] = next_place(
 		p->parts[PART_AMOUNTS],
 		(uint64_t)AMOUNT_BLOCKS(l->resources) * l->nodes * sizeof(struct node_amounts), PAGE);
+	p->bytes = next_place(p->parts[PART_QUEUES], QUEUES_MAX * QUEUE_ROW_BYTES(l->resources), PAGE);
 }
 
 static const char *limits_fault(const struct limits *l)
@@ -110,6 +111,7 @@ void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limi
 	ledger->gangs_offset = p.parts[PART_GANGS];
 	ledger->arena_offset = p.parts[PART_ARENA];
 	ledger->amounts_offset = p.parts[PART_AMOUNTS];
+	ledger->queues_offset = p.parts[PART_QUEUES];
 
 	*v = (struct ledger_view){
 		.ledger = ledger, .limits = *limits, .make = make, .make_context = context
@@ -119,6 +121,7 @@ void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limi
 	v->gangs = (struct gang_row *)(base + p.parts[PART_GANGS]);
 	v->arena = (char *)(base + p.parts[PART_ARENA]);
 	v->amounts = (struct node_amounts *)(base + p.parts[PART_AMOUNTS]);
+	v->queues = (char *)(base + p.parts[PART_QUEUES]);
 	v->commands = base + p.ring;
 	for (uint32_t part = 0; part < LEDGER_PARTS; part++) {
 		const uint64_t end = part + 1 < LEDGER_PARTS ? p.parts[part + 1] : p.bytes;
@@ -165,11 +168,27 @@ static void clear_nodes(struct ledger_view *v)
 	}
 }
 
+static void clear_queues(struct ledger_view *v)
+{
+	const uint64_t each = QUEUE_ROW_BYTES(v->limits.resources);
+
+	for (uint32_t queue = 0; queue < v->queues_used; queue++) {
+		struct queue_row *row = ledger_queue(v, queue);
+
+		if (row->there == 0)
+			continue;
+		row_begin(&row->version);
+		memset((char *)row + sizeof(row->version), 0, each - sizeof(row->version));
+		row_end(&row->version);
+	}
+}
+
 void ledger_clear(struct ledger_view *v)
 {
 	const uint64_t gangs = v->parts[PART_GANGS].committed / sizeof(struct gang_row);
 
 	clear_nodes(v);
+	clear_queues(v);
 	for (uint64_t gang = 0; gang < gangs && gang < v->limits.gangs; gang++) {
 		struct gang_row *row = &v->gangs[gang];
 		uint32_t version = atomic_load_explicit(&row->version, memory_order_relaxed);

@@ -36,6 +36,8 @@ struct ledger_view {
 	struct node_row *nodes;
 	struct node_amounts *amounts; /* [block * limits.nodes + node] */
 	struct gang_row *gangs;
+	char *queues;         /* QUEUE_ROW_BYTES() each */
+	uint32_t queues_used; /* those from here on are empty */
 	struct name_row *names;
 	char *arena;
 	unsigned char *commands;
@@ -66,6 +68,18 @@ static inline void ledger_reach_resources(struct ledger_view *v, uint32_t resour
 	ledger_reach(v, PART_AMOUNTS,
 	             (uint64_t)AMOUNT_BLOCKS(resources) * v->limits.nodes *
 	                 sizeof(struct node_amounts));
+}
+
+/* The row of a queue, followed by its amounts. */
+static inline struct queue_row *ledger_queue(const struct ledger_view *v, uint32_t queue)
+{
+	return (struct queue_row *)(void *)(v->queues + queue * QUEUE_ROW_BYTES(v->limits.resources));
+}
+
+static inline void ledger_reach_queue(struct ledger_view *v, uint32_t queue)
+{
+	v->queues_used = queue < v->queues_used ? v->queues_used : queue + 1;
+	ledger_reach(v, PART_QUEUES, (queue + UINT64_C(1)) * QUEUE_ROW_BYTES(v->limits.resources));
 }
 
 /* The block with a resource of a node, at [resource % AMOUNTS_BLOCK]. */

@@ -408,6 +408,8 @@ const char *record_pod(const struct record *r, const struct limits *l, struct po
 		return "the shape of a pod is out of bounds";
 	if (p.body->node != ID_NONE && p.body->node >= l->nodes)
 		return "the node of a pod is out of bounds";
+	if (p.body->queue >= QUEUES_MAX && p.body->queue != QUEUE_MISSING)
+		return "the queue of a pod is out of bounds";
 	if (p.body->namespace == UINT32_MAX)
 		return "the namespace of a pod is invalid";
 	if ((p.body->flags & POD_BINDING) && p.body->node == ID_NONE)
@@ -459,6 +461,50 @@ const char *record_budget(const struct record *r, struct budget_record *out)
 	}
 	*out = q;
 	return NULL;
+}
+
+static const char *queue_amounts_fault(const struct queue_record *q, const struct limits *l)
+{
+	for (uint32_t i = 0; i < q->body->amounts_n; i++) {
+		const struct queue_amount *a = &q->amounts[i];
+
+		if (a->resource >= l->resources)
+			return "a resource of a queue is out of bounds";
+		if (i > 0 && a->resource <= a[-1].resource)
+			return "resources of a queue are not sorted";
+		if (a->guarantee < QUEUE_ALL || a->reserved < 0 || a->limit < 0 ||
+		    a->weight < QUEUE_WEIGHT_OF_LIMIT)
+			return "an amount of a queue is negative";
+	}
+	return NULL;
+}
+
+const char *record_queue(const struct record *r, const struct limits *l, struct queue_record *out)
+{
+	struct body b = body_of(r);
+	struct queue_record q = { 0 };
+	const char *fault;
+
+	q.body = take(&b, 1, sizeof(*q.body));
+	q.amounts = q.body ? take(&b, q.body->amounts_n, sizeof(*q.amounts)) : NULL;
+	q.name = q.amounts ? take(&b, q.body->name_bytes, 1) : NULL;
+	if (!q.name || b.left != 0)
+		return "the queue record has a wrong length";
+	if (q.body->queue >= QUEUES_MAX)
+		return "a queue id is out of bounds";
+	if (q.body->flags & ~(uint32_t)(QUEUE_FIFO | QUEUE_GONE))
+		return "a queue has unknown flags";
+	if (q.body->parent >= QUEUES_MAX && q.body->parent != QUEUE_MISSING)
+		return "the parent of a queue is out of bounds";
+	if (q.body->state >= QUEUE_STATES || q.body->source >= QUEUE_SOURCES)
+		return "a queue's state or source is unknown";
+	if (q.body->weight < QUEUE_WEIGHT_OF_LIMIT)
+		return "the weight of a queue is negative";
+	if (q.body->name_bytes >= QUEUE_NAME_MAX)
+		return "the name of a queue is too long";
+	fault = queue_amounts_fault(&q, l);
+	*out = q;
+	return fault ? fault : text_fault(q.name, q.body->name_bytes);
 }
 
 const char *record_pod_facts(const struct record *r, const struct limits *l,

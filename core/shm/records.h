@@ -99,6 +99,12 @@ struct match_record {
 	const uint32_t *values; /* by constraint and device, each constraint padded to 8 bytes */
 };
 
+struct queue_record {
+	const struct event_queue *body;
+	const struct queue_amount *amounts;
+	const char *name;
+};
+
 /* Each returns NULL if the record is valid, else a static text with the reason. */
 const char *record_check(const struct record *r);
 const char *record_name(const struct record *r, const struct limits *l, struct name_record *out);
@@ -111,6 +117,7 @@ const char *record_assume(const struct record *r, const struct limits *l,
                           struct assume_record *out);
 const char *record_preemption(const struct record *r, const struct event_preemption **out);
 const char *record_budget(const struct record *r, struct budget_record *out);
+const char *record_queue(const struct record *r, const struct limits *l, struct queue_record *out);
 const char *record_pod_facts(const struct record *r, const struct limits *l,
                              const struct event_pod_facts **out);
 const char *record_answer(const struct record *r, const struct limits *l,

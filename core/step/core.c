@@ -5,6 +5,7 @@
 #include "core/lifecycle/backfill_state.h"
 #include "core/lifecycle/inflight.h"
 #include "core/cycle/cycle.h"
+#include "core/cycle/queues.h"
 #include "core/cycle/turns.h"
 #include "core/lifecycle/groups.h"
 #include "core/lifecycle/members.h"
@@ -152,8 +153,7 @@ static int on_begin(struct core *c, const struct record *r)
 	lasting_clear(&c->lasting);
 	if (c->promises.timeline)
 		timeline_clear(c->promises.timeline);
-	if (c->turns.shares)
-		turns_clear(c);
+	turns_clear(c);
 	ledger_clear(&c->ledger);
 	PROBE(tables_cleared, r->epoch, inflight_n);
 	c->names_n = 0;
@@ -434,6 +434,21 @@ static int on_assume(struct core *c, const struct record *r)
 	return fault ? refuse(c, fault) : assume_event(c, &record);
 }
 
+static int on_queue(struct core *c, const struct record *r)
+{
+	struct queue_record record;
+	const char *fault = record_queue(r, &c->ledger.limits, &record);
+
+	if (fault)
+		return refuse(c, fault);
+	for (uint32_t i = 0; i < record.body->amounts_n; i++)
+		if (record.amounts[i].resource >= RESOURCE_EXTENDED &&
+		    c->ledger.names[record.amounts[i].resource].bytes == 0)
+			return refuse(c, "queue with an unnamed resource");
+	turns_record(c, &record);
+	return 0;
+}
+
 static int on_result(struct core *c, const struct record *r)
 {
 	const struct result *result;
@@ -504,6 +519,8 @@ static int apply(struct core *c, const struct record *r)
 		return on_facts(c, r);
 	case EVENT_ASSUME:
 		return on_assume(c, r);
+	case EVENT_QUEUE:
+		return on_queue(c, r);
 	case EVENT_NODE_DEVICES:
 	case EVENT_QUESTION:
 	case EVENT_QUESTION_DROP:
@@ -593,6 +610,8 @@ void core_show(struct core *c)
 	if (c->nodes.behind_n > 0)
 		nodes_publish(&c->nodes);
 	gauges_set(c);
+	if (c->turns.shares)
+		turns_show(c);
 	if (c->nodes.saturated == c->saturated_published)
 		return;
 	stat_add(&core_stats(c)->saturated, c->nodes.saturated - c->saturated_published);
@@ -641,10 +660,17 @@ const struct shares *core_shares(const struct core *c)
 	return c->turns.shares;
 }
 
-bool core_share_block(const struct core *c, uint32_t gang, struct share_block *out)
+bool core_share_reason(const struct core *c, uint32_t gang, struct reason *out)
 {
-	return c->turns.shares && gang < c->gangs.n && c->gangs.slots[gang].generation &&
-	       turns_blocked(c, gang, out);
+	struct share_block block;
+
+	if (!c->turns.shares || gang >= c->gangs.n || !c->gangs.slots[gang].generation ||
+	    !turns_blocked(c, gang, &block))
+		return false;
+	reason_begin(out, &c->gangs.slots[gang], &c->nodes);
+	out->why = WAIT_QUEUE;
+	turns_reason(c, &block, out);
+	return true;
 }
 
 bool core_wants_plan(const struct core *c)

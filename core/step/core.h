@@ -74,12 +74,11 @@ void core_promises(const struct core *core, struct core_promises *out);
 
 /* The queues of config.queues as they are now; NULL: there are none. */
 struct shares;
-struct share_block;
 const struct shares *core_shares(const struct core *core);
 
-/* True, and why in *out (core/share/share.h), if the gang may not start because of its queue;
+/* True, and the reason in *out, if the gang may not start because of its queue as things are now;
  * numbered as for core_promise(). */
-bool core_share_block(const struct core *core, uint32_t gang, struct share_block *out);
+bool core_share_reason(const struct core *core, uint32_t gang, struct reason *out);
 
 /* Evaluates a pending pod on each node, given the pods that are placed: filter reasons, or the
  * score. `out` is of this core's limits; nothing else changes.

@@ -396,7 +396,7 @@ static bool queues_valid(struct checking *k)
 		const struct pod *p = &c->pods.slots[id];
 
 		if (p->generation != 0 && p->node != ID_NONE)
-			queued_add(c, fresh, p, shares_set(s)->of_pod(shares_set(s)->context, id), 1);
+			queued_add(c, fresh, p, queued_of(c, id), 1);
 	}
 	for (uint32_t q = 0; q < shares_set(s)->n; q++)
 		for (uint32_t r = 0; r < shares_set(s)->resources; r++)

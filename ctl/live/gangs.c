@@ -89,6 +89,19 @@ static void add_reason(const struct live *l, const struct gang_copy *g, cJSON *o
 	free(reason);
 }
 
+static void add_queue(const struct live *l, const struct gang_copy *g, cJSON *o)
+{
+	char *name = l->from_cluster || g->row.queue == QUEUE_MISSING
+	                 ? must_copy("")
+	                 : live_queue_name(l, g->row.queue);
+
+	if (name[0] != '\0')
+		json_add_text(o, "queue", name);
+	else
+		json_checked(cJSON_AddNullToObject(o, "queue"));
+	free(name);
+}
+
 static cJSON *item_of(const struct live *l, const struct gang_copy *g, size_t position)
 {
 	cJSON *o = json_checked(cJSON_CreateObject());
@@ -105,8 +118,7 @@ static cJSON *item_of(const struct live *l, const struct gang_copy *g, size_t po
 	json_add_text(o, "formerState", gang_state_former(g->row.state, g->row.placement));
 	json_add_number(o, "priority", g->row.priority);
 	json_add_number(o, "age_s", (int64_t)(rows_gang_age_ns(g, now) / UINT64_C(1000000000)));
-	/* muster has no queues of its own and promises no start. */
-	json_checked(cJSON_AddNullToObject(o, "queue"));
+	add_queue(l, g, o);
 	if (position > 0)
 		json_add_number(o, "position", (int64_t)position);
 	else
@@ -143,10 +155,10 @@ enum { REASON_CELL = 9 };
 
 static void row_of(const cJSON *item, bool wide, char **cells)
 {
-	static const char *const fields[] = { "gang",    "state",     "position", "quorum", "members",
-		                                  "placed",  "priority",  NULL,       NULL,     "reason",
-		                                  "dialect", "succeeded", "failed" };
-	const size_t n = sizeof(fields) / sizeof(fields[0]) - (wide ? 0 : 3);
+	static const char *const fields[] = { "gang",   "state",    "position",  "quorum", "members",
+		                                  "placed", "priority", NULL,        NULL,     "reason",
+		                                  "queue",  "dialect",  "succeeded", "failed" };
+	const size_t n = sizeof(fields) / sizeof(fields[0]) - (wide ? 0 : 4);
 
 	for (size_t i = 0; i < n; i++)
 		if (fields[i] != NULL && i != REASON_CELL)
@@ -165,8 +177,8 @@ static const struct list_kind kind = {
 	.row = row_of,
 	.heads = (const char *const[]){ "GANG", "STATE", "POSITION", "QUORUM", "MEMBERS", "PLACED",
 	                                "PRIORITY", "AGE", "WAITED", "REASON", NULL },
-	.wide_heads = (const char *const[]){ "DIALECT", "SUCCEEDED", "FAILED", NULL },
-	.right = "LLRRRRRRRLLRR",
+	.wide_heads = (const char *const[]){ "QUEUE", "DIALECT", "SUCCEEDED", "FAILED", NULL },
+	.right = "LLRRRRRRRLLLRR",
 };
 
 static bool is_wanted(const struct live *l, const struct gang_copy *g, const char *wanted)

@@ -181,10 +181,31 @@ static bool live_gang(const void *live, uint32_t gang, uint32_t generation, char
 	return true;
 }
 
+static const char *live_queue(const void *live, uint32_t queue)
+{
+	struct live *l = (struct live *)(uintptr_t)live;
+	struct queue_copy *copy = must_alloc(sizeof(*copy));
+
+	l->queue[0] = '\0';
+	if (observe_queue(&l->observer, queue, copy))
+		snprintf(l->queue, sizeof(l->queue), "%s", copy->row.name);
+	free(copy);
+	return l->queue;
+}
+
+char *live_queue_name(const struct live *l, uint32_t queue)
+{
+	return must_copy(live_queue(l, queue));
+}
+
 char *live_reason(const struct live *l, const struct gang_copy *gang)
 {
 	struct reason_names names = {
-		.resource = live_name, .taint = live_name, .gang = live_gang, .context = l
+		.resource = live_name,
+		.taint = live_name,
+		.gang = live_gang,
+		.queue = live_queue,
+		.context = l,
 	};
 	/* The text of a refusal is in the frontend and in the pod's condition. */
 	const char *refusal = "refused; the reason is in the PodScheduled condition of its pods";

@@ -24,7 +24,8 @@ struct live {
 	bool selects;        /* only gangs that the cluster's selector matches */
 	uint32_t progress_s; /* of status: 0: not checked */
 	struct observer observer;
-	char **names; /* by name id; NULL: not read yet */
+	char **names;               /* by name id; NULL: not read yet */
+	char queue[QUEUE_NAME_MAX]; /* the name that a reason was given last */
 };
 
 #define FLAG_SOCKET(type, field)                                                                   \
@@ -74,6 +75,9 @@ const char *live_name(const void *live, uint32_t id);
 
 /* Why a gang waits; to be freed. */
 char *live_reason(const struct live *l, const struct gang_copy *gang);
+
+/* The name of a queue, "": none has the id; to be freed. */
+char *live_queue_name(const struct live *l, uint32_t queue);
 
 uint64_t live_wall_ns(void);
 

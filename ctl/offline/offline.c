@@ -507,37 +507,51 @@ void offline_use_queues(struct offline *o, struct queues *queues)
 	}
 }
 
-static const char *gang_name(const struct offline *o, uint32_t gang, char *out, size_t out_bytes)
+static bool gang_name(const void *context, uint32_t gang, uint32_t generation, char *out,
+                      size_t out_bytes)
 {
+	const struct offline *o = context;
 	struct gang_view view;
 
-	out[0] = '\0';
-	if (gang < o->limits.gangs &&
-	    model_gang(o->model, gang, model_gang_generation(o->model, gang), &view))
-		snprintf(out, out_bytes, "%s/%s", view.namespace, view.name);
-	else if (gang >= o->limits.gangs)
+	if (gang >= o->limits.gangs)
 		snprintf(out, out_bytes, "%s", queues_pod_name(o->queues, gang - o->limits.gangs));
-	return out;
+	else if (model_gang(o->model, gang, generation, &view))
+		snprintf(out, out_bytes, "%s/%s", view.namespace, view.name);
+	return gang >= o->limits.gangs || model_gang(o->model, gang, generation, &view);
 }
 
-bool offline_queue_block(const struct offline *o, const struct pod_view *pod,
-                         struct share_block *out)
+static const char *resource_name(const void *context, uint32_t resource)
 {
-	return o->queues != NULL &&
-	       core_share_block(
-			   o->core, pod->gang_id != ID_NONE ? pod->gang_id : o->limits.gangs + pod->id, out);
+	return model_name(((const struct offline *)context)->model, resource);
+}
+
+static const char *queue_name(const void *context, uint32_t queue)
+{
+	return queues_name(((const struct offline *)context)->queues, queue);
 }
 
 char *offline_queue_reason(const struct offline *o, const struct pod_view *pod)
 {
-	struct share_block block;
-	char behind[REASON_GANG_BYTES];
+	const struct reason_names names = { .resource = resource_name,
+		                                .taint = resource_name,
+		                                .gang = gang_name,
+		                                .queue = queue_name,
+		                                .context = o };
+	const struct reason_about about = { .queue =
+		                                    o->queues ? queues_named(o->queues, pod->id) : "" };
+	const struct reason *told = offline_reason(o, pod);
+	struct reason now;
+	char text[2048];
 
-	if (!offline_queue_block(o, pod, &block))
+	if (o->queues == NULL)
 		return NULL;
-	return queues_reason(
-		o->queues, o->model, pod->id, &block,
-		block.by == SHARE_BY_FIFO ? gang_name(o, block.behind, behind, sizeof(behind)) : "");
+	if (core_share_reason(o->core,
+	                      pod->gang_id != ID_NONE ? pod->gang_id : o->limits.gangs + pod->id, &now))
+		told = &now;
+	if (told == NULL || told->why != WAIT_QUEUE)
+		return NULL;
+	reason_text(told, &about, &names, text, sizeof(text));
+	return must_copy(text);
 }
 
 struct queues *offline_queues(const struct offline *o)

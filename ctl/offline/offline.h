@@ -88,11 +88,9 @@ void offline_say(const struct offline *o, const struct files *files, const char 
 /* Before the start: gangs share the cluster by these queues, which outlive `o`. */
 void offline_use_queues(struct offline *o, struct queues *queues);
 
+struct queues *offline_queues(const struct offline *o);
 /* Why the pod's gang waits because of its queue, as things are now, to be freed; NULL: it does not.
  */
-bool offline_queue_block(const struct offline *o, const struct pod_view *pod,
-                         struct share_block *out);
-struct queues *offline_queues(const struct offline *o);
 char *offline_queue_reason(const struct offline *o, const struct pod_view *pod);
 
 /* Sends all objects to a core. False and `error` as from offline_place(). */

@@ -34,11 +34,13 @@ const struct share_set *queues_bind(struct queues *q, const struct model *model,
 const char *queues_source(const struct queues *q);
 
 /* The queue that a pod names, and "namespace/name" of the pod; good as long as `q`. */
+const char *queues_name(const struct queues *q, uint32_t queue);
 const char *queues_named(const struct queues *q, uint32_t pod);
 const char *queues_pod_name(const struct queues *q, uint32_t pod);
 
-/* Why a pod waits, in numbers, to be freed; `behind`: the gang of SHARE_BY_FIFO. */
-char *queues_reason(const struct queues *q, const struct model *model, uint32_t pod,
-                    const struct share_block *block, const char *behind);
+/* musterctl queues of files: what each queue has once everything pending in them was placed.
+ * Returns the exit code. */
+int queues_files(const struct arguments *paths, const char *source, enum output output,
+                 const char *command);
 
 #endif

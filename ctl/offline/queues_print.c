@@ -8,26 +8,10 @@
 #include "ctl/term/units.h"
 #include "ipc/memory.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct options {
-	struct arguments files;
-	const char *queues;
-	enum output output;
-};
-
-static const struct flag flags[] = {
-	FLAG_FILES(struct options, files),
-	{ "queues", 0, "--queues SOURCE", QUEUES_HELP, NULL, option_text,
-	  offsetof(struct options, queues) },
-	FLAG_OUTPUT(struct options, output,
-	            "JSON instead of a table; cpu is in milli, memory in bytes"),
-	{ 0 },
-};
 
 /* What waits and runs in a queue itself: gangs and lone pods. */
 struct counts {
@@ -117,7 +101,7 @@ static char *path_of(const struct queues *q, uint32_t queue)
 
 static const char *state_name(uint8_t state)
 {
-	return state == SHARE_OPEN ? "Open" : state == SHARE_CLOSING ? "Closing" : "Closed";
+	return state == QUEUE_OPEN ? "Open" : state == QUEUE_CLOSING ? "Closing" : "Closed";
 }
 
 /* All that the queue uses above its guarantees, in parts of the cluster and its weight; below 0:
@@ -149,7 +133,7 @@ static bool row_value(const struct shares *s, uint32_t q, uint32_t r, int row, i
 		break;
 	case ROW_LIMIT:
 		*out = shares_limit(s, q, r);
-		return *out != SHARE_NO_LIMIT;
+		return *out != QUEUE_NO_LIMIT;
 	case ROW_USED:
 		*out = wide_cut(used);
 		break;
@@ -259,14 +243,14 @@ static void print_queues(const struct queues *q, const struct shares *s, const s
 	text_table_free(t);
 }
 
-static int show(const struct options *o, const struct queues *q, struct offline *offline)
+static int show(enum output output, const struct queues *q, struct offline *offline)
 {
 	const struct shares *s = core_shares(offline_core(offline));
 	const struct model *model = offline_model(offline);
 	struct simulation *placed = simulation_new(offline);
 	struct counts *all = counts_find(placed, offline);
 
-	if (o->output == OUTPUT_JSON) {
+	if (output == OUTPUT_JSON) {
 		fputs("{\"queues\": [", stdout);
 		for (uint32_t i = 0; i < q->set.n; i++)
 			json_print_line(queue_json(q, s, model, i, &all[i]), i == 0);
@@ -279,7 +263,8 @@ static int show(const struct options *o, const struct queues *q, struct offline 
 	return EXIT_DONE;
 }
 
-static int queues(const struct options *o, const char *command)
+int queues_files(const struct arguments *paths, const char *source, enum output output,
+                 const char *command)
 {
 	const struct offline_config config = { .score = SCORE_KUBE,
 		                                   .pack_steps = OFFLINE_PACK_STEPS,
@@ -290,12 +275,12 @@ static int queues(const struct options *o, const char *command)
 	char error[2048];
 	int rc;
 
-	if (offline_read(offline, files, o->files.at, o->files.n, error, sizeof(error)) &&
-	    (q = queues_read(o->queues, files, error, sizeof(error))) != NULL) {
+	if (offline_read(offline, files, paths->at, paths->n, error, sizeof(error)) &&
+	    (q = queues_read(source, files, error, sizeof(error))) != NULL) {
 		offline_use_queues(offline, q);
 		if (offline_place(offline, error, sizeof(error))) {
 			offline_say(offline, files, command);
-			rc = show(o, q, offline);
+			rc = show(output, q, offline);
 		} else {
 			rc = ctl_usage(command, "%s", error);
 		}
@@ -307,33 +292,3 @@ static int queues(const struct options *o, const char *command)
 	files_free(files);
 	return rc;
 }
-
-static int run(int argc, char **argv)
-{
-	struct options o = { 0 };
-	int rc = command_read_flags(&queues_command, argc, argv, &o);
-
-	for (int i = optind; rc == -1 && i < argc; i++)
-		arguments_add(&o.files, argv[i]);
-	if (rc == -1 && (o.files.n == 0 || o.queues == NULL))
-		rc = ctl_usage(argv[0], "-f FILE and --queues SOURCE are needed; see %s --help", argv[0]);
-	if (rc == -1)
-		rc = queues(&o, argv[0]);
-	free(o.files.at);
-	return rc;
-}
-
-const struct command queues_command = {
-	.name = "queues",
-	.summary = "what each queue has once files are placed, offline",
-	.usage = "-f FILE... --queues SOURCE [-o json]",
-	.about =
-		"Places everything pending in these objects as simulate --queues does, and prints what\n"
-		"each queue is guaranteed, uses and may use, its share (0: inside its guarantee), how many\n"
-		"gangs and lone pods wait and run in it, and the first one that waits, with the reason.\n",
-	.exits = "0 done, 2 bad input.",
-	.flags = flags,
-	.argument = "FILE",
-	.arguments_max = ARGUMENTS_ANY,
-	.run = run,
-};

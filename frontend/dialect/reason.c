@@ -428,11 +428,17 @@ static void put_victims(struct out *o, const struct reason *r, const char *gang)
 		put(o, ". gang %s: %u members have their room.", gang, r->need);
 }
 
+static bool is_of_tenant(const struct reason_about *about, const char *gang)
+{
+	const size_t n = about->tenant ? strlen(about->tenant) : 0;
+
+	return !about->tenant || (strncmp(gang, about->tenant, n) == 0 && gang[n] == '/');
+}
+
 /* Reservations that are retained: struct reason.retained_nodes. */
 static void put_retained(struct out *o, const struct reason *r, const struct reason_about *about,
                          const struct reason_names *names)
 {
-	const size_t n = about->tenant ? strlen(about->tenant) : 0;
 	char gang[REASON_GANG_BYTES];
 
 	put(o, " %u node%s capacity reserved for ", r->retained_nodes,
@@ -440,7 +446,7 @@ static void put_retained(struct out *o, const struct reason *r, const struct rea
 	if (!names->gang ||
 	    !names->gang(names->context, r->retained_gang, r->retained_generation, gang, sizeof(gang)))
 		put(o, "a gang");
-	else if (about->tenant && (strncmp(gang, about->tenant, n) != 0 || gang[n] != '/'))
+	else if (!is_of_tenant(about, gang))
 		put(o, "a gang of another namespace");
 	else
 		put(o, "gang %s", gang);
@@ -458,6 +464,66 @@ static void put_kept_out(struct out *o, const struct reason *r, const struct rea
 	if (r->unpromised)
 		put(o, " No capacity is reserved for it: pods that do not end by themselves use what it "
 		       "lacks.");
+}
+
+static void put_behind(struct out *o, const struct reason *r, const struct reason_about *about,
+                       const struct reason_names *names, const char *queue)
+{
+	char gang[REASON_GANG_BYTES];
+
+	if (!names->gang || !names->gang(names->context, r->queue_behind, r->queue_behind_generation,
+	                                 gang, sizeof(gang)))
+		snprintf(gang, sizeof(gang), "another gang");
+	else if (!is_of_tenant(about, gang))
+		snprintf(gang, sizeof(gang), "a gang of another namespace");
+	put(o, "waits behind %s in queue %s (fifo)", gang, queue);
+}
+
+/* Amounts are plain numbers in the ledger's units: the texts are a contract. */
+static void put_queue(struct out *o, const struct reason *r, const struct reason_about *about,
+                      const struct reason_names *names)
+{
+	static const char *const states[QUEUE_STATES] = { "open", "closing", "closed" };
+	const char *own = about->queue ? about->queue : "";
+	const char *queue =
+		names->queue && r->queue != QUEUE_MISSING ? names->queue(names->context, r->queue) : own;
+	const struct shortfall *s = &r->shortfalls[0];
+	const char *resource = r->shortfalls_n > 0 ? names->resource(names->context, s->resource) : "";
+
+	switch ((enum queue_by)r->queue_by) {
+	case QUEUE_BY_LIMIT:
+		put(o, "queue %s is at its limit: %s need %" PRId64 ", have %" PRId64, queue, resource,
+		    s->need, s->have);
+		break;
+	case QUEUE_BY_NEVER:
+		put(o, "can never start: queue %s has a limit of %" PRId64 " %s, needs %" PRId64, queue,
+		    s->have, resource, s->need);
+		break;
+	case QUEUE_BY_KEPT:
+		put(o, "room is kept for the guarantees of others: %s need %" PRId64 ", have %" PRId64,
+		    resource, s->need, s->have);
+		break;
+	case QUEUE_BY_STATE:
+		put(o, "queue %s is %s", queue, states[r->queue_state % QUEUE_STATES]);
+		break;
+	case QUEUE_BY_MISSING:
+		put(o, *own ? "queue %s does not exist" : "its queue does not exist", own);
+		break;
+	case QUEUE_BY_TWO:
+		put(o, "its members name several queues");
+		break;
+	case QUEUE_BY_CHILDREN:
+		put(o, "queue %s has children", queue);
+		break;
+	case QUEUE_BY_FIFO:
+		put_behind(o, r, about, names, queue);
+		break;
+	case QUEUE_BY_PARKED:
+		put(o, "queue %s is not below the root: a parent does not exist, or is in a cycle", queue);
+		break;
+	default:
+		put(o, "waits because of its queue");
+	}
 }
 
 static void put_reason(struct out *o, const struct reason *r, const struct reason_about *about,
@@ -501,7 +567,7 @@ static void put_reason(struct out *o, const struct reason *r, const struct reaso
 		put_topology(o, r, about->gang, names);
 		break;
 	case WAIT_QUEUE:
-		put(o, "waits because of its queue");
+		put_queue(o, r, about, names);
 		break;
 	case WAIT_VICTIMS:
 		put_victims(o, r, about->gang);

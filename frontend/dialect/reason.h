@@ -16,9 +16,12 @@ struct reason_names {
 	const void *context;
 	const char *(*key)(const void *context, uint32_t key);
 	const char *(*value)(const void *context, uint32_t value);
-	/* "namespace/name" of a gang; false when it is gone.  NULL: not available. */
+	/* "namespace/name" of a gang, or of a lone pod: limits.gangs + its id; false when it is gone.
+	 * NULL: not available. */
 	bool (*gang)(const void *context, uint32_t gang, uint32_t generation, char *out,
 	             size_t out_bytes);
+	/* A queue by its id.  NULL: not available. */
+	const char *(*queue)(const void *context, uint32_t queue);
 };
 
 #define REASON_GANG_BYTES 600 /* for the name of a gang */
@@ -77,6 +80,7 @@ struct reason_about {
 	const struct dialect_texts *texts; /* of the gang's dialect; NULL: of scheduler-plugins */
 	uint64_t timed_out_ns;             /* the group's timeout, which has passed; 0 */
 	bool held_back;                    /* WAIT_MEMBERS, for HELD_BACK_NS: no member has come */
+	const char *queue;                 /* what the pod or gang names; NULL: not known */
 	const char *tenant; /* namespace whose users read the text: gangs of others are not
 	                     * named; NULL: operators */
 };

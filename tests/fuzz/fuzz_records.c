@@ -108,6 +108,7 @@ static const char *core_says(const struct record *r)
 		struct pod_record pod;
 		struct assume_record assume;
 		struct budget_record budget;
+		struct queue_record queue;
 		const struct event_preemption *preemption;
 		const struct event_pod_facts *facts;
 		const struct evict_result *evicted;
@@ -148,6 +149,8 @@ static const char *core_says(const struct record *r)
 		return record_budget(r, &out.budget);
 	case EVENT_POD_FACTS:
 		return record_pod_facts(r, l, &out.facts);
+	case EVENT_QUEUE:
+		return record_queue(r, l, &out.queue);
 	case EVENT_ASSUME:
 		return record_assume(r, l, &out.assume);
 	case RESULT_BOUND:

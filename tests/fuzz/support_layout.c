@@ -199,6 +199,7 @@ static const struct field pod_fields[] = {
 	ANY(struct event_pod, scheduled_s),
 	ANY(struct event_pod, keep_ms),
 	ANY(struct event_pod, run_s),
+	NONE(struct event_pod, queue, QUEUES_MAX - 1),
 	I64(struct event_pod, created_ns, INT64_MIN, INT64_MAX),
 	I64(struct event_pod, uid, INT64_MIN, INT64_MAX),
 };
@@ -253,6 +254,24 @@ static const struct field evicted_fields[] = {
 	U32(struct evict_result, pod, 0, STREAM_PODS - 1),
 	U32(struct evict_result, generation, 1, UINT32_MAX),
 	U32(struct evict_result, node, 0, STREAM_NODES - 1),
+};
+static const struct field queue_fields[] = {
+	U32(struct event_queue, queue, 0, QUEUES_MAX - 1),
+	NONE(struct event_queue, parent, QUEUES_MAX - 1),
+	BITS(struct event_queue, flags, QUEUE_FIFO | QUEUE_GONE),
+	I32(struct event_queue, priority, INT32_MIN, INT32_MAX),
+	U32(struct event_queue, state, 0, QUEUE_STATES - 1),
+	U32(struct event_queue, source, 0, QUEUE_SOURCES - 1),
+	U32(struct event_queue, name_bytes, 1, QUEUE_NAME_MAX - 1),
+	I64(struct event_queue, weight, QUEUE_WEIGHT_OF_LIMIT, INT64_MAX),
+};
+static const struct field queue_amount_fields[] = {
+	RISES(struct queue_amount, resource),
+	U32(struct queue_amount, resource, 0, STREAM_RESOURCES - 1),
+	I64(struct queue_amount, guarantee, QUEUE_ALL, INT64_MAX),
+	I64(struct queue_amount, reserved, 0, INT64_MAX),
+	I64(struct queue_amount, limit, 0, INT64_MAX),
+	I64(struct queue_amount, weight, QUEUE_WEIGHT_OF_LIMIT, INT64_MAX),
 };
 static const struct field assume_fields[] = {
 	U32(struct event_assume, pod, 0, STREAM_PODS - 1),
@@ -469,6 +488,13 @@ static const struct layout assume_layout = {
 	1,
 	NULL,
 };
+static const struct layout queue_layout = {
+	BODY(struct event_queue, queue_fields),
+	{ ARRAY(struct event_queue, amounts_n, struct queue_amount, queue_amount_fields),
+	  TEXT(struct event_queue, name_bytes) },
+	2,
+	NULL,
+};
 static const struct layout result_layout = {
 	BODY(struct result, result_fields), { { 0 } }, 0, NULL
 };
@@ -502,6 +528,7 @@ static const struct layout *const layouts[RECORD_KINDS] = {
 	[EVENT_BUDGET] = &budget_layout,
 	[EVENT_POD_FACTS] = &facts_layout,
 	[EVENT_ASSUME] = &assume_layout,
+	[EVENT_QUEUE] = &queue_layout,
 	[RESULT_BOUND] = &result_layout,
 	[RESULT_REFUSED] = &result_layout,
 	[RESULT_UNKNOWN] = &result_layout,

@@ -128,6 +128,16 @@ static const char *assume_fault(const struct told *t, const struct view_of *v)
 	return t->pod[e->pod].flags & POD_OURS ? "an assume request for a pod of muster" : NULL;
 }
 
+static const char *queue_fault(const struct told *t, const struct view_of *v)
+{
+	const struct queue_amount *a = (const void *)v->at[0];
+
+	for (uint32_t i = 0; i < v->n[0]; i++)
+		if (a[i].resource >= RESOURCE_EXTENDED && !t->names[a[i].resource])
+			return "what has no name";
+	return NULL;
+}
+
 static const char *drop_fault(const struct told *t, const struct record *r,
                               const struct event_drop *d)
 {
@@ -175,6 +185,8 @@ const char *told_fault(const struct told *t, const struct record *r)
 		return pod_fault(t, &v);
 	case EVENT_ASSUME:
 		return assume_fault(t, &v);
+	case EVENT_QUEUE:
+		return queue_fault(t, &v);
 	default:
 		return drop_fault(t, r, (const void *)v.body);
 	}

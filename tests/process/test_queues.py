@@ -69,7 +69,7 @@ def test_simulate_says_the_queue():
 def test_a_bad_file_names_the_field():
     code, out, err = run("- {name: a, limit: {cpu: many}}\n", "queues")
     equal(code, 2)
-    check('queues.yaml: [0].limit["cpu"]: many is not a quantity of 0 or more' in err, err)
+    check('queues.yaml: 1:26: [0].limit["cpu"]: many is not a quantity of 0 or more' in err, err)
 
 
 if __name__ == "__main__":

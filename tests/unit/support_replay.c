@@ -282,6 +282,13 @@ static void take_facts(const struct replay *r, const struct replay_record *q)
 	}
 }
 
+static void take_queue(const struct replay *r, const struct replay_record *q)
+{
+	struct queue_record queue;
+
+	sound(record_queue((const void *)q->data, &r->limits, &queue), "queue");
+}
+
 static void take(struct replay *r, const struct replay_record *q)
 {
 	sound(record_check((const void *)q->data), "record");
@@ -331,6 +338,9 @@ static void take(struct replay *r, const struct replay_record *q)
 	case EVENT_BUDGET:
 	case EVENT_POD_FACTS:
 		take_facts(r, q);
+		break;
+	case EVENT_QUEUE:
+		take_queue(r, q);
 		break;
 	default:
 		cr_assert_fail("a record of kind %u", q->kind);

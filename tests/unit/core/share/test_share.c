@@ -32,7 +32,7 @@ static uint32_t queue_add(struct world *w, const char *name, uint32_t parent)
 
 	*d = (struct share_def){ .name = name, .parent = parent };
 	for (uint32_t r = 0; r < RESOURCES_MAX; r++) {
-		d->limit[r] = SHARE_NO_LIMIT;
+		d->limit[r] = QUEUE_NO_LIMIT;
 		d->weight[r] = 1;
 	}
 	return w->set.n++;
@@ -130,6 +130,8 @@ static void fill(struct world *w, char *order)
 		struct gang *g;
 
 		waiting_find(w, waiting, first);
+		for (uint32_t q = 0; q < w->set.n; q++)
+			shares_waits_anew(w->shares, q);
 		leaf = shares_next(w->shares, waiting);
 		if (leaf == UINT32_MAX)
 			break;
@@ -163,8 +165,8 @@ Test(share, a_limit_is_never_passed)
 	fill(w, NULL);
 	cr_assert_eq(used(w, a, GPU), 16);
 	cr_assert_not(shares_allow(w->shares, a, &w->gangs[4].ask, &block));
-	cr_assert(block.by == SHARE_BY_LIMIT && block.at == a && block.resource == GPU);
-	cr_assert(block.need == 4 && block.have == 0 && !block.never);
+	cr_assert(block.by == QUEUE_BY_LIMIT && block.at == a && block.resource == GPU);
+	cr_assert(block.need == 4 && block.have == 0);
 	gang_runs(w, &w->gangs[0], false);
 	cr_assert(shares_allow(w->shares, a, &w->gangs[4].ask, &block));
 	gang_add(w, a, 8, 0);
@@ -172,7 +174,7 @@ Test(share, a_limit_is_never_passed)
 	cr_assert(block.need == 8 && block.have == 4);
 	gang_add(w, a, 17, 0);
 	cr_assert_not(shares_allow(w->shares, a, &w->gangs[6].ask, &block));
-	cr_assert(block.never);
+	cr_assert_eq(block.by, QUEUE_BY_NEVER);
 	world_free(w);
 }
 
@@ -192,7 +194,7 @@ Test(share, reserved_is_kept_and_a_guarantee_is_lent)
 		cr_assert_eq(used(w, b, GPU), 80 - reserved);
 		if (reserved > 0) {
 			cr_assert_not(shares_allow(w->shares, b, &w->gangs[9].ask, &block));
-			cr_assert(block.by == SHARE_BY_KEPT && block.at == 0 && block.have == 0);
+			cr_assert(block.by == QUEUE_BY_KEPT && block.at == 0 && block.have == 0);
 			gang_add(w, a, 32, 0);
 			cr_assert(shares_allow(w->shares, a, &w->gangs[10].ask, &block));
 		}
@@ -312,17 +314,17 @@ Test(share, states_and_queues_that_are_none)
 	const uint32_t up = queue_add(w, "up", 0), a = queue_add(w, "A", up);
 	struct share_block block;
 
-	w->defs[up].state = SHARE_CLOSING;
+	w->defs[up].state = QUEUE_CLOSING;
 	world_begin(w);
 	gang_add(w, a, 2, 0);
-	cr_assert(!shares_allow(w->shares, a, &w->gangs[0].ask, &block) && block.by == SHARE_BY_STATE);
+	cr_assert(!shares_allow(w->shares, a, &w->gangs[0].ask, &block) && block.by == QUEUE_BY_STATE);
 	cr_assert_eq(block.at, up);
 	cr_assert(!shares_allow(w->shares, up, &w->gangs[0].ask, &block) &&
-	          block.by == SHARE_BY_CHILDREN);
+	          block.by == QUEUE_BY_CHILDREN);
 	cr_assert(!shares_allow(w->shares, SHARE_MISSING, &w->gangs[0].ask, &block) &&
-	          block.by == SHARE_BY_MISSING);
+	          block.by == QUEUE_BY_MISSING);
 	cr_assert(!shares_allow(w->shares, SHARE_TWO, &w->gangs[0].ask, &block) &&
-	          block.by == SHARE_BY_TWO);
+	          block.by == QUEUE_BY_TWO);
 	shares_use(w->shares, SHARE_MISSING, GPU, 5);
 	cr_assert(used(w, 0, GPU) == 5 && used(w, a, GPU) == 0);
 	world_free(w);
@@ -446,10 +448,10 @@ static wide slow_kept(const struct world *w, uint32_t q, uint32_t r, const struc
 static bool slow_allow(const struct world *w, const struct gang *g)
 {
 	for (uint32_t q = g->queue;; q = w->defs[q].parent) {
-		if (w->defs[q].state != SHARE_OPEN)
+		if (w->defs[q].state != QUEUE_OPEN)
 			return false;
 		for (uint32_t r = 0; r < R; r++) {
-			const bool bounded = w->defs[q].limit[r] != SHARE_NO_LIMIT;
+			const bool bounded = w->defs[q].limit[r] != QUEUE_NO_LIMIT;
 			const wide kept = slow_kept_below(w, q, r, g), now = slow_used_with(w, q, r, g);
 
 			if (slow_ask(g, r) == 0)
@@ -555,7 +557,7 @@ static struct world *random_world(struct random *at)
 		struct share_def *d = &w->defs[q];
 
 		d->priority = random_below(at, 6) == 0 ? (int32_t)random_below(at, 3) - 1 : 0;
-		d->state = random_below(at, 20) == 0 ? SHARE_CLOSED : SHARE_OPEN;
+		d->state = random_below(at, 20) == 0 ? QUEUE_CLOSED : QUEUE_OPEN;
 		for (uint32_t r = 0; r < PODS; r++) {
 			d->weight[r] = random_below(at, 8) == 0 ? 0 : 1 + random_below(at, 5);
 			if (random_below(at, 3) == 0)
@@ -599,6 +601,8 @@ static void turn_equal(struct world *w, uint32_t *starts, uint32_t *refusals)
 	bool allowed;
 
 	waiting_find(w, waiting, first);
+	for (uint32_t q = 0; q < w->set.n; q++)
+		shares_waits_anew(w->shares, q);
 	leaf = shares_next(w->shares, waiting);
 	wanted = slow_first(w, 0, waiting, first);
 	cr_assert_eq(leaf == UINT32_MAX, wanted == UINT32_MAX);
