@@ -53,6 +53,9 @@ static int model_start(struct daemon *d)
 		.preempt_min_run_s = (uint32_t)o->preempt_min_run_s,
 		.preempt_cooldown_s = (uint32_t)o->preempt_cooldown_s,
 		.preempt_patience_s = (uint32_t)o->preempt_patience_s,
+		.queues = (enum model_queues_of)options_queues(o),
+		.queues_namespace = d->queues.namespace,
+		.queues_name = d->queues.name,
 		.timeouts_ns = {
 			[GROUP_TIMEOUT_COSCHEDULING] = timeout_ns(o->permit_s),
 			[GROUP_TIMEOUT_CONFIGMAP] = timeout_ns(o->configmap_s),
@@ -60,6 +63,7 @@ static int model_start(struct daemon *d)
 		},
 	};
 
+	options_queues_place(o, &d->queues);
 	d->model = model_new(&config);
 	if (!d->model)
 		fatal_memory();
@@ -329,6 +333,7 @@ static void daemon_free(struct daemon *d)
 	}
 	frontend_free(d->frontend); /* answers open requests of the extender */
 	serve_stop(d->serve);
+	metrics_queues_give(&d->metrics);
 	jsonout_free(&d->answer);
 	corelink_free(d->link);
 	curl_transport_free(d->curl);

@@ -18,6 +18,8 @@ static const char *const devices[] = { "off", "auto", NULL };
 static const char *const preemptions[] = { "off", "explain", "on", NULL };
 static const char *const budgets[] = { "respect", "best-effort", NULL };
 static const char *const victims[] = { "own", "all", NULL };
+static const char *const queues[] = { "none",        "auto", "config", "volcano",
+	                                  "koordinator", "kai",  NULL };
 static const char *const scores[] = { "kube", "pack", "bestfit", NULL };
 
 const struct setting settings[] = {
@@ -143,6 +145,13 @@ const struct setting settings[] = {
 	{ "evictionsPerSecond", "--evictions-per-second", "N", "20",
 	  "evict so many pods each second, five times as many at once", AT(evictions_per_second),
 	  .kind = SETTING_NUMBER, .least = 1, .most = 10000 },
+	{ "queues.source", "--queues", "SOURCE", "none",
+	  "share the cluster by queues: config: of --queues-configmap; volcano, koordinator, kai: of their objects; auto: of those "
+	  "that are there; none: there are none",
+	  AT(queues), .kind = SETTING_WORD, .words = queues },
+	{ "queues.configMap", "--queues-configmap", "NAMESPACE/NAME", "muster-system/muster-queues",
+	  "the ConfigMap with the queues of --queues config, as its key queues.yaml",
+	  AT(queues_configmap), .kind = SETTING_OBJECT },
 	{ "workloadPolicies", .initial = "true", .help = "honour Kosmos' WorkloadPolicies",
 	  AT(policies), .kind = SETTING_YES },
 
@@ -222,6 +231,7 @@ _Static_assert(sizeof(settings) / sizeof(settings[0]) <= 8 * sizeof(setting_set)
 
 const struct settings_section settings_sections[] = {
 	{ "leaderElection", "of several instances with the same scheduler names one acts" },
+	{ "queues", "which share the cluster among gangs" },
 	{ "coscheduling",
 	  "arguments of scheduler-plugins' Coscheduling; the apiVersion and kind lines of an args "
 	  "block may stay" },

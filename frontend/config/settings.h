@@ -46,6 +46,8 @@ struct options {
 	const char *preempt_victims;    /* "own" or "all" */
 	int64_t preempt_min_run_s, preempt_cooldown_s, preempt_patience_s;
 	int64_t evictions_per_second;
+	const char *queues; /* "none", "auto", "config" ...: in the order of enum model_queues_of */
+	const char *queues_configmap;
 	int64_t bind_connections;
 	int64_t volume_bind_s; /* 0: claims that wait for a consumer are not bound */
 	int64_t report_per_second;
@@ -99,6 +101,7 @@ enum setting_kind {
 	SETTING_LISTEN,   /* ADDR:PORT, or "off" */
 	SETTING_SELECTOR, /* of labels */
 	SETTING_JOURNAL,  /* NAMESPACE/NAME, or "off" */
+	SETTING_OBJECT,   /* NAMESPACE/NAME */
 	SETTING_WORD,     /* one of `words` */
 	SETTING_NUMBER,   /* from `least` to `most` */
 	SETTING_POWER,    /* the same, a power of two */
@@ -145,6 +148,11 @@ struct journal_place {
 	char namespace[64], name[254];
 };
 bool options_journal(const struct options *o, struct journal_place *out);
+
+/* The ConfigMap of --queues config. */
+void options_queues_place(const struct options *o, struct journal_place *out);
+/* --queues as a number: the words in their order (enum model_queues_of). */
+int options_queues(const struct options *o);
 
 /* Bit i: dialects[i] is off. */
 uint64_t options_off(const struct options *o);

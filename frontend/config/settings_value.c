@@ -248,6 +248,25 @@ bool options_journal(const struct options *o, struct journal_place *out)
 	return true;
 }
 
+void options_queues_place(const struct options *o, struct journal_place *out)
+{
+	*out = (struct journal_place){ 0 };
+	journal_split(o->queues_configmap, out);
+}
+
+int options_queues(const struct options *o)
+{
+	const char *const *words = NULL;
+	int n = 0;
+
+	for (size_t i = 0; i < settings_n; i++)
+		if (settings[i].at == offsetof(struct options, queues))
+			words = settings[i].words;
+	while (words && words[n] && strcmp(words[n], o->queues) != 0)
+		n++;
+	return n;
+}
+
 static int text_check(const struct setting *s, const char *text, char *why, size_t why_bytes)
 {
 	union address address;
@@ -261,6 +280,10 @@ static int text_check(const struct setting *s, const char *text, char *why, size
 		if (strcmp(text, "off") == 0 || journal_split(text, NULL))
 			return 0;
 		return no(why, why_bytes, "neither NAMESPACE/NAME of a ConfigMap nor \"off\"");
+	case SETTING_OBJECT:
+		if (journal_split(text, NULL))
+			return 0;
+		return no(why, why_bytes, "not NAMESPACE/NAME of an object");
 	case SETTING_WORD:
 		return word_check(s, text, why, why_bytes);
 	case SETTING_DIALECTS:

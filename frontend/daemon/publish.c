@@ -24,10 +24,15 @@ static void figures_take(struct daemon *d, bool asked)
 		corelink_observe(d->link, &ledger);
 		if (asked)
 			usage_read(&d->metrics.usage, &ledger);
+		if (asked)
+			metrics_queues_read(&d->metrics, &ledger);
 	}
+	if (!d->metrics.core_up)
+		metrics_queues_give(&d->metrics);
 	metrics_read_process(&d->metrics);
 	d->metrics.curl = *curl_transport_counts(d->curl);
 	frontend_metrics(d->frontend, &d->metrics);
+	model_queues_invalid(d->model, &d->metrics.queues_refused);
 }
 
 /* The page: rows of the ledger, with names and texts of the model. */

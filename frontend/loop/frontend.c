@@ -171,8 +171,11 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	model_resources(model, &f->watches_n);
 	f->room_due_ns = NEVER_NS;
 	f->watches = must_alloc(f->watches_n * sizeof(struct watch *));
-	for (size_t i = 0; i < f->watches_n; i++)
+	for (size_t i = 0; i < f->watches_n; i++) {
 		f->watches[i] = watch_new(env, model, (int)i);
+		if (model_resource_fields(model, (int)i))
+			watch_select_fields(f->watches[i], model_resource_fields(model, (int)i));
+	}
 	watch_follow(f->watches[RESOURCE_INDEX_PODS], pod_put, f);
 	if (config->node_selector)
 		watch_select(f->watches[RESOURCE_INDEX_NODES], config->node_selector);

@@ -11,6 +11,7 @@
 #include "frontend/model/owners.h"
 #include "frontend/model/pods.h"
 #include "frontend/model/policies.h"
+#include "frontend/model/queues.h"
 #include "frontend/model/shapes.h"
 #include "frontend/volume/volume.h"
 #include "ipc/memory.h"
@@ -40,6 +41,15 @@ static const struct {
 	{ { "policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true }, ROLE_BUDGETS, 0 },
 };
 
+/* By their source. */
+static const struct resource queue_resources[QUEUE_SOURCES] = {
+	[QUEUES_CONFIG] = { "", "v1", "configmaps", "ConfigMap", false },
+	[QUEUES_VOLCANO] = { "scheduling.volcano.sh", "v1beta1", "queues", "Queue", true },
+	[QUEUES_KOORDINATOR] = { "scheduling.sigs.k8s.io", "v1alpha1", "elasticquotas", "ElasticQuota",
+	                         true },
+	[QUEUES_KAI] = { "scheduling.run.ai", "v2", "queues", "Queue", true },
+};
+
 static void add_resource(struct model *m, const struct resource *r, enum role role, uint32_t which)
 {
 	assert(m->resources_n < RESOURCES_WATCHED);
@@ -59,6 +69,9 @@ static void model_resources_init(struct model *m)
 		if ((referred[i].role != ROLE_POLICIES || !m->policies_off) &&
 		    (referred[i].role != ROLE_BUDGETS || m->preemption))
 			add_resource(m, &referred[i].resource, referred[i].role, referred[i].which);
+	for (uint32_t i = 0; i < QUEUE_SOURCES; i++)
+		if (m->queues && queues_watched(m->queues, i))
+			add_resource(m, &queue_resources[i], ROLE_QUEUES, i);
 	for (uint32_t i = 0; i < VOLUME_KINDS; i++)
 		add_resource(m, &volume_resources[i], ROLE_VOLUMES, i);
 	for (uint32_t i = 0; m->live && i < LIVE_KINDS; i++)
@@ -151,6 +164,7 @@ struct model *model_new(const struct model_config *config)
 	m->live = config->devices_live ? live_new(config->hash_key) : NULL;
 	memcpy(m->timeouts_ns, config->timeouts_ns, sizeof(m->timeouts_ns));
 	m->begin_due = true;
+	m->queues = model_queues_new(config);
 	model_resources_init(m);
 	model_tables_init(m);
 	m->body.at = must_alloc(RECORD_BYTES_MAX);
@@ -210,6 +224,7 @@ void model_free(struct model *m)
 	for (size_t i = 0; i < m->scheduler_names_n; i++)
 		free(m->scheduler_names[i]);
 	free(m->scheduler_names);
+	model_queues_free(m);
 	volumes_free(m->volumes);
 	live_free(m->live);
 	free(m->body.at);

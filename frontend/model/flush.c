@@ -21,6 +21,7 @@
 #include "frontend/model/nodes.h"
 #include "frontend/model/pod_shape.h"
 #include "frontend/model/pods.h"
+#include "frontend/model/queues.h"
 #include "frontend/model/shapes.h"
 #include "frontend/model/shares_refresh.h"
 #include "frontend/model/unaccounted.h"
@@ -403,6 +404,7 @@ static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry
 		.scheduled_s = p->scheduled_s,
 		.created_ns = p->created_ns,
 		.uid = { p->uid[0], p->uid[1] },
+		.queue = queues_of_pod(f->m, pod),
 	};
 	size_t labels = p->labels_n * sizeof(*p->labels);
 	char *at = reserve(f, EVENT_POD, sizeof(e) + labels + e.name_bytes);
@@ -561,6 +563,8 @@ static bool refresh(struct model *m)
 {
 	columns_refresh(m);
 	shares_refresh(m);
+	if (m->queues)
+		queues_refresh(m);
 	return refresh_storage(m);
 }
 
@@ -578,10 +582,13 @@ bool model_flush(struct model *m, const struct model_sink *sink)
 	nodes_refresh_images(m);
 	if (!flush_mark(&f, &m->begin_due, EVENT_BEGIN) || !flush_preemption(&f) ||
 	    !flush_names(&f, &m->columns, NAME_RESOURCE, 0) ||
-	    !flush_names(&f, &m->taints, NAME_TAINT, m->limits.resources) || !flush_shapes(&f) ||
-	    !flush_nodes(&f) || (m->live && !flush_devices(&f)) || !flush_namespaces(&f) ||
-	    !flush_budgets(&f) || !flush_gangs(&f) || !flush_pods(&f) || !flush_facts(&f) || !fresh)
+	    !flush_names(&f, &m->taints, NAME_TAINT, m->limits.resources) ||
+	    (m->queues && !queues_flush(m, sink)) || !flush_shapes(&f) || !flush_nodes(&f) ||
+	    (m->live && !flush_devices(&f)) || !flush_namespaces(&f) || !flush_budgets(&f) ||
+	    !flush_gangs(&f) || !flush_pods(&f) || !flush_facts(&f) || !fresh)
 		return false;
+	if (m->queues)
+		queues_flushed(m);
 	unaccounted_refresh(m);
 	if (!flush_nodes(&f) || !flush_drops(&f) || !flush_mark(&f, &m->synced_due, EVENT_SYNCED))
 		return false;
@@ -631,6 +638,7 @@ void model_restart(struct model *m)
 		live_restart(m->live);
 	restart_budgets(m);
 	restart_namespaces(m);
+	queues_restart(m);
 	recycle(m);
 	intern_restart(&m->columns);
 	intern_restart(&m->taints);

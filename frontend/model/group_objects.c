@@ -7,6 +7,7 @@
 #include "frontend/model/group_pods.h"
 #include "frontend/model/limits.h"
 #include "frontend/model/objects.h"
+#include "frontend/model/queues.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
@@ -34,6 +35,8 @@ static void forget_object(struct model *m, uint32_t gang, uint32_t dialect)
 		return;
 	m->counts.groups_twice -= is_twice(m, gang);
 	gang_forget_status(m, gang, dialect);
+	if (m->queues)
+		queues_forget_group(m, gang);
 	group_object_clear(m, o);
 	store_mark_dirty(&m->gangs, gang);
 	gang_release_if_unused(m, gang);
@@ -239,6 +242,8 @@ static int object_put(struct model *m, int resource, const struct meta *meta, co
 	object_of(m, gang, dialect)->unchanged = extract_is_unchanged(json, bytes, &m->arena);
 	gang_read_status(m, gang, dialect, json, bytes);
 	disruption_set(m, gang, object_of(m, gang, dialect), json, bytes);
+	if (m->queues)
+		queues_note_group(m, gang, json, bytes);
 	rc = object_accept(m, dialect, gang, meta, &spec, error);
 	if (rc == 0 && read == 0 && is_new)
 		object_remark(m, gang, meta, spec.remark, error);

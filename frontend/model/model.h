@@ -33,6 +33,16 @@ enum { RESOURCE_INDEX_NODES, RESOURCE_INDEX_PODS, RESOURCE_INDEX_DIALECTS };
 
 struct volumes;
 
+/* Whose objects define queues; from `config` on as enum queue_source. */
+enum model_queues_of {
+	MODEL_QUEUES_NONE,
+	MODEL_QUEUES_AUTO, /* of others: those of which there are objects */
+	MODEL_QUEUES_CONFIG,
+	MODEL_QUEUES_VOLCANO,
+	MODEL_QUEUES_KOORDINATOR,
+	MODEL_QUEUES_KAI,
+};
+
 struct model_config {
 	const char *const *scheduler_names; /* copied */
 	size_t scheduler_names_n;           /* 0: every pending pod is ours (simulate) */
@@ -62,6 +72,8 @@ struct model_config {
 	uint32_t preemption_flags; /* of enum preemption_flags: BEST_EFFORT and ALL */
 	uint32_t preempt_min_run_s, preempt_cooldown_s,
 		preempt_patience_s; /* struct event_preemption */
+	enum model_queues_of queues;
+	const char *queues_namespace, *queues_name; /* the ConfigMap; they outlive the model */
 };
 
 /* NULL: the limits are too small for the four fixed resources and a shape. */
@@ -175,6 +187,9 @@ struct pod_view {
 
 /* False when that pod is gone (another generation, or none). */
 bool model_pod(const struct model *m, pod_id id, uint32_t generation, struct pod_view *out);
+/* The lone pod that the core numbers limits.gangs + its id among the gangs. */
+bool model_waiting_pod(const struct model *m, uint32_t gang, uint32_t generation,
+                       struct pod_view *out);
 bool model_pod_by_name(const struct model *m, const char *namespace, const char *name,
                        struct pod_view *out);
 
@@ -196,6 +211,20 @@ bool model_gang(const struct model *m, gang_id id, uint32_t generation, struct g
 /* Gangs have ids below this.  Their generation; 0: no gang has that id. */
 uint32_t model_gang_slots(const struct model *m);
 uint32_t model_gang_generation(const struct model *m, gang_id id);
+
+/* The name of a queue by its id; "" when there is none. */
+const char *model_queue_name(const struct model *m, uint32_t queue);
+
+/* The queue that a pod, or the first member of a gang, goes to: its name, whether or not it is
+ * there; NULL: there are no queues. */
+const char *model_pod_queue(const struct model *m, pod_id pod);
+const char *model_gang_queue(const struct model *m, gang_id gang);
+
+/* Why a queue, or the file of queues, was refused last; NULL: none is.  *n: how many times. */
+const char *model_queues_invalid(const struct model *m, uint64_t *n);
+
+/* A field selector for lists and watches of the resource; NULL: all objects. */
+const char *model_resource_fields(const struct model *m, int resource);
 
 /* The spec of a gang as a number (struct event_gang); the gang must exist. */
 uint32_t model_gang_spec_id(const struct model *m, gang_id id);

@@ -14,6 +14,7 @@
 #include "frontend/model/pod_state.h"
 #include "frontend/model/pods.h"
 #include "frontend/model/policies.h"
+#include "frontend/model/queues.h"
 #include "frontend/model/shares.h"
 #include "frontend/model/unaccounted.h"
 #include "ipc/memory.h"
@@ -124,6 +125,8 @@ void pod_forget(struct model *m, uint32_t pod)
 		pod_set_claims(m, pod, NULL, 0);
 	pod_unshape(m, pod);
 	facts_unmark(m, pod);
+	if (m->queues)
+		queues_forget_pod(m, pod);
 	share_return(m, SHARE_PODS, e->namespace, 1);
 	pod_give_old(m, e);
 	if (e->binding != ID_NONE)

@@ -11,6 +11,7 @@
 #include "frontend/model/owners.h"
 #include "frontend/model/pods.h"
 #include "frontend/model/policies.h"
+#include "frontend/model/queues.h"
 #include "frontend/model/unaccounted.h"
 #include "frontend/volume/volume.h"
 
@@ -32,6 +33,16 @@ static int storage_put(struct model *m, int resource, const char *json, size_t b
 	return rc < 0 ? rc : referred_refuse(m, &meta, error);
 }
 
+static int pod_put_queued(struct model *m, const char *json, size_t bytes,
+                          struct decode_error *error)
+{
+	const int rc = pod_put(m, json, bytes, error);
+
+	if (m->queues && m->last_put != SLOT_NONE)
+		queues_note_pod(m, m->last_put, json, bytes);
+	return rc;
+}
+
 int model_put(struct model *m, int resource, const char *json, size_t bytes,
               struct decode_error *error)
 {
@@ -45,7 +56,7 @@ int model_put(struct model *m, int resource, const char *json, size_t bytes,
 	case ROLE_NODES:
 		return node_put(m, json, bytes, error);
 	case ROLE_PODS:
-		return pod_put(m, json, bytes, error);
+		return pod_put_queued(m, json, bytes, error);
 	case ROLE_NAMESPACES:
 		return namespace_put(m, resource, json, bytes, error);
 	case ROLE_OWNERS:
@@ -58,6 +69,8 @@ int model_put(struct model *m, int resource, const char *json, size_t bytes,
 		return budget_put(m, resource, json, bytes, error);
 	case ROLE_DEVICES:
 		return live_put(m->live, m->which[resource], json, bytes, error);
+	case ROLE_QUEUES:
+		return queues_put(m, resource, json, bytes, error);
 	case ROLE_GANGS:
 		return gang_put(m, resource, json, bytes, error);
 	}
@@ -104,6 +117,9 @@ int model_remove(struct model *m, int resource, const char *json, size_t bytes,
 		break;
 	case ROLE_DEVICES:
 		live_remove(m->live, m->which[resource], meta.namespace, meta.name);
+		break;
+	case ROLE_QUEUES:
+		queues_remove(m, resource, &meta);
 		break;
 	case ROLE_GANGS:
 		gang_remove(m, resource, &meta);
@@ -192,6 +208,9 @@ void model_replace_end(struct model *m, int resource)
 		break;
 	case ROLE_DEVICES:
 		live_replace_end(m->live, which);
+		break;
+	case ROLE_QUEUES:
+		queues_replaced(m, resource, round);
 		break;
 	case ROLE_GANGS:
 		gangs_replaced(m, which, round);

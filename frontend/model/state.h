@@ -46,6 +46,7 @@ enum role {
 	ROLE_POLICIES,
 	ROLE_BUDGETS,
 	ROLE_DEVICES, /* which: enum live_kind */
+	ROLE_QUEUES,  /* which: enum queue_source */
 };
 
 /* Tables with shares for namespaces: shares.h. */
@@ -117,6 +118,8 @@ struct model {
 	bool may_evict;                /* model_set_evicts() may follow */
 	bool evicts;                   /* PREEMPTION_ON */
 	struct owner_evicted *evicted; /* EVICTED_OWNERS, by hash; NULL: none */
+
+	struct model_queues *queues; /* NULL: none are served */
 
 	bool begin_due;
 	bool synced;

@@ -84,6 +84,12 @@ bool model_last_put(const struct model *m, struct pod_put *out)
 	return true;
 }
 
+bool model_waiting_pod(const struct model *m, uint32_t gang, uint32_t generation,
+                       struct pod_view *out)
+{
+	return gang >= m->limits.gangs && model_pod(m, gang - m->limits.gangs, generation, out);
+}
+
 bool model_pod_by_name(const struct model *m, const char *namespace, const char *name,
                        struct pod_view *out)
 {

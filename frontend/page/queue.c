@@ -127,6 +127,7 @@ static void add_reason(const struct answer_source *s, const struct gang_copy *g,
 			model_gang_pending(s->model, id, note_refusal, refusal);
 	}
 	about.refusal = refusal;
+	about.queue = model_gang_queue(s->model, id);
 	reason_text(r, &about, &names, text, sizeof(text));
 	jsonout_add(out, ",\"reason\":@s,\"need\":@u,\"fit\":@u", text, (ull)r->need, (ull)r->fit);
 }

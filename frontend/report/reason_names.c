@@ -25,11 +25,21 @@ static bool gang_text(const void *context, uint32_t gang, uint32_t generation, c
                       size_t out_bytes)
 {
 	struct gang_view view;
+	struct pod_view pod;
 
+	if (model_waiting_pod(context, gang, generation, &pod)) {
+		snprintf(out, out_bytes, "%s/%s", pod.namespace, pod.name);
+		return true;
+	}
 	if (!model_gang(context, gang, generation, &view))
 		return false;
 	snprintf(out, out_bytes, "%s/%s", view.namespace, view.name);
 	return true;
+}
+
+static const char *queue_text(const void *context, uint32_t queue)
+{
+	return model_queue_name(context, queue);
 }
 
 struct reason_names reason_names_of(const struct model *model)
@@ -40,6 +50,7 @@ struct reason_names reason_names_of(const struct model *model)
 		.key = key_text,
 		.value = value_text,
 		.gang = gang_text,
+		.queue = queue_text,
 		.context = model,
 	};
 }

@@ -72,6 +72,7 @@ void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t
 	}
 	about.gang = name;
 	about.tenant = gang.namespace;
+	about.queue = model_gang_queue(r->config.model, cmd->gang);
 	about.texts = gang.texts;
 	if (timed_out_ns == 0)
 		about.timed_out_ns = report_group_timeout(r, cmd, &gang);
@@ -114,6 +115,7 @@ void report_reason(struct report *r, const struct cmd_reason *cmd)
 		return;
 	about.refusal = pod.refusal;
 	about.tenant = pod.namespace;
+	about.queue = model_pod_queue(r->config.model, pod.id);
 	note = reason_note(r, &cmd->reason, &about);
 	pod_waits(r, &pod, note->text);
 	report_item_set(report_item_of_pod(r, pod.id, pod.generation), note,

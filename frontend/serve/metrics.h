@@ -18,6 +18,7 @@
 #include "frontend/evict/evictor.h"
 #include "frontend/serve/grants.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -120,6 +121,25 @@ struct link_figures {
 	uint64_t oldest_ns; /* how long the gang that has waited longest for capacity has done so */
 };
 
+#define QUEUES_SHOWN 1000u /* by name; the others together are one more */
+
+struct queue_figures {
+	char name[QUEUE_NAME_MAX];
+	double waiting, placed;
+	double share; /* below 0: infinite */
+	struct {
+		double used, asked, guarantee, limit; /* limit below 0: none */
+	} amounts[RESOURCES_MAX];
+};
+
+/* Shared by the loop and the threads that serve it. */
+struct queues_figures {
+	_Atomic uint32_t refs;
+	size_t n;
+	char resources[RESOURCES_MAX][512]; /* OBSERVE_NAME_MAX */
+	struct queue_figures rows[];
+};
+
 struct metrics {
 	uint64_t taken_ns; /* monotonic time of the snapshot; serving an old one is an error */
 	bool core_up;
@@ -156,11 +176,19 @@ struct metrics {
 	struct link_figures link;
 	struct latency_figures latency;
 	struct waits_figures waits;
-	struct usage_figures usage; /* only for who asks: usage_read() */
+	struct usage_figures usage;    /* only for who asks: usage_read() */
+	struct queues_figures *queues; /* likewise; NULL: none */
+	uint64_t queues_refused;
 };
 
 /* Reads the core's statistics. */
 void metrics_read_core(struct metrics_core *out, const struct ledger *ledger);
+struct observer; /* ipc/observe.h */
+
+/* The queues of a ledger, in place of those that it has; metrics_queues_give() when done. */
+void metrics_queues_read(struct metrics *m, const struct observer *o);
+void metrics_queues_hold(const struct metrics *m);
+void metrics_queues_give(struct metrics *m);
 /* Memory and CPU time of this process. */
 void metrics_read_process(struct metrics *m);
 

@@ -62,7 +62,12 @@ void metrics_help(FILE *out)
 	if (!page)
 		fatal_memory();
 	metrics_fill(m);
+	m->queues = must_alloc(sizeof(*m->queues) + sizeof(m->queues->rows[0]));
+	m->queues->refs = m->queues->n = 1;
+	m->queues->rows[0] = (struct queue_figures){ .name = "a", .amounts[0] = { 1, 1, 1, 1 } };
+	snprintf(m->queues->resources[0], sizeof(m->queues->resources[0]), "cpu");
 	metrics_write(m, page);
+	metrics_queues_give(m);
 	if (fclose(page) != 0)
 		fatal_memory();
 	fputs("| metric | type | labels | |\n| --- | --- | --- | --- |\n", out);

@@ -52,6 +52,8 @@ void metrics_pods_write(const struct metrics *m, FILE *out);
 void metrics_waits_write(const struct metrics *m, FILE *out);
 /* Resources of nodes. */
 void metrics_usage_write(const struct metrics *m, FILE *out);
+/* Queues. */
+void metrics_queues_write(const struct metrics *m, FILE *out);
 /* Escapes a label's value: it may contain anything. */
 void label_write(const char *text, FILE *out);
 /* The listeners. */

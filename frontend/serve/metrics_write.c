@@ -481,6 +481,7 @@ void metrics_write(const struct metrics *m, FILE *out)
 	if (m->core_up) {
 		metrics_link_write(m, out);
 		metrics_usage_write(m, out);
+		metrics_queues_write(m, out);
 	}
 	metrics_waits_write(m, out);
 	metrics_pods_write(m, out);

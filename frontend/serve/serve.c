@@ -214,6 +214,7 @@ static void serve_free(struct serve *s)
 	listener_stop(&s->port);
 	tls_free(s->tls);
 	serve_questions_free(s);
+	metrics_queues_give(&s->metrics);
 	pthread_cond_destroy(&s->fresh);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -315,7 +316,9 @@ bool serve_is_wanted(struct serve *s)
 void serve_update(struct serve *s, const struct metrics *m)
 {
 	pthread_mutex_lock(&s->lock);
+	metrics_queues_give(&s->metrics);
 	s->metrics = *m;
+	metrics_queues_hold(&s->metrics);
 	s->updates++;
 	pthread_cond_broadcast(&s->fresh);
 	pthread_mutex_unlock(&s->lock);

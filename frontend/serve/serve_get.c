@@ -122,6 +122,7 @@ static void figures_take(struct serve *s, struct metrics *m)
 	}
 	serve_wait_fresh(s, &s->wanted, &s->updates);
 	*m = s->metrics;
+	metrics_queues_hold(m);
 	pthread_mutex_unlock(&s->lock);
 	port_counts_take(s, &m->port);
 }
@@ -197,6 +198,7 @@ enum MHD_Result serve_get(struct serve *s, struct MHD_Connection *connection, co
 	queued = answer_written(connection,
 	                        all ? "text/plain; version=0.0.4; charset=utf-8" : "application/json",
 	                        m, all ? metrics_write : write_latency);
+	metrics_queues_give(m);
 	free(m);
 	return queued;
 }

@@ -59,6 +59,15 @@ void watch_follow(struct watch *w, void (*put)(void *context, uint64_t heard_ns)
 	w->put_context = context;
 }
 
+void watch_select_fields(struct watch *w, const char *field_selector)
+{
+	struct jsonout query = { 0 };
+
+	jsonout_add(&query, "fieldSelector=@p", field_selector);
+	free(w->selector);
+	w->selector = query.at;
+}
+
 char *watch_query(const struct watch *w, const char *rest)
 {
 	bool both = w->selector && *rest;

@@ -65,6 +65,9 @@ void watch_free(struct watch *w);
  * ceases to match is removed. */
 void watch_select(struct watch *w, const char *label_selector);
 
+/* The same by their fields, in place of labels. */
+void watch_select_fields(struct watch *w, const char *field_selector);
+
 /* Sets a callback after each object that was put into the model; `heard_ns` is when its bytes
  * arrived. */
 void watch_follow(struct watch *w, void (*put)(void *context, uint64_t heard_ns), void *context);

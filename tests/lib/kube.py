@@ -45,6 +45,9 @@ KINDS = {
     "PodGroup.scheduling.k8s.io": ("apis/scheduling.k8s.io/v1alpha2", "podgroups", True),
     "PodGroup.scheduling.run.ai": ("apis/scheduling.run.ai/v2alpha2", "podgroups", True),
     "PodGroup.scheduling.volcano.sh": ("apis/scheduling.volcano.sh/v1beta1", "podgroups", True),
+    "Queue.scheduling.volcano.sh": ("apis/scheduling.volcano.sh/v1beta1", "queues", True),  # as apisim has them
+    "Queue.scheduling.run.ai": ("apis/scheduling.run.ai/v2", "queues", True),
+    "ElasticQuota": ("apis/scheduling.sigs.k8s.io/v1alpha1", "elasticquotas", True),
     "Workload": ("apis/scheduling.k8s.io/v1alpha2", "workloads", True),
     "WorkloadPolicy": ("apis/kosmos.io/v1alpha1", "workloadpolicies", True),
     "ClusterRole": ("apis/rbac.authorization.k8s.io/v1", "clusterroles", False),

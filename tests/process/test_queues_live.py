@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Queues in the running daemons: the scenarios QUE-1 to QUE-15 on apisim, each through records, conditions, `musterctl
+queues` and what is bound.  Ten nodes with 8 GPUs; gangs are lone pods unless said."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import objects  # noqa: E402
+from lib.check import condition  # noqa: E402
+from lib.cluster import Cluster  # noqa: E402
+from lib.harness import check, equal, main, steady, until  # noqa: E402
+
+GPU = "nvidia.com/gpu"
+SOON_S = 15.0
+CRDS = {"volcano": "scheduling.volcano.sh/v1beta1/queues/Queue",
+        "koordinator": "scheduling.sigs.k8s.io/v1alpha1/elasticquotas/ElasticQuota",
+        "kai": "scheduling.run.ai/v2/queues/Queue"}
+
+
+def nodes(n=10, gpu=8, **rest):
+    return [objects.node(f"n{i:02}", cpu="100", memory="100Gi", pods="500", gpu=str(gpu), **rest) for i in range(n)]
+
+
+def config(text):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "muster-queues", "namespace": "muster-system"},
+            "data": {"queues.yaml": text}}
+
+
+def pods(queue, n, gpu, first=0, prefix=None, asks=None, **rest):
+    return [objects.pod(f"{prefix or queue}-{i:02}", cpu="0", memory="0", requests=asks or {GPU: str(gpu)},
+                        labels={"muster.dev/queue": queue}, **rest) for i in range(first, first + n)]
+
+
+class Queues(Cluster):
+    """With the queues of a ConfigMap."""
+
+    def __init__(self, text, *made, flags=(), core=(), apisim=()):
+        system = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "muster-system"}}
+        super().__init__(*nodes(), system, *([config(text)] if text is not None else []), *made, apisim=apisim)
+        self.queue_flags, self.core_args = flags or ("--queues", "config"), core
+
+    def __enter__(self):
+        super().__enter__()
+        self.pair(core=self.core_args, frontend=self.queue_flags)
+        return self
+
+    def queue(self, name):
+        rows = {q["queue"].split("/")[-1]: q for q in self.ask_json("queues")[1]["queues"]}
+        return rows.get(name, {})
+
+    def edit(self, text):
+        self.client.patch("ConfigMap", "muster-queues", {"data": {"queues.yaml": text}}, namespace="muster-system")
+
+
+def says(c, name, text):
+    said = {}
+
+    def has():
+        said.update(condition(c.client.get("Pod", name)) or {})
+        return said.get("message", "") == text
+
+    try:
+        until(has, SOON_S)
+    except AssertionError:
+        check(False, f"condition of {name}: wanted {text!r}, has {said.get('message')!r}")
+
+
+def settles(c, prefix, n):
+    until(lambda: c.bound(prefix) == n, SOON_S, f"{n} of {prefix} bound, {c.bound(prefix)} are")
+    steady(lambda: c.bound(prefix) == n, 0.5, f"{n} of {prefix} bound")
+
+
+def used(c, queue, n):
+    until(lambda: c.queue(queue).get("used", {}).get(GPU, 0) == n, SOON_S, f"{queue} uses {n}: {c.queue(queue)}")
+
+
+def ended(c, *names):
+    for name in names:
+        c.delete("Pod", name)
+
+
+def test_que_1_a_limit():
+    with Queues("- {name: a, limit: {nvidia.com/gpu: 16}}\n") as c:
+        c.create(*pods("a", 5, 4))
+        settles(c, "a", 4)
+        says(c, "a-04", f"queue a is at its limit: {GPU} need 4, have 0")
+        until(lambda: c.queue("a").get("blocked", {}).get("by") == "limit", SOON_S, f"blocked: {c.queue('a')}")
+        a = c.queue("a")
+        equal(a["blocked"], {"by": "limit", "at": "root/a", "resource": GPU, "need": 4, "have": 0})
+        equal((a["first"], a["source"], a["state"], a["limit"], a["asked"][GPU]),
+              ("default/a-04", "config", "Open", {GPU: 16}, 20))
+        ended(c, "a-00")
+        settles(c, "a-04", 1)
+        used(c, "a", 16)
+        until(lambda: c.metrics().get(f'muster_queue_used{{queue="a",resource="{GPU}"}}') == 16, SOON_S, "metrics")
+        equal(c.metrics()['muster_queue_gangs{queue="a",state="placed"}'], 4)
+
+
+def test_que_2_later_ones_go_around_or_wait():
+    for order in ("skip", "fifo"):
+        with Queues(f"- {{name: a, order: {order}, limit: {{nvidia.com/gpu: 16}}}}\n", *pods("a", 3, 4)) as c:
+            settles(c, "a", 3)
+            c.create(*pods("a", 1, 8, first=3))
+            says(c, "a-03", f"queue a is at its limit: {GPU} need 8, have 4")
+            c.create(*pods("a", 1, 4, first=4))
+            if order == "skip":
+                settles(c, "a", 4)
+            else:
+                says(c, "a-04", "waits behind default/a-03 in queue a (fifo)")
+                settles(c, "a", 3)
+                ended(c, "a-03")
+                settles(c, "a", 4)
+
+
+def test_que_3_a_reserved_part_is_kept():
+    text = "- {name: a, reserved: {nvidia.com/gpu: 32}, guarantee: {nvidia.com/gpu: 32}}\n- name: b\n"
+    with Queues(text, *pods("b", 10, 8)) as c:
+        settles(c, "b", 6)
+        says(c, "b-06", f"room is kept for the guarantees of others: {GPU} need 8, have 0")
+        c.create(*pods("a", 4, 8))
+        settles(c, "a", 4)
+
+
+def test_que_4_a_guarantee_is_lent_and_takes_the_first_room():
+    with Queues("- {name: a, guarantee: {nvidia.com/gpu: 32}}\n- name: b\n", *pods("b", 11, 8)) as c:
+        settles(c, "b", 10)
+        c.create(*pods("a", 4, 8))
+        settles(c, "a", 0)
+        bound = [p["metadata"]["name"] for p in c.pods("b") if p["spec"].get("nodeName")]
+        ended(c, *bound[:4])
+        settles(c, "a", 4)
+        equal(c.bound("b"), 6)
+
+
+def test_que_5_and_6_shares_by_weight():
+    for weight, expected in ((1, (5, 5)), (3, (7, 3))):
+        with Queues(f"- {{name: a, weight: {weight}}}\n- name: b\n", *pods("a", 10, 8), *pods("b", 10, 8)) as c:
+            settles(c, "", 10)
+            equal((c.bound("a"), c.bound("b")), expected)
+
+
+def test_que_7_a_tree():
+    text = "- name: eng\n- {name: a, parent: eng}\n- {name: b, parent: eng}\n- name: ops\n- {name: c, parent: ops}\n"
+    with Queues(text, *[p for q in "abc" for p in pods(q, 20, 4)]) as c:
+        settles(c, "", 20)
+        equal([c.bound(q) for q in "abc"], [5, 5, 10])
+        used(c, "eng", 40)
+        equal([q["queue"] for q in c.ask_json("queues")[1]["queues"]],
+              ["root", "root/eng", "root/eng/a", "root/eng/b", "root/ops", "root/ops/c"])
+
+
+def test_que_8_gpus_of_one_child_dont_starve_its_sibling():
+    text = "- name: eng\n- {name: a, parent: eng}\n- {name: b, parent: eng}\n- name: ops\n- {name: c, parent: ops}\n"
+    with Queues(text, *pods("b", 10, 8), *[p for q in "ac" for p in pods(q, 20, 0, asks={"cpu": "50"})]) as c:
+        settles(c, "", 30)
+        equal((c.bound("a"), c.bound("c")), (10, 10))
+
+
+def test_que_9_nothing_idles():
+    with Queues("- name: a\n- name: b\n", *pods("a", 1, 8), *pods("b", 10, 8)) as c:
+        settles(c, "", 10)
+        equal((c.bound("a"), c.bound("b")), (1, 9))
+
+
+def test_que_10_guarantees_are_scaled():
+    with Queues("- {name: a, guarantee: {nvidia.com/gpu: 60}}\n- {name: b, guarantee: {nvidia.com/gpu: 60}}\n") as c:
+        until(lambda: c.queue("b").get("guarantee") == {GPU: 40}, SOON_S, f"{c.queue('b')}")
+        equal((c.queue("a")["guarantee"], c.queue("a")["scaled"]), ({GPU: 40}, True))
+        check("(scaled)" in c.ask("queues")[1], c.ask("queues"))
+
+
+def test_que_11_a_limit_is_lowered():
+    with Queues("- {name: a, limit: {nvidia.com/gpu: 32}}\n", *pods("a", 3, 8)) as c:
+        settles(c, "a", 3)
+        used(c, "a", 24)
+        c.edit("- {name: a, limit: {nvidia.com/gpu: 8}}\n")
+        until(lambda: c.queue("a")["limit"] == {GPU: 8}, SOON_S, "the edit")
+        c.create(*pods("a", 1, 4, first=3))
+        says(c, "a-03", f"queue a is at its limit: {GPU} need 4, have 0")
+        equal(c.bound("a"), 3)
+        ended(c, "a-00", "a-01")
+        settles(c, "a", 1)
+        ended(c, "a-02")
+        settles(c, "a-03", 1)
+
+
+def test_que_12_a_queue_is_deleted_and_made_again():
+    with Queues("- {name: a, limit: {nvidia.com/gpu: 16}}\n- name: b\n", *pods("a", 3, 8)) as c:
+        settles(c, "a", 2)
+        c.edit("- name: b\n")
+        says(c, "a-02", "queue a does not exist")
+        equal(c.queue("a"), {})
+        used(c, "root", 16)
+        c.edit("- {name: a, limit: {nvidia.com/gpu: 16}}\n- name: b\n")
+        says(c, "a-02", f"queue a is at its limit: {GPU} need 8, have 0")
+        used(c, "a", 16)
+        ended(c, "a-00")
+        settles(c, "a-02", 1)
+
+
+def volcano(name, state="Open", parent=None, annotations=None, **spec):
+    return {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
+            "metadata": {"name": name, "annotations": annotations or {}},
+            "spec": {"weight": 1, **({"parent": parent} if parent else {}), **spec}, "status": {"state": state}}
+
+
+def marked(queue, n, gpu, key="scheduling.volcano.sh/queue-name", part="annotations", namespace="default", prefix=None):
+    made = [objects.pod(f"{prefix or queue}-{i:02}", cpu="0", memory="0", requests={GPU: str(gpu)}, namespace=namespace)
+            for i in range(n)]
+    for p in made:
+        if queue:
+            p["metadata"].setdefault(part, {})[key] = queue
+    return made
+
+
+def test_que_13_a_volcano_queue_that_closes():
+    crd = ("--crd", CRDS["volcano"])
+    with Queues(None, volcano("default"), volcano("a"), flags=("--queues", "volcano"), apisim=crd) as c:
+        c.client.patch("Queue.scheduling.volcano.sh", "a", {"status": {"state": "Closing"}}, sub="status")
+        until(lambda: c.queue("a").get("state") == "Closing", SOON_S, "the state")
+        c.create(*marked("a", 1, 8), *marked("", 1, 8, prefix="d"))
+        says(c, "a-00", "queue a is closing")
+        settles(c, "d", 1)
+        c.client.patch("Queue.scheduling.volcano.sh", "a", {"status": {"state": "Open"}}, sub="status")
+        settles(c, "a", 1)
+        equal(c.queue("a")["source"], "volcano")
+
+
+def test_a_parent_that_is_missing_parks_and_a_refused_field_is_told():
+    crd = ("--crd", CRDS["volcano"])
+    bad = volcano("bad", annotations={"volcano.sh/hierarchy": "root/bad"})
+    with Queues(None, volcano("default"), volcano("a", parent="up"), bad, flags=("--queues", "volcano"), apisim=crd) as c:
+        c.create(*marked("a", 1, 8), *marked("bad", 1, 8))
+        says(c, "a-00", "queue a is not below the root: a parent does not exist, or is in a cycle")
+        says(c, "bad-00", "queue bad does not exist")
+        equal(c.queue("a")["state"], "Parked")
+        check("QueuesInvalid" in c.frontend.log() and "hierarchy" in c.frontend.log(), c.frontend.log()[-2000:])
+        check(c.metric("muster_queues_refused_total") >= 1, "refused")
+        c.create(volcano("up"))
+        settles(c, "a", 1)
+
+
+def quota(name, minimum=None, most=None, labels=None, annotations=None, namespace="default"):
+    full = "quota.scheduling.koordinator.sh/"
+    return {"apiVersion": "scheduling.sigs.k8s.io/v1alpha1", "kind": "ElasticQuota",
+            "metadata": {"name": name, "namespace": namespace,
+                         "labels": {full + k: v for k, v in (labels or {}).items()},
+                         "annotations": {full + k: v for k, v in (annotations or {}).items()}},
+            "spec": {"min": minimum or {}, "max": most or {}}}
+
+
+def test_que_14_koordinator_quotas():
+    made = (quota("up", {GPU: "40"}, {GPU: "80"}, labels={"is-parent": "true"}),
+            quota("a", {GPU: "16"}, {GPU: "24"}, labels={"parent": "up", "allow-lent-resource": "false"},
+                  annotations={"shared-weight": f'{{"{GPU}": 3}}'}),
+            quota("b", {GPU: "8"}, {GPU: "80"}, labels={"parent": "up"}))
+    key = "quota.scheduling.koordinator.sh/name"
+    with Queues(None, *made, flags=("--queues", "koordinator"), apisim=("--crd", CRDS["koordinator"])) as c:
+        until(lambda: c.queue("a").get("reserved") == {GPU: 16}, SOON_S, f"{c.queue('a')}")
+        equal((c.queue("a")["limit"], c.queue("b")["guarantee"], c.queue("b")["queue"]),
+              ({GPU: 24}, {GPU: 8}, "root/up/b"))
+        c.create(*marked("b", 10, 8, key=key, part="labels"))
+        settles(c, "b", 8)  # 16 are kept for a
+        c.create(*marked("a", 4, 8, key=key, part="labels"), *marked("", 1, 8, prefix="d"))
+        settles(c, "a", 2)
+        until(lambda: c.queue("koordinator-default-quota").get("waiting") == 1, SOON_S, "the default quota")
+
+
+def test_que_14_kai_queues():
+    def queue(name, **resources):
+        return {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": name},
+                "spec": {"resources": resources}}
+
+    free = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+    none = {"quota": 0, "limit": 0, "overQuotaWeight": 0}
+    made = (queue("a", gpu=free, cpu=free, memory=free), queue("b", gpu=none, cpu=free, memory=free))
+    key = "kai.scheduler/queue"
+    with Queues(None, *made, flags=("--queues", "auto"), apisim=("--crd", CRDS["kai"], "--crd", CRDS["volcano"])) as c:
+        c.create(*marked("a", 2, 8, key=key, part="labels"), *marked("b", 1, 8, key=key, part="labels"))
+        settles(c, "a", 2)
+        says(c, "b-00", f"can never start: queue b has a limit of 0 {GPU}, needs 8")
+        equal(c.queue("a")["source"], "kai")
+
+
+def test_que_15_pods_of_other_schedulers_count():
+    with Queues("- {name: a, limit: {nvidia.com/gpu: 16}}\n") as c:
+        other = pods("a", 1, 8, prefix="other", scheduler="default-scheduler", nodeName="n00")
+        c.create(*other)
+        used(c, "a", 8)
+        c.create(*pods("a", 2, 8))
+        settles(c, "a-", 1)
+        says(c, "a-01", f"queue a is at its limit: {GPU} need 8, have 0")
+
+
+def test_a_bad_file_changes_nothing():
+    with Queues("- {name: a, limit: {nvidia.com/gpu: 8}}\n", *pods("a", 2, 8)) as c:
+        settles(c, "a", 1)
+        c.edit("- name: a\n  limit:\n    cpu: many\n")
+        until(lambda: "QueuesInvalid" in c.frontend.log(), SOON_S, "the log")
+        check('3:10: [0].limit[' in c.frontend.log() and "many is not a quantity of 0 or more" in c.frontend.log(), c.frontend.log()[-1500:])
+        check(c.metric("muster_queues_refused_total") >= 1, "refused")
+        equal(c.queue("a")["limit"], {GPU: 8})
+        settles(c, "a", 1)
+        c.edit("- {name: a, limit: {nvidia.com/gpu: 16}}\n")
+        settles(c, "a", 2)
+
+
+def test_queues_are_there_before_anything_is_placed_again():
+    with Queues("- {name: a, limit: {nvidia.com/gpu: 16}}\n", *pods("a", 5, 8)) as c:
+        settles(c, "a", 2)
+        for process, start in ((c.core, "start_core"), (c.frontend, "start_frontend")):
+            process.stop()
+            setattr(c, "core" if start == "start_core" else "frontend",
+                    getattr(c, start)(*(c.queue_flags if start == "start_frontend" else ())))
+            c.ready(c.frontend)
+            steady(lambda: c.bound("a") == 2, 1.5, "2 of a")
+        used(c, "a", 16)
+        equal(c.ask_json("gangs")[0], 0)
+
+
+def test_a_gang_names_its_queue_and_explain_says_why():
+    group = objects.pod_group("g", 2)
+    group["metadata"]["labels"] = {"muster.dev/queue": "a"}
+    members = [objects.pod(f"g-{i}", cpu="0", memory="0", group="g", requests={GPU: "8"}) for i in range(2)]
+    with Queues("- {name: a, limit: {nvidia.com/gpu: 12}}\n", group, *members) as c:
+        text = f"can never start: queue a has a limit of 12 {GPU}, needs 16"
+        says(c, "g-0", text)
+        gang = [g for g in c.ask_json("gangs")[1]["gangs"] if g["gang"] == "default/g"][0]
+        equal((gang["queue"], gang["reason"]), ("a", text))
+        code, out, err = c.ask("explain", "default/g")
+        check(text in out, code, out, err)
+
+
+if __name__ == "__main__":
+    sys.exit(main(globals()))
