@@ -112,7 +112,7 @@ static void say_reason(struct story *s, const struct reason *r)
 	static const char *const whys[] = { "none",         "group missing", "members",       "gated",
 		                                "no nodes",     "room",          "min resources", "refused",
 		                                "bind refused", "gave up",       "held",          "role",
-		                                "topology" };
+		                                "topology",     "queue",         "victims" };
 
 	cr_assert(r->why < WAIT_REASONS);
 	say(s, "%s", whys[r->why]);
@@ -122,6 +122,8 @@ static void say_reason(struct story *s, const struct reason *r)
 		say(s, ", %u gated", r->gated);
 	if (r->why == WAIT_ROOM || r->why == WAIT_GAVE_UP || r->why == WAIT_RESERVED)
 		say(s, " %u of %u", r->fit, r->need);
+	if (r->why == WAIT_QUEUE)
+		say(s, " %u at %d", r->queue_by, (int)r->queue);
 	if (r->why == WAIT_ROLE)
 		say(s, " %s %u of %u", s->texts.name[r->role], r->role_members, r->role_quorum);
 	say_numbers(s, r);
@@ -445,7 +447,8 @@ void story_set_pod(struct story *s, struct story_pod pod)
 		                   .priority = pod.priority,
 		                   .name_bytes = (uint32_t)strlen(pod.name),
 		                   .role = ID_NONE,
-		                   .keep_ms = (uint32_t)pod.keep_ms };
+		                   .keep_ms = (uint32_t)pod.keep_ms,
+		                   .queue = (uint32_t)pod.queue };
 
 	e.shape = shape_of(s, &pod);
 	if (pod.role)
@@ -473,6 +476,28 @@ void story_set_pod(struct story *s, struct story_pod pod)
 	add(s, &e, sizeof(e));
 	add(s, pod.name, e.name_bytes);
 	must_step(s, EVENT_POD);
+}
+
+void story_set_queue(struct story *s, struct story_queue q)
+{
+	const struct queue_amount cpu = { .resource = RESOURCE_CPU,
+		                              .guarantee = q.guarantee,
+		                              .reserved = q.reserved,
+		                              .limit = q.limit > 0 ? q.limit : QUEUE_NO_LIMIT,
+		                              .weight = q.weight > 0 ? q.weight : 1 };
+	const struct event_queue e = { .queue = (uint32_t)q.id,
+		                           .parent = (uint32_t)q.parent,
+		                           .flags = (q.fifo ? QUEUE_FIFO : 0) | (q.gone ? QUEUE_GONE : 0),
+		                           .priority = q.priority,
+		                           .state = (uint32_t)q.state,
+		                           .amounts_n = 1,
+		                           .name_bytes = (uint32_t)strlen(q.name),
+		                           .weight = 1 };
+
+	add(s, &e, sizeof(e));
+	add(s, &cpu, sizeof(cpu));
+	add(s, q.name, e.name_bytes);
+	must_step(s, EVENT_QUEUE);
 }
 
 void story_set_pods(struct story *s, uint32_t n, struct story_pod pod)

@@ -62,6 +62,15 @@ struct story_pod {
 	bool binding, gated, deleting, refused, foreign;
 	bool intended, void_node, retained; /* `node` is of the journal: POD_INTENTS */
 	int32_t keep_ms;                    /* ... so long, for another scheduler */
+	int32_t queue;                      /* its id; -1: QUEUE_MISSING */
+};
+
+/* A queue; amounts are of cpu, in milli, and limit 0 is none. */
+struct story_queue {
+	const char *name;
+	int32_t id, parent, priority, state;
+	int64_t guarantee, reserved, limit, weight;
+	bool fifo, gone;
 };
 
 struct story;
@@ -108,6 +117,7 @@ void story_all_bound(struct story *s, const char *prefix);
 
 /* Another scheduler asks to reserve capacity for its pod on one of these nodes ("a b c"), for
  * keep_ms.  The core answers "assume POD NODE" or "assume POD nowhere, COUNT WHY...". */
+void story_set_queue(struct story *s, struct story_queue queue);
 void story_assume(struct story *s, const char *pod, const char *nodes, uint32_t keep_ms);
 
 /* How many more commands the ring takes; UINT32_MAX: any number. */

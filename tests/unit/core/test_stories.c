@@ -103,7 +103,15 @@ static const struct option pod_options[] = {
 	OPTION(node, STRING), OPTION(role, STRING), OPTION(priority, I32), OPTION(created, I64),
 	OPTION(binding, FLAG), OPTION(gated, FLAG), OPTION(deleting, FLAG), OPTION(refused, FLAG),
 	OPTION(intended, FLAG), OPTION(void_node, FLAG), OPTION(retained, FLAG),
-	OPTION(foreign, FLAG), OPTION(lasts, FLAG), OPTION(scheduled, I64), OPTION(keep_ms, I32), { 0 },
+	OPTION(foreign, FLAG), OPTION(lasts, FLAG), OPTION(scheduled, I64), OPTION(keep_ms, I32),
+	OPTION(queue, I32), { 0 },
+};
+#undef OBJECT
+#define OBJECT story_queue
+static const struct option queue_options[] = {
+	OPTION(id, I32), OPTION(parent, I32), OPTION(priority, I32), OPTION(state, I32),
+	OPTION(guarantee, I64), OPTION(reserved, I64), OPTION(limit, I64), OPTION(weight, I64),
+	OPTION(fifo, FLAG), OPTION(gone, FLAG), { 0 },
 };
 /* clang-format on */
 
@@ -421,6 +429,17 @@ static void cluster(char **word, uint32_t n)
 		story_new(pack ? SCORE_PACK : SCORE_KUBE, option_of(word, n, "hold_ms=", STORY_HOLD_MS));
 }
 
+/* queue NAME id=N ... */
+static void queue(char **word, uint32_t n)
+{
+	struct story_queue q = { .name = word[1] };
+
+	for (uint32_t i = 2; i < n; i++)
+		if (!option_set(&q, queue_options, word[i]))
+			fail("%s is no option of a queue", word[i]);
+	story_set_queue(play.s, q);
+}
+
 /* assume POD NODE... keep_ms=N */
 static void assume(char **word, uint32_t n)
 {
@@ -518,6 +537,8 @@ static void run_command(char **word, uint32_t n, const char *line)
 		set_objects(word, n);
 	else if (is(what, "use"))
 		use(word, n);
+	else if (is(what, "queue"))
+		queue(word, n);
 	else if (is(what, "assume"))
 		assume(word, n);
 	else if (is(what, "refused"))
