@@ -89,9 +89,6 @@ static void slices_free(struct live *l)
 
 void live_free(struct live *l)
 {
-	struct intern *interns[] = { &l->slice_names, &l->node_names, &l->claim_names,
-		                         &l->device_names };
-
 	if (!l)
 		return;
 	slices_free(l);
@@ -112,8 +109,10 @@ void live_free(struct live *l)
 	/* Entries in it belong to the arenas above. */
 	l->store->classes_n = l->store->slices_n = l->store->claims_n = 0;
 	devices_free(l->store);
-	for (size_t i = 0; i < 4; i++)
-		intern_free(interns[i]);
+	intern_free(&l->slice_names);
+	intern_free(&l->node_names);
+	intern_free(&l->claim_names);
+	intern_free(&l->device_names);
 	free(l->nodes);
 	free(l->claims);
 	free(l->users);
