@@ -31,6 +31,11 @@ static const char help[] =
 	"                           (backfill); 0 disables (default 60)\n"
 	"  --retain-for SECONDS     how long a gang of which only a part is bound has precedence and keeps\n"
 	"                           the capacity of members whose binding was refused (default 600)\n"
+	"  --promise-depth N        how many gangs that wait are promised a start at most, by the known ends\n"
+	"                           of pods, 0 to 1024; 0: none (default 0)\n"
+	"  --promise-grain SECONDS  known ends are rounded up to multiples of this (default 60)\n"
+	"  --backfill-by-soft MODE  on: plan a gang that waits by its expected length too, not by the enforced\n"
+	"                           one alone\n"
 	"  --hold-after SECONDS     former name of --reserve-after, for one version\n"
 	"  --spin-us N              poll the rings this long before sleeping, 0 to 1000000\n"
 	"                           (default 50)\n"
@@ -62,6 +67,9 @@ enum {
 	OPT_SCORE,
 	OPT_RESERVE,
 	OPT_RETAIN,
+	OPT_PROMISES,
+	OPT_GRAIN,
+	OPT_BY_SOFT,
 	OPT_SPIN,
 	OPT_CPU,
 	OPT_SEARCHERS,
@@ -88,6 +96,9 @@ static const struct option flags[] = {
 	{ "reserve-after", required_argument, NULL, OPT_RESERVE },
 	{ "hold-after", required_argument, NULL, OPT_RESERVE }, /* its former name; CHANGELOG.md */
 	{ "retain-for", required_argument, NULL, OPT_RETAIN },
+	{ "promise-depth", required_argument, NULL, OPT_PROMISES },
+	{ "promise-grain", required_argument, NULL, OPT_GRAIN },
+	{ "backfill-by-soft", required_argument, NULL, OPT_BY_SOFT },
 	{ "spin-us", required_argument, NULL, OPT_SPIN },
 	{ "cpu", required_argument, NULL, OPT_CPU },
 	{ "searchers", required_argument, NULL, OPT_SEARCHERS },
@@ -165,7 +176,7 @@ static bool level_read(int option)
 	return bad(option, "not one of debug, info, warn, error");
 }
 
-static bool seccomp_read(int option, bool *out)
+static bool on_read(int option, bool *out)
 {
 	*out = strcmp(optarg, "on") == 0;
 	return *out || strcmp(optarg, "off") == 0 || bad(option, "not one of on, off");
@@ -223,6 +234,15 @@ static bool option_read(int option, struct control_config *c)
 			return false;
 		c->retain_for_ns = n * UINT64_C(1000000000);
 		return true;
+	case OPT_PROMISES:
+		return number32(option, 0, 1024, &c->promise_depth);
+	case OPT_GRAIN:
+		if (!number(option, 1, 86400, &n))
+			return false;
+		c->promise_grain_ns = n * UINT64_C(1000000000);
+		return true;
+	case OPT_BY_SOFT:
+		return on_read(option, &c->backfill_by_soft);
 	case OPT_SPIN:
 		return number(option, 0, 1000000, &c->spin_us);
 	case OPT_CPU:
@@ -238,7 +258,7 @@ static bool option_read(int option, struct control_config *c)
 	case OPT_RECORD_BYTES:
 		return number(option, 4096, UINT64_C(1) << 50, &c->record_bytes);
 	case OPT_SECCOMP:
-		return seccomp_read(option, &c->seccomp);
+		return on_read(option, &c->seccomp);
 	case OPT_LOG_FORMAT:
 		return format_read(option);
 	case OPT_LOG:

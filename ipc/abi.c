@@ -39,7 +39,7 @@
 	F(s, command_tail) \
 	F(s, event_head) \
 	F(s, result_head) F(s, core_parked) F(s, frontend_doorbell) F(s, padding0) F(s, progress) \
-	F(s, padding1) F(s, stats) F(s, gauges) F(s, plans) F(s, world) F(s, searches) \
+	F(s, padding1) F(s, stats) F(s, gauges) F(s, plans) F(s, starts) F(s, world) F(s, searches) \
 	F(s, preemption) F(s, victims)
 #define FIELDS_core_plans(F, s) F(s, took) F(s, reserved)
 #define FIELDS_core_world(F, s) \
@@ -76,7 +76,16 @@
 	F(s, stuck_pod) F(s, stuck_generation) F(s, queue_by) F(s, queue) F(s, queue_behind) \
 	F(s, queue_behind_generation) F(s, queue_state) F(s, reserved) F(s, counts_n) F(s, shortfalls_n) \
 	F(s, counts) \
-	F(s, shortfalls)
+	F(s, shortfalls) F(s, promised)
+#define FIELDS_promised(F, s) \
+	F(s, at_ns) F(s, first_ns) F(s, flags) F(s, earlier) F(s, later) F(s, moves_n) F(s, nodes_n) \
+	F(s, waits_n) F(s, nodes) F(s, waits) F(s, moves)
+#define FIELDS_promise_wait(F, s) F(s, end_ns) F(s, who) F(s, pods)
+#define FIELDS_promised_moved(F, s) F(s, from_ns) F(s, to_ns) F(s, why) F(s, who)
+#define FIELDS_event_promised(F, s) F(s, pod) F(s, generation) F(s, at_ns)
+#define FIELDS_core_starts(F, s) \
+	F(s, standing) F(s, made) F(s, lost) F(s, earlier) F(s, later) F(s, errors) F(s, late_s) \
+	F(s, early_s) F(s, reserved)
 #define FIELDS_gang_row(F, s) \
 	F(s, version) F(s, generation) F(s, state) F(s, placement) F(s, dialect) F(s, quorum) \
 	F(s, members) F(s, bound) F(s, succeeded) F(s, failed) F(s, priority) F(s, queue) \
@@ -151,7 +160,7 @@
 	F(s, pod) F(s, generation) F(s, flags) F(s, gang) F(s, shape) F(s, node) F(s, priority) \
 	F(s, name_bytes) \
 	F(s, labels_n) F(s, namespace) F(s, role) F(s, scheduled_s) F(s, created_ns) F(s, uid) \
-	F(s, keep_ms) F(s, run_s) F(s, queue) F(s, padding)
+	F(s, keep_ms) F(s, run_s) F(s, expected_s) F(s, queue)
 #define FIELDS_event_queue(F, s) \
 	F(s, queue) F(s, parent) F(s, flags) F(s, priority) F(s, state) F(s, source) \
 	F(s, amounts_n) F(s, name_bytes) F(s, weight)
@@ -196,10 +205,12 @@
 	F(s, gang) F(s, generation) F(s, state) F(s, members) F(s, bound) F(s, quorum) F(s, reserved)
 
 #define DENSE_STRUCTS(S) \
-	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(core_plans) S(core_world) \
+	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(core_plans) \
+	S(core_starts) S(core_world) \
 	S(core_searches) S(core_preemption) S(victims_gang) S(victims_row) \
 	S(name_row) S(node_row) S(node_amounts) \
-	S(filter_count) S(shortfall) S(reason) S(gang_row) S(record) S(event_name) S(amount) \
+	S(filter_count) S(shortfall) S(promise_wait) S(promised_moved) S(promised) S(reason) \
+	S(gang_row) S(record) S(event_name) S(amount) \
 	S(label) S(taint) \
 	S(event_node) S(node_image) S(attach_limit) S(attachment) S(requirement) S(toleration) S(span) \
 	S(preference) S(volume_rule) S(pod_term) S(spread) S(host_port) S(exclusive) S(policy) \
@@ -211,7 +222,7 @@
 	S(event_pod) S(pod_label) S(event_namespace) S(event_assume) S(event_drop) \
 	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_assume) \
 	S(event_node_devices) S(event_question) S(question_option) S(question_constraint) \
-	S(event_match) S(cmd_devices) S(device_pick)
+	S(event_match) S(cmd_devices) S(device_pick) S(event_promised)
 /* One cache line for each writer: gaps are intended. */
 #define SPREAD_STRUCTS(S) S(intake) S(ledger)
 
@@ -235,7 +246,8 @@
 	N(EVENT_NAMESPACE) N(EVENT_NAMESPACE_DROP) N(EVENT_POD) \
 	N(EVENT_POD_DROP) N(EVENT_PREEMPTION) N(EVENT_BUDGET) \
 	N(EVENT_POD_FACTS) N(EVENT_ASSUME) N(EVENT_QUEUE) N(EVENT_NODE_DEVICES) N(EVENT_QUESTION) \
-	N(EVENT_QUESTION_DROP) N(EVENT_MATCH) N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) \
+	N(EVENT_QUESTION_DROP) N(EVENT_MATCH) N(EVENT_PROMISED) \
+	N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) \
 	N(RESULT_EVICT_SENT) N(RESULT_EVICT_REFUSED) N(RESULT_EVICT_NOT_SENT) \
 	N(EVENT_PLAN) N(EVENT_ANSWER) N(CMD_BIND) \
 	N(CMD_REASON) N(CMD_GANG) N(CMD_ASSUME) N(CMD_RETRY_BIND) N(CMD_CANCEL_BIND) \
@@ -271,7 +283,10 @@
 	N(GANG_ROLES_MAX) N(GANG_LEVELS_MAX) N(LEVEL_REQUIRED) N(POLICY_REQUIRED) N(POLICY_FILL) \
 	N(POLICY_UNSELECTED) \
 	N(POD_OURS) N(POD_GATED) N(POD_DELETING) N(POD_REFUSED) N(POD_BINDING) N(POD_LASTS) \
-	N(POD_INTENT_BIND) N(POD_INTENT_CANCEL) N(POD_INTENT_RETAIN)
+	N(POD_INTENT_BIND) N(POD_INTENT_CANCEL) N(POD_INTENT_RETAIN) \
+	N(MOVE_NONE) N(MOVE_NODE_LOST) N(MOVE_END_OVERRUN) N(MOVE_ROOM_TAKEN) N(MOVE_OUTRANKED) \
+	N(MOVE_GANG_CHANGED) N(MOVE_RESTARTED) N(MOVES) N(PROMISE_MOVES_MAX) N(PROMISE_NODES_MAX) \
+	N(PROMISE_WAITS_MAX) N(PROMISE_SOFT) N(PROMISE_ERRORS)
 /* clang-format on */
 
 #define FIELD_BYTES(s, field) +sizeof(((struct s *)0)->field)

@@ -27,6 +27,7 @@
 #define MUSTER_IPC_ABI_H
 
 #include "ipc/abi_devices.h"
+#include "ipc/abi_promise.h"
 #include "ipc/abi_queue.h"
 #include "ipc/abi_shape.h"
 #include "ipc/abi_victims.h"
@@ -205,6 +206,7 @@ struct ledger {
 	alignas(CACHE_LINE) struct core_stats stats;                  /* [C] */
 	alignas(CACHE_LINE) struct core_gauges gauges;                /* [C] */
 	alignas(CACHE_LINE) struct core_plans plans;                  /* [C] */
+	alignas(CACHE_LINE) struct core_starts starts;                /* [C] */
 	alignas(CACHE_LINE) struct core_world world;                  /* [C], but for its loop */
 	alignas(CACHE_LINE) struct core_searches searches;            /* [C], as world */
 	alignas(CACHE_LINE) struct core_preemption preemption;        /* [C] */
@@ -334,6 +336,7 @@ struct reason {
 	uint32_t shortfalls_n;
 	struct filter_count counts[FILTER_COUNTS_MAX];
 	struct shortfall shortfalls[SHORTFALLS_MAX];
+	struct promised promised;
 };
 
 /* Band of the queue: lower ones first, then by priority, age and name; in the last band age comes
@@ -411,6 +414,8 @@ enum record_kind {
 	EVENT_QUESTION,      /* struct event_question, options, constraints */
 	EVENT_QUESTION_DROP, /* struct event_drop; no shape has it */
 	EVENT_MATCH,         /* struct event_match, sets and values */
+
+	EVENT_PROMISED, /* struct event_promised: before EVENT_SYNCED, after the record of the pod */
 
 	/* Result ring: the outcome of a CMD_BIND, CMD_RETRY_BIND or CMD_CANCEL_BIND. */
 	RESULT_BOUND,   /* struct result: the pod is bound */
@@ -627,11 +632,19 @@ struct event_pod {
 	uint32_t role;        /* in its gang: number of a value, or ID_NONE */
 	uint32_t scheduled_s; /* seconds since 1970 at which it was bound; 0: not bound, or unknown */
 	uint64_t created_ns;
-	uint64_t uid[2];  /* the same pod across epochs */
-	uint32_t keep_ms; /* POD_INTENT_BIND of another scheduler: how long it is reserved */
-	uint32_t run_s;   /* it ends at the latest so long after it was bound; 0: not known */
-	uint32_t queue;   /* or QUEUE_MISSING; not read without queues */
-	uint32_t padding;
+	uint64_t uid[2];     /* the same pod across epochs */
+	uint32_t keep_ms;    /* POD_INTENT_BIND of another scheduler: how long it is reserved */
+	uint32_t run_s;      /* it ends at the latest so long after it was bound; 0: not known */
+	uint32_t expected_s; /* likewise, expected and not enforced; 0: nothing is */
+	uint32_t queue;      /* or QUEUE_MISSING; not read without queues */
+};
+
+/* What an earlier core had promised the gang of the pod, or the pod; of several the oldest pod's
+ * counts. */
+struct event_promised {
+	uint32_t pod;
+	uint32_t generation;
+	uint64_t at_ns; /* not 0 */
 };
 
 struct pod_label {
@@ -751,7 +764,8 @@ static_assert(sizeof(struct question_option) == 16 && sizeof(struct question_con
               "questions");
 static_assert(sizeof(struct cmd_devices) == 32 && sizeof(struct device_pick) == 16, "picks");
 static_assert(sizeof(struct cmd_bind) == 32 && sizeof(struct result) == 24, "commands");
-static_assert(sizeof(struct reason) == 120 + 16 * FILTER_COUNTS_MAX + 24 * SHORTFALLS_MAX,
+static_assert(sizeof(struct reason) ==
+                  120 + 16 * FILTER_COUNTS_MAX + 24 * SHORTFALLS_MAX + sizeof(struct promised),
               "reason");
 static_assert(sizeof(struct intake) % CACHE_LINE == 0, "rings start on a line");
 static_assert(sizeof(struct ledger) % CACHE_LINE == 0, "rows start on a line");

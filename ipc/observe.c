@@ -236,6 +236,10 @@ bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out)
 			out->row.reason.counts_n = FILTER_COUNTS_MAX;
 		if (out->row.reason.shortfalls_n > SHORTFALLS_MAX)
 			out->row.reason.shortfalls_n = SHORTFALLS_MAX;
+		if (out->row.reason.promised.moves_n > PROMISE_MOVES_MAX)
+			out->row.reason.promised.moves_n = PROMISE_MOVES_MAX;
+		if (out->row.reason.promised.waits_n > PROMISE_WAITS_MAX)
+			out->row.reason.promised.waits_n = PROMISE_WAITS_MAX;
 		return true;
 	}
 	return false;

@@ -150,7 +150,7 @@ BUGS = [
         ("core/lifecycle/reservation.c", "\t\tqueued_enter(c, pods_id(&c->pods, p));", "\t\t(void)c;")),
     bug("backfill doesn't regard promises", unit("bench/test_trace"),
         ("core/timeline/promises.c", "\treturn !some_bind(t, ask) || some_hold(t, &p);", "\treturn true || some_hold(t, &p);"),
-        ("core/timeline/promises.c", "\treturn profile_suffices(t, ask, time_add(now_ns, ask->length_ns));",
+        ("core/timeline/promises.c", "\treturn profile_suffices(t, ask, ask_end(t, ask, now_ns));",
          "\treturn profile_suffices(t, ask, time_add(now_ns, 1));")),
     bug("a promise is tried with the others taken away", unit("bench/test_trace"),
         ("core/timeline/promises.c", "\tat_ns = earliest(t, &p->ask, index, now_ns, p->at_ns, now_ns);",

@@ -155,10 +155,17 @@ static void promote(struct core *c)
 	}
 }
 
+/* Its capacity is that of its promise: it needs no reservation. */
+static bool is_promised(const struct core *c, const struct gang *g)
+{
+	return c->promises.timeline && promise_of(c->promises.timeline, gangs_index(&c->gangs, g));
+}
+
 /* Capacity of a partially bound gang is of no use while it waits, so it needs not wait first. */
 static bool may_own(const struct core *c, const struct gang *g)
 {
-	return !gang_quorum_met(g) && (waited_long(c, g) || gang_partially_bound(g));
+	return !is_promised(c, g) && !gang_quorum_met(g) &&
+	       (waited_long(c, g) || gang_partially_bound(g));
 }
 
 /* After another reserve_after_ns, for a share of time that shrinks: pods on whole nodes may last.
@@ -200,6 +207,10 @@ static void review(struct core *c)
 	if (c->backfill.gang == ID_NONE)
 		return;
 	g = &c->gangs.slots[c->backfill.gang];
+	if (is_promised(c, g)) {
+		backfill_end(c);
+		return;
+	}
 	if (c->views.hold.version == 0 || !wanted_find(c, g, &w) || w.n == 0 || !could_fit(c, g, &w)) {
 		backfill_end(c);
 		return;

@@ -111,16 +111,14 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 	const bool behind = backfill_is_behind(c, index);
 	enum plan_answer answer;
 	uint32_t need;
+	bool barred; /* by promises: the plan is only made for the reason */
 
 	plan->search = g->searched_ns == 0 || c->now_ns - g->searched_ns >= REFRESH_NS;
 	gang_need_find(g, &c->need);
 	need = c->need.total;
 	if (g->ready_class == CLASS_NONE)
 		gang_ready_class_find(&c->gangs, g);
-	if (c->promises.timeline && promises_bar(c, index)) {
-		reason_begin(r, g, &c->nodes);
-		return WAIT_RESERVED;
-	}
+	barred = c->promises.timeline && promises_bar(c, index);
 	if (c->turns.shares && !turns_allow(c, index)) {
 		reason_begin(r, g, &c->nodes);
 		turns_reason(c, &c->turns.block, r);
@@ -132,7 +130,9 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 	search_note(c, g, answer);
 	if (c->nominations.n > 0 && answer != PLAN_PLACED && nominated_reason(c, index, r))
 		return WAIT_VICTIMS;
-	if (c->promises.timeline && answer == PLAN_PLACED && !promises_accept(c)) {
+	if (barred && answer == PLAN_PLACED)
+		undo_all(plan, &c->views, &c->gangs);
+	if (c->promises.timeline && answer == PLAN_PLACED && (barred || !promises_accept(c))) {
 		reason_begin(r, g, &c->nodes);
 		return WAIT_RESERVED;
 	}
@@ -269,13 +269,15 @@ static bool schedule_gang(struct core *c, uint32_t index)
 		g->lacks_since_ns = 0;
 	if (waits_for_capacity(why) && g->lacks_since_ns == 0)
 		g->lacks_since_ns = c->now_ns ? c->now_ns : 1;
+	if (c->promises.timeline) {
+		promises_gang_tried(c, index, waits_for_capacity(why), gang_have(g) > had);
+		promises_show(c, index, &r);
+	}
 	outbox_gang(c, index, state, &r);
 	g->freed_version = freed_version;
 	g->refresh = c->refresh.round;
 	backfill_gang_tried(c, index, waits_for_capacity(why) && why != WAIT_VICTIMS,
 	                    gang_have(g) > had);
-	if (c->promises.timeline)
-		promises_gang_tried(c, index, waits_for_capacity(why), gang_have(g) > had);
 	squeue_cycle_end(&c->queue);
 	if (waits) {
 		PROBE(gang_waits, index, g->generation, (uint32_t)why);
@@ -321,6 +323,8 @@ BY_NAME void cycle_run(struct core *c)
 		if (!outbox_flush(c) || c->config.once)
 			break;
 	}
+	if (c->promises.timeline)
+		promises_end(c);
 }
 
 bool cycle_wanted(const struct core *c)
@@ -340,8 +344,6 @@ static __attribute__((noinline)) void reasons_refresh(struct core *c)
 	backfill_tick(c);
 	if (tickets_are_on(c))
 		tickets_refresh(c);
-	if (c->promises.timeline)
-		promises_tick(c);
 	while ((index = refresh_pop_deferred(&c->refresh)) != ID_NONE)
 		if (c->gangs.slots[index].generation)
 			gang_requeue(c, index);
@@ -356,6 +358,8 @@ void cycle_tick(struct core *c)
 	assumes_tick(c);
 	if (tickets_are_on(c))
 		tickets_tick(c);
+	if (c->promises.timeline && c->synced && c->now_ns >= c->promises.due_ns)
+		promises_tick(c);
 	if (c->synced && refresh_tick(&c->refresh, c->now_ns))
 		reasons_refresh(c);
 }

@@ -5,23 +5,10 @@
 #include "ipc/memory.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #define SECOND_NS UINT64_C(1000000000)
-
-void promises_begin(struct core *c)
-{
-	struct timeline *t = c->promises.timeline;
-
-	if (!timeline_changed(t, c->now_ns))
-		return;
-	promises_look(t, c->now_ns);
-	for (uint32_t i = 0; i < promises_n(t); i++) {
-		const struct promise *p = promise_at(t, i);
-
-		if (p->at_ns <= c->now_ns && c->gangs.slots[p->ask.gang].queue == QUEUE_UNSCHEDULABLE)
-			gang_requeue(c, p->ask.gang);
-	}
-}
+#define BEFORE_MOST 4096u /* promises of before: more than stand by a depth of some hundreds */
 
 /* True if free amounts and the node's own rules alone decide where a pod of the class fits. */
 static bool class_certain(const struct core *c, class_id class)
@@ -78,6 +65,77 @@ static void ask_find(struct core *c, uint32_t index)
 		ask->length_ns = most_s * SECOND_NS;
 	if (!certain)
 		ask->wants_n = 0;
+}
+
+/* Gangs of lone pods have no row; each gang at most once, and of several pods the oldest counts. */
+void promises_before(struct core *c, const struct event_promised *e)
+{
+	struct promising *s = &c->promises;
+	const struct pod *p = &c->pods.slots[e->pod];
+	uint32_t i = 0;
+
+	if (p->generation != e->generation || e->generation == 0 || p->node != ID_NONE)
+		return;
+	while (i < s->before_n && s->before[i].gang != p->gang)
+		i++;
+	if (i == BEFORE_MOST || (i < s->before_n && s->before[i].created_ns <= p->created_ns))
+		return;
+	if (i == s->before_room) {
+		s->before_room = s->before_room * 2 + 64;
+		s->before = must_grow(s->before, s->before_room * sizeof(*s->before));
+	}
+	s->before_n += i == s->before_n;
+	s->before[i] = (struct promise_before){ .gang = p->gang,
+		                                    .generation = c->gangs.slots[p->gang].generation,
+		                                    .at_ns = e->at_ns,
+		                                    .created_ns = p->created_ns };
+}
+
+static int before_order(const void *a, const void *b)
+{
+	const struct promise_before *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->gang < y->gang ? -1 : x->gang > y->gang;
+}
+
+static void promises_restore(struct core *c)
+{
+	struct promising *s = &c->promises;
+
+	qsort(s->before, s->before_n, sizeof(*s->before), before_order);
+	for (uint32_t i = 0; i < s->before_n; i++) {
+		struct gang *g = &c->gangs.slots[s->before[i].gang];
+
+		if (g->generation == 0 || g->generation != s->before[i].generation ||
+		    !gang_enough(g, MEMBER_READY))
+			continue;
+		gang_need_find(g, &c->need);
+		if (g->ready_class == CLASS_NONE)
+			gang_ready_class_find(&c->gangs, g);
+		ask_find(c, s->before[i].gang);
+		if (s->ask.wants_n > 0)
+			promise_restore(s->timeline, &s->ask, s->before[i].at_ns, c->now_ns);
+	}
+	s->before_n = 0;
+}
+
+void promises_begin(struct core *c)
+{
+	struct timeline *t = c->promises.timeline;
+
+	if (c->promises.before_n > 0)
+		promises_restore(c);
+	if (!timeline_changed(t, c->now_ns))
+		return;
+	promises_look(t, c->now_ns);
+	for (uint32_t i = 0; i < promises_n(t); i++) {
+		const struct promise *p = promise_at(t, i);
+
+		if (p->at_ns <= c->now_ns && c->gangs.slots[p->ask.gang].queue == QUEUE_UNSCHEDULABLE)
+			gang_requeue(c, p->ask.gang);
+	}
 }
 
 bool promises_bar(struct core *c, uint32_t index)
@@ -171,8 +229,47 @@ void promises_gang_tried(struct core *c, uint32_t index, bool waits_for_capacity
 	s->asked = false;
 }
 
+void promises_show(struct core *c, uint32_t index, struct reason *reason)
+{
+	const struct promise *p = promise_of(c->promises.timeline, index);
+
+	if (p)
+		promise_show(c->promises.timeline, p, &reason->promised);
+	promise_mark_told(c->promises.timeline, index);
+}
+
+void promises_end(struct core *c)
+{
+	const struct timeline_counts *n = promises_counts(c->promises.timeline);
+	struct core_starts *out = &c->ledger.ledger->starts;
+	const struct promise *p;
+
+	while ((p = promise_next_untold(c->promises.timeline)))
+		refresh_defer(&c->refresh, p->ask.gang);
+	c->promises.due_ns = timeline_due_ns(c->promises.timeline);
+	if (c->promises.due_ns <= c->now_ns) /* its gang can't start, for another reason than room */
+		c->promises.due_ns = c->now_ns + REFRESH_NS;
+	stat_set(&out->standing, promises_n(c->promises.timeline));
+	stat_set(&out->made, n->made);
+	stat_set(&out->lost, n->lost);
+	stat_set(&out->earlier, n->earlier);
+	for (uint32_t i = 0; i < MOVES; i++)
+		stat_set(&out->later[i], n->later[i]);
+	for (uint32_t i = 0; i < PROMISE_ERRORS; i++)
+		stat_set(&out->errors[i], n->errors[i]);
+	stat_set(&out->late_s, n->late_s);
+	stat_set(&out->early_s, n->early_s);
+}
+
+void promises_clear(struct core *c)
+{
+	timeline_clear(c->promises.timeline);
+	c->promises.due_ns = TIME_NEVER;
+	c->promises.before_n = 0;
+}
+
 void promises_tick(struct core *c)
 {
-	if (timeline_changed(c->promises.timeline, c->now_ns))
-		nodes_note_freed(&c->nodes);
+	c->promises.due_ns = TIME_NEVER; /* until the cycle that follows */
+	nodes_note_freed(&c->nodes);
 }

@@ -6,6 +6,8 @@
  *   before a plan     promises_bar()         may the gang start now, beside the promises?
  *   after it          promises_accept()      do they hold with these nodes?  If not, with others?
  *   cycle of a gang   promises_gang_tried()  it started, or waits and gets a promise
+ *   its reason        promises_show()        the promise is a part of it
+ *   cycle ends        promises_end()         what moved is published
  *
  * A gang gets a promise if its members that have to start together ask for rules of single nodes
  * alone: no required levels, no rules between pods, no host ports, no minResources.  Others start
@@ -26,7 +28,20 @@ bool promises_accept(struct core *c);
 
 void promises_gang_tried(struct core *c, uint32_t index, bool waits_for_capacity, bool placed);
 
-/* Once in REFRESH_NS: known ends that pass without a record. */
+/* The promise of the gang, for its reason. */
+void promises_show(struct core *c, uint32_t index, struct reason *reason);
+
+/* At the end of a cycle: gangs whose promise moved publish their reason in the next tick. */
+void promises_end(struct core *c);
+
+/* Before EVENT_SYNCED: what an earlier core or frontend had promised the gang of the pod.  The
+ * first cycle places them first, in the order of their times. */
+void promises_before(struct core *c, const struct event_promised *e);
+
+/* A new epoch. */
+void promises_clear(struct core *c);
+
+/* promises.due_ns has come: known ends pass, and gangs are due, without a record. */
 void promises_tick(struct core *c);
 
 #endif

@@ -245,7 +245,10 @@ static int record(struct control *k)
 		                              .limits = k->config->limits,
 		                              .score = k->config->score,
 		                              .reserve_after_ns = k->config->reserve_after_ns,
-		                              .retain_for_ns = k->config->retain_for_ns };
+		                              .retain_for_ns = k->config->retain_for_ns,
+		                              .promise_depth = k->config->promise_depth,
+		                              .promise_grain_ns = k->config->promise_grain_ns,
+		                              .backfill_by_soft = k->config->backfill_by_soft };
 	int rc;
 
 	if (!config.path)
@@ -281,6 +284,9 @@ static void world_open(struct control *k)
 		                                     .score = k->config->score,
 		                                     .reserve_after_ns = k->config->reserve_after_ns,
 		                                     .retain_for_ns = k->config->retain_for_ns,
+		                                     .promise_depth = k->config->promise_depth,
+		                                     .promise_grain_ns = k->config->promise_grain_ns,
+		                                     .backfill_by_soft = k->config->backfill_by_soft,
 		                                     .searchers = k->config->searchers };
 	const int rc = config.searchers > 0 ? searchers_open(&k->searchers, &config) : 0;
 
@@ -304,6 +310,9 @@ static int start(struct control *k)
 		                        .score = k->config->score,
 		                        .reserve_after_ns = k->config->reserve_after_ns,
 		                        .retain_for_ns = k->config->retain_for_ns,
+		                        .promise_depth = k->config->promise_depth,
+		                        .promise_grain_ns = k->config->promise_grain_ns,
+		                        .backfill_by_soft = k->config->backfill_by_soft,
 		                        .spin_ns = k->config->spin_us * 1000,
 		                        .cpu = k->config->cpu,
 		                        .recorder = k->recorder,

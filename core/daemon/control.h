@@ -14,6 +14,9 @@ struct control_config {
 	enum score_policy score;
 	uint64_t reserve_after_ns; /* as in struct core_config */
 	uint64_t retain_for_ns;
+	uint32_t promise_depth;
+	uint64_t promise_grain_ns;
+	bool backfill_by_soft;
 	uint64_t spin_us;
 	int cpu;                /* -1: any */
 	uint32_t searchers;     /* 0: no world follows the loop */

@@ -200,7 +200,7 @@ static bool belongs(const struct loop *l, const struct ring_reader *ring, uint16
 {
 	if (ring == &l->results)
 		return kind >= RESULT_BOUND && kind <= RESULT_EVICT_NOT_SENT;
-	return kind >= EVENT_BEGIN && kind <= EVENT_MATCH;
+	return kind >= EVENT_BEGIN && kind <= EVENT_PROMISED;
 }
 
 /* Applies up to BATCH records of one ring; how many, or -1 after a bad record. */
@@ -466,6 +466,9 @@ static int loop_make(struct loop *l, const char **what)
 		                        .score = l->config.score,
 		                        .reserve_after_ns = l->config.reserve_after_ns,
 		                        .retain_for_ns = l->config.retain_for_ns,
+		                        .promise_depth = l->config.promise_depth,
+		                        .promise_grain_ns = l->config.promise_grain_ns,
+		                        .backfill_by_soft = l->config.backfill_by_soft,
 		                        .emit = emit,
 		                        .make = make,
 		                        .context = l,

@@ -29,6 +29,9 @@ struct loop_config {
 	enum score_policy score;
 	uint64_t reserve_after_ns;
 	uint64_t retain_for_ns;
+	uint32_t promise_depth;
+	uint64_t promise_grain_ns;
+	bool backfill_by_soft;
 	uint64_t spin_ns;
 	int cpu;                   /* -1: any */
 	struct recorder *recorder; /* NULL: none */

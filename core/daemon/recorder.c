@@ -399,6 +399,9 @@ static int head_write(struct whole *r, const struct recorder_config *config)
 
 	head.reserve_after_ns = config->reserve_after_ns;
 	head.retain_for_ns = config->retain_for_ns;
+	head.promise_depth = config->promise_depth;
+	head.promise_grain_ns = config->promise_grain_ns;
+	head.backfill_by_soft = config->backfill_by_soft;
 	snprintf(head.score, sizeof(head.score), "%s", policy_name(config->score));
 	snprintf(head.program, sizeof(head.program), "%s", MUSTER_VERSION);
 	head.sum = recording_sum(SUM_START, &head, offsetof(struct recording_head, sum));

@@ -40,6 +40,9 @@ struct recorder_config {
 	enum score_policy score;
 	uint64_t reserve_after_ns;
 	uint64_t retain_for_ns;
+	uint32_t promise_depth;
+	uint64_t promise_grain_ns;
+	bool backfill_by_soft;
 };
 
 /* Creates the file.  An existing recording is renamed to PATH.old; any other regular file is left

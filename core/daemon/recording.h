@@ -39,7 +39,9 @@ struct recording_head {
 	char program[32];          /* the version that recorded */
 	uint64_t reserve_after_ns; /* as in struct core_config */
 	uint64_t retain_for_ns;
-	uint64_t reserved[2];
+	uint64_t promise_grain_ns;
+	uint32_t promise_depth;
+	uint32_t backfill_by_soft;
 	uint64_t sum; /* of all before it */
 };
 

@@ -279,6 +279,9 @@ int searchers_start(struct searchers *s, struct ledger *ledger)
 		                                    .score = s->config.score,
 		                                    .reserve_after_ns = s->config.reserve_after_ns,
 		                                    .retain_for_ns = s->config.retain_for_ns,
+		                                    .promise_depth = s->config.promise_depth,
+		                                    .promise_grain_ns = s->config.promise_grain_ns,
+		                                    .backfill_by_soft = s->config.backfill_by_soft,
 		                                    .feed = s->feed,
 		                                    .stats = stats };
 	int rc = follower_new(&s->follower, &config);

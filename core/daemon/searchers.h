@@ -28,6 +28,9 @@ struct searchers_config {
 	enum score_policy score;
 	uint64_t reserve_after_ns; /* as in struct core_config */
 	uint64_t retain_for_ns;
+	uint32_t promise_depth;
+	uint64_t promise_grain_ns;
+	bool backfill_by_soft;
 	uint32_t searchers; /* 1 to SEARCHERS_MOST */
 };
 

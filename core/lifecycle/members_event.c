@@ -267,7 +267,10 @@ static bool is_unchanged(const struct pod *p, const struct event_pod *e, uint32_
 static __attribute__((noinline, cold)) void promises_set(const struct core *c,
                                                          const struct event_pod *e)
 {
-	timeline_pod_set(c->promises.timeline, e->pod, e->run_s, e->scheduled_s);
+	const bool lasts = e->flags & POD_LASTS;
+
+	timeline_pod_set(c->promises.timeline, e->pod, lasts ? 0 : e->run_s, lasts ? 0 : e->expected_s,
+	                 e->scheduled_s);
 }
 
 /* The fields that the record sets as they are. */

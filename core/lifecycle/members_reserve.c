@@ -41,8 +41,14 @@ static __attribute__((noinline)) void timeline_enter(struct core *c, const struc
 {
 	for (uint32_t i = 0; i < plan->n; i++)
 		if (plan->nodes[i] != ID_NONE)
-			timeline_pod_enter(c->promises.timeline, plan->pods[i], plan->nodes[i],
-			                   c->pods.slots[plan->pods[i]].shape, true, c->now_ns);
+			timeline_pod_enter(
+				c->promises.timeline,
+				&(struct timeline_entry){ .pod = plan->pods[i],
+			                              .gang = c->pods.slots[plan->pods[i]].gang,
+			                              .node = plan->nodes[i],
+			                              .shape = c->pods.slots[plan->pods[i]].shape,
+			                              .ours = true },
+				c->now_ns);
 }
 
 BY_NAME void gang_reserve(struct core *c, uint32_t index, const struct plan *plan)

@@ -49,8 +49,11 @@ static __attribute__((noinline, cold)) void promises_leave(struct core *c, const
 
 static __attribute__((noinline, cold)) void promises_enter(struct core *c, const struct pod *p)
 {
-	timeline_pod_enter(c->promises.timeline, pods_id(&c->pods, p), p->node, p->shape, false,
-	                   c->now_ns);
+	const struct timeline_entry entry = {
+		.pod = pods_id(&c->pods, p), .gang = p->gang, .node = p->node, .shape = p->shape
+	};
+
+	timeline_pod_enter(c->promises.timeline, &entry, c->now_ns);
 }
 
 void devices_adopt(struct core *c, const struct pod *p)

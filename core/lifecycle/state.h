@@ -79,6 +79,14 @@ struct promising {
 	bool asked;
 	struct timeline_place *places; /* of the plan */
 	uint32_t places_room;
+	uint64_t due_ns; /* when to look again: as timeline_due_ns() at the end of the last cycle */
+	/* Of an earlier core or frontend, until the first cycle; one for each gang. */
+	struct promise_before {
+		uint32_t gang, generation;
+		uint64_t at_ns;
+		uint64_t created_ns; /* of the pod that has it */
+	} * before;
+	uint32_t before_n, before_room;
 };
 
 /* Gangs that wait for a turn, in their order. */

@@ -402,6 +402,9 @@ uint64_t reason_hash(const struct reason *r)
 {
 	uint64_t hash = mix(1, r, offsetof(struct reason, counts));
 
+	/* Not on which nodes and after whom: those change with each end. */
+	if (r->promised.at_ns > 0)
+		hash = mix(hash, &r->promised, offsetof(struct promised, nodes_n));
 	hash = mix(hash, r->counts, r->counts_n * sizeof(r->counts[0]));
 	hash = mix(hash, r->shortfalls, r->shortfalls_n * sizeof(r->shortfalls[0]));
 	return hash ? hash : 1;

@@ -554,6 +554,22 @@ const char *record_answer(const struct record *r, const struct limits *l, struct
 	return fault ? fault : answer_pods_fault(a.places, a.body->places_n, l);
 }
 
+const char *record_promised(const struct record *r, const struct limits *l,
+                            const struct event_promised **out)
+{
+	struct body b = body_of(r);
+	const struct event_promised *p = take(&b, 1, sizeof(*p));
+
+	if (!p || b.left != 0)
+		return "the record of a promise has a wrong length";
+	if (p->pod >= l->pods)
+		return "the pod of a promise is out of bounds";
+	if (p->at_ns == 0 || p->at_ns >= INT64_MAX)
+		return "the time of a promise is out of bounds";
+	*out = p;
+	return NULL;
+}
+
 const char *record_assume(const struct record *r, const struct limits *l, struct assume_record *out)
 {
 	struct body b = body_of(r);

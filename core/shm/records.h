@@ -128,6 +128,8 @@ const char *record_node_devices(const struct record *r, const struct limits *l,
                                 struct node_devices_record *out);
 const char *record_question(const struct record *r, struct question_record *out);
 const char *record_match(const struct record *r, const struct limits *l, struct match_record *out);
+const char *record_promised(const struct record *r, const struct limits *l,
+                            const struct event_promised **out);
 const char *record_drop(const struct record *r, uint32_t limit, const struct event_drop **out);
 const char *record_result(const struct record *r, const struct limits *l,
                           const struct result **out);

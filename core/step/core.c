@@ -5,6 +5,7 @@
 #include "core/lifecycle/backfill_state.h"
 #include "core/lifecycle/inflight.h"
 #include "core/cycle/cycle.h"
+#include "core/cycle/promises.h"
 #include "core/cycle/queues.h"
 #include "core/cycle/turns.h"
 #include "core/lifecycle/groups.h"
@@ -76,7 +77,8 @@ static void core_init(struct core *c, const struct limits *l, struct ledger *led
 	if (c->config.promise_depth > 0)
 		c->promises.timeline = timeline_new(
 			l, &c->nodes, &c->shapes, &c->budget, c->config.promise_depth,
-			c->config.promise_grain_ns > 0 ? c->config.promise_grain_ns : PROMISE_GRAIN_NS);
+			c->config.promise_grain_ns > 0 ? c->config.promise_grain_ns : PROMISE_GRAIN_NS,
+			c->config.backfill_by_soft);
 	if (c->config.queues)
 		turns_init(c);
 	plan_init(&c->plan, l);
@@ -110,6 +112,7 @@ void core_free(struct core *c)
 	free(c->promises.places);
 	tickets_free(c);
 	nominations_clear(c);
+	free(c->promises.before);
 	gangs_free(&c->gangs);
 	pods_free(&c->pods);
 	inventory_free(c->pod_counts.inventory);
@@ -152,7 +155,7 @@ static int on_begin(struct core *c, const struct record *r)
 	nodes_clear(&c->nodes);
 	lasting_clear(&c->lasting);
 	if (c->promises.timeline)
-		timeline_clear(c->promises.timeline);
+		promises_clear(c);
 	turns_clear(c);
 	ledger_clear(&c->ledger);
 	PROBE(tables_cleared, r->epoch, inflight_n);
@@ -449,6 +452,20 @@ static int on_queue(struct core *c, const struct record *r)
 	return 0;
 }
 
+static int on_promised(struct core *c, const struct record *r)
+{
+	const struct event_promised *promised;
+	const char *fault = record_promised(r, &c->ledger.limits, &promised);
+
+	if (!fault && c->synced)
+		fault = "a promise of before, after the initial lists";
+	if (fault)
+		return refuse(c, fault);
+	if (c->promises.timeline)
+		promises_before(c, promised);
+	return 0;
+}
+
 static int on_result(struct core *c, const struct record *r)
 {
 	const struct result *result;
@@ -526,6 +543,8 @@ static int apply(struct core *c, const struct record *r)
 	case EVENT_QUESTION_DROP:
 	case EVENT_MATCH:
 		return on_devices(c, r);
+	case EVENT_PROMISED:
+		return on_promised(c, r);
 	case RESULT_BOUND:
 	case RESULT_REFUSED:
 	case RESULT_UNKNOWN:
@@ -634,11 +653,13 @@ bool core_promise(const struct core *c, uint32_t gang, struct core_promise *out)
 		return false;
 	p = promise_of(c->promises.timeline, gang);
 	if (p)
-		*out = (struct core_promise){ .first_ns = p->first_ns,
-			                          .at_ns = p->at_ns,
-			                          .earlier = p->earlier,
-			                          .later = p->later,
-			                          .reason = promise_move_name(p->last) };
+		*out = (struct core_promise){
+			.first_ns = p->first_ns,
+			.at_ns = p->at_ns,
+			.earlier = p->earlier,
+			.later = p->later,
+			.reason = promise_move_name(p->moves_n > 0 ? p->moves[p->moves_n - 1].why : MOVE_NONE)
+		};
 	return p != NULL;
 }
 

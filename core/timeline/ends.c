@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SECOND_NS UINT64_C(1000000000)
-
 static uint32_t ends_find(const struct timeline *t, uint64_t end_ns, pod_id pod)
 {
 	uint32_t low = 0, high = t->ends_n;
@@ -63,6 +61,11 @@ static void suspect(struct timeline *t, enum promise_move why, uint32_t who)
 	t->suspect_who = who;
 }
 
+static uint64_t end_of(const struct timeline *t, const struct stay *s, uint32_t run_s)
+{
+	return run_s > 0 ? time_grain(t, time_add(s->since_ns, run_s * NS_PER_SECOND)) : TIME_NEVER;
+}
+
 /* Sets when the stay ends, of a pod that has a node. */
 static void stay_end(struct timeline *t, pod_id pod)
 {
@@ -71,24 +74,28 @@ static void stay_end(struct timeline *t, pod_id pod)
 
 	if (before_ns != TIME_NEVER)
 		end_take(t, pod);
-	s->end_ns = s->due_ns =
-		s->run_s > 0 ? time_grain(t, time_add(s->since_ns, s->run_s * SECOND_NS)) : TIME_NEVER;
+	s->hard_ns = end_of(t, s, s->run_s);
+	s->end_ns = end_of(t, s, s->expected_s);
+	s->soft = s->end_ns < s->hard_ns;
+	s->end_ns = s->due_ns = s->soft ? s->end_ns : s->hard_ns;
 	if (s->end_ns != TIME_NEVER)
 		end_put(t, pod);
 	if (before_ns != TIME_NEVER && s->end_ns > before_ns)
-		suspect(t, MOVE_END_OVERRUN, pod);
+		suspect(t, MOVE_END_OVERRUN, s->gang);
 	t->profile_old = true;
 }
 
-void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t since_s)
+void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t expected_s,
+                      uint32_t since_s)
 {
 	struct stay *s = &t->stays[pod];
-	const uint64_t since_ns = since_s > 0 ? since_s * SECOND_NS : s->since_ns;
+	const uint64_t since_ns = since_s > 0 ? since_s * NS_PER_SECOND : s->since_ns;
 
 	assert(pod < t->pods);
-	if (s->run_s == run_s && s->since_ns == since_ns)
+	if (s->run_s == run_s && s->expected_s == expected_s && s->since_ns == since_ns)
 		return;
 	s->run_s = run_s;
+	s->expected_s = expected_s;
 	s->since_ns = since_ns;
 	if (s->node == ID_NONE)
 		return;
@@ -98,22 +105,26 @@ void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t s
 
 uint32_t timeline_run_s(const struct timeline *t, pod_id pod)
 {
-	return t->stays[pod].run_s;
+	const struct stay *s = &t->stays[pod];
+
+	if (t->by_soft && s->expected_s > 0 && (s->run_s == 0 || s->expected_s < s->run_s))
+		return s->expected_s;
+	return s->run_s;
 }
 
-void timeline_pod_enter(struct timeline *t, pod_id pod, node_id node, shape_id shape, bool ours,
-                        uint64_t now_ns)
+void timeline_pod_enter(struct timeline *t, const struct timeline_entry *entry, uint64_t now_ns)
 {
-	struct stay *s = &t->stays[pod];
+	struct stay *s = &t->stays[entry->pod];
 
-	assert(pod < t->pods && node != ID_NONE);
+	assert(entry->pod < t->pods && entry->node != ID_NONE);
 	assert(s->node == ID_NONE && s->end_ns == TIME_NEVER);
-	s->node = node;
-	s->shape = shape;
+	s->node = entry->node;
+	s->shape = entry->shape;
+	s->gang = entry->gang;
 	s->since_ns = s->since_ns > 0 ? s->since_ns : now_ns;
-	stay_end(t, pod);
-	if (!ours)
-		suspect(t, MOVE_ROOM_TAKEN, pod);
+	stay_end(t, entry->pod);
+	if (!entry->ours)
+		suspect(t, MOVE_ROOM_TAKEN, s->gang);
 }
 
 void timeline_pod_leave(struct timeline *t, pod_id pod)
@@ -131,8 +142,13 @@ void timeline_pod_leave(struct timeline *t, pod_id pod)
 	note(t);
 }
 
+static uint64_t time_floor(const struct timeline *t, uint64_t ns)
+{
+	return ns - ns % t->grain_ns;
+}
+
 /* A pod that outlives its end by a time is expected to stay for as long again, so that its end is
- * moved O(log) times. */
+ * moved O(log) times; one that was only expected to end, not longer than the enforced one. */
 void ends_overrun(struct timeline *t, uint64_t now_ns)
 {
 	while (t->ends_n > 0 && t->ends[0].end_ns <= now_ns) {
@@ -141,17 +157,22 @@ void ends_overrun(struct timeline *t, uint64_t now_ns)
 		const uint64_t over_ns = now_ns - s->due_ns;
 
 		end_take(t, pod);
-		s->end_ns = time_grain(t, time_add(now_ns, over_ns > t->grain_ns ? over_ns : t->grain_ns));
+		s->end_ns = time_add(time_floor(t, now_ns),
+		                     over_ns > t->grain_ns ? time_floor(t, over_ns) : t->grain_ns);
+		if (s->soft && s->hard_ns > now_ns && s->hard_ns <= s->end_ns) {
+			s->end_ns = s->due_ns = s->hard_ns;
+			s->soft = false;
+		}
 		if (s->end_ns != TIME_NEVER)
 			end_put(t, pod);
-		suspect(t, MOVE_END_OVERRUN, pod);
+		suspect(t, MOVE_END_OVERRUN, s->gang);
 		note(t);
 	}
 }
 
 struct timeline *timeline_new(const struct limits *limits, const struct nodes *nodes,
                               const struct shapes *shapes, struct budget *budget, uint32_t depth,
-                              uint64_t grain_ns)
+                              uint64_t grain_ns, bool by_soft)
 {
 	struct timeline *t = must_alloc(sizeof(*t));
 
@@ -161,6 +182,7 @@ struct timeline *timeline_new(const struct limits *limits, const struct nodes *n
 	t->budget = budget;
 	t->depth = depth;
 	t->grain_ns = grain_ns;
+	t->by_soft = by_soft;
 	t->pods = limits->pods;
 	t->stays = must_array(limits->pods, sizeof(*t->stays));
 	t->slots = must_array((size_t)limits->gangs + limits->pods, sizeof(*t->slots));
@@ -191,12 +213,13 @@ void timeline_free(struct timeline *t)
 void timeline_clear(struct timeline *t)
 {
 	for (pod_id pod = 0; pod < t->pods; pod++)
-		t->stays[pod] = (struct stay){ .end_ns = TIME_NEVER, .node = ID_NONE };
+		t->stays[pod] =
+			(struct stay){ .end_ns = TIME_NEVER, .hard_ns = TIME_NEVER, .node = ID_NONE };
 	for (uint32_t i = 0; i < t->promises_n; i++) {
 		t->slots[t->promises[i].ask.gang] = 0;
 		free(t->promises[i].places);
 	}
-	t->promises_n = t->ends_n = 0;
+	t->promises_n = t->ends_n = t->untold = 0;
 	t->suspect = MOVE_NONE;
 	t->facts_version = 0;
 	note(t);

@@ -188,7 +188,7 @@ static bool holds(struct timeline *t, const struct picture *p, bool kept)
 		if (!(kept ? place_kept(t, &t->promises[s->promise]) : place(t, s->ask)))
 			return false;
 		s->n = t->places_n - s->first;
-		t->standing[w.standing].end_ns = time_add(s->at_ns, s->ask->length_ns);
+		t->standing[w.standing].end_ns = ask_end(t, s->ask, s->at_ns);
 		t->standing[w.standing].first = s->first;
 		t->standing[w.standing++].n = s->n;
 		if (s->promise == ID_NONE) {

@@ -111,7 +111,7 @@ void profile_make(struct timeline *t, int32_t priority, uint64_t now_ns)
 		const uint64_t from_ns = p->at_ns > now_ns ? p->at_ns : now_ns;
 
 		if (p->ask.priority >= priority)
-			profile_change(t, &p->ask, from_ns, time_add(from_ns, p->ask.length_ns), -1);
+			profile_change(t, &p->ask, from_ns, ask_end(t, &p->ask, from_ns), -1);
 	}
 	budget_spend(t->budget, t->promises_n * UINT64_C(10));
 	t->profile_old = false;
@@ -160,7 +160,7 @@ uint64_t profile_find(const struct timeline *t, const struct timeline_ask *ask, 
 			from_ns = f->times[k];
 			first = k;
 		}
-		if (k + 1 == f->n || f->times[k + 1] >= time_add(from_ns, ask->length_ns)) {
+		if (k + 1 == f->n || f->times[k + 1] >= ask_end(t, ask, from_ns)) {
 			*i = first + 1;
 			return from_ns;
 		}

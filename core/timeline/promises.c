@@ -28,15 +28,6 @@ const struct timeline_counts *promises_counts(const struct timeline *t)
 	return &t->counts;
 }
 
-const char *promise_move_name(enum promise_move move)
-{
-	static const char *const names[MOVES] = {
-		"", "NodeLost", "EndOverrun", "RoomTaken", "Outranked", "GangChanged",
-	};
-
-	return move < MOVES ? names[move] : "";
-}
-
 static bool ask_same(const struct timeline_ask *a, const struct timeline_ask *b)
 {
 	if (a->wants_n != b->wants_n || a->length_ns != b->length_ns || a->priority != b->priority)
@@ -96,7 +87,13 @@ static void profile_promise(struct timeline *t, const struct promise *p, int sig
 {
 	const uint64_t from_ns = begins(p, now_ns);
 
-	profile_change(t, &p->ask, from_ns, time_add(from_ns, p->ask.length_ns), sign);
+	profile_change(t, &p->ask, from_ns, ask_end(t, &p->ask, from_ns), sign);
+}
+
+static void untold(struct timeline *t, struct promise *p)
+{
+	t->untold += p->told;
+	p->told = false;
 }
 
 /* Tries one promise earlier, the others fixed. */
@@ -115,6 +112,7 @@ static void improve(struct timeline *t, uint32_t index, uint64_t now_ns)
 		p->at_ns = at_ns;
 		p->earlier++;
 		t->counts.earlier++;
+		untold(t, p);
 	}
 	profile_promise(t, p, -1, now_ns);
 }
@@ -164,6 +162,7 @@ static int by_rank(const void *a, const void *b)
 static void promise_remove(struct timeline *t, uint32_t index)
 {
 	t->slots[t->promises[index].ask.gang] = 0;
+	t->untold -= !t->promises[index].told;
 	free(t->promises[index].places);
 	t->promises[index] = t->promises[--t->promises_n];
 	if (index < t->promises_n)
@@ -174,11 +173,16 @@ static void promise_remove(struct timeline *t, uint32_t index)
 static void later(struct timeline *t, struct promise *p, uint64_t at_ns, enum promise_move why,
                   uint32_t who)
 {
+	struct promised_moved *m;
+
+	if (p->moves_n == PROMISE_MOVES_MAX)
+		memmove(&p->moves[0], &p->moves[1], --p->moves_n * sizeof(p->moves[0]));
+	m = &p->moves[p->moves_n++];
+	*m = (struct promised_moved){ .from_ns = p->at_ns, .to_ns = at_ns, .why = why, .who = who };
 	p->at_ns = at_ns;
 	p->later++;
-	p->last = why;
-	p->who = who;
 	t->counts.later[why]++;
+	untold(t, p);
 }
 
 /* True if the picture holds, with first nodes that have room or with those that were kept. */
@@ -214,6 +218,7 @@ static void repair(struct timeline *t, enum promise_move why, uint32_t who, uint
 		t->slots[p.ask.gang] = 0;
 		if (at_ns == TIME_NEVER) {
 			t->counts.lost++;
+			t->untold -= !p.told;
 			free(p.places);
 			continue;
 		}
@@ -227,6 +232,19 @@ static void repair(struct timeline *t, enum promise_move why, uint32_t who, uint
 	t->profile_old = true;
 }
 
+/* A node of a promise that its members may no longer use; ID_NONE: none. */
+static node_id lost_node(const struct timeline *t)
+{
+	for (uint32_t i = 0; i < t->promises_n; i++)
+		for (uint32_t k = 0; k < t->promises[i].places_n; k++) {
+			const struct timeline_place *at = &t->promises[i].places[k];
+
+			if (!shape_allows(&t->shapes->slots[at->shape], at->node))
+				return at->node;
+		}
+	return ID_NONE;
+}
+
 /* The earliest time of a promise; TIME_NEVER: there is none. */
 static uint64_t first_due(const struct timeline *t)
 {
@@ -235,6 +253,24 @@ static uint64_t first_due(const struct timeline *t)
 	for (uint32_t i = 0; i < t->promises_n; i++)
 		first_ns = t->promises[i].at_ns < first_ns ? t->promises[i].at_ns : first_ns;
 	return first_ns;
+}
+
+/* The gang of that promise. */
+static uint32_t first_gang(const struct timeline *t)
+{
+	const uint64_t first_ns = first_due(t);
+	uint32_t i = 0;
+
+	while (i + 1 < t->promises_n && t->promises[i].at_ns != first_ns)
+		i++;
+	return t->promises[i].ask.gang;
+}
+
+uint64_t timeline_due_ns(const struct timeline *t)
+{
+	const uint64_t due_ns = first_due(t);
+
+	return t->ends_n > 0 && t->ends[0].end_ns < due_ns ? t->ends[0].end_ns : due_ns;
 }
 
 bool timeline_changed(const struct timeline *t, uint64_t now_ns)
@@ -252,12 +288,14 @@ void promises_look(struct timeline *t, uint64_t now_ns)
 	if (t->facts_version != t->nodes->facts_version) {
 		t->facts_version = t->nodes->facts_version;
 		t->suspect = MOVE_NODE_LOST;
-		t->suspect_who = ID_NONE;
+		t->suspect_who = lost_node(t);
+		t->changed = true; /* a node may have come, too */
 		t->profile_old = true;
 	}
 	if (t->suspect == MOVE_NONE && first_due(t) < now_ns) {
-		t->suspect = MOVE_ROOM_TAKEN;
-		t->suspect_who = ID_NONE;
+		/* It starts late, so it ends late. */
+		t->suspect = MOVE_END_OVERRUN;
+		t->suspect_who = first_gang(t);
 	}
 	if (t->suspect != MOVE_NONE)
 		repair(t, t->suspect, t->suspect_who, now_ns);
@@ -273,6 +311,7 @@ static void promise_changed(struct timeline *t, const struct timeline_ask *ask, 
 {
 	const struct promise before = t->promises[t->slots[ask->gang] - 1];
 	struct promise *p;
+	uint64_t at_ns;
 
 	promise_remove(t, t->slots[ask->gang] - 1);
 	if (!promise_make(t, ask, false, now_ns)) {
@@ -284,8 +323,13 @@ static void promise_changed(struct timeline *t, const struct timeline_ask *ask, 
 	p->first_ns = before.first_ns;
 	p->earlier = before.earlier;
 	p->later = before.later;
-	if (p->at_ns > before.at_ns)
-		later(t, p, p->at_ns, MOVE_GANG_CHANGED, ID_NONE);
+	p->moves_n = before.moves_n;
+	memcpy(p->moves, before.moves, sizeof(p->moves));
+	at_ns = p->at_ns;
+	p->at_ns = before.at_ns;
+	if (at_ns > before.at_ns)
+		later(t, p, at_ns, MOVE_GANG_CHANGED, ID_NONE);
+	p->at_ns = at_ns;
 }
 
 bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns)
@@ -300,7 +344,7 @@ bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint
 		return own && own->at_ns <= now_ns;
 	}
 	profile_make(t, binding(t, ask->priority), now_ns);
-	return profile_suffices(t, ask, time_add(now_ns, ask->length_ns));
+	return profile_suffices(t, ask, ask_end(t, ask, now_ns));
 }
 
 /* Promises that a start now would have to leave room for. */
@@ -319,7 +363,7 @@ bool promises_hold(struct timeline *t, const struct timeline_ask *ask,
 		                       .without = t->slots[ask->gang] - 1,
 		                       .more = places,
 		                       .more_n = n,
-		                       .more_end_ns = time_add(now_ns, ask->length_ns),
+		                       .more_end_ns = ask_end(t, ask, now_ns),
 		                       .now_ns = now_ns };
 
 	return !some_bind(t, ask) || some_hold(t, &p);
@@ -355,10 +399,34 @@ static uint32_t standing(const struct timeline *t, int32_t priority)
 	return n;
 }
 
+/* Adds the promise, whose picture was the last one, and makes those of lower priority that it
+ * leaves no room move later. */
+static struct promise *promise_add(struct timeline *t, const struct promise *made, uint64_t now_ns)
+{
+	struct promise *p;
+
+	t->counts.made++;
+	if (t->promises_n == t->promises_room) {
+		t->promises_room = t->promises_room * 2 + 64;
+		t->promises = must_grow(t->promises, t->promises_room * sizeof(*t->promises));
+	}
+	p = &t->promises[t->promises_n++];
+	*p = *made;
+	p->serial = t->serial++;
+	t->untold++;
+	t->slots[p->ask.gang] = t->promises_n;
+	picture_keep(t, t->promises_n - 1);
+	if (t->profile_priority == INT32_MIN)
+		profile_promise(t, p, -1, now_ns);
+	else
+		repair(t, MOVE_OUTRANKED, p->ask.gang, now_ns);
+	return &t->promises[t->slots[made->ask.gang] - 1];
+}
+
 bool promise_make(struct timeline *t, const struct timeline_ask *ask, bool not_now, uint64_t now_ns)
 {
 	const uint64_t from_ns = not_now ? now_ns + 1 : now_ns;
-	struct promise p = { .ask = *ask, .who = ID_NONE };
+	struct promise p = { .ask = *ask };
 
 	assert(ask->wants_n > 0);
 	if (t->slots[ask->gang] > 0)
@@ -369,19 +437,34 @@ bool promise_make(struct timeline *t, const struct timeline_ask *ask, bool not_n
 	p.at_ns = p.first_ns = earliest(t, ask, ID_NONE, from_ns, TIME_NEVER, now_ns);
 	if (p.at_ns == TIME_NEVER)
 		return false;
-	p.serial = t->serial++;
-	t->counts.made++;
-	if (t->promises_n == t->promises_room) {
-		t->promises_room = t->promises_room * 2 + 64;
-		t->promises = must_grow(t->promises, t->promises_room * sizeof(*t->promises));
+	promise_add(t, &p, now_ns);
+	return true;
+}
+
+bool promise_restore(struct timeline *t, const struct timeline_ask *ask, uint64_t at_ns,
+                     uint64_t now_ns)
+{
+	const uint64_t from_ns = at_ns > now_ns ? at_ns : now_ns;
+	struct promise p = { .ask = *ask, .first_ns = at_ns };
+
+	assert(ask->wants_n > 0);
+	if (t->slots[ask->gang] > 0 || standing(t, ask->priority) >= t->depth)
+		return false;
+	profile_make(t, binding(t, ask->priority), now_ns);
+	profile_begin(t, from_ns);
+	p.at_ns = earliest(t, ask, ID_NONE, from_ns, TIME_NEVER, now_ns);
+	t->profile_old = true;
+	if (p.at_ns == TIME_NEVER)
+		return false;
+	if (p.at_ns > from_ns) {
+		const uint64_t found_ns = p.at_ns;
+
+		p.at_ns = at_ns;
+		p.told = true;
+		later(t, &p, found_ns, MOVE_RESTARTED, ID_NONE);
+		t->untold--; /* promise_add() counts it */
 	}
-	t->promises[t->promises_n++] = p;
-	t->slots[ask->gang] = t->promises_n;
-	picture_keep(t, t->promises_n - 1);
-	if (t->profile_priority == INT32_MIN)
-		profile_promise(t, &p, -1, now_ns);
-	else
-		repair(t, MOVE_OUTRANKED, ask->gang, now_ns);
+	promise_add(t, &p, now_ns);
 	return true;
 }
 
@@ -394,11 +477,26 @@ bool promise_drop(struct timeline *t, uint32_t gang)
 	return true;
 }
 
+/* It is kept now. */
+static void kept_count(struct timeline *t, const struct promise *p, uint64_t now_ns)
+{
+	const bool late = now_ns > p->first_ns;
+	const uint64_t by_ns = late ? now_ns - p->first_ns : p->first_ns - now_ns;
+
+	t->counts.errors[promise_error_bucket(late ? (int64_t)by_ns : -(int64_t)by_ns)]++;
+	if (late)
+		t->counts.late_s += by_ns / NS_PER_SECOND;
+	else
+		t->counts.early_s += by_ns / NS_PER_SECOND;
+}
+
 void promises_started(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns)
 {
 	/* Nothing became free: what changed is that its time has come. */
-	if (t->slots[ask->gang] > 0)
+	if (t->slots[ask->gang] > 0) {
+		kept_count(t, &t->promises[t->slots[ask->gang] - 1], now_ns);
 		promise_remove(t, t->slots[ask->gang] - 1);
+	}
 	if (some_lower(t, ask->priority))
 		repair(t, MOVE_OUTRANKED, ask->gang, now_ns);
 }

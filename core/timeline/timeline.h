@@ -37,21 +37,11 @@
 #include "core/base/budget.h"
 #include "core/cluster/nodes.h"
 #include "core/cluster/shapes.h"
+#include "ipc/promises.h"
 
 #define TIME_NEVER UINT64_MAX
 #define PROMISE_SHAPES_MAX 8u
 #define PICTURES_MOST 8u
-
-/* Why a promise moved later. */
-enum promise_move {
-	MOVE_NONE,
-	MOVE_NODE_LOST,    /* a node went, was cordoned or tainted, shrank */
-	MOVE_END_OVERRUN,  /* a known end passed, or became later */
-	MOVE_ROOM_TAKEN,   /* pods that this core did not place */
-	MOVE_OUTRANKED,    /* a gang of strictly higher priority */
-	MOVE_GANG_CHANGED, /* its own members or their requests */
-	MOVES
-};
 
 /* What a gang asks for: members of some shapes, together, for a time. */
 struct timeline_ask {
@@ -77,9 +67,11 @@ struct promise {
 	uint64_t at_ns;
 	uint64_t first_ns;       /* as first told */
 	uint32_t earlier, later; /* moves */
-	enum promise_move last;  /* why it last moved later */
-	uint32_t who;            /* node, pod or gang of that reason; ID_NONE: not one alone */
-	uint64_t serial;         /* order in which they were made */
+	/* Its last moves to later, the oldest first. */
+	struct promised_moved moves[PROMISE_MOVES_MAX];
+	uint32_t moves_n;
+	bool told;       /* since it changed: promise_told() */
+	uint64_t serial; /* order in which they were made */
 	/* Its nodes in the last picture that held: still a proof when more becomes free, where the
 	 * first nodes with room may not be. */
 	struct timeline_place *places;
@@ -91,33 +83,46 @@ struct timeline_counts {
 	uint64_t earlier;
 	uint64_t later[MOVES];
 	uint64_t lost; /* of them no new time was found */
+	/* Of gangs that started with a promise: as in struct core_starts. */
+	uint64_t errors[PROMISE_ERRORS], late_s, early_s;
 };
 
 struct timeline;
 
 /* The nodes and shapes outlive it.  depth: promises that stand at most, 1 or more; ends are rounded
- * up to multiples of grain_ns, 1 or more. */
+ * up to multiples of grain_ns, 1 or more.  by_soft: an expected end counts for the length of a
+ * gang that waits, else only one that is enforced does. */
 struct timeline *timeline_new(const struct limits *limits, const struct nodes *nodes,
                               const struct shapes *shapes, struct budget *budget, uint32_t depth,
-                              uint64_t grain_ns);
+                              uint64_t grain_ns, bool by_soft);
 void timeline_free(struct timeline *t);
 /* A new epoch: forgets everything but its counts. */
 void timeline_clear(struct timeline *t);
 
-/* The pod's record: it runs run_s seconds at most (0: not known), since since_s (0: since it gets
- * its node). */
-void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t since_s);
-/* The seconds of its last record. */
+/* The pod's record: it runs run_s seconds at most (hard), and is expected to run expected_s (soft),
+ * since since_s (0: since it gets its node); 0: not known.  The earlier end is planned with. */
+void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t expected_s,
+                      uint32_t since_s);
+/* The length with which a gang of the pod is planned, in seconds; 0: not known. */
 uint32_t timeline_run_s(const struct timeline *t, pod_id pod);
 
-/* The pod takes capacity on a node.  `ours`: its gang was accepted by promises_hold(). */
-void timeline_pod_enter(struct timeline *t, pod_id pod, node_id node, shape_id shape, bool ours,
-                        uint64_t now_ns);
+/* The pod of a gang takes capacity on a node.  `ours`: the gang was accepted by promises_hold(). */
+struct timeline_entry {
+	pod_id pod;
+	uint32_t gang; /* by which it is named */
+	node_id node;
+	shape_id shape;
+	bool ours;
+};
+void timeline_pod_enter(struct timeline *t, const struct timeline_entry *entry, uint64_t now_ns);
 /* It releases it, or will not run there; without effect for one that is not there. */
 void timeline_pod_leave(struct timeline *t, pod_id pod);
 
 /* True if something changed since the last promises_look(), or a known end or promise is due. */
 bool timeline_changed(const struct timeline *t, uint64_t now_ns);
+
+/* The earliest known end or promise; TIME_NEVER: none.  O(promises). */
+uint64_t timeline_due_ns(const struct timeline *t);
 
 /* At the start of a cycle: ends that have passed are moved, promises that no longer hold move later
  * with their reason, and each promise is tried at an earlier time, alone. */
@@ -128,7 +133,15 @@ const struct promise *promise_of(const struct timeline *t, uint32_t gang);
 uint32_t promises_n(const struct timeline *t);
 const struct promise *promise_at(const struct timeline *t, uint32_t i);
 const struct timeline_counts *promises_counts(const struct timeline *t);
-const char *promise_move_name(enum promise_move move);
+
+/* The promise as it is shown.  O(ends before it x its nodes). */
+void promise_show(const struct timeline *t, const struct promise *p, struct promised *out);
+
+/* The gang's promise, if it has one, counts as published. */
+void promise_mark_told(struct timeline *t, uint32_t gang);
+
+/* A promise that changed since it was published, which counts as published now; NULL: none. */
+const struct promise *promise_next_untold(struct timeline *t);
 
 /* True unless it is certain that the gang can't start now: what is free, less what promises of its
  * priority and above need before it ends, is too little. */
@@ -147,6 +160,11 @@ uint32_t promises_places(struct timeline *t, const struct timeline_ask *ask, boo
 /* Promises the gang the earliest time, unless `depth` stand already or no time is found; one that
  * has a promise and asks for the same keeps it.  `later`: not now.  True if it has one then. */
 bool promise_make(struct timeline *t, const struct timeline_ask *ask, bool later, uint64_t now_ns);
+
+/* A promise of an earlier core or frontend: as promise_make(), at at_ns or the first time after it,
+ * which is then a move with MOVE_RESTARTED. */
+bool promise_restore(struct timeline *t, const struct timeline_ask *ask, uint64_t at_ns,
+                     uint64_t now_ns);
 
 /* Ends the gang's promise, if it has one; true if it had.  `first_ns` of a promise that is made
  * again for the gang starts over. */

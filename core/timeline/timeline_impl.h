@@ -5,6 +5,8 @@
 
 #include "core/timeline/timeline.h"
 
+#define NS_PER_SECOND UINT64_C(1000000000)
+
 struct known_end {
 	uint64_t end_ns;
 	pod_id pod;
@@ -16,8 +18,11 @@ struct stay {
 	uint64_t due_ns; /* as first known */
 	node_id node;    /* ID_NONE: it has none */
 	shape_id shape;
-	uint32_t run_s;
-	uint64_t since_ns; /* 0: not known yet */
+	uint32_t gang;              /* by which it is named */
+	uint32_t run_s, expected_s; /* hard and soft */
+	uint64_t since_ns;          /* 0: not known yet */
+	uint64_t hard_ns;           /* the enforced end; TIME_NEVER: none */
+	bool soft;                  /* end_ns is an expected one */
 };
 
 /* Free capacity over time: row i holds from times[i] to times[i + 1], the last for ever. */
@@ -41,6 +46,8 @@ struct timeline {
 	struct budget *budget;
 	uint64_t grain_ns;
 	uint32_t depth;
+	bool by_soft;
+	uint32_t untold; /* promises that changed */
 
 	struct stay *stays; /* by pod */
 	uint32_t pods;      /* limit */
@@ -91,6 +98,16 @@ static inline uint64_t time_grain(const struct timeline *t, uint64_t at_ns)
 	const uint64_t rest = at_ns % t->grain_ns;
 
 	return rest == 0 ? at_ns : time_add(at_ns - rest, t->grain_ns);
+}
+
+/* When a gang that starts at that time has ended, rounded as the ends of its pods will be: a start
+ * that comes a little late moves no other promise. */
+static inline uint64_t ask_end(const struct timeline *t, const struct timeline_ask *ask,
+                               uint64_t at_ns)
+{
+	const uint64_t late_ns = t->grain_ns >= 10 * NS_PER_SECOND ? t->grain_ns / 6 : 0;
+
+	return time_grain(t, time_add(time_add(at_ns, late_ns), ask->length_ns));
 }
 
 /* ends.c: those that have passed are moved on. */

@@ -65,6 +65,9 @@ int follower_new(struct follower **out, const struct follower_config *config)
 		                        .score = config->score,
 		                        .reserve_after_ns = config->reserve_after_ns,
 		                        .retain_for_ns = config->retain_for_ns,
+		                        .promise_depth = config->promise_depth,
+		                        .promise_grain_ns = config->promise_grain_ns,
+		                        .backfill_by_soft = config->backfill_by_soft,
 		                        .emit = emit,
 		                        .context = w };
 	void *memory;

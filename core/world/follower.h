@@ -28,6 +28,9 @@ struct follower_config {
 	enum score_policy score;
 	uint64_t reserve_after_ns; /* as in struct core_config */
 	uint64_t retain_for_ns;
+	uint32_t promise_depth;
+	uint64_t promise_grain_ns;
+	bool backfill_by_soft;
 	struct feed *feed;        /* outlives the world */
 	struct core_world *stats; /* zeroed; outlives the world */
 };

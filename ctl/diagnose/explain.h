@@ -43,6 +43,7 @@ struct explanation {
 	size_t gangs_n;
 	struct reason_names names;               /* of resources and taints in their reasons */
 	const struct reservations *reservations; /* NULL: not of a live scheduler */
+	const struct observer *observer;         /* likewise */
 	const struct explain_victims *victims;   /* NULL: there was no search */
 	const struct usage_figures *usage;       /* of nodes; NULL: not known */
 

@@ -65,6 +65,7 @@ struct explain_live *explain_live_take(const struct live *l, struct explanation 
 	x->gangs_n = picture->rows.n;
 	x->names = (struct reason_names){ .resource = live_name, .taint = live_name, .context = l };
 	x->reservations = &picture->reservations;
+	x->observer = &l->observer;
 	usage_read(&picture->usage, &l->observer);
 	x->usage = &picture->usage;
 	for (size_t i = 0; i < picture->rows.n; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/diagnose/explain.h"
+#include "ctl/live/starts.h"
 #include "ctl/term/units.h"
 #include "ctl/term/print.h"
 #include "frontend/dialect/reason.h"
@@ -212,6 +213,11 @@ static const char *state_text(const struct explanation *x)
 	                               : gang_placement_text(x->result->state);
 }
 
+static bool is_promised(const struct explanation *x)
+{
+	return x->observer != NULL && x->result->reason != NULL && x->result->why.promised.at_ns > 0;
+}
+
 static void print_json(const struct explanation *x)
 {
 	const struct gang_result *g = x->result;
@@ -233,6 +239,8 @@ static void print_json(const struct explanation *x)
 		json_reasons(o, x);
 		explain_pieces_json(o, x);
 	}
+	if (is_promised(x))
+		cJSON_AddItemToObject(o, "start", start_json(x->observer, &g->why.promised));
 	if (g->reason != NULL && explain_is_queued(g)) {
 		json_add_number(o, "position", (int64_t)position_of(x));
 		if (g->waiting_since_ns > 0)
@@ -363,6 +371,8 @@ static void print_text(const struct explanation *x)
 	if (!explain_is_queued(g))
 		return;
 	print_before(x);
+	if (is_promised(x))
+		start_print(x->observer, &g->why.promised);
 	if (x->reservations != NULL)
 		print_reservations(x->reservations);
 	if (x->victims != NULL)

@@ -5,6 +5,7 @@
 #include "ctl/term/print.h"
 #include "ctl/term/table.h"
 #include "ctl/live/rows.h"
+#include "ctl/live/starts.h"
 #include "ctl/term/units.h"
 #include "frontend/api/label_selector.h"
 #include "frontend/dialect/dialects.h"
@@ -102,6 +103,17 @@ static void add_queue(const struct live *l, const struct gang_copy *g, cJSON *o)
 	free(name);
 }
 
+/* What the reason of a waiting gang has of its promised start. */
+static void start_add(const struct live *l, const struct gang_copy *g, cJSON *o)
+{
+	const struct promised *p = &g->row.reason.promised;
+
+	if (l->from_cluster || !rows_gang_waits(g) || p->at_ns == 0)
+		json_checked(cJSON_AddNullToObject(o, "start"));
+	else
+		cJSON_AddItemToObject(o, "start", start_json(&l->observer, p));
+}
+
 static cJSON *item_of(const struct live *l, const struct gang_copy *g, size_t position)
 {
 	cJSON *o = json_checked(cJSON_CreateObject());
@@ -127,7 +139,7 @@ static cJSON *item_of(const struct live *l, const struct gang_copy *g, size_t po
 		json_add_number(o, "waited_s", seconds_since(g->row.waiting_since_ns, now));
 	else
 		json_checked(cJSON_AddNullToObject(o, "waited_s"));
-	json_checked(cJSON_AddNullToObject(o, "start"));
+	start_add(l, g, o);
 	if (rows_gang_waits(g))
 		add_reason(l, g, o);
 	return o;
@@ -151,13 +163,24 @@ static char *age_of(const cJSON *item, const char *field)
 	                           sizeof(text)));
 }
 
-enum { REASON_CELL = 9 };
+enum { REASON_CELL = 10 };
+
+/* The time of day of a promised start, UTC as all times. */
+static char *start_of(const cJSON *item)
+{
+	const cJSON *start = cJSON_GetObjectItemCaseSensitive(item, "start");
+	const cJSON *at = start ? cJSON_GetObjectItemCaseSensitive(start, "at") : NULL;
+
+	if (at == NULL || at->valuestring == NULL || strlen(at->valuestring) < 20)
+		return must_copy("-");
+	return ctl_print("%.8s", at->valuestring + strlen("2026-11-22T"));
+}
 
 static void row_of(const cJSON *item, bool wide, char **cells)
 {
-	static const char *const fields[] = { "gang",   "state",    "position",  "quorum", "members",
-		                                  "placed", "priority", NULL,        NULL,     "reason",
-		                                  "queue",  "dialect",  "succeeded", "failed" };
+	static const char *const fields[] = { "gang",   "state",    "position", "quorum",    "members",
+		                                  "placed", "priority", NULL,       NULL,        NULL,
+		                                  "reason", "queue",    "dialect",  "succeeded", "failed" };
 	const size_t n = sizeof(fields) / sizeof(fields[0]) - (wide ? 0 : 4);
 
 	for (size_t i = 0; i < n; i++)
@@ -166,6 +189,7 @@ static void row_of(const cJSON *item, bool wide, char **cells)
 	cells[REASON_CELL] = rows_reason_turned(field_text(item, "gang"), field_text(item, "reason"));
 	cells[7] = age_of(item, "age_s");
 	cells[8] = age_of(item, "waited_s");
+	cells[9] = start_of(item);
 	if (strcmp(cells[REASON_CELL], "-") == 0 && !wide)
 		cells[REASON_CELL][0] = '\0';
 }
@@ -176,9 +200,9 @@ static const struct list_kind kind = {
 	.ignored = (const char *const[]){ "age_s", "waited_s", NULL },
 	.row = row_of,
 	.heads = (const char *const[]){ "GANG", "STATE", "POSITION", "QUORUM", "MEMBERS", "PLACED",
-	                                "PRIORITY", "AGE", "WAITED", "REASON", NULL },
+	                                "PRIORITY", "AGE", "WAITED", "STARTS", "REASON", NULL },
 	.wide_heads = (const char *const[]){ "QUEUE", "DIALECT", "SUCCEEDED", "FAILED", NULL },
-	.right = "LLRRRRRRRLLLRR",
+	.right = "LLRRRRRRRLLLLRR",
 };
 
 static bool is_wanted(const struct live *l, const struct gang_copy *g, const char *wanted)
@@ -391,7 +415,8 @@ const struct command gangs_command = {
 			 "                [--socket PATH | --kubeconfig FILE [--context NAME]]",
 	.about =
 		"The gangs of the live scheduler: the state of each one and why it waits; its position\n"
-		"in the queue and for how long it has waited for capacity. With a name: that gang\n"
+		"in the queue, for how long it has waited for capacity, and the start that it is promised\n"
+		"(UTC). With a name: that gang\n"
 		"alone; a name without a namespace is of -n, else of default. With a name and -o wide\n"
 		"also its members where the API server is asked.\n"
 		"\n"

@@ -224,6 +224,9 @@ static bool start(struct replay *p, const char *command)
 	struct core_config config = { .limits = head->limits,
 		                          .reserve_after_ns = head->reserve_after_ns,
 		                          .retain_for_ns = head->retain_for_ns,
+		                          .promise_depth = head->promise_depth,
+		                          .promise_grain_ns = head->promise_grain_ns,
+		                          .backfill_by_soft = head->backfill_by_soft,
 		                          .emit = take_command,
 		                          .context = p };
 	const char *what = "";

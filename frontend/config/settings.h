@@ -82,6 +82,8 @@ struct options {
 		const char *seccomp;
 		int64_t reserve_after_s;
 		int64_t retain_for_s;
+		int64_t promise_depth, promise_grain_s;
+		const char *by_soft;
 		int64_t spin_us;
 		int64_t searchers;
 		int64_t cpu;

@@ -96,11 +96,22 @@ static void extract_resource_claims(struct json *j, void *asks)
 		*(uint32_t *)asks |= ASKS_RESOURCE_CLAIM;
 }
 
-static void extract_deadline(struct json *j, void *out)
+static void extract_deadline(struct json *j, void *pod)
 {
-	*(bool *)out = !json_null(j);
-	if (*(bool *)out)
-		json_skip(j);
+	struct pod_object *out = pod;
+
+	out->has_deadline = !json_null(j);
+	if (out->has_deadline)
+		json_int64(j, &out->deadline_s);
+}
+
+static void extract_grace(struct json *j, void *pod)
+{
+	struct pod_object *out = pod;
+
+	out->has_grace = !json_null(j);
+	if (out->has_grace)
+		json_int64(j, &out->grace_s);
 }
 
 static const struct json_field spec_fields[] = {
@@ -118,7 +129,8 @@ static const struct json_field spec_fields[] = {
 	JSON_FIELD("overhead", extract_quantities, struct pod_object, overhead),
 	JSON_WHOLE("topologySpreadConstraints", extract_spreads),
 	JSON_FIELD("restartPolicy", json_field_text, struct pod_object, restart_policy),
-	JSON_FIELD("activeDeadlineSeconds", extract_deadline, struct pod_object, has_deadline),
+	JSON_WHOLE("activeDeadlineSeconds", extract_deadline),
+	JSON_WHOLE("terminationGracePeriodSeconds", extract_grace),
 	JSON_FIELD("schedulingGates", extract_not_empty, struct pod_object, gated),
 	JSON_FIELD("resourceClaims", extract_resource_claims, struct pod_object, asks),
 	JSON_WHOLE("resources", extract_pod_resources),

@@ -184,6 +184,9 @@ struct pod_object {
 	bool has_workload_ref;
 	struct text restart_policy; /* "": Always */
 	bool has_deadline;          /* activeDeadlineSeconds */
+	int64_t deadline_s;         /* ... its value */
+	int64_t grace_s;            /* terminationGracePeriodSeconds; 0: not given, or 0 */
+	bool has_grace;
 
 	struct container *containers; /* the init containers too, in their order */
 	size_t containers_n;

@@ -2,6 +2,7 @@
 #include "frontend/dialect/reason.h"
 
 #include "frontend/json/json_scan.h"
+#include "ipc/promises.h"
 #include "ipc/clean.h"
 
 #include <inttypes.h>
@@ -526,6 +527,16 @@ static void put_queue(struct out *o, const struct reason *r, const struct reason
 	}
 }
 
+static void put_promised(struct out *o, const struct reason *r)
+{
+	char time[PROMISE_TIME_BYTES];
+
+	if (r->promised.at_ns == 0)
+		return;
+	promise_time_text(r->promised.at_ns, time);
+	put(o, " It " PROMISED_TEXT ".", time);
+}
+
 static void put_reason(struct out *o, const struct reason *r, const struct reason_about *about,
                        const struct reason_names *names)
 {
@@ -588,6 +599,7 @@ size_t reason_text(const struct reason *reason, const struct reason_about *about
 		put_timeout(&o, about);
 	put_reason(&o, reason, about, names);
 	put_kept_out(&o, reason, about, names);
+	put_promised(&o, reason);
 	/* Texts may be cut within a character; the API server would replace its bytes. */
 	if (out_bytes > 0) {
 		o.n -= scan_drop_broken(out);

@@ -385,6 +385,16 @@ static bool flush_gangs(const struct flush *f)
 	return true;
 }
 
+static uint32_t expected_of(const struct model *m, const struct pod_entry *p)
+{
+	struct gang_form form;
+
+	if (p->expected_s > 0 || p->gang == ID_NONE || (p->flags & POD_LASTS))
+		return p->expected_s;
+	gang_form(m, p->gang, &form);
+	return form.object ? form.object->expected_s : 0;
+}
+
 static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry *p)
 {
 	size_t namespace = strlen(p->texts), name = strlen(p->texts + namespace + 1);
@@ -405,6 +415,8 @@ static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry
 		.created_ns = p->created_ns,
 		.uid = { p->uid[0], p->uid[1] },
 		.queue = queues_of_pod(f->m, pod),
+		.run_s = p->run_s,
+		.expected_s = expected_of(f->m, p),
 	};
 	size_t labels = p->labels_n * sizeof(*p->labels);
 	char *at = reserve(f, EVENT_POD, sizeof(e) + labels + e.name_bytes);
@@ -522,6 +534,31 @@ static bool flush_drops(const struct flush *f)
 	       flush_dead(f, &m->shapes, EVENT_SHAPE_DROP, shape_bury);
 }
 
+/* What an earlier instance promised, once for each core, before EVENT_SYNCED. */
+static bool flush_promised(const struct flush *f)
+{
+	struct model *m = f->m;
+
+	if (!m->synced_due)
+		return true;
+	for (; m->promised_next < m->pods.pool.n; m->promised_next++) {
+		const struct pod_entry *p = pod_at(m, m->promised_next);
+		struct event_promised e = { .pod = m->promised_next,
+			                        .generation = p->entry.slot.generation,
+			                        .at_ns = p->promised_s * UINT64_C(1000000000) };
+		char *to;
+
+		if (!p->entry.slot.live || p->promised_s == 0 || p->node != ID_NONE ||
+		    p->entry.slot.sent != p->entry.slot.generation)
+			continue;
+		to = reserve(f, EVENT_PROMISED, sizeof(e));
+		if (!to)
+			return false;
+		memcpy(to, &e, sizeof(e));
+	}
+	return true;
+}
+
 /* Send a record without a body if it is due; false when the sink is full. */
 static bool flush_mark(const struct flush *f, bool *due, enum record_kind kind)
 {
@@ -590,8 +627,10 @@ bool model_flush(struct model *m, const struct model_sink *sink)
 	if (m->queues)
 		queues_flushed(m);
 	unaccounted_refresh(m);
-	if (!flush_nodes(&f) || !flush_drops(&f) || !flush_mark(&f, &m->synced_due, EVENT_SYNCED))
+	if (!flush_nodes(&f) || !flush_drops(&f) || !flush_promised(&f) ||
+	    !flush_mark(&f, &m->synced_due, EVENT_SYNCED))
 		return false;
+	m->promised_next = 0;
 	recycle(m);
 	return true;
 }
@@ -643,6 +682,7 @@ void model_restart(struct model *m)
 	intern_restart(&m->columns);
 	intern_restart(&m->taints);
 	m->begin_due = true;
+	m->promised_next = 0;
 	m->preemption_due = m->preemption;
 	m->synced_due = m->synced;
 }

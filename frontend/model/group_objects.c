@@ -4,9 +4,11 @@
 #include "frontend/decode/eviction.h"
 #include "frontend/model/body.h"
 #include "frontend/model/candidates.h"
+#include "frontend/model/ends.h"
 #include "frontend/model/group_pods.h"
 #include "frontend/model/limits.h"
 #include "frontend/model/objects.h"
+#include "frontend/model/pods.h"
 #include "frontend/model/queues.h"
 #include "ipc/memory.h"
 
@@ -14,6 +16,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct group_object *object_of(const struct model *m, uint32_t gang, uint32_t dialect)
 {
@@ -213,6 +216,24 @@ static void disruption_set(struct model *m, uint32_t gang, struct group_object *
 	store_mark_dirty(&m->gangs, gang);
 }
 
+/* Its annotations; members without a length of their own are sent with that of the group. */
+static void expected_set(struct model *m, uint32_t gang, struct group_object *o, const char *json,
+                         size_t bytes)
+{
+	struct evicted_group_object g;
+	uint32_t expected_s = 0;
+
+	if (memmem(json, bytes, "muster.dev/run-seconds", sizeof("muster.dev/run-seconds") - 1) &&
+	    extract_evicted_group(json, bytes, &m->arena, &g, NULL) == 0)
+		expected_s = group_expected_s(&g.meta, &m->arena);
+	if (o->expected_s == expected_s)
+		return;
+	o->expected_s = expected_s;
+	for (uint32_t p = gang_at(m, gang)->members_first; p != SLOT_NONE;
+	     p = pod_at(m, p)->gang_link.next)
+		store_mark_dirty(&m->pods, p);
+}
+
 /* An object with a valid name. */
 static int object_put(struct model *m, int resource, const struct meta *meta, const char *json,
                       size_t bytes, struct decode_error *error)
@@ -244,6 +265,7 @@ static int object_put(struct model *m, int resource, const struct meta *meta, co
 	disruption_set(m, gang, object_of(m, gang, dialect), json, bytes);
 	if (m->queues)
 		queues_note_group(m, gang, json, bytes);
+	expected_set(m, gang, object_of(m, gang, dialect), json, bytes);
 	rc = object_accept(m, dialect, gang, meta, &spec, error);
 	if (rc == 0 && read == 0 && is_new)
 		object_remark(m, gang, meta, spec.remark, error);

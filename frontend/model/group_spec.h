@@ -13,6 +13,7 @@ struct group_object {
 	bool retry;          /* past a limit: read the same version again */
 	bool unchanged;      /* GANG_UNCHANGED */
 	uint32_t disruption; /* enum gang_disruption */
+	uint32_t expected_s; /* group_expected_s() */
 	bool candidate; /* it has no group data: a group only because pods name it (candidates.h) */
 	char *stamp;    /* "uid NUL resourceVersion NUL"; NULL: not known */
 	char *body;     /* of EVENT_GANG, without a name */

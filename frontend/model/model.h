@@ -179,6 +179,7 @@ struct pod_view {
 	int32_t priority;
 	uint64_t created_ns;
 	const char *nominated; /* status.nominatedNodeName of a pending pod of ours, "" */
+	uint32_t promised_s;   /* by its annotation and condition: frontend/model/ends.h */
 	/* Its PodScheduled condition as last seen; "" when there is none. */
 	const char *condition_status;
 	const char *condition_reason;
@@ -190,6 +191,10 @@ bool model_pod(const struct model *m, pod_id id, uint32_t generation, struct pod
 /* The lone pod that the core numbers limits.gangs + its id among the gangs. */
 bool model_waiting_pod(const struct model *m, uint32_t gang, uint32_t generation,
                        struct pod_view *out);
+/* Whichever pod has that id; false: none. */
+bool model_pod_at(const struct model *m, pod_id id, struct pod_view *out);
+/* limits.gangs: from there on ids of gangs are those of lone pods in struct promised. */
+uint32_t model_gangs_most(const struct model *m);
 bool model_pod_by_name(const struct model *m, const char *namespace, const char *name,
                        struct pod_view *out);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects of pods. */
+#include "frontend/model/ends.h"
 #include "frontend/model/declared_spec.h"
 #include "frontend/model/facts.h"
 #include "frontend/model/gangs.h"
@@ -146,15 +147,21 @@ static bool is_changed(const struct pod_entry *a, const struct pod_entry *b)
 {
 	return a->shape != b->shape || a->node != b->node || a->gang != b->gang ||
 	       a->flags != b->flags || a->role != b->role || a->priority != b->priority ||
+	       a->run_s != b->run_s || a->expected_s != b->expected_s ||
 	       a->created_ns != b->created_ns || memcmp(a->uid, b->uid, sizeof(a->uid)) != 0 ||
 	       a->labels_n != b->labels_n ||
 	       (a->labels_n > 0 && memcmp(a->labels, b->labels, a->labels_n * sizeof(*a->labels)) != 0);
 }
 
 /* The fields of an entry that have no list. */
-static void pod_fill(struct pod_entry *e, const struct pod_object *object,
+static void pod_fill(struct model *m, struct pod_entry *e, const struct pod_object *object,
                      const struct pod_state *s)
 {
+	const struct pod_ends ends = pod_ends_of(object, &m->arena);
+
+	e->run_s = ends.run_s;
+	e->expected_s = ends.expected_s;
+	e->promised_s = object->node_name.bytes > 0 ? 0 : pod_promised_s(object, &m->arena);
 	pod_uid_number(&object->meta, e->uid);
 	e->created_ns = object->meta.created_ns;
 	e->scheduled_s = object->node_name.bytes > 0 ? object->scheduled_s : 0;
@@ -185,7 +192,7 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 	m->last_put = pod;
 	spread_leave(m, pod);
 	old = *e;
-	pod_fill(e, object, s);
+	pod_fill(m, e, object, s);
 	e->entry.seen = m->replace[RESOURCE_INDEX_PODS].round;
 	if (s->spreads)
 		spread_join(m, pod);

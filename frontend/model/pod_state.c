@@ -3,6 +3,7 @@
 
 #include "frontend/devices/devices.h"
 #include "frontend/model/declared_spec.h"
+#include "frontend/model/ends.h"
 #include "frontend/model/gangs.h"
 #include "frontend/model/labels.h"
 #include "frontend/model/limits.h"
@@ -28,24 +29,6 @@ static const char *unsupported(const struct model *m, const struct pod_object *p
 	if (pod->asks & ASKS_TOLERATION_OPERATOR)
 		return "operators other than Exists and Equal in spec.tolerations";
 	return NULL;
-}
-
-static bool text_ends(struct text t, const char *with)
-{
-	const size_t n = strlen(with);
-
-	return t.bytes >= n && memcmp(t.at + t.bytes - n, with, n) == 0;
-}
-
-/* POD_LASTS.  Pods of Deployments, DaemonSets and StatefulSets, and mirror pods, restart always.  A
- * controller of a job (Job, PyTorchJob, RayJob ...) deletes such pods when the job has ended. */
-static bool lasts(const struct pod_object *pod)
-{
-	if (pod->meta.deleting || pod->has_deadline)
-		return false;
-	if (pod->restart_policy.bytes > 0 && !text_is(pod->restart_policy, "Always"))
-		return false;
-	return !text_ends(pod->owner.kind, "Job") && !text_is(pod->owner.kind, "PodGroup");
 }
 
 void pod_state_release(struct model *m, struct pod_state *s)
@@ -255,7 +238,7 @@ int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, 
 		                     .role = ID_NONE,
 		                     .refusal = "" };
 	s->flags = (ours ? POD_OURS : 0) | (pod->gated ? POD_GATED : 0) |
-	           (pod->meta.deleting ? POD_DELETING : 0) | (lasts(pod) ? POD_LASTS : 0);
+	           (pod->meta.deleting ? POD_DELETING : 0) | (pod_lasts(pod) ? POD_LASTS : 0);
 	if (reason && ours)
 		pod_state_refuse(s, arena_printf(&m->arena, "muster does not support %s yet", reason));
 	if (bound && node_take(m, pod->node_name, &s->node, &s->flag) < 0) {

@@ -18,11 +18,13 @@ struct pod_entry {
 	uint32_t node;    /* bound to; ID_NONE */
 	uint32_t binding; /* a Binding to it may be in flight, or `intent` names it; ID_NONE */
 	struct link gang_link;
-	uint32_t gang_dialect;  /* of the mark */
-	uint32_t declared_spec; /* of its gang; ID_NONE */
-	uint32_t role;          /* in its gang: a value's number, or ID_NONE */
-	uint32_t scheduled_s;   /* as in struct event_pod */
-	uint32_t keep_ms;       /* as in struct event_pod */
+	uint32_t gang_dialect;      /* of the mark */
+	uint32_t declared_spec;     /* of its gang; ID_NONE */
+	uint32_t role;              /* in its gang: a value's number, or ID_NONE */
+	uint32_t scheduled_s;       /* as in struct event_pod */
+	uint32_t run_s, expected_s; /* likewise; expected_s of its own annotation */
+	uint32_t promised_s;        /* pod_promised_s() */
+	uint32_t keep_ms;           /* as in struct event_pod */
 	uint32_t scheduler;
 	int32_t priority;
 	uint32_t namespace;

@@ -124,6 +124,7 @@ struct model {
 	bool begin_due;
 	bool synced;
 	bool synced_due;
+	uint32_t promised_next; /* before it: EVENT_PROMISED of pods from this slot on */
 
 	uint32_t last_put;    /* the pod that the last object was; SLOT_NONE */
 	struct arena arena;   /* of the object that is put or removed */

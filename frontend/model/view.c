@@ -56,6 +56,7 @@ static void view_of(const struct model *m, uint32_t pod, struct pod_view *out)
 	out->deleting = e->flags & POD_DELETING;
 	out->priority = e->priority;
 	out->created_ns = e->created_ns;
+	out->promised_s = e->promised_s;
 }
 
 bool model_pod(const struct model *m, pod_id id, uint32_t generation, struct pod_view *out)
@@ -66,6 +67,19 @@ bool model_pod(const struct model *m, pod_id id, uint32_t generation, struct pod
 		return false;
 	view_of(m, id, out);
 	return true;
+}
+
+bool model_pod_at(const struct model *m, pod_id id, struct pod_view *out)
+{
+	if (id >= m->pods.pool.n || !pod_at(m, id)->entry.slot.live)
+		return false;
+	view_of(m, id, out);
+	return true;
+}
+
+uint32_t model_gangs_most(const struct model *m)
+{
+	return m->limits.gangs;
 }
 
 bool model_last_put(const struct model *m, struct pod_put *out)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/report/event.h"
 
+#include "ipc/promises.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -47,21 +49,25 @@ void event_series_write(struct jsonout *out, uint64_t count, uint64_t wall_ns)
 	            (unsigned long long)count, when);
 }
 
-void condition_write(struct jsonout *out, const char *uid, const char *reason, const char *message,
-                     bool turned, uint64_t wall_ns, const char *nominated)
+void condition_write(struct jsonout *out, const struct condition_text *c, uint64_t wall_ns)
 {
-	char when[EVENT_TIME_BYTES];
+	char when[EVENT_TIME_BYTES], start[PROMISE_TIME_BYTES];
 
-	jsonout_add(out, "{\"metadata\":{\"uid\":@s},\"status\":{", uid);
-	if (nominated && *nominated)
-		jsonout_add(out, "\"nominatedNodeName\":@s,", nominated);
-	else if (nominated)
+	jsonout_add(out, "{\"metadata\":{\"uid\":@s", c->uid);
+	if (c->promised_s > 0) {
+		promise_time_text(c->promised_s * UINT64_C(1000000000), start);
+		jsonout_add(out, ",\"annotations\":{@s:@s}", PROMISED_ANNOTATION, start);
+	}
+	jsonout_add(out, "},\"status\":{");
+	if (c->nominated && *c->nominated)
+		jsonout_add(out, "\"nominatedNodeName\":@s,", c->nominated);
+	else if (c->nominated)
 		jsonout_add(out, "\"nominatedNodeName\":null,");
 	jsonout_add(out,
 	            "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
 	            "\"reason\":@s,\"message\":@s",
-	            reason, message);
-	if (turned) {
+	            c->reason, c->message);
+	if (c->turned) {
 		event_time(when, sizeof(when), wall_ns, false);
 		jsonout_add(out, ",\"lastTransitionTime\":@s", when);
 	}

@@ -32,10 +32,14 @@ void event_write(struct jsonout *out, const struct event_text *e);
 void event_series_write(struct jsonout *out, uint64_t count, uint64_t wall_ns);
 
 /* A strategic merge patch of a pod's status with PodScheduled False; the transition time is written
- * only if `turned`, and is unchanged otherwise.  `nominated`: nominatedNodeName, "" removes it,
- * NULL leaves it. */
-void condition_write(struct jsonout *out, const char *uid, const char *reason, const char *message,
-                     bool turned, uint64_t wall_ns, const char *nominated);
+ * only if `turned`, and is unchanged otherwise. */
+struct condition_text {
+	const char *uid, *reason, *message;
+	bool turned;
+	uint32_t promised_s;   /* the annotation of the promised start, since 1970; 0: unchanged */
+	const char *nominated; /* nominatedNodeName, "" removes it, NULL leaves it */
+};
+void condition_write(struct jsonout *out, const struct condition_text *c, uint64_t wall_ns);
 
 /* Name of a new Event about an object of that name: a prefix of it, a dot, the time. */
 void event_name(char *out, size_t out_bytes, const char *object, uint64_t wall_ns);

@@ -73,6 +73,9 @@ enum report_happening {
 	REPORT_PREEMPTED,        /* the pod was evicted */
 	REPORT_PREEMPTING,       /* pods are evicted for the group or pod */
 	REPORT_PREEMPTION_STUCK, /* ... and one does not go */
+	REPORT_START_PROMISED,   /* of a gang that waits: report_start.c */
+	REPORT_START_EARLIER,
+	REPORT_START_SLIPPED,
 	REPORT_HAPPENINGS
 };
 struct report_event {

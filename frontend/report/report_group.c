@@ -156,6 +156,11 @@ static void held_back_set(struct group *g, const struct reason *reason,
 	}
 }
 
+struct start_told *report_group_start(struct report *r, gang_id gang, uint32_t generation)
+{
+	return &group_of(r, gang, generation)->start;
+}
+
 /* When its reason is to name what may hold members back, or NEVER_NS. */
 static uint64_t held_back_due(const struct group *g)
 {

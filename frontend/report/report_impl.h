@@ -23,6 +23,9 @@ struct note {
 	unsigned users;
 	bool urgent;   /* its Event is not rate-limited */
 	size_t pod_at; /* where a pod's name is inserted; 0: nowhere */
+	/* The annotation of the promised start, of one pod; the others have none. */
+	pod_id promised_pod;
+	uint32_t promised_s; /* since 1970; 0: no start is promised */
 	char text[];
 };
 
@@ -55,6 +58,12 @@ struct item {
 	bool flying;
 };
 
+/* The promised start that was reported last (report_start.c). */
+struct start_told {
+	uint64_t at_ns; /* 0: none */
+	uint32_t later;
+};
+
 /* Of a pod that waits. */
 struct pod_item {
 	struct item item;
@@ -66,6 +75,7 @@ struct pod_item {
 	struct note *standing; /* the text of its condition as long as it waits */
 	const char *standing_reason;
 	char *nominated; /* status.nominatedNodeName as it is to be; "": none; NULL: not ours to say */
+	struct start_told start; /* of a lone pod */
 
 	/* Its last Event. */
 	uint64_t event_ns;
@@ -92,6 +102,20 @@ enum bind_text {
 	BIND_KIND,
 	BIND_TEXTS
 };
+
+/* report_start.c */
+/* Who a move is because of. */
+struct promised_by {
+	uint32_t who;
+	bool is_node;
+	uint32_t gangs;     /* limits.gangs: lone pods are numbered from there on */
+	const char *tenant; /* whose users read it: gangs of others are not named */
+};
+/* Sets the annotation of the note, and queues the Events of what changed. */
+void report_start_gang(struct report *r, const struct cmd_reason *cmd, const struct gang_view *gang,
+                       struct note *note);
+void report_start_pod(struct report *r, const struct cmd_reason *cmd, const struct pod_view *pod,
+                      struct note *note);
 
 TAILQ_HEAD(item_list, item);
 TAILQ_HEAD(pod_item_list, pod_item);
@@ -127,6 +151,7 @@ struct group {
 	uint64_t held_back_ns; /* so many members are there since; 0: it has its quorum, or none */
 	uint32_t held_back_members;
 	bool held_back; /* for HELD_BACK_NS: its reason names what may hold them back */
+	struct start_told start;
 	bool discovers; /* its next or current request asks discovery about the status */
 	/* The last written status, until the watch shows it. */
 	struct group_status *sent;
@@ -236,6 +261,8 @@ void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t
 
 /* Queues the groups whose status the model marked dirty. */
 void report_groups_changed(struct report *r);
+/* The gang's promised start that was reported last; made if it is not known. */
+struct start_told *report_group_start(struct report *r, gang_id gang, uint32_t generation);
 /* The gang waits, with `note` as the text of the reason. */
 void report_group_waits(struct report *r, const struct cmd_reason *cmd,
                         const struct gang_view *gang, struct note *note);

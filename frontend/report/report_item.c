@@ -69,7 +69,15 @@ bool report_condition_is(const struct pod_item *p, const struct pod_view *pod,
 	return (!p->nominated || strcmp(pod->nominated, p->nominated) == 0) &&
 	       strcmp(pod->condition_status, "False") == 0 &&
 	       strcmp(pod->condition_reason, reason) == 0 &&
+	       (note->promised_pod != pod->id || note->promised_s == 0 ||
+	        note->promised_s == pod->promised_s) &&
 	       strcmp(pod->condition_message, note_text(r, note, pod->name)) == 0;
+}
+
+/* For the annotation of the pod; 0: it is left as it is. */
+static uint32_t promised_of(const struct note *note, const struct pod_view *pod)
+{
+	return note->promised_pod == pod->id ? note->promised_s : 0;
 }
 
 static void condition_send(struct pod_item *p, const struct pod_view *pod, const char *text)
@@ -78,8 +86,14 @@ static void condition_send(struct pod_item *p, const struct pod_view *pod, const
 	bool turned = strcmp(pod->condition_status, "False") != 0;
 
 	jsonout_add(&r->path, "/api/v1/namespaces/@p/pods/@p/status", pod->namespace, pod->name);
-	condition_write(&r->body, pod->uid, p->reason, text, turned,
-	                r->config.env->wall_ns(r->config.env->context), p->nominated);
+	condition_write(&r->body,
+	                &(struct condition_text){ .uid = pod->uid,
+	                                          .reason = p->reason,
+	                                          .message = text,
+	                                          .turned = turned,
+	                                          .promised_s = promised_of(p->item.note, pod),
+	                                          .nominated = p->nominated },
+	                r->config.env->wall_ns(r->config.env->context));
 	report_item_request(&p->item, "PATCH", "application/strategic-merge-patch+json");
 }
 
@@ -176,6 +190,9 @@ static void bind_send(struct item *i)
 		[REPORT_PREEMPTED] = { "Normal", "Preempted", "Preempting" },
 		[REPORT_PREEMPTING] = { "Normal", "Preempting", "Preempting" },
 		[REPORT_PREEMPTION_STUCK] = { "Warning", "PreemptionStuck", "Preempting" },
+		[REPORT_START_PROMISED] = { "Normal", "StartPromised", "Scheduling" },
+		[REPORT_START_EARLIER] = { "Normal", "StartMovedEarlier", "Scheduling" },
+		[REPORT_START_SLIPPED] = { "Warning", "StartSlipped", "Scheduling" },
 	};
 	const struct bind_item *b = (const struct bind_item *)i;
 	const char *texts[BIND_TEXTS], *at = b->texts;

@@ -45,6 +45,8 @@ static struct note *reason_note(struct report *r, const struct reason *reason,
 	reason_text(reason, about, &names, text, sizeof(text));
 	note = report_note_new(text);
 	note->pod_at = reason_pod_at(reason, about);
+	note->promised_pod = ID_NONE;
+	note->promised_s = 0;
 	note->urgent = about->timed_out_ns > 0;
 	return note;
 }
@@ -78,6 +80,7 @@ void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t
 		about.timed_out_ns = report_group_timeout(r, cmd, &gang);
 	about.held_back = report_group_held_back(r, cmd, &gang);
 	t.note = reason_note(r, &cmd->reason, &about);
+	report_start_gang(r, cmd, &gang, t.note);
 	if (r->config.decisions)
 		decisions_waits(r->config.decisions, cmd, &gang, t.note->text);
 	t.reason = reason_condition(&cmd->reason, t.note->text);
@@ -117,6 +120,7 @@ void report_reason(struct report *r, const struct cmd_reason *cmd)
 	about.tenant = pod.namespace;
 	about.queue = model_pod_queue(r->config.model, pod.id);
 	note = reason_note(r, &cmd->reason, &about);
+	report_start_pod(r, cmd, &pod, note);
 	pod_waits(r, &pod, note->text);
 	report_item_set(report_item_of_pod(r, pod.id, pod.generation), note,
 	                reason_condition(&cmd->reason, note->text));

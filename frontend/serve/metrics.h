@@ -91,6 +91,9 @@ struct metrics_core {
 	uint64_t nodes, pods, pods_pending, pods_bound, gangs, gangs_waiting, gangs_binding,
 		gangs_placed;
 	uint64_t shapes, names, synced, reservations, reserved_gang, stale_results;
+	/* struct core_starts */
+	uint64_t starts_standing, starts_earlier, starts_lost, starts_later[MOVES];
+	uint64_t starts_errors[PROMISE_ERRORS], starts_late_s, starts_early_s;
 	uint64_t progress;
 	uint64_t took[PLAN_BOUNDS + 1]; /* plans: ipc/plans.h */
 	/* The world that follows the loop: struct core_world. */

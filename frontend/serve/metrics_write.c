@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/serve/metrics_impl.h"
 
+#include "ipc/promises.h"
+
 #include <dirent.h>
 #include <inttypes.h>
 #include <string.h>
@@ -11,6 +13,19 @@
 static uint64_t look(const _Atomic uint64_t *p)
 {
 	return atomic_load_explicit(p, memory_order_relaxed);
+}
+
+static void starts_read(struct metrics_core *out, const struct core_starts *s)
+{
+	out->starts_standing = look(&s->standing);
+	out->starts_earlier = look(&s->earlier);
+	out->starts_lost = look(&s->lost);
+	out->starts_late_s = look(&s->late_s);
+	out->starts_early_s = look(&s->early_s);
+	for (uint32_t i = 0; i < MOVES; i++)
+		out->starts_later[i] = look(&s->later[i]);
+	for (uint32_t i = 0; i < PROMISE_ERRORS; i++)
+		out->starts_errors[i] = look(&s->errors[i]);
 }
 
 void metrics_read_core(struct metrics_core *out, const struct ledger *ledger)
@@ -76,6 +91,7 @@ void metrics_read_core(struct metrics_core *out, const struct ledger *ledger)
 		.evictions_wasted = look(&ledger->preemption.wasted),
 		.nominations_open = look(&ledger->preemption.open),
 	};
+	starts_read(out, &ledger->starts);
 	for (unsigned i = 0; i < VICTIMS_ROW_ANSWERS; i++)
 		out->searches[i] = look(&ledger->searches.answers[i]);
 	for (unsigned i = 0; i <= PLAN_BOUNDS; i++)
@@ -381,6 +397,43 @@ static void searches_write(const struct metrics_core *c, FILE *out)
 		GAUGE("muster_search_kept_bytes", "Records that are kept for them.", c->search_kept_bytes));
 }
 
+/* The histogram of promise_error_bound_s(): its sum may fall. */
+static void start_errors_write(const struct metrics_core *c, FILE *out)
+{
+	uint64_t n = 0;
+
+	fputs("# HELP muster_promise_error_seconds Start of a promised gang minus the first "
+	      "promise.\n# TYPE muster_promise_error_seconds histogram\n",
+	      out);
+	for (unsigned i = 0; i + 1 < PROMISE_ERRORS; i++) {
+		n += c->starts_errors[i];
+		fprintf(out, "muster_promise_error_seconds_bucket{le=\"%" PRId64 "\"} %" PRIu64 "\n",
+		        promise_error_bound_s(i), n);
+	}
+	n += c->starts_errors[PROMISE_ERRORS - 1];
+	fprintf(out,
+	        "muster_promise_error_seconds_bucket{le=\"+Inf\"} %" PRIu64
+	        "\nmuster_promise_error_seconds_sum %" PRId64
+	        "\nmuster_promise_error_seconds_count %" PRIu64 "\n",
+	        n, (int64_t)(c->starts_late_s - c->starts_early_s), n);
+}
+
+static void starts_write(const struct metrics_core *c, FILE *out)
+{
+	FIGURES(out, GAUGE("muster_promises", "Promised starts that stand.", c->starts_standing),
+	        COUNTER("muster_promises_lost_total", "Promises for which no new time was found.",
+	                c->starts_lost));
+	fputs("# HELP muster_promises_moved_total Moves of promised starts, and why.\n"
+	      "# TYPE muster_promises_moved_total counter\n",
+	      out);
+	fprintf(out, "muster_promises_moved_total{direction=\"earlier\",reason=\"\"} %" PRIu64 "\n",
+	        c->starts_earlier);
+	for (uint32_t i = MOVE_NONE + 1; i < MOVES; i++)
+		fprintf(out, "muster_promises_moved_total{direction=\"later\",reason=\"%s\"} %" PRIu64 "\n",
+		        promise_move_name(i), c->starts_later[i]);
+	start_errors_write(c, out);
+}
+
 /* Nothing with --searchers 0. */
 static void world_write(const struct metrics_core *c, FILE *out)
 {
@@ -461,6 +514,7 @@ static void core_write(const struct metrics *m, FILE *out)
 		GAUGE("muster_gangs_binding", "Gangs whose bindings are on their way.", c->gangs_binding),
 		GAUGE("muster_gangs_placed", "Gangs whose quorum is bound.", c->gangs_placed),
 		GAUGE("muster_core_synced", "1 once the lists are in the ledger.", c->synced));
+	starts_write(c, out);
 	world_write(c, out);
 	if (c->world_state != WORLD_OFF)
 		searches_write(c, out);

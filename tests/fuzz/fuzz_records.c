@@ -113,6 +113,7 @@ static const char *core_says(const struct record *r)
 		const struct event_pod_facts *facts;
 		const struct evict_result *evicted;
 		struct answer_record answer;
+		const struct event_promised *promised;
 		const struct event_drop *drop;
 		const struct result *result;
 	} out;
@@ -153,6 +154,8 @@ static const char *core_says(const struct record *r)
 		return record_queue(r, l, &out.queue);
 	case EVENT_ASSUME:
 		return record_assume(r, l, &out.assume);
+	case EVENT_PROMISED:
+		return record_promised(r, l, &out.promised);
 	case RESULT_BOUND:
 	case RESULT_REFUSED:
 	case RESULT_UNKNOWN:

@@ -200,6 +200,7 @@ static const struct field pod_fields[] = {
 	ANY(struct event_pod, keep_ms),
 	ANY(struct event_pod, run_s),
 	NONE(struct event_pod, queue, QUEUES_MAX - 1),
+	ANY(struct event_pod, expected_s),
 	I64(struct event_pod, created_ns, INT64_MIN, INT64_MAX),
 	I64(struct event_pod, uid, INT64_MIN, INT64_MAX),
 };
@@ -278,6 +279,11 @@ static const struct field assume_fields[] = {
 	ANY(struct event_assume, pod_generation),
 	U32(struct event_assume, words, 0, (STREAM_NODES + 63) / 64),
 	ANY(struct event_assume, keep_ms),
+};
+static const struct field promised_fields[] = {
+	U32(struct event_promised, pod, 0, STREAM_PODS - 1),
+	ANY(struct event_promised, generation),
+	I64(struct event_promised, at_ns, 1, INT64_MAX - 1),
 };
 static const struct field result_fields[] = {
 	U32(struct result, pod, 0, STREAM_PODS - 1),
@@ -495,6 +501,9 @@ static const struct layout queue_layout = {
 	2,
 	NULL,
 };
+static const struct layout promised_layout = {
+	BODY(struct event_promised, promised_fields), { { 0 } }, 0, NULL
+};
 static const struct layout result_layout = {
 	BODY(struct result, result_fields), { { 0 } }, 0, NULL
 };
@@ -529,6 +538,7 @@ static const struct layout *const layouts[RECORD_KINDS] = {
 	[EVENT_POD_FACTS] = &facts_layout,
 	[EVENT_ASSUME] = &assume_layout,
 	[EVENT_QUEUE] = &queue_layout,
+	[EVENT_PROMISED] = &promised_layout,
 	[RESULT_BOUND] = &result_layout,
 	[RESULT_REFUSED] = &result_layout,
 	[RESULT_UNKNOWN] = &result_layout,

@@ -187,6 +187,8 @@ const char *told_fault(const struct told *t, const struct record *r)
 		return assume_fault(t, &v);
 	case EVENT_QUEUE:
 		return queue_fault(t, &v);
+	case EVENT_PROMISED:
+		return t->synced ? "a promise of before" : NULL;
 	default:
 		return drop_fault(t, r, (const void *)v.body);
 	}

@@ -291,6 +291,8 @@ static void take_queue(const struct replay *r, const struct replay_record *q)
 
 static void take(struct replay *r, const struct replay_record *q)
 {
+	const struct event_promised *promised;
+
 	sound(record_check((const void *)q->data), "record");
 	r->records++;
 	switch ((enum record_kind)q->kind) {
@@ -333,6 +335,10 @@ static void take(struct replay *r, const struct replay_record *q)
 		break;
 	case EVENT_POD_DROP:
 		take_drop(r, q, r->pods, r->limits.pods);
+		break;
+	case EVENT_PROMISED:
+		sound(record_promised((const void *)q->data, &r->limits, &promised), "promised");
+		cr_assert(r->synceds < r->begins, "a promise of before, after SYNCED");
 		break;
 	case EVENT_PREEMPTION:
 	case EVENT_BUDGET:

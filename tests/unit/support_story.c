@@ -448,7 +448,9 @@ void story_set_pod(struct story *s, struct story_pod pod)
 		                   .name_bytes = (uint32_t)strlen(pod.name),
 		                   .role = ID_NONE,
 		                   .keep_ms = (uint32_t)pod.keep_ms,
-		                   .queue = (uint32_t)pod.queue };
+		                   .queue = (uint32_t)pod.queue,
+		                   .run_s = (uint32_t)pod.run,
+		                   .expected_s = (uint32_t)pod.expected };
 
 	e.shape = shape_of(s, &pod);
 	if (pod.role)
@@ -622,6 +624,31 @@ void story_all_bound(struct story *s, const char *prefix)
 
 struct story *story_new(enum score_policy score, uint64_t reserve_after_ms)
 {
+	return story_new_promising(score, reserve_after_ms, &(struct story_promises){ 0 });
+}
+
+bool story_promise(struct story *s, const char *name, struct core_promise *out)
+{
+	for (uint32_t i = 0; i < s->gangs.n; i++)
+		if (s->gangs.name[i] && strcmp(s->gangs.name[i], name) == 0)
+			return core_promise(s->core, i, out);
+	return core_promise(s->core, limits.gangs + must_find(&s->pods, name), out);
+}
+
+void story_promised(struct story *s, const char *pod, uint64_t at_s)
+{
+	const uint32_t id = must_find(&s->pods, pod);
+	const struct event_promised e = { .pod = id,
+		                              .generation = s->pods.generation[id],
+		                              .at_ns = at_s * 1000 * MS };
+
+	add(s, &e, sizeof(e));
+	must_step(s, EVENT_PROMISED);
+}
+
+struct story *story_new_promising(enum score_policy score, uint64_t reserve_after_ms,
+                                  const struct story_promises *promises)
+{
 	static const char gpu[] = "nvidia.com/gpu";
 	struct story *s = calloc(1, sizeof(*s));
 	struct core_config config = { .limits = limits,
@@ -629,7 +656,10 @@ struct story *story_new(enum score_policy score, uint64_t reserve_after_ms)
 		                          .emit = emit,
 		                          .context = s,
 		                          .reserve_after_ns = reserve_after_ms * MS,
-		                          .retain_for_ns = 600000 * MS };
+		                          .retain_for_ns = 600000 * MS,
+		                          .promise_depth = promises->depth,
+		                          .promise_grain_ns = promises->grain_ms * MS,
+		                          .backfill_by_soft = promises->by_soft };
 	struct event_name e = { .id = STORY_GPU, .kind = NAME_RESOURCE, .bytes = sizeof(gpu) - 1 };
 
 	cr_assert(s);

@@ -63,6 +63,7 @@ struct story_pod {
 	bool intended, void_node, retained; /* `node` is of the journal: POD_INTENTS */
 	int32_t keep_ms;                    /* ... so long, for another scheduler */
 	int32_t queue;                      /* its id; -1: QUEUE_MISSING */
+	int32_t run, expected;              /* seconds: the enforced and the expected length */
 };
 
 /* A queue; amounts are of cpu, in milli, and limit 0 is none. */
@@ -77,6 +78,18 @@ struct story;
 
 /* reserve_after_ms: 0 for no backfill reservations.  The core has got EVENT_BEGIN. */
 struct story *story_new(enum score_policy score, uint64_t reserve_after_ms);
+/* The same with promised starts of a grain; by_soft: core_config.backfill_by_soft. */
+struct story_promises {
+	uint32_t depth;
+	uint64_t grain_ms;
+	bool by_soft;
+};
+struct story *story_new_promising(enum score_policy score, uint64_t reserve_after_ms,
+                                  const struct story_promises *promises);
+/* The promise of a gang or lone pod; false: none. */
+bool story_promise(struct story *s, const char *name, struct core_promise *out);
+/* EVENT_PROMISED of the pod, at a time of the story. */
+void story_promised(struct story *s, const char *pod, uint64_t at_s);
 void story_free(struct story *s);
 struct core *story_core(struct story *s);
 struct ledger *story_ledger(struct story *s);

@@ -104,7 +104,7 @@ static const struct option pod_options[] = {
 	OPTION(binding, FLAG), OPTION(gated, FLAG), OPTION(deleting, FLAG), OPTION(refused, FLAG),
 	OPTION(intended, FLAG), OPTION(void_node, FLAG), OPTION(retained, FLAG),
 	OPTION(foreign, FLAG), OPTION(lasts, FLAG), OPTION(scheduled, I64), OPTION(keep_ms, I32),
-	OPTION(queue, I32), { 0 },
+	OPTION(queue, I32), OPTION(run, I32), OPTION(expected, I32), { 0 },
 };
 #undef OBJECT
 #define OBJECT story_queue
@@ -294,6 +294,18 @@ static void expect_reason(char *name, const char *wanted)
 		fail("reason of %s:\n - %s\n + %s", name, wanted, got);
 }
 
+/* start NAME=SECONDS, or SECONDS:REASON with why it last moved later, or - */
+static void expect_start(const char *name, const char *wanted)
+{
+	struct core_promise p;
+	char got[64] = "-";
+
+	if (story_promise(play.s, name, &p))
+		snprintf(got, sizeof(got), "%" PRIu64 "%s%s", p.at_ns / UINT64_C(1000000000),
+		         *p.reason ? ":" : "", p.reason);
+	expect_equal(name, wanted, got);
+}
+
 /* KEY=VALUE of one kind of expectation. */
 static void expect_pair(const char *kind, char *key, const char *value)
 {
@@ -311,6 +323,8 @@ static void expect_pair(const char *kind, char *key, const char *value)
 		expect_equal(key, value, *story_where(play.s, key) ? story_where(play.s, key) : "-");
 	} else if (is(kind, "ledger")) {
 		expect_number(key, value, counter(key));
+	} else if (is(kind, "start")) {
+		expect_start(key, value);
 	} else if (is(kind, "order")) {
 		expect_equal(key, value, standings[story_row(play.s, key)->band]);
 	} else if (is(kind, "created")) {
@@ -416,17 +430,20 @@ static uint64_t option_of(char **word, uint32_t n, const char *key, uint64_t oth
 	return otherwise;
 }
 
-/* cluster [score=pack] [hold_ms=N] */
+/* cluster [score=pack] [hold_ms=N] [promises=DEPTH] [grain_ms=N] [by_soft=1] */
 static void cluster(char **word, uint32_t n)
 {
+	const struct story_promises promises = { .depth = (uint32_t)option_of(word, n, "promises=", 0),
+		                                     .grain_ms = option_of(word, n, "grain_ms=", 1),
+		                                     .by_soft = option_of(word, n, "by_soft=", 0) > 0 };
 	bool pack = false;
 
 	for (uint32_t i = 1; i < n; i++)
 		pack |= strcmp(word[i], "score=pack") == 0;
 	if (play.s)
 		story_free(play.s);
-	play.s =
-		story_new(pack ? SCORE_PACK : SCORE_KUBE, option_of(word, n, "hold_ms=", STORY_HOLD_MS));
+	play.s = story_new_promising(pack ? SCORE_PACK : SCORE_KUBE,
+	                             option_of(word, n, "hold_ms=", STORY_HOLD_MS), &promises);
 }
 
 /* queue NAME id=N ... */
@@ -543,6 +560,8 @@ static void run_command(char **word, uint32_t n, const char *line)
 		assume(word, n);
 	else if (is(what, "refused"))
 		story_refused(play.s, word[1], (uint32_t)option_of(word, n, "retry_ms=", 0));
+	else if (is(what, "promised"))
+		story_promised(play.s, word[1], option_of(word, n, "at=", 0));
 	else if (is(what, "tick"))
 		story_tick(play.s, (uint64_t)number(word[1]));
 	else if (is(what, "ticks"))

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of the reasons for which promised starts move later, and the bounds of the histogram of
+ * their errors (struct core_starts), for all programs. */
+#ifndef MUSTER_IPC_PROMISES_H
+#define MUSTER_IPC_PROMISES_H
+
+#include "ipc/abi.h"
+
+/* "NodeLost" ...; "" of others. */
+const char *promise_move_name(uint32_t move);
+
+/* Upper bound of errors[i], seconds; i < PROMISE_ERRORS - 1. */
+int64_t promise_error_bound_s(unsigned i);
+
+/* Where an error of so many nanoseconds is counted. */
+unsigned promise_error_bucket(int64_t late_ns);
+
+/* Of the pod that tells an instance to come what its gang was promised: the oldest that waits. */
+#define PROMISED_ANNOTATION "muster.dev/promised-start"
+/* In the condition of each member; the time is as in the annotation. */
+#define PROMISED_TEXT "starts at %s (promised)"
+
+/* A time of the records as "2026-11-22T17:40:00Z". */
+#define PROMISE_TIME_BYTES 32
+void promise_time_text(uint64_t ns, char out[PROMISE_TIME_BYTES]);
+
+#endif

@@ -1,0 +1,262 @@
+# Promised starts (core/timeline/timeline.h), ../spec/queues.md section 16: BF-1 to BF-9 and BF-12 to BF-14.
+# Ten nodes of one core, so that ten members here are a hundred there; the grain is a millisecond,
+# and a promise is shown in whole seconds.  A gang that has ended is dropped.
+scene ten_nodes depth
+cluster hold_ms=0 promises=$depth grain_ms=1
+node n0 n1 n2 n3 n4 n5 n6 n7 n8 n9 cpu=1 memory=8
+
+scene job name members run
+gang $name quorum=$members
+pods $members $name gang=$name cpu=1 run=$run
+plan
+
+story bf_1_short_job_in_front
+# 0: 5/100, 1: 10/100, 2: 6/100, 20: 1/10.
+use ten_nodes 64
+use job a 5 100
+tick 1000
+use job b 10 100
+tick 1000
+use job c 6 100
+	placed a*=5
+	start b=100 c=200
+tick 18000
+use job d 1 10
+	placed d*=1
+	start b=100 c=200
+
+story bf_2_conservative
+# 0: 7/100, 1: 8/100, 2: 9/100, 50: 2/250: the last one would delay b and c.
+use ten_nodes 64
+use job a 7 100
+tick 1000
+use job b 8 100
+tick 1000
+use job c 9 100
+	start b=100 c=200
+tick 48000
+use job d 2 250
+	placed d*=0
+	start b=100 c=200 d=300
+
+story bf_3_easy
+# With one promise the last one starts at once: c has none, and is promised 300 when b starts.
+use ten_nodes 1
+use job a 7 100
+tick 1000
+use job b 8 100
+tick 1000
+use job c 9 100
+	start b=100 c=-
+tick 48000
+use job d 2 250
+	placed d*=2
+	start b=100
+drop pod a-0 a-1 a-2 a-3 a-4 a-5 a-6
+tick 50010
+	placed b*=8
+	start c=300
+
+story bf_4_early_end
+# a ends at 60: all are earlier, none is later.
+use ten_nodes 64
+use job a 7 100
+tick 1000
+use job b 8 100
+tick 1000
+use job c 9 100
+tick 48000
+use job d 2 250
+tick 10000
+drop pod a-0 a-1 a-2 a-3 a-4 a-5 a-6
+	placed b*=8
+	start c=160 d=260
+
+story bf_5_not_planned_anew_in_the_order_of_the_queue
+# 0: 5/30, 1: 3/40, 2: 8/30, 3: 6/10 on ten nodes; b ends at 21, a at 30.  Planning c and d anew in
+# the order of the queue at 21 would start d at 45, which was told 30.
+use ten_nodes 64
+use job a 5 30
+tick 1000
+use job b 3 40
+	placed b*=3
+tick 1000
+use job c 8 30
+tick 1000
+use job d 6 10
+	start c=41 d=30
+tick 18000
+drop pod b-0 b-1 b-2
+	placed d*=0
+	start d=30 c=40
+tick 9010
+drop pod a-0 a-1 a-2 a-3 a-4
+	placed d*=6
+tick 5000
+drop pod d-0 d-1 d-2 d-3 d-4 d-5
+	placed c*=8
+
+story bf_6_soft_end_that_is_overrun
+# Expected to end at 120 and runs to 500, with a grain of a minute: by as long as it is overrun, but
+# by a minute at least, the promise moves to 180, 240, 360 and 600, and comes back when it ends.
+cluster hold_ms=0 promises=64 grain_ms=60000
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=20 expected=100
+pod b cpu=1
+	start b=120
+tick 120001
+	start b=180:EndOverrun
+tick 60000
+	start b=240:EndOverrun
+tick 60000
+	start b=360:EndOverrun
+tick 120000
+	start b=600:EndOverrun
+drop pod a
+	on b=n0
+
+story soft_end_moves_to_the_hard_one_at_most
+cluster hold_ms=0 promises=64 grain_ms=60000
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=60 expected=60 run=90
+pod b cpu=1
+	start b=120
+tick 120001
+	start b=180:EndOverrun
+
+story bf_7_unknown_end
+# No promise: nobody knows when a ends.  It gets an end by an edit.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=1
+pod b cpu=1
+	start b=-
+pod a cpu=1 node=n0 scheduled=1 run=50
+ticks 2
+	start b=51
+
+story pods_that_last_have_no_end
+# Decision 047: a number that their user wrote changes nothing.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=1 expected=50 lasts
+pod b cpu=1
+	start b=-
+
+story bf_8_node_lost
+# A gang of four on four nodes; one is cordoned and comes back.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 n1 n2 n3 cpu=8 memory=8
+pod a b c d cpu=1 node=n0 scheduled=1 run=50
+gang g quorum=4
+pods 4 g gang=g cpu=8
+	start g=51
+node n4 cpu=1 memory=8
+pod e cpu=1 node=n4 scheduled=1 run=90
+node n4 cpu=8 memory=8
+node n3 cpu=8 memory=8 cordoned
+	start g=91:NodeLost
+node n3 cpu=8 memory=8
+	start g=51:NodeLost
+
+story bf_9_outranked
+# A gang of higher priority needs the room: it is promised first, the other one moves, by name.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=1 run=100
+pod b cpu=1 run=30
+	start b=101
+pod c cpu=1 priority=100 run=60
+	start c=101 b=161:Outranked
+
+story bf_12_unknown_length
+# Its end is not known: it takes only what no promise will ever use.
+use ten_nodes 64
+use job a 9 100
+use job b 9 100
+	start b=100
+pod c cpu=1
+pod d cpu=1
+	placed c*=1
+	placed d*=0
+
+story soft_length_counts_as_unknown
+# A gang that waits is planned by its enforced length alone ...
+use ten_nodes 64
+use job a 9 100
+use job b 10 100
+pod c cpu=1 expected=50
+	placed c*=0
+
+story soft_length_by_setting
+# ... unless core.backfillBySoft.
+cluster hold_ms=0 promises=64 grain_ms=1 by_soft=1
+node n0 n1 n2 n3 n4 n5 n6 n7 n8 n9 cpu=1 memory=8
+use job a 9 100
+use job b 10 100
+pod c cpu=1 expected=50
+	placed c*=1
+
+story bf_13_kept_over_a_restart
+# The times of before are placed first, in their order, whatever the order of the queue.
+use ten_nodes 64
+pod a cpu=1 node=n0 scheduled=1 run=100
+pod b cpu=1 node=n1 scheduled=1 run=200
+node n2 n3 n4 n5 n6 n7 n8 n9 cpu=1 memory=8 cordoned
+pod d cpu=1 run=500 created=10
+pod c cpu=1 run=500 created=20
+promised d at=201
+promised c at=101
+	start d=201 c=101
+
+story restored_to_the_first_time_that_is_left
+# The time of before can't be placed again: it moves, and says so.
+use ten_nodes 64
+node n1 n2 n3 n4 n5 n6 n7 n8 n9 cpu=1 memory=8 cordoned
+pod a cpu=1 node=n0 scheduled=1 run=100
+pod b cpu=1
+promised b at=50
+	start b=101:Restarted
+
+story restored_for_its_oldest_member
+# A member that came later has another annotation.
+use ten_nodes 64
+node n2 n3 n4 n5 n6 n7 n8 n9 cpu=1 memory=8 cordoned
+pod a cpu=1 node=n0 scheduled=1 run=100
+pod b cpu=1 node=n1 scheduled=1 run=200
+gang g quorum=2
+pod g-0 gang=g cpu=1 created=10
+pod g-1 gang=g cpu=1 created=20
+promised g-1 at=900
+promised g-0 at=50
+promised g-1 at=800
+plan
+	start g=201:Restarted
+
+story bf_14_as_slurm_says
+# At 0: 7/120 (runs 70), 8/120 (60), 9/120 (60), 2/60 (45), 2/180 (100), 10/60 (10).
+use ten_nodes 64
+use job a 7 120
+use job b 8 120
+use job c 9 120
+use job d 2 60
+use job e 2 180
+use job f 10 60
+	placed a*=7
+	placed d*=2
+	start b=120 c=240 e=60 f=360
+tick 45000
+drop pod d-0 d-1
+	placed e*=2
+tick 25000
+drop pod a-0 a-1 a-2 a-3 a-4 a-5 a-6
+	placed b*=8
+tick 60000
+drop pod b-0 b-1 b-2 b-3 b-4 b-5 b-6 b-7
+	placed c*=0
+tick 15000
+drop pod e-0 e-1
+	placed c*=9
+tick 60000
+drop pod c-0 c-1 c-2 c-3 c-4 c-5 c-6 c-7 c-8
+	placed f*=10
