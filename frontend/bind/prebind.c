@@ -12,6 +12,7 @@
 #define LOOK_NS (50 * NS_PER_MS)
 #define GATHER_NS (5 * NS_PER_S)
 #define JOURNAL_NS (2 * NS_PER_S) /* for the lines of all members, not only of a quorum */
+#define LINES_NS (60 * NS_PER_S)  /* without a quorum: they have lines that others wait for */
 #define UNDO_NS (30 * NS_PER_S)
 #define NEVER_MS 600000u
 
@@ -118,20 +119,15 @@ static bool prepare(struct bind *b, struct prebind_why *why)
 	return true;
 }
 
-/* Fails those whose pods are gone; returns how many failed. */
-static unsigned drop_gone(struct prebind_stage *s)
+/* Fails those whose pods are gone. */
+static void drop_gone(struct prebind_stage *s)
 {
 	const struct prebind_why why = { .text = "" };
 	struct bind *b;
-	unsigned n = 0;
 
-	TAILQ_FOREACH (b, &s->binds, link) {
-		if (b->held->failed || pod_waits(b))
-			continue;
-		fail(b, &why);
-		n++;
-	}
-	return n;
+	TAILQ_FOREACH (b, &s->binds, link)
+		if (!b->held->failed && !pod_waits(b))
+			fail(b, &why);
 }
 
 /* True if the journal can never have a line for each member that has to start. */
@@ -164,11 +160,9 @@ static bool is_gathered(struct prebind_stage *s)
 
 	TAILQ_FOREACH (b, &s->binds, link)
 		durable = durable && (b->held->failed || is_durable(b));
-	if (!durable)
-		return waited_ns >= JOURNAL_NS && is_enough(s, false);
 	if (is_enough(s, false))
-		return true;
-	if (waited_ns >= GATHER_NS)
+		return durable || waited_ns >= JOURNAL_NS;
+	if (waited_ns >= (durable ? GATHER_NS : LINES_NS))
 		fail_all_silently(s, 0);
 	return false;
 }
@@ -198,8 +192,8 @@ static void gather(struct prebind_stage *s)
 		fail_all_silently(s, retry_ms);
 }
 
-/* Looks at the phase of one member; true if it failed. */
-static bool advance(struct bind *b)
+/* Looks at the phase of one member. */
+static void advance(struct bind *b)
 {
 	struct held *h = b->held;
 	const struct prebind_kind *k = prebind_kind(b->binder, h->done);
@@ -207,7 +201,7 @@ static bool advance(struct bind *b)
 	enum prebind_state state;
 
 	if (!h->started)
-		return false;
+		return;
 	state = h->works[h->done] ? k->look(k->context, h->works[h->done], &why) : PREBIND_DONE;
 	if (state == PREBIND_BUSY && k->timeout_ns > 0 &&
 	    binder_now(b->binder) >= h->since_ns + k->timeout_ns) {
@@ -220,7 +214,6 @@ static bool advance(struct bind *b)
 	} else if (state == PREBIND_FAILED) {
 		fail(b, &why);
 	}
-	return state == PREBIND_FAILED;
 }
 
 /* The first phase that is not over for all. */
@@ -273,24 +266,26 @@ static bool work_phase(struct prebind_stage *s, unsigned phase)
 	return again;
 }
 
+/* Also without a failure they may be no quorum any more: it was raised, or the group is gone. */
 static void work(struct prebind_stage *s)
 {
-	unsigned failed = drop_gone(s), phase;
 	struct bind *b, *after;
+	unsigned phase;
 	bool again;
 
+	drop_gone(s);
 	do {
 		TAILQ_FOREACH (b, &s->binds, link)
-			if (!b->held->failed)
-				failed += join(b) || advance(b);
-		if (failed > 0 && !is_enough(s, true)) {
+			if (!b->held->failed && !join(b))
+				advance(b);
+		if (!is_enough(s, true)) {
 			fail_all_silently(s, 0);
 			return;
 		}
 		phase = phase_of(s);
 		again = phase < prebind_kinds(s->binder) && work_phase(s, phase);
 	} while (again);
-	if (phase < prebind_kinds(s->binder) || !is_enough(s, true))
+	if (phase < prebind_kinds(s->binder))
 		return;
 	/* Those that the journal had no line for follow. */
 	s->working = false;

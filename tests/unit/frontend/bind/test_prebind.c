@@ -2,6 +2,7 @@
 /* The stage before Bindings, with two kinds of work that the tests let succeed or fail. */
 #include "frontend/bind/binder.h"
 #include "frontend/bind/prebind.h"
+#include "frontend/journal/journal.h"
 #include "frontend/base/log.h"
 
 #include <criterion/criterion.h>
@@ -27,6 +28,7 @@ static struct bench {
 	struct world w;
 	struct model *m;
 	struct binder *binder;
+	struct journal *journal; /* NULL: none is kept */
 	struct kind kinds[2];
 	const struct prebind_kind *list[2];
 	char said[256]; /* results and calls, in order */
@@ -146,9 +148,12 @@ static void on_notice(void *context, const struct bind_notice *n)
 		snprintf(b.noticed + used, sizeof(b.noticed) - used, "%s: %s; ", n->name, n->error);
 }
 
-/* Group g asks for two; a, b and c are its members, l is alone. */
-static void begin(void)
+/* Group g asks for two; a, b and c are its members, l is alone.  The journal never answers. */
+static void begin_of(bool has_journal)
 {
+	const struct journal_config journal = {
+		.env = &b.w.env, .namespace = "ns", .name = "j", .identity = "me"
+	};
 	struct binder_config config = { .env = &b.w.env,
 		                            .connections = 8,
 		                            .result = on_result,
@@ -184,12 +189,20 @@ static void begin(void)
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("l", "8", "", ""));
 	while (!model_flush(b.m, &world_sink))
 		continue;
+	if (has_journal)
+		b.journal = config.journal = journal_new(&journal);
 	b.binder = binder_new(&config);
+}
+
+static void begin(void)
+{
+	begin_of(false);
 }
 
 static void end(void)
 {
 	binder_free(b.binder);
+	journal_free(b.journal);
 	model_free(b.m);
 	world_free(&b.w);
 }
@@ -344,6 +357,36 @@ Test(prebind, a_quorum_that_does_not_come_gives_back_what_is_there)
 	turns();
 	expect("refused:0 ");
 	cr_assert_eq(binder_held(b.binder), 0);
+}
+
+Test(prebind, a_quorum_that_is_raised_while_they_are_held_gives_all_back)
+{
+	b.kinds[0].wants[id("a")] = b.kinds[0].wants[id("b")] = true;
+	command(CMD_BIND, "a");
+	command(CMD_BIND, "b");
+	group_is_read();
+	expect("start:A0 start:A1 ");
+	world_put(b.m, RESOURCE_INDEX_DIALECTS, world_group("g", "4", 3));
+	b.kinds[0].state[0] = b.kinds[0].state[1] = PREBIND_DONE;
+	turns();
+	expect("undo:A0 undo:A1 refused:0 refused:1 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+Test(prebind_journal, without_a_quorum_lines_are_not_waited_for_for_ever, .fini = end)
+{
+	begin_of(true);
+	b.kinds[0].wants[id("a")] = true;
+	command(CMD_BIND, "a");
+	group_is_read();
+	b.w.now_ns += 6 * NS_PER_S;
+	turns();
+	expect("");
+	b.w.now_ns += 60 * NS_PER_S;
+	turns();
+	expect("refused:0 ");
+	cr_assert_eq(binder_held(b.binder), 0);
+	cr_assert_eq(journal_size(b.journal), 0);
 }
 
 Test(prebind, no_choice_for_one_starts_nothing_for_any)
