@@ -261,6 +261,7 @@ uint64_t binder_poll(struct binder *w)
 {
 	uint64_t next = NEVER_NS, due;
 
+	w->idle_generation = 0;
 	landed_look(w);
 	intents_ready(w);
 	next = intents_look(w);

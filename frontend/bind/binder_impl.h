@@ -112,6 +112,8 @@ struct binder {
 	size_t by_gang_n;
 	struct prebind_stages stages;
 	uint64_t prebind_due_ns;
+	gang_id idle_gang;        /* the last one that was asked for work and had none, in this turn */
+	uint32_t idle_generation; /* 0: none */
 	struct window window;
 	uint64_t pause_until_ns;
 	struct backoff pause; /* the server is unavailable or throttles */

@@ -27,16 +27,22 @@ static void ask_pod(void *context, const struct pod_view *pod)
 	a->wants = a->wants || pod_wants(a->w, pod->id, pod->generation);
 }
 
-/* True if no member has a node, and some member has work. */
-static bool gang_wants(const struct binder *w, const struct cmd_bind *cmd)
+/* True if no member has a node, and some member has work.  A gang's commands come together: that
+ * no member has any is asked once in a turn, not for each of them. */
+static bool gang_wants(struct binder *w, const struct cmd_bind *cmd)
 {
 	struct asking a = { .w = w };
 	struct gang_view gang;
 
 	if (cmd->gang == ID_NONE ||
+	    (w->idle_gang == cmd->gang && w->idle_generation == cmd->gang_generation) ||
 	    !model_gang(w->config.model, cmd->gang, cmd->gang_generation, &gang) || gang.pods.bound > 0)
 		return false;
 	model_gang_pending(w->config.model, cmd->gang, ask_pod, &a);
+	if (!a.wants) {
+		w->idle_gang = cmd->gang;
+		w->idle_generation = cmd->gang_generation;
+	}
 	return a.wants;
 }
 

@@ -22,6 +22,7 @@ struct kind {
 	bool wants[PODS], no_choice[PODS], left[PODS];
 	enum prebind_state state[PODS];
 	bool undo_lasts;
+	unsigned asked; /* if a pod wants it */
 };
 
 static struct bench {
@@ -62,8 +63,11 @@ static bool any(void *context)
 
 static bool wants(void *context, pod_id pod, uint32_t generation)
 {
+	struct kind *k = context;
+
 	(void)generation;
-	return ((const struct kind *)context)->wants[pod];
+	k->asked++;
+	return k->wants[pod];
 }
 
 static struct work *work_new(struct kind *k, pod_id pod)
@@ -387,6 +391,20 @@ Test(prebind_journal, without_a_quorum_lines_are_not_waited_for_for_ever, .fini 
 	expect("refused:0 ");
 	cr_assert_eq(binder_held(b.binder), 0);
 	cr_assert_eq(journal_size(b.journal), 0);
+}
+
+Test(prebind, that_a_gang_has_no_work_is_asked_once_in_a_turn)
+{
+	b.kinds[0].wants[id("l")] = true;
+	command(CMD_BIND, "a");
+	command(CMD_BIND, "b");
+	command(CMD_BIND, "c");
+	group_is_read();
+	/* For all three members, and each for itself. */
+	cr_assert_eq(b.kinds[0].asked, 3 + 3, "%u times", b.kinds[0].asked);
+	binding_sent("a");
+	binding_sent("b");
+	binding_sent("c");
 }
 
 Test(prebind, no_choice_for_one_starts_nothing_for_any)
