@@ -318,8 +318,10 @@ void volumes_set_pod(struct volumes *vs, uint32_t pod, const struct pod_object *
 
 	if (new)
 		count_claims(vs, new, true);
-	if (old) {
+	if (old)
 		count_claims(vs, old, false);
+	/* Else the join decides: a pod that is only written again was planned as before. */
+	if (old && !new) {
 		vs->waiting -= vs->facts.users[0].at[pod].waits;
 		vs->facts.users[0].at[pod].waits = false;
 	}

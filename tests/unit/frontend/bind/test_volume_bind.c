@@ -431,17 +431,34 @@ Test(volume_bind, a_volume_that_does_not_reach_the_node_is_refused)
 	          b.noticed);
 }
 
-/* The plan is older than the claim's volume: without a look at it the Binding would be sent. */
-Test(volume_bind, a_claim_that_was_bound_elsewhere_after_the_plan_is_planned_again)
+static void volume_elsewhere(void)
 {
-	begin("disks");
 	put(VOLUME_KIND_VOLUME,
 	    "{\"metadata\":{\"name\":\"pv\",\"uid\":\"u\",\"resourceVersion\":\"40\"},\"spec\":{"
 	    "\"storageClassName\":\"c\",\"accessModes\":[\"ReadWriteOnce\"],\"capacity\":{"
 	    "\"storage\":\"1Gi\"},\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":[{"
 	    "\"matchExpressions\":[{\"key\":\"zone\",\"operator\":\"In\",\"values\":[\"x\"]}]}]}}}}");
+}
+
+/* The plan is older than the claim's volume: without a look at it the Binding would be sent. */
+Test(volume_bind, a_claim_that_was_bound_elsewhere_after_the_plan_is_planned_again)
+{
+	begin("disks");
+	volume_elsewhere();
 	claim_put(claim_text("a", "41", COMPLETED(""), "pv"));
 	flush();
+	command(CMD_BIND, "a");
+	expect("refused:20 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+Test(volume_bind, a_pod_that_is_written_after_the_plan_is_looked_at_all_the_same)
+{
+	begin("disks");
+	volume_elsewhere();
+	claim_put(claim_text("a", "41", COMPLETED(""), "pv"));
+	flush();
+	pod_put("a", "42"); /* its condition was written */
 	command(CMD_BIND, "a");
 	expect("refused:20 ");
 	cr_assert_eq(world_open(&b.w), 0);
