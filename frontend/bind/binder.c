@@ -151,8 +151,7 @@ static void take_back(struct bind *b)
 	b->binder->counts.cancelled++;
 	b->give_up = b->maybe = true;
 	b->step = STEP_READ;
-	if (!prebind_take_back(b))
-		binder_queue(b);
+	binder_queue(b);
 }
 
 int binder_bind(struct binder *w, enum record_kind kind, const struct cmd_bind *cmd)

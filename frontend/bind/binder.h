@@ -17,7 +17,8 @@
  *
  * For a Binding of an earlier frontend (an in-flight binding of the core) the version is not known:
  * it is dead once the version has advanced from one that was read since. CMD_RETRY_BIND sends it to
- * the same node, as a Binding with a missing answer; CMD_CANCEL_BIND starts with READING.
+ * the same node, as a Binding with a missing answer; CMD_CANCEL_BIND starts with READING, and what
+ * the earlier frontend wrote before that Binding is taken back once it is dead.
  *
  * Before the first Binding of a gang the group's object is read, since its watch may lag
  * (docs/decisions/035), and no Binding is sent before the journal has its intent

@@ -369,7 +369,8 @@ static void read_decide(struct bind *b, const struct bind_pod *pod)
 	b->earlier = false;
 	strcpy(b->version, pod->version);
 	if (!b->maybe && (b->give_up || pod->deleting || pod->gated || pod->ended)) {
-		binding_refused(b);
+		if (!prebind_take_back(b))
+			binding_refused(b);
 		return;
 	}
 	binder_later(b, b->give_up ? STEP_FENCE : STEP_POST,

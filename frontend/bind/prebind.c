@@ -16,7 +16,7 @@
 #define UNDO_NS (30 * NS_PER_S)
 #define NEVER_MS 600000u
 
-/* It goes on to its Binding, or to what resolves an earlier one. */
+/* It goes on to its Binding. */
 static void release(struct bind *b)
 {
 	prebind_leave(b);
@@ -324,11 +324,12 @@ static void undone(struct bind *b)
 {
 	const uint32_t retry_ms = b->held->retry_ms;
 
-	if (b->step == STEP_READ) {
-		release(b);
+	prebind_leave(b);
+	if (b->withdrawn) {
+		b->prebound = true;
+		binding_refused(b);
 		return;
 	}
-	prebind_leave(b);
 	binding_give_up(b, retry_ms);
 }
 

@@ -131,15 +131,16 @@ bool prebind_hold(struct bind *b)
 	return true;
 }
 
-/* True if an earlier instance may have written something for b that is to be taken back: b is held
- * until it is. */
+/* True if b is withdrawn and an earlier instance may have written something for it that is to be
+ * taken back: b is held until it is.  No Binding of b can land any more: a pod that runs uses what
+ * was written. */
 bool prebind_take_back(struct bind *b)
 {
 	struct binder *w = b->binder;
 	struct held *h;
 	bool any = false;
 
-	if (!any_work(w))
+	if (!b->withdrawn || b->prebound || !any_work(w))
 		return false;
 	stage_enter(stage_make(w, ID_NONE, 0), b);
 	h = b->held;
@@ -158,7 +159,6 @@ bool prebind_take_back(struct bind *b)
 		prebind_leave(b);
 		return false;
 	}
-	w->queued--;
 	return true;
 }
 

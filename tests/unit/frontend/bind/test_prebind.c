@@ -13,6 +13,7 @@
 #include "tests/unit/support_world.h"
 
 #define GROUP "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/g"
+#define POD "/api/v1/namespaces/ns/pods/"
 #define PODS 8u
 
 /* Of one kind: what it is to do for the pod with that number, and what was called. */
@@ -510,16 +511,37 @@ Test(prebind, what_was_started_outlives_the_core)
 	cr_assert_eq(b.attempt, ATTEMPT_OTHER);
 }
 
-Test(prebind, a_cancelled_binding_first_takes_back_what_an_earlier_instance_wrote)
+/* A Binding of the earlier instance may be in flight: what it needs stays until it is dead. */
+Test(prebind, what_a_late_binding_needs_is_not_taken_back_before_it_is_dead)
 {
 	b.kinds[0].left[id("l")] = b.kinds[0].undo_lasts = true;
 	command(CMD_CANCEL_BIND, "l");
+	turns();
+	expect("");
+	world_answer(world_take(&b.w, "GET", POD "l"), 200, world_pod("l", "8", "", ""));
+	turns();
+	world_answer(world_take(&b.w, "PATCH", POD "l/status"), 200, world_pod("l", "9", "", ""));
+	turns();
+	expect("");
+	world_answer(world_take(&b.w, "GET", POD "l"), 200, world_pod("l", "9", "", ""));
 	turns();
 	expect("undo:A3 ");
 	cr_assert_eq(world_open(&b.w), 0);
 	b.kinds[0].undo_lasts = false;
 	turns();
-	world_take(&b.w, "GET", "/api/v1/namespaces/ns/pods/l");
+	expect("refused:3 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+Test(prebind, nothing_is_taken_back_of_a_cancelled_binding_that_landed)
+{
+	b.kinds[0].left[id("l")] = true;
+	command(CMD_CANCEL_BIND, "l");
+	turns();
+	world_answer(world_take(&b.w, "GET", POD "l"), 200,
+	             world_pod("l", "9", "\"nodeName\":\"n1\"", ""));
+	turns();
+	expect("bound:3 ");
 }
 
 Test(prebind, a_cancelled_binding_with_nothing_left_is_read_at_once)
@@ -527,5 +549,5 @@ Test(prebind, a_cancelled_binding_with_nothing_left_is_read_at_once)
 	b.kinds[0].left[id("a")] = true;
 	command(CMD_CANCEL_BIND, "l");
 	binder_poll(b.binder);
-	world_take(&b.w, "GET", "/api/v1/namespaces/ns/pods/l");
+	world_take(&b.w, "GET", POD "l");
 }
