@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/bind/claim_bind_impl.h"
 
+#include "frontend/bind/binder.h"
 #include "ipc/memory.h"
 
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 
 #define TIMEOUT_NS (60 * NS_PER_S)
 #define AGAIN_MS 20u /* the next plan knows more */
+#define BUSY_MS 1000u
 #define WRITES_AT_ONCE 32u
 #define LOOK_NS NS_PER_S
 #define PREFIX "running PreBind plugin \"DynamicResources\": "
@@ -171,7 +173,8 @@ static void work_free(struct pod_claims *w)
 		free(c->uid);
 		free(c->allocation);
 	}
-	if (!w->recovered)
+	/* The slot may be another pod's by now. */
+	if (!w->recovered && model_pod_generation(cb->model, w->pod) == w->generation)
 		live_written(cb->live, w->pod);
 	TAILQ_REMOVE(&cb->works, w, link);
 	free(w->namespace);
@@ -203,13 +206,30 @@ static bool is_served(struct pod_claims *w)
 	return all;
 }
 
-/* The model may have changed since the core chose; then it chooses again. */
+static bool is_busy(const struct claim_bind *cb, pod_id pod)
+{
+	const struct pod_claims *w;
+
+	TAILQ_FOREACH (w, &cb->works, link)
+		if (w->pod == pod)
+			return true;
+	return false;
+}
+
+/* The model may have changed since the core chose; then it chooses again.  Nothing begins while
+ * claims of the pod are being taken back: what that sees allocated it clears. */
 static void *prepare(void *context, const struct prebind_member *m, struct prebind_why *why)
 {
 	struct claim_bind *cb = context;
 	const struct kept_devices *k = m->pod < cb->kept_n ? cb->kept[m->pod] : NULL;
-	struct pod_claims *w = work_make(cb, m);
+	struct pod_claims *w;
 
+	if (is_busy(cb, m->pod)) {
+		kept_forget(cb, m->pod);
+		why->retry_ms = BUSY_MS;
+		return NULL;
+	}
+	w = work_make(cb, m);
 	if (k && k->head.pod_generation == m->generation && k->head.node == m->node)
 		live_writing(cb->live, m->pod, m->node_name, &k->head, k->picks, allocation_take, w);
 	kept_forget(cb, m->pod);
@@ -302,16 +322,6 @@ static void member_free(void *context, void *work)
 
 /* Claims that are left. */
 
-static bool is_busy(const struct claim_bind *cb, pod_id pod)
-{
-	const struct pod_claims *w;
-
-	TAILQ_FOREACH (w, &cb->works, link)
-		if (w->pod == pod)
-			return true;
-	return false;
-}
-
 /* Allocated, without other consumers, and made for this pod. */
 static bool has_allocated(const struct claim_bind *cb, pod_id pod)
 {
@@ -343,14 +353,15 @@ static void give_back(struct claim_bind *cb, const struct pod_view *pod)
 	cb->counts.kept++;
 }
 
-static void look_at(struct claim_bind *cb, pod_id id, uint64_t now)
+static void look_at(struct claim_bind *cb, const struct binder *binder, pod_id id, uint64_t now)
 {
 	uint32_t generation = model_pod_generation(cb->model, id);
 	struct pod_view pod;
 
 	cb->since = must_reach(cb->since, &cb->since_n, id, 256, sizeof(*cb->since));
 	if (generation == 0 || !model_pod(cb->model, id, generation, &pod) || pod.node[0] ||
-	    !pod.ours || model_pod_binds(cb->model, id) || is_busy(cb, id) || !has_allocated(cb, id)) {
+	    !pod.ours || binder_has(binder, id, generation) || model_pod_binds(cb->model, id) ||
+	    is_busy(cb, id) || !has_allocated(cb, id)) {
 		cb->since[id] = 0;
 		return;
 	}
@@ -360,7 +371,7 @@ static void look_at(struct claim_bind *cb, pod_id id, uint64_t now)
 		give_back(cb, &pod);
 }
 
-static void look_for_kept(struct claim_bind *cb)
+static void look_for_kept(struct claim_bind *cb, const struct binder *binder)
 {
 	const uint64_t now = env_now(cb->env);
 
@@ -369,7 +380,7 @@ static void look_for_kept(struct claim_bind *cb)
 	cb->look_ns = now + LOOK_NS;
 	for (pod_id id = 0; id < live_pods(cb->live); id++)
 		if (live_claims_n(cb->live, id) > 0)
-			look_at(cb, id, now);
+			look_at(cb, binder, id, now);
 }
 
 static void own_ended(struct claim_bind *cb)
@@ -410,10 +421,10 @@ static uint64_t poll(void *context)
 	return next;
 }
 
-uint64_t claim_bind_poll(struct claim_bind *cb)
+uint64_t claim_bind_poll(struct claim_bind *cb, const struct binder *binder)
 {
 	if (live_pods(cb->live) > 0)
-		look_for_kept(cb);
+		look_for_kept(cb, binder);
 	return poll(cb);
 }
 

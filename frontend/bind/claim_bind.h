@@ -38,6 +38,7 @@ struct claim_bind_counts {
 };
 
 struct claim_bind;
+struct binder;
 
 /* With model_live(). */
 struct claim_bind *claim_bind_new(const struct env *env, struct model *model);
@@ -45,9 +46,9 @@ void claim_bind_free(struct claim_bind *cb); /* after the binder */
 const struct prebind_kind *claim_bind_kind(const struct claim_bind *cb);
 const struct claim_bind_counts *claim_bind_counts(const struct claim_bind *cb);
 
-/* Gives back what is left, also while nothing is to be bound.  The monotonic time of the next
- * call. */
-uint64_t claim_bind_poll(struct claim_bind *cb);
+/* Gives back what is left, also while nothing is to be bound; of no pod that `binder` has.  The
+ * monotonic time of the next call. */
+uint64_t claim_bind_poll(struct claim_bind *cb, const struct binder *binder);
 
 /* The ids are checked; of two commands for a pod the last counts. */
 void claim_bind_devices(struct claim_bind *cb, const struct cmd_devices *cmd,

@@ -546,7 +546,7 @@ uint64_t frontend_poll(struct frontend *f)
 		next = due < next ? due : next;
 	}
 	if (f->claims && f->synced && frontend_may_write(f)) {
-		due = claim_bind_poll(f->claims);
+		due = claim_bind_poll(f->claims, f->binder);
 		next = due < next ? due : next;
 	}
 	due = binder_poll(f->binder);

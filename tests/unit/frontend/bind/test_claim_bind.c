@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When the allocation of a claim is taken back, and when it must not be. */
+#include "frontend/bind/claim_bind.h"
+#include "frontend/base/log.h"
+#include "frontend/bind/binder.h"
+#include "frontend/bind/prebind.h"
+#include "frontend/devices/live_impl.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/unit/support_world.h"
+
+#define CLAIM "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/a-gpu"
+#define POD "/api/v1/namespaces/ns/pods/"
+#define UID "00000000-0000-0000-0000-000000000061" /* of pod a */
+#define CLEARED "\"allocation\":null"
+
+static struct bench {
+	struct world w;
+	struct model *m;
+	struct binder *binder;
+	struct claim_bind *claims;
+	const struct prebind_kind *kinds[1];
+	char said[256];
+} b;
+
+static void on_result(void *context, enum record_kind kind, const struct result *r)
+{
+	const size_t n = strlen(b.said);
+
+	(void)context;
+	snprintf(b.said + n, sizeof(b.said) - n, "%s:%u ", kind == RESULT_REFUSED ? "refused" : "bound",
+	         r->retry_ms);
+}
+
+static void on_notice(void *context, const struct bind_notice *n)
+{
+	(void)context;
+	(void)n;
+}
+
+static void put(enum live_kind kind, const char *json)
+{
+	world_put(b.m, model_resource_index(b.m, "resource.k8s.io/v1", live_resources[kind].kind),
+	          json);
+}
+
+/* Of pod a, from a template; allocated on n1 for it, or not. */
+static const char *claim_text(const char *version, bool allocated)
+{
+	static char text[2048];
+
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"a-gpu\",\"uid\":\"uid-a-gpu\","
+	         "\"resourceVersion\":\"%s\",\"finalizers\":[\"" LIVE_FINALIZER "\"],"
+	         "\"ownerReferences\":[{\"kind\":\"Pod\",\"name\":\"a\",\"uid\":\"" UID "\","
+	         "\"controller\":true}]},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\","
+	         "\"exactly\":{\"deviceClassName\":\"gpu\"}}]}}%s}",
+	         version,
+	         !allocated ? ""
+	                    : ",\"status\":{\"allocation\":{\"devices\":{\"results\":[{\"request\":"
+	                      "\"r\",\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"gpu-0\"}]},"
+	                      "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":"
+	                      "\"metadata.name\",\"operator\":\"In\",\"values\":[\"n1\"]}]}]}},"
+	                      "\"reservedFor\":[{\"resource\":\"pods\",\"name\":\"a\","
+	                      "\"uid\":\"" UID "\"}]}");
+	return text;
+}
+
+static void flush(void)
+{
+	while (!model_flush(b.m, &world_sink))
+		continue;
+}
+
+/* Node n1 with one device, pod a with a claim, pod b without; one connection. */
+static void begin(bool allocated)
+{
+	static const char *const ours[] = { "muster" };
+	struct model_config of = { .scheduler_names = ours,
+		                       .scheduler_names_n = 1,
+		                       .limits = { .nodes = 64,
+		                                   .pods = 256,
+		                                   .gangs = 64,
+		                                   .shapes = 64,
+		                                   .names = 64,
+		                                   .resources = 16,
+		                                   .name_bytes = 1u << 16,
+		                                   .command_ring_bytes = 1u << 16 },
+		                       .hash_key = { 1, 2 },
+		                       .devices_live = true };
+	struct binder_config config = { .env = &b.w.env,
+		                            .connections = 1,
+		                            .result = on_result,
+		                            .notice = on_notice,
+		                            .prebind = b.kinds,
+		                            .prebind_n = 1 };
+
+	memset(&b, 0, sizeof(b));
+	world_init(&b.w);
+	config.model = b.m = model_new(&of);
+	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
+	put(LIVE_CLASSES, "{\"metadata\":{\"name\":\"gpu\",\"uid\":\"u\",\"resourceVersion\":\"1\"},"
+	                  "\"spec\":{}}");
+	put(LIVE_SLICES,
+	    "{\"metadata\":{\"name\":\"n1-d\",\"uid\":\"s\",\"resourceVersion\":\"1\"},"
+	    "\"spec\":{\"driver\":\"d\",\"nodeName\":\"n1\",\"pool\":{\"name\":\"n1\","
+	    "\"generation\":1,\"resourceSliceCount\":1},\"devices\":[{\"name\":\"gpu-0\"}]}}");
+	put(LIVE_CLAIMS, claim_text("11", allocated));
+	world_put(
+		b.m, RESOURCE_INDEX_PODS,
+		world_pod("a", "21",
+	              "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimTemplateName\":\"t\"}]",
+	              "\"resourceClaimStatuses\":[{\"name\":\"gpu\","
+	              "\"resourceClaimName\":\"a-gpu\"}]"));
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("b", "22", "", ""));
+	flush();
+	b.claims = claim_bind_new(&b.w.env, b.m);
+	b.kinds[0] = claim_bind_kind(b.claims);
+	b.binder = binder_new(&config);
+}
+
+static void end(void)
+{
+	binder_free(b.binder);
+	claim_bind_free(b.claims);
+	model_free(b.m);
+	world_free(&b.w);
+}
+
+TestSuite(claim_bind, .fini = end);
+
+static void turns(unsigned n)
+{
+	while (n-- > 0) {
+		b.w.now_ns += 50 * NS_PER_MS;
+		claim_bind_poll(b.claims, b.binder);
+		binder_poll(b.binder);
+	}
+}
+
+/* With the device that the core chose. */
+static void bind(const char *pod, bool chosen)
+{
+	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .gang = ID_NONE, .attempt = 1 };
+	const struct live *l = model_live(b.m);
+	const struct device_pick pick = { .device = 0 };
+	struct cmd_devices devices = { .node_generation = 1, .attempt = 1, .picks_n = 1 };
+	struct pod_view v;
+
+	cr_assert(model_pod_by_name(b.m, "ns", pod, &v));
+	cmd.pod = devices.pod = v.id;
+	cmd.pod_generation = devices.pod_generation = v.generation;
+	if (chosen) {
+		devices.layout = l->nodes[0]->layout;
+		devices.question = l->pods[v.id].question;
+		claim_bind_devices(b.claims, &devices, &pick);
+	}
+	cr_assert_eq(binder_bind(b.binder, CMD_BIND, &cmd), 0);
+	turns(8);
+}
+
+static void expect(const char *said)
+{
+	cr_assert_str_eq(b.said, said, "\"%s\"", b.said);
+	b.said[0] = '\0';
+}
+
+Test(claim_bind, an_allocation_stays_while_the_binding_waits_for_a_connection)
+{
+	struct http_call *slow;
+
+	begin(true);
+	bind("b", false);
+	slow = world_take(&b.w, "POST", POD "b/binding");
+	bind("a", false);
+	turns(40 * 20);
+	cr_assert_eq(world_open(&b.w), 1, "a claim was deallocated under a Binding that is queued");
+	world_answer(slow, 201, "{}");
+	turns(1);
+	world_answer(world_take(&b.w, "POST", POD "a/binding"), 201, "{}");
+	expect("bound:0 bound:0 ");
+}
+
+Test(claim_bind, nothing_is_bound_while_what_was_left_is_taken_back)
+{
+	struct http_call *c;
+
+	begin(true);
+	turns(23 * 20);
+	c = world_take(&b.w, "PATCH", CLAIM "/status");
+	cr_assert_not_null(strstr(c->body, CLEARED));
+	bind("a", false);
+	expect("refused:1000 ");
+	world_answer(c, 200, claim_text("12", false));
+	turns(8);
+	cr_assert_eq(world_open(&b.w), 0);
+}
