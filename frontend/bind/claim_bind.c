@@ -43,7 +43,7 @@ static enum claim_want judge_undo(const struct claim_item *c, const struct live_
 	                  (c->work->recovered && v->owned);
 
 	if (!v->allocated)
-		return c->work->recovered && !c->fenced ? WANT_FENCE : WANT_NOTHING;
+		return (c->work->recovered || c->unsure) && !c->fenced ? WANT_FENCE : WANT_NOTHING;
 	if (v->reserved)
 		return ours && !v->others ? WANT_CLEAR : WANT_UNRESERVE;
 	return ours && !v->others && v->owned ? WANT_CLEAR : WANT_NOTHING;

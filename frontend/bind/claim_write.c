@@ -86,6 +86,7 @@ static void write_done(void *context, const struct http_answer *answer, const ch
 	landed(c);
 	if (answer->end == HTTP_ANSWERED && answer->status == 200) {
 		object_put(c, body, bytes);
+		c->unsure = false;
 		backoff_reset(&c->backoff);
 		return;
 	}
@@ -97,6 +98,9 @@ static void write_done(void *context, const struct http_answer *answer, const ch
 		env_renew_credentials(c->work->cb->env);
 	else if (answer->end != HTTP_NOT_SENT && answer->status != 429)
 		c->to_read = true;
+	/* A 409 was not applied; after anything else one that is late would be. */
+	c->unsure = c->unsure || (c->to_read && !c->work->undoing &&
+	                          !(answer->end == HTTP_ANSWERED && answer->status == 409));
 	again(c, answer);
 }
 

@@ -198,3 +198,32 @@ Test(claim_bind, nothing_is_bound_while_what_was_left_is_taken_back)
 	turns(8);
 	cr_assert_eq(world_open(&b.w), 0);
 }
+
+/* A write without an answer may be applied after the claim was read: another pod has the device
+ * by then. */
+Test(claim_bind, a_write_that_is_late_finds_another_version)
+{
+	struct decode_error e = { 0 };
+	struct http_call *c;
+
+	begin(false);
+	bind("a", true);
+	c = world_take(&b.w, "PATCH", CLAIM "/status");
+	cr_assert_not_null(strstr(c->body, "\"device\":\"gpu-0\""));
+	world_fail(c, HTTP_BROKEN);
+	turns(8);
+	c = world_take(&b.w, "GET", CLAIM);
+	cr_assert_eq(model_remove(b.m, RESOURCE_INDEX_NODES, world_node("n1", "2"),
+	                          strlen(world_node("n1", "2")), &e),
+	             0);
+	turns(2);
+	world_answer(c, 200, claim_text("11", false));
+	turns(8);
+	expect("");
+	c = world_take(&b.w, "PATCH", CLAIM);
+	cr_assert_not_null(strstr(c->body, "muster.dev/fence"));
+	world_answer(c, 200, claim_text("12", false));
+	turns(8);
+	expect("refused:0 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
