@@ -141,6 +141,9 @@ static void question_read(struct live *l, struct live_question *q)
 		c->spec = spec;
 		if (!requests_read(l->store, c, error, sizeof(error)))
 			refuse(q, false, "its resource claims cannot be read: %s", error);
+		/* The core's record numbers the claims by their requests (ipc/abi_devices.h). */
+		if (c->requests_n == 0)
+			refuse(q, false, "muster does not support resource claims without requests yet");
 		q->constraints_n += jsontree_get(spec, "constraints")->n;
 	}
 	q->arena = l->store->arena;
@@ -150,8 +153,6 @@ static void question_read(struct live *l, struct live_question *q)
 			option_read(l, q, c, r);
 	if (!q->refusal)
 		bounds_check(q);
-	if (!q->refusal && q->options_n == 0)
-		refuse(q, false, "muster does not support resource claims without requests yet");
 }
 
 static void question_begin(struct live *l, uint32_t number)
