@@ -39,10 +39,10 @@ uint32_t live_number(struct intern *in, struct text t)
 struct live *live_new(const uint64_t key[2])
 {
 	struct live *l = must_alloc(sizeof(*l));
-	struct intern *interns[] = { &l->slice_names, &l->node_names, &l->claim_names,
-		                         &l->device_names };
+	struct intern *interns[] = { &l->slice_names, &l->node_names, &l->claim_names, &l->device_names,
+		                         &l->spaces };
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < 5; i++)
 		intern_init(interns[i], key, UINT32_MAX - 1);
 	l->store = devices_new();
 	l->layouts = 1;
@@ -113,6 +113,8 @@ void live_free(struct live *l)
 	intern_free(&l->node_names);
 	intern_free(&l->claim_names);
 	intern_free(&l->device_names);
+	intern_free(&l->spaces);
+	free(l->by_space);
 	free(l->nodes);
 	free(l->claims);
 	free(l->users);
@@ -124,6 +126,14 @@ void live_free(struct live *l)
 	free(l->text);
 	arena_free(&l->scratch);
 	free(l);
+}
+
+void live_names_recycle(struct live *l)
+{
+	intern_recycle(&l->slice_names);
+	intern_recycle(&l->claim_names);
+	intern_recycle(&l->device_names);
+	intern_recycle(&l->spaces);
 }
 
 const struct live_claim *live_claim_at(const struct live *l, uint32_t number)
@@ -438,6 +448,7 @@ void live_remove(struct live *l, enum live_kind kind, struct text namespace, str
 		if (number != SLOT_NONE)
 			live_slice_drop(l, number);
 	}
+	live_names_recycle(l);
 }
 
 void live_replace_begin(struct live *l, enum live_kind kind)
@@ -458,4 +469,5 @@ void live_replace_end(struct live *l, enum live_kind kind)
 	for (size_t i = l->classes_n; kind == LIVE_CLASSES && i-- > 0;)
 		if (l->classes[i]->round != round)
 			class_drop(l, i);
+	live_names_recycle(l);
 }

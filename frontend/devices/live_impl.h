@@ -37,6 +37,7 @@ struct live_option {
 struct live_question {
 	char *text; /* NULL: free */
 	uint32_t refs;
+	uint32_t space; /* number of the namespace that it is charged to */
 	bool sent;
 	struct arena arena;
 	struct claim_entry *claims;
@@ -95,6 +96,7 @@ struct live_pod {
 	uint32_t refs_n;
 	uint32_t question; /* LIVE_NONE */
 	bool due;
+	bool unasked;      /* there was no question for it */
 	uint32_t *writing; /* devices */
 	uint32_t writing_n;
 };
@@ -107,7 +109,7 @@ struct live_users {
 
 struct live {
 	struct devices *store; /* classes, numbers of values; the scratch of a node */
-	struct intern slice_names, node_names, claim_names, device_names;
+	struct intern slice_names, node_names, claim_names, device_names, spaces;
 	struct live_slice **slices; /* by number */
 	size_t slices_n;
 	struct live_node **nodes; /* by number */
@@ -127,6 +129,12 @@ struct live {
 	size_t due_first, due_n, due_cap;
 	struct live_question questions[QUESTIONS_MAX];
 	uint32_t questions_last; /* that was taken */
+	uint32_t questions_n;
+	uint32_t *by_space; /* questions by namespace */
+	size_t by_space_n;
+	uint32_t spaces_n;   /* that have any */
+	uint32_t unasked_n;  /* pods */
+	uint32_t unasked_at; /* the last one that was noted */
 	uint32_t round[LIVE_KINDS];
 	uint32_t layouts; /* so far */
 	uint32_t pods_live;
@@ -146,7 +154,10 @@ void live_node_free(struct live_node *n);
 void live_node_lay(struct live *l, struct live_node *n);
 
 /* live_questions.c */
-uint32_t live_question_of(struct live *l, const struct live_claim *const *claims, uint32_t n);
+/* LIVE_NONE: all are in use, or `namespace` has its share of them.  The last eighth is for
+ * namespaces below their share, which is counted as if one more came (docs/decisions/049). */
+uint32_t live_question_of(struct live *l, const char *namespace,
+                          const struct live_claim *const *claims, uint32_t n);
 void live_question_give(struct live *l, uint32_t question);
 void live_questions_reset(struct live *l); /* a class changed */
 void live_question_free(struct live_question *q);
@@ -156,7 +167,11 @@ void live_pod_note(struct live *l, uint32_t pod);
 void live_claim_note(struct live *l, uint32_t claim);
 void live_pods_note_all(struct live *l);
 void live_pod_free(struct live_pod *p);
+/* Pods without a question are to be judged again: one is free. */
+void live_unasked_note(struct live *l);
 
+/* Numbers that nothing has are free. */
+void live_names_recycle(struct live *l);
 uint32_t live_number(struct intern *in, struct text t);
 const struct live_claim *live_claim_at(const struct live *l, uint32_t number);
 

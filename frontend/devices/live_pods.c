@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define POD_CLAIMS_MAX 64u
+#define SPECS_BYTES_MAX 65536u /* of a pod's claims: a question keeps a copy */
+#define UNASKED_ONCE 16u
 
 void live_pod_note(struct live *l, uint32_t pod)
 {
@@ -111,9 +113,35 @@ static void refs_drop(struct live *l, uint32_t pod)
 	free(p->refs);
 	p->refs = NULL;
 	p->refs_n = 0;
-	if (p->question != LIVE_NONE)
-		live_question_give(l, p->question);
+}
+
+static void question_drop(struct live *l, struct live_pod *p)
+{
+	const uint32_t question = p->question;
+
 	p->question = LIVE_NONE;
+	if (question != LIVE_NONE)
+		live_question_give(l, question);
+}
+
+static void unasked_set(struct live *l, struct live_pod *p, bool unasked)
+{
+	l->unasked_n += (uint32_t)unasked - p->unasked;
+	p->unasked = unasked;
+}
+
+/* Some at a time: each costs a comparison with all questions. */
+void live_unasked_note(struct live *l)
+{
+	uint32_t left = UNASKED_ONCE;
+
+	for (size_t i = 0; l->unasked_n > 0 && left > 0 && i < l->pods_n; i++) {
+		l->unasked_at = (l->unasked_at + 1) % (uint32_t)l->pods_n;
+		if (!l->pods[l->unasked_at].unasked)
+			continue;
+		live_pod_note(l, l->unasked_at);
+		left--;
+	}
 }
 
 void live_pod_drop(struct live *l, uint32_t pod)
@@ -122,8 +150,11 @@ void live_pod_drop(struct live *l, uint32_t pod)
 		return;
 	live_written(l, pod);
 	refs_drop(l, pod);
+	unasked_set(l, &l->pods[pod], false);
+	question_drop(l, &l->pods[pod]);
 	live_pod_free(&l->pods[pod]);
 	l->pods_live--;
+	live_names_recycle(l);
 }
 
 static void ref_read(struct live *l, uint32_t pod, const struct tree *t,
@@ -215,14 +246,14 @@ __attribute__((format(printf, 4, 5))) static void say(struct live *l, struct liv
 }
 
 /* dynamicresources: foreachPodResourceClaim. */
-static bool ref_refused(struct live *l, const struct live_pod *p, const struct live_ref *ref,
+static void ref_refused(struct live *l, const struct live_pod *p, const struct live_ref *ref,
                         struct live_verdict *out)
 {
 	const struct live_claim *c = live_claim_at(l, ref->claim);
 	const char *name;
 
 	if (ref->not_needed)
-		return false;
+		return;
 	if (ref->claim == LIVE_NONE) {
 		say(l, out, true, "pod \"%s/%s\": ResourceClaim not created yet", p->namespace, p->name);
 	} else if (!c) {
@@ -234,7 +265,6 @@ static bool ref_refused(struct live *l, const struct live_pod *p, const struct l
 		say(l, out, true, "ResourceClaim %s/%s was not created for Pod %s/%s (Pod is not owner)",
 		    c->namespace, c->name, p->namespace, p->name);
 	}
-	return out->refusal != NULL;
 }
 
 static bool is_reserved(const struct live_claim *c, const char *uid)
@@ -284,13 +314,24 @@ static void judge_question(struct live *l, struct live_pod *p, struct live_verdi
 	const struct live_claim *claims[POD_CLAIMS_MAX];
 	const uint32_t n = claims_of(l, p, false, claims), before = p->question;
 	const struct live_question *q;
+	size_t bytes = 0;
 
-	p->question = n > 0 ? live_question_of(l, claims, n) : LIVE_NONE;
+	for (uint32_t i = 0; i < n; i++)
+		bytes += strlen(claims[i]->spec);
+	if (bytes > SPECS_BYTES_MAX) {
+		say(l, out, false, "the specs of its resource claims have %zu bytes, more than %u", bytes,
+		    SPECS_BYTES_MAX);
+		question_drop(l, p);
+		return;
+	}
+	p->question = n > 0 ? live_question_of(l, p->namespace, claims, n) : LIVE_NONE;
+	unasked_set(l, p, n > 0 && p->question == LIVE_NONE);
 	if (before != LIVE_NONE)
 		live_question_give(l, before);
-	if (n > 0 && p->question == LIVE_NONE)
+	if (p->unasked)
 		say(l, out, false,
-		    "there are %u different resource claims waiting: no more are searched for",
+		    "%u different resource claims wait, the most that are searched for, or those of its "
+		    "namespace are more than its share",
 		    QUESTIONS_MAX);
 	if (p->question == LIVE_NONE)
 		return;
@@ -317,19 +358,20 @@ void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *
 	struct live_pod *p = &l->pods[pod];
 
 	*out = (struct live_verdict){ 0 };
+	unasked_set(l, p, false);
 	if (placed)
 		return;
-	for (uint32_t i = 0; i < p->refs_n; i++)
-		if (ref_refused(l, p, &p->refs[i], out))
-			return;
-	if (p->refs_n > POD_CLAIMS_MAX) {
+	for (uint32_t i = 0; i < p->refs_n && !out->refusal; i++)
+		ref_refused(l, p, &p->refs[i], out);
+	if (!out->refusal && p->refs_n > POD_CLAIMS_MAX)
 		say(l, out, false, "muster does not support more than %u resource claims of a pod",
 		    POD_CLAIMS_MAX);
-		return;
-	}
-	judge_allocated(l, p, out);
+	if (!out->refusal)
+		judge_allocated(l, p, out);
 	if (!out->refusal)
 		judge_question(l, p, out);
+	else
+		question_drop(l, p);
 }
 
 /* Writes. */
@@ -422,6 +464,17 @@ static void asked_fill(struct live *l, const struct live_node *n, struct live_qu
 		                 .devices_n = n->devices_n };
 }
 
+/* Claims that came since with the same names may ask for something else. */
+static bool question_holds(const struct live_question *q, const struct live_claim *const *claims,
+                           uint32_t n)
+{
+	bool same = n == q->claims_n;
+
+	for (uint32_t i = 0; same && i < n; i++)
+		same = text_is(q->claims[i].spec->raw, claims[i]->spec[0] ? claims[i]->spec : "{}");
+	return same;
+}
+
 bool live_writing(struct live *l, uint32_t pod, const char *node_name,
                   const struct cmd_devices *cmd, const struct device_pick *picks,
                   void (*each)(void *context, const char *claim, const char *allocation),
@@ -439,7 +492,7 @@ bool live_writing(struct live *l, uint32_t pod, const char *node_name,
 	if (!p || !p->name || p->writing || !picks_hold(l, n, p, cmd, picks))
 		return false;
 	q = &l->questions[p->question];
-	if (claims_of(l, p, false, claims) != q->claims_n)
+	if (!question_holds(q, claims, claims_of(l, p, false, claims)))
 		return false;
 	asked_fill(l, n, q, &node, entries);
 	p->writing = must_array(cmd->picks_n, sizeof(*p->writing));

@@ -190,7 +190,49 @@ static uint32_t question_free_number(struct live *l)
 	return LIVE_NONE;
 }
 
-uint32_t live_question_of(struct live *l, const struct live_claim *const *claims, uint32_t n)
+/* One more or one less for the namespace of that number. */
+static void space_charge(struct live *l, uint32_t space, bool more)
+{
+	uint32_t *n;
+
+	l->by_space = must_reach(l->by_space, &l->by_space_n, space, 64, sizeof(*l->by_space));
+	n = &l->by_space[space];
+	l->spaces_n -= *n > 0;
+	*n = more ? *n + 1 : *n - 1;
+	l->spaces_n += *n > 0;
+	l->questions_n = more ? l->questions_n + 1 : l->questions_n - 1;
+}
+
+static bool space_may(const struct live *l, uint32_t space)
+{
+	const uint32_t own = space < l->by_space_n ? l->by_space[space] : 0;
+
+	return l->questions_n < QUESTIONS_MAX - QUESTIONS_MAX / 8 ||
+	       own < QUESTIONS_MAX / (l->spaces_n + 1);
+}
+
+static uint32_t question_new(struct live *l, const char *namespace, char *text)
+{
+	const uint32_t space = live_number(&l->spaces, text_of(namespace));
+	const uint32_t number = space_may(l, space) ? question_free_number(l) : LIVE_NONE;
+	struct live_question *q;
+
+	if (number == LIVE_NONE) {
+		intern_give(&l->spaces, space);
+		free(text);
+		return LIVE_NONE;
+	}
+	space_charge(l, space, true);
+	q = &l->questions[number];
+	q->text = text;
+	q->space = space;
+	q->refs = 1;
+	question_begin(l, number);
+	return number;
+}
+
+uint32_t live_question_of(struct live *l, const char *namespace,
+                          const struct live_claim *const *claims, uint32_t n)
 {
 	struct bytes text = { 0 };
 	uint32_t number;
@@ -208,23 +250,19 @@ uint32_t live_question_of(struct live *l, const struct live_claim *const *claims
 		bytes_free(&text);
 		return number;
 	}
-	number = question_free_number(l);
-	if (number == LIVE_NONE) {
-		bytes_free(&text);
-		return LIVE_NONE;
-	}
-	l->questions[number].text = text.at;
-	l->questions[number].refs = 1;
-	question_begin(l, number);
-	return number;
+	return question_new(l, namespace, text.at);
 }
 
 void live_question_give(struct live *l, uint32_t question)
 {
 	struct live_question *q = &l->questions[question];
 
-	if (--q->refs == 0)
-		live_question_free(q);
+	if (--q->refs > 0)
+		return;
+	space_charge(l, q->space, false);
+	intern_give(&l->spaces, q->space);
+	live_question_free(q);
+	live_unasked_note(l);
 }
 
 /* Records. */

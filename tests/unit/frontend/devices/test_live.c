@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tenants write in claims: nothing that the core refuses. */
+/* What tenants write in claims: nothing that the core refuses, and no more than their share. */
 #include "frontend/devices/live_impl.h"
 #include "tests/unit/test.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define SEVEN_EIGHTHS (QUESTIONS_MAX - QUESTIONS_MAX / 8)
 
 static const uint64_t key[2] = { 1, 2 };
 static struct live *l;
@@ -84,4 +86,85 @@ Test(live, a_claim_without_requests_beside_another_ends_no_core)
 		cr_assert_eq(v.devices, 0);
 	}
 	cr_assert_eq(live_question_next(l), UINT32_MAX);
+}
+
+/* Else each write of a label would have all selectors evaluated on all devices. */
+Test(live, a_pod_that_is_put_again_asks_the_same_question)
+{
+	struct {
+		struct event_question e;
+		struct question_option option;
+	} record;
+	uint32_t devices;
+
+	claim("a", "one", 1, "");
+	pod(0, "a", "one", NULL);
+	devices = judged(0).devices;
+	cr_assert_gt(devices, 0);
+	cr_assert_eq(live_question_next(l), devices - 1);
+	cr_assert_eq(live_question_bytes(l, devices - 1), sizeof(record));
+	live_question_write(l, devices - 1, &record);
+	pod(0, "a", "one", NULL);
+	cr_assert_eq(judged(0).devices, devices);
+	cr_assert_eq(live_question_next(l), UINT32_MAX);
+}
+
+static void ask(uint32_t slot, const char *space)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "c%u", slot);
+	claim(space, name, slot + 1, "");
+	pod(slot, space, name, NULL);
+}
+
+Test(live, one_namespace_does_not_have_all_questions)
+{
+	uint32_t noted;
+
+	for (uint32_t i = 0; i < SEVEN_EIGHTHS + 2; i++) {
+		ask(i, "a");
+		cr_assert_eq(judged(i).refusal == NULL, i < SEVEN_EIGHTHS, "pod %u", i);
+	}
+	ask(SEVEN_EIGHTHS + 2, "b");
+	cr_assert_null(judged(SEVEN_EIGHTHS + 2).refusal, "the last eighth is for others");
+	while (live_next_pod(l, &noted))
+		continue;
+	live_pod_drop(l, 0);
+	cr_assert(!live_next_pod(l, &noted) || judged(noted).refusal, "the eighth stays free");
+	live_pod_drop(l, 1);
+	for (bool served = false; !served; served = judged(noted).refusal == NULL)
+		cr_assert(live_next_pod(l, &noted), "no pod is judged again when a question is free");
+	cr_assert_geq(noted, SEVEN_EIGHTHS);
+}
+
+Test(live, specs_of_a_pod_are_bounded)
+{
+	static char constraint[70000];
+	static char text[70000 + 1024];
+
+	memset(constraint, 'x', sizeof(constraint) - 1);
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"namespace\":\"a\",\"name\":\"c\",\"uid\":\"u\","
+	         "\"resourceVersion\":\"1\"},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"%s\","
+	         "\"exactly\":{\"deviceClassName\":\"gpu\"}}]}}}",
+	         constraint);
+	put(LIVE_CLAIMS, text);
+	pod(0, "a", "c", NULL);
+	cr_assert_not_null(strstr(judged(0).refusal, "more than 65536"));
+}
+
+Test(live, names_of_claims_that_are_gone_are_not_kept)
+{
+	char name[32];
+
+	for (uint32_t i = 0; i < 5000; i++) {
+		snprintf(name, sizeof(name), "c%u", i);
+		claim("a", name, 1, "");
+		pod(0, "a", name, NULL);
+		judged(0);
+		live_pod_drop(l, 0);
+		live_remove(l, LIVE_CLAIMS, text_of("a"), text_of(name));
+	}
+	cr_assert_leq(l->claims_n, 512, "%zu", l->claims_n);
 }
