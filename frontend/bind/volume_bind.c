@@ -158,17 +158,30 @@ static char *copy(struct text t)
 	return to;
 }
 
+/* NULL: none that goes on.  Most claims are of one member: the list is not looked through for them,
+ * or a gang whose members have many claims would take long. */
+static struct claim_work *claim_find(const struct volume_bind *vb, struct text uid)
+{
+	struct claim_work *c;
+
+	if (!volumes_are_busy(vb->volumes, uid))
+		return NULL;
+	TAILQ_FOREACH (c, &vb->claims, link)
+		if (is(uid, c->uid) && !c->failed && c->undoers == 0)
+			return c;
+	return NULL;
+}
+
 /* The claim's work, with one more user; the first one says what it gets. */
 static struct claim_work *claim_take(struct volume_bind *vb, const struct volume_choice *choice,
                                      const struct prebind_member *m)
 {
-	struct claim_work *c;
+	struct claim_work *c = claim_find(vb, choice->claim_uid);
 
-	TAILQ_FOREACH (c, &vb->claims, link)
-		if (is(choice->claim_uid, c->uid) && !c->failed && c->undoers == 0) {
-			c->users++;
-			return c;
-		}
+	if (c) {
+		c->users++;
+		return c;
+	}
 	c = must_alloc(sizeof(*c));
 	c->vb = vb;
 	c->namespace = copy(choice->namespace);

@@ -192,6 +192,8 @@ bool volumes_reaches(const struct volumes *vs, struct text name, uint32_t node);
 /* The claim is being bound, or no longer: meanwhile it has no rules over nodes, since the nodes of
  * its pods are chosen.  Counted. */
 void volumes_busy(struct volumes *vs, const struct volume_choice *claim, bool more);
+/* True if the claim is, and for a collision of hashes, which are keyed. */
+bool volumes_are_busy(const struct volumes *vs, struct text claim_uid);
 /* The volume will be written for the claim: no other claim gets it until volumes_unassume(). */
 void volumes_assume_for(struct volumes *vs, struct text volume, struct text claim_uid);
 void volumes_unassume(struct volumes *vs, struct text volume, struct text claim_uid);

@@ -60,10 +60,15 @@ static const struct volume_keyed *assumption(const struct volumes *vs, struct te
 	return volume_keys_find(&vs->holds.assumed, volume_hash(vs, HOLD_ASSUMED, volume, none));
 }
 
-bool volume_is_busy(const struct volumes *vs, const struct claim_object *claim)
+bool volumes_are_busy(const struct volumes *vs, struct text claim_uid)
 {
 	return vs->holds.busy.pool.used > 0 &&
-	       volume_keys_find(&vs->holds.busy, volume_hash(vs, HOLD_BUSY, claim->head.uid, none));
+	       volume_keys_find(&vs->holds.busy, volume_hash(vs, HOLD_BUSY, claim_uid, none));
+}
+
+bool volume_is_busy(const struct volumes *vs, const struct claim_object *claim)
+{
+	return volumes_are_busy(vs, claim->head.uid);
 }
 
 void volumes_busy(struct volumes *vs, const struct volume_choice *claim, bool more)

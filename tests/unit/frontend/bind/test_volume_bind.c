@@ -464,6 +464,29 @@ Test(volume_bind, a_pod_that_is_written_after_the_plan_is_looked_at_all_the_same
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
+Test(volume_bind, a_claim_of_two_pods_is_written_once)
+{
+	begin("disks");
+	world_put(b.m, RESOURCE_INDEX_PODS,
+	          world_pod("c", "23",
+	                    "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":"
+	                    "\"a\"}}]",
+	                    ""));
+	flush();
+	command(CMD_BIND, "b");
+	command(CMD_BIND, "a");
+	command(CMD_BIND, "c");
+	world_take(&b.w, "PATCH", CLAIM "b");
+	world_answer(world_take(&b.w, "PATCH", CLAIM "a"), 200,
+	             claim_text("a", "31", "," SELECTED, ""));
+	turns();
+	cr_assert_eq(world_open(&b.w), 1, "that of b");
+	volume_put(volume_text("pv", "40", "a"));
+	claim_put(claim_text("a", "41", COMPLETED(""), "pv"));
+	bound("a");
+	bound("c");
+}
+
 Test(volume_bind, a_pod_with_too_many_claims_that_wait_is_refused)
 {
 	struct pod_view v;
