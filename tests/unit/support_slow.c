@@ -126,6 +126,7 @@ static struct rows rows_copy(const struct slow *s)
 	rows_take(&rows, s, 1, l->gangs_offset, l->committed[PART_GANGS]);
 	rows_take(&rows, s, 2, l->arena_offset, l->committed[PART_ARENA]);
 	rows_take(&rows, s, 3, l->amounts_offset, l->committed[PART_AMOUNTS]);
+	rows_take(&rows, s, 4, l->queues_offset, l->committed[PART_QUEUES]);
 	return rows;
 }
 

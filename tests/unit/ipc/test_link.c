@@ -59,7 +59,7 @@ static void make_ledger(struct segment *s)
 	uint64_t at = sizeof(struct ledger);
 	struct ledger *ledger;
 
-	cr_assert_eq(segment_create(s, "test-ledger", 256 * 1024), 0);
+	cr_assert_eq(segment_create(s, "test-ledger", 32 << 20), 0);
 	ledger = s->base;
 	ledger->head = (struct segment_head){ .magic = LEDGER_MAGIC,
 		                                  .layout_hash = abi_layout_hash(),
@@ -71,7 +71,8 @@ static void make_ledger(struct segment *s)
 	ledger->gangs_offset = at +=
 		sizeof(struct node_amounts) * AMOUNT_BLOCKS(limits.resources) * limits.nodes;
 	ledger->names_offset = at += sizeof(struct gang_row) * limits.gangs;
-	ledger->arena_offset = at + sizeof(struct name_row) * limits.names;
+	ledger->queues_offset = at += sizeof(struct name_row) * limits.names;
+	ledger->arena_offset = at + QUEUES_MAX * QUEUE_ROW_BYTES(limits.resources);
 	cr_assert_leq(ledger->arena_offset + limits.name_bytes, s->bytes);
 }
 

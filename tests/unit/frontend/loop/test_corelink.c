@@ -42,7 +42,7 @@ static void make_ledger(void)
 	uint64_t at = sizeof(struct ledger);
 	struct ledger *l;
 
-	cr_assert_eq(segment_create(&b.segment, "test-ledger", 256 * 1024), 0);
+	cr_assert_eq(segment_create(&b.segment, "test-ledger", 32 << 20), 0);
 	l = b.ledger = b.segment.base;
 	l->head = (struct segment_head){ .magic = LEDGER_MAGIC,
 		                             .layout_hash = abi_layout_hash(),
@@ -54,7 +54,8 @@ static void make_ledger(void)
 	l->gangs_offset = at +=
 		sizeof(struct node_amounts) * AMOUNT_BLOCKS(limits.resources) * limits.nodes;
 	l->names_offset = at += sizeof(struct gang_row) * limits.gangs;
-	l->arena_offset = at + sizeof(struct name_row) * limits.names;
+	l->queues_offset = at += sizeof(struct name_row) * limits.names;
+	l->arena_offset = at + QUEUES_MAX * QUEUE_ROW_BYTES(limits.resources);
 }
 
 static void *core(void *context)
