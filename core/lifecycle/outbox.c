@@ -172,9 +172,11 @@ static void reason_publish(struct core *c, uint32_t index, const struct reason *
 	g->published_why = (uint8_t)reason->why;
 	g->published_ns = c->now_ns;
 	c->outbox.reason_waits = true;
-	c->outbox.reason = (struct cmd_reason){
-		.gang = index, .gang_generation = g->generation, .pod = ID_NONE, .reason = *reason
-	};
+	c->outbox.reason.gang = index;
+	c->outbox.reason.gang_generation = g->generation;
+	c->outbox.reason.pod = ID_NONE;
+	c->outbox.reason.pod_generation = 0;
+	reason_copy(&c->outbox.reason.reason, reason);
 	if (gang_is_group(&c->gangs, index))
 		return;
 	c->outbox.reason.gang = ID_NONE;
@@ -217,6 +219,6 @@ void gang_publish(struct core *c, uint32_t index, const struct reason *reason)
 	row->band = gang_key(g).band;
 	row->name_offset = g->stored.offset;
 	row->name_bytes = g->stored.bytes;
-	row->reason = *reason;
+	reason_copy(&row->reason, reason);
 	row_end(&row->version);
 }

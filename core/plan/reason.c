@@ -32,7 +32,8 @@ void tally_free(struct tally *tally)
 
 void reason_begin(struct reason *r, const struct gang *g, const struct nodes *ns)
 {
-	memset(r, 0, sizeof(*r));
+	memset(r, 0, offsetof(struct reason, promised));
+	r->promised.at_ns = 0;
 	r->quorum = g->declared;
 	r->members = gang_members(g) + gang_ended_count(g);
 	r->gated = g->counts[MEMBER_GATED];

@@ -7,14 +7,29 @@
 #include "core/plan/plan.h"
 #include "core/index/views.h"
 
+#include <stddef.h>
+#include <string.h>
+
 /* Scratch: counters by taint and resource. */
 struct tally;
 
 struct tally *tally_new(const struct limits *limits);
 void tally_free(struct tally *tally);
 
-/* Sets r to the gang's own numbers, and all else to zero. */
+/* Sets r to the gang's own numbers, and all else to zero; of r->promised at_ns alone, the rest of
+ * which is not read without it. */
 void reason_begin(struct reason *r, const struct gang *g, const struct nodes *ns);
+
+/* Copies to where a promise is whole or all zero.  Few reasons have one, which is a third of their
+ * bytes. */
+static inline void reason_copy(struct reason *to, const struct reason *from)
+{
+	memcpy(to, from, offsetof(struct reason, promised));
+	if (from->promised.at_ns > 0)
+		to->promised = from->promised;
+	else if (to->promised.at_ns > 0)
+		memset(&to->promised, 0, sizeof(to->promised));
+}
 
 /* `fit` of `need` members fit, and plan->failed is the first class that failed.  The counts are of
  * the filter that rejects one more pod of it on each node that is present (kube-scheduler:
