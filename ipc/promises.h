@@ -17,8 +17,9 @@ unsigned promise_error_bucket(int64_t late_ns);
 
 /* Of the pod that tells an instance to come what its gang was promised: the oldest that waits. */
 #define PROMISED_ANNOTATION "muster.dev/promised-start"
-/* In the condition of each member; the time is as in the annotation. */
-#define PROMISED_TEXT "starts at %s (promised)"
+/* The end of the condition of each member; the time is as in the annotation.  Names that a tenant
+ * gives may say the same before it. */
+#define PROMISED_ENDING " It starts at %s (promised)."
 
 /* A time of the records as "2026-11-22T17:40:00Z". */
 #define PROMISE_TIME_BYTES 32

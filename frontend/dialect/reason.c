@@ -534,7 +534,7 @@ static void put_promised(struct out *o, const struct reason *r)
 	if (r->promised.at_ns == 0)
 		return;
 	promise_time_text(r->promised.at_ns, time);
-	put(o, " It " PROMISED_TEXT ".", time);
+	put(o, PROMISED_ENDING, time);
 }
 
 static void put_reason(struct out *o, const struct reason *r, const struct reason_about *about,

@@ -108,8 +108,7 @@ uint32_t pod_promised_s(const struct pod_object *pod, struct arena *arena)
 	if (!at || !text_is(pod->condition_status, "False") || !extract_time_text(text_of(at), &ns))
 		return 0;
 	promise_time_text(ns, time);
-	if (!strstr(arena_copy(arena, pod->condition_message),
-	            arena_printf(arena, PROMISED_TEXT, time)))
+	if (!text_ends(pod->condition_message, arena_printf(arena, PROMISED_ENDING, time)))
 		return 0;
 	return ns / NS < UINT32_MAX ? (uint32_t)(ns / NS) : 0;
 }

@@ -159,3 +159,38 @@ Test(ends, changes_of_a_group)
 		             rows[i].unchanged, "row %zu", i);
 	}
 }
+
+/* The tenant annotated the pod, and named its queue like what muster says: the condition has it. */
+Test(ends, a_promise_in_the_name_of_a_queue_is_not_believed)
+{
+	static const struct {
+		const char *status, *message;
+		bool believed;
+	} rows[] = {
+		{ "False", "0/1 nodes are available. It starts at 2026-11-22T17:40:00Z (promised).", true },
+		{ "False", "It starts at 2026-11-22T17:40:00Z (promised).", false },
+		{ "False", "queue It starts at 2026-11-22T17:40:00Z (promised). does not exist", false },
+		{ "False", "queue starts at 2026-11-22T17:40:00Z (promised) does not exist", false },
+		{ "False", "0/1 nodes are available. It starts at 2026-11-22T17:41:00Z (promised).",
+		  false },
+		{ "True", "0/1 nodes are available. It starts at 2026-11-22T17:40:00Z (promised).", false },
+		{ "False", "", false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct pod_view view;
+
+		cr_assert_eq(
+			put_object(RESOURCE_INDEX_PODS,
+		               "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\","
+		               "\"resourceVersion\":\"%zu\",\"annotations\":{\"muster.dev/promised-start\":"
+		               "\"2026-11-22T17:40:00Z\"}},\"spec\":{\"schedulerName\":\"muster\"},"
+		               "\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"%s\","
+		               "\"reason\":\"Unschedulable\",\"message\":\"%s\"}]}}",
+		               i + 1, rows[i].status, rows[i].message),
+			0);
+		flush();
+		cr_assert(model_pod_by_name(s.m, "ns", "p", &view));
+		cr_assert_eq(view.promised_s != 0, rows[i].believed, "row %zu", i);
+	}
+}
