@@ -253,9 +253,13 @@ static void retained_count(const struct core *c, uint32_t index, int times)
 	uint32_t left = g->retained;
 
 	for (pod_id id = g->first; left > 0; id = c->pods.slots[id].next) {
+		const struct shape *s = &c->shapes.slots[c->pods.slots[id].shape];
+
 		if (!reservation_is_retained(&c->pods.slots[id]))
 			continue;
-		queued_add(c, c->turns.shares, &c->pods.slots[id], c->turns.counted[id] - 1, times);
+		for (uint32_t i = 0; i < s->sums_n; i++)
+			shares_suppose(c->turns.shares, c->turns.counted[id] - 1, s->requests[i].resource,
+			               (wide)s->requests[i].value * times);
 		left--;
 	}
 }

@@ -255,7 +255,7 @@ void shares_clear(struct shares *s)
 	shares_capacity(s, s->total);
 }
 
-void shares_use(struct shares *s, uint32_t queue, uint32_t r, wide delta)
+static void use(struct shares *s, uint32_t queue, uint32_t r, wide delta, bool eases)
 {
 	uint32_t q = share_is_queue(s, queue) ? queue : 0;
 
@@ -269,11 +269,21 @@ void shares_use(struct shares *s, uint32_t queue, uint32_t r, wide delta)
 		assert(s->used[at] >= 0);
 		s->kept[at] = kept_find(s, q, r);
 		s->queues[q].stale = true;
-		s->queues[q].eased += delta < 0;
+		s->queues[q].eased += eases;
 		if (q == 0)
 			return;
 		s->below[share_at(s, s->set->defs[q].parent, r)] += s->kept[at] - before;
 	}
+}
+
+void shares_use(struct shares *s, uint32_t queue, uint32_t r, wide delta)
+{
+	use(s, queue, r, delta, delta < 0);
+}
+
+void shares_suppose(struct shares *s, uint32_t queue, uint32_t r, wide delta)
+{
+	use(s, queue, r, delta, false);
 }
 
 void shares_waits_anew(struct shares *s, uint32_t queue)

@@ -85,6 +85,9 @@ void shares_capacity(struct shares *s, const wide *total);
  * SHARE_TWO count at the root alone. */
 void shares_use(struct shares *s, uint32_t queue, uint32_t resource, wide delta);
 
+/* The same for a question, to be undone with -delta after it: nothing eases. */
+void shares_suppose(struct shares *s, uint32_t queue, uint32_t resource, wide delta);
+
 bool shares_is_leaf(const struct shares *s, uint32_t queue);
 
 /* What a queue has. */

@@ -658,3 +658,28 @@ Test(share, random_runs_equal_the_slow_model)
 	cr_assert_gt(starts, 1000);
 	cr_assert_gt(refusals, 300);
 }
+
+/* core_show() asks for the rows of queues, at times that no record has: who is parked until the
+ * queue eases would be asked again in the core, and not in its replay. */
+Test(share, a_question_eases_nothing)
+{
+	struct world *w = world_new(8, 8);
+	const uint32_t a = queue_add(w, "a", 0);
+	struct share_ask ask = { 0 };
+	struct share_block block;
+	uint64_t eased;
+
+	w->defs[a].limit[GPU] = 4;
+	world_begin(w);
+	share_ask_add(&ask, GPU, 4);
+	shares_use(w->shares, a, GPU, 3);
+	eased = shares_eased(w->shares, a);
+	shares_suppose(w->shares, a, GPU, -3);
+	cr_assert(shares_allow(w->shares, a, &ask, &block));
+	shares_suppose(w->shares, a, GPU, 3);
+	cr_assert_not(shares_allow(w->shares, a, &ask, &block));
+	cr_assert_eq(shares_eased(w->shares, a), eased);
+	shares_use(w->shares, a, GPU, -3);
+	cr_assert_eq(shares_eased(w->shares, a), eased + 1);
+	world_free(w);
+}
