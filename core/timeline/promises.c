@@ -310,15 +310,17 @@ void promises_look(struct timeline *t, uint64_t now_ns)
 static void promise_changed(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns)
 {
 	const struct promise before = t->promises[t->slots[ask->gang] - 1];
+	const uint64_t made = t->counts.made;
 	struct promise *p;
 	uint64_t at_ns;
 
 	promise_remove(t, t->slots[ask->gang] - 1);
 	if (!promise_make(t, ask, false, now_ns)) {
-		t->counts.lost++;
+		t->counts.lost += t->counts.made == made; /* else it is counted */
+		t->counts.made = made;
 		return;
 	}
-	t->counts.made--;
+	t->counts.made = made;
 	p = &t->promises[t->slots[ask->gang] - 1];
 	p->first_ns = before.first_ns;
 	p->earlier = before.earlier;
@@ -401,7 +403,7 @@ static uint32_t standing(const struct timeline *t, int32_t priority)
 
 /* Adds the promise, whose picture was the last one, and makes those of lower priority that it
  * leaves no room move later. */
-static struct promise *promise_add(struct timeline *t, const struct promise *made, uint64_t now_ns)
+static void promise_add(struct timeline *t, const struct promise *made, uint64_t now_ns)
 {
 	struct promise *p;
 
@@ -419,8 +421,7 @@ static struct promise *promise_add(struct timeline *t, const struct promise *mad
 	if (t->profile_priority == INT32_MIN)
 		profile_promise(t, p, -1, now_ns);
 	else
-		repair(t, MOVE_OUTRANKED, p->ask.gang, now_ns);
-	return &t->promises[t->slots[made->ask.gang] - 1];
+		repair(t, MOVE_OUTRANKED, p->ask.gang, now_ns); /* may lose it, too */
 }
 
 bool promise_make(struct timeline *t, const struct timeline_ask *ask, bool not_now, uint64_t now_ns)
@@ -438,7 +439,7 @@ bool promise_make(struct timeline *t, const struct timeline_ask *ask, bool not_n
 	if (p.at_ns == TIME_NEVER)
 		return false;
 	promise_add(t, &p, now_ns);
-	return true;
+	return t->slots[ask->gang] > 0;
 }
 
 bool promise_restore(struct timeline *t, const struct timeline_ask *ask, uint64_t at_ns,
@@ -465,7 +466,7 @@ bool promise_restore(struct timeline *t, const struct timeline_ask *ask, uint64_
 		t->untold--; /* promise_add() counts it */
 	}
 	promise_add(t, &p, now_ns);
-	return true;
+	return t->slots[ask->gang] > 0;
 }
 
 bool promise_drop(struct timeline *t, uint32_t gang)
