@@ -118,12 +118,12 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 	need = c->need.total;
 	if (g->ready_class == CLASS_NONE)
 		gang_ready_class_find(&c->gangs, g);
-	barred = c->promises.timeline && promises_bar(c, index);
 	if (c->turns.shares && !turns_allow(c, index)) {
 		reason_begin(r, g, &c->nodes);
 		turns_reason(c, &c->turns.block, r);
 		return WAIT_QUEUE;
 	}
+	barred = c->promises.timeline && promises_bar(c, index);
 	answer = c->tickets.n + c->nominations.n > 0
 	             ? plan_answered(c, index, behind)
 	             : plan_gang(plan, &c->views, behind, &c->gangs, g, &c->need);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cycle/promises.h"
 
+#include "core/cycle/turns.h"
 #include "core/lifecycle/members.h"
 #include "ipc/memory.h"
 
@@ -238,12 +239,29 @@ void promises_show(struct core *c, uint32_t index, struct reason *reason)
 	promise_mark_told(c->promises.timeline, index);
 }
 
+/* A gang that its queue refuses now is to be told so, and loses its promise. */
+static void queues_ask(struct core *c)
+{
+	struct timeline *t = c->promises.timeline;
+	struct share_block block;
+
+	c->turns.rose = false;
+	for (uint32_t i = 0; i < promises_n(t); i++) {
+		const uint32_t gang = promise_at(t, i)->ask.gang;
+
+		if (c->gangs.slots[gang].queue == QUEUE_UNSCHEDULABLE && turns_blocked(c, gang, &block))
+			gang_requeue(c, gang);
+	}
+}
+
 void promises_end(struct core *c)
 {
 	const struct timeline_counts *n = promises_counts(c->promises.timeline);
 	struct core_starts *out = &c->ledger.ledger->starts;
 	const struct promise *p;
 
+	if (c->turns.shares && c->turns.rose)
+		queues_ask(c);
 	while ((p = promise_next_untold(c->promises.timeline)))
 		refresh_defer(&c->refresh, p->ask.gang);
 	c->promises.due_ns = timeline_due_ns(c->promises.timeline);

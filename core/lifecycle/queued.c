@@ -55,6 +55,7 @@ void queued_enter(struct core *c, pod_id id)
 	const uint32_t queue = queued_of(c, id);
 
 	assert(c->turns.counted[id] == 0);
+	c->turns.rose = true;
 	c->turns.counted[id] = (queue < shares_set(c->turns.shares)->n ? queue : 0) + 1;
 	queued_add(c, c->turns.shares, &c->pods.slots[id], c->turns.counted[id] - 1, 1);
 }

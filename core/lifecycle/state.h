@@ -121,6 +121,7 @@ struct turns {
 	struct turn_parked *parked;   /* by gang */
 	struct share_block block;     /* of the gang in the cycle */
 	bool again;                   /* the gang in the cycle has more members to start */
+	bool rose;                    /* some queue uses more since promises were asked for */
 	uint64_t facts_version;       /* nodes.facts_version of the last shares_capacity() */
 	bool shown;                   /* rows were published, at this time */
 	uint64_t shown_ns;

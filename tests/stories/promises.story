@@ -260,3 +260,31 @@ drop pod e-0 e-1
 tick 60000
 drop pod c-0 c-1 c-2 c-3 c-4 c-5 c-6 c-7 c-8
 	placed f*=10
+
+story a_queue_that_refuses_a_gang_ends_its_promise
+# g may start by its limit, and is promised 100.  h of the same queue starts beside the promise: now the limit bars g,
+# and w has the room of its promise.  When h is gone, g is behind w.
+use ten_nodes 64
+queue root id=0
+queue a id=1 limit=8000
+queue b id=2
+gang r quorum=7
+pods 7 r gang=r cpu=1 run=100 queue=2
+plan
+	placed r*=7
+gang g quorum=6
+pods 6 g gang=g cpu=1 run=100 queue=1
+plan
+	start g=100
+gang h quorum=3
+pods 3 h gang=h cpu=1 run=50 queue=1
+plan
+	placed h*=3
+	start g=-
+gang w quorum=10
+pods 10 w gang=w cpu=1 run=100 queue=2
+plan
+	start w=100 g=-
+drop pod h-0 h-1 h-2
+plan
+	start w=100 g=200
