@@ -179,6 +179,20 @@ void queues_forget_group(struct model *m, uint32_t gang)
 		follow_members(m, gang);
 }
 
+void queues_count(const struct model *m, uint32_t *values)
+{
+	const struct model_queues *q = m->queues;
+
+	for (int s = 0; s < QUEUE_SOURCES; s++) {
+		for (uint32_t i = 0; i < q->pods[s].n; i++)
+			if (q->pods[s].at[i] != ID_NONE)
+				values[q->pods[s].at[i]]++;
+		for (uint32_t i = 0; i < q->groups[s].n; i++)
+			if (q->groups[s].at[i] != ID_NONE)
+				values[q->groups[s].at[i]]++;
+	}
+}
+
 /* Ids. */
 
 static int slot_compare(const void *a, const void *b, void *context)

@@ -38,6 +38,9 @@ uint32_t queues_of_pod(const struct model *m, uint32_t pod);
 /* Reads what changed, and marks the pods that are in another queue. */
 void queues_refresh(struct model *m);
 
+/* Adds their references to counts by value number: frontend/model/valid.c. */
+void queues_count(const struct model *m, uint32_t *values);
+
 /* A new core: everything has to be sent. */
 void queues_restart(struct model *m);
 

@@ -298,7 +298,8 @@ static bool source_find(struct model_queues *q, char *text, size_t text_bytes)
 	if (n > 1)
 		snprintf(text, text_bytes, "there are queues of %s and of %s: --queues has to name one",
 		         queue_sources[first], queue_sources[second]);
-	q->source = (enum queue_source)first;
+	if (n == 1) /* else the tree that is there is still that of its own source */
+		q->source = (enum queue_source)first;
 	return n == 1;
 }
 

@@ -11,6 +11,7 @@
 #include "frontend/model/budgets.h"
 #include "frontend/model/policies.h"
 #include "frontend/model/shape_draft.h"
+#include "frontend/model/queues.h"
 #include "frontend/model/shapes.h"
 #include "frontend/model/unaccounted.h"
 #include "frontend/model/valid.h"
@@ -510,6 +511,8 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 	check_gangs(&c);
 	check_declared_specs(&c);
 	check_non_members(&c);
+	if (m->queues)
+		queues_count(m, c.values);
 	check_intern(&c, &m->keys, c.keys, "label key", 1);
 	check_intern(&c, &m->values, c.values, "label value", 0);
 	check_intern(&c, &m->columns, c.columns, "column", RESOURCE_EXTENDED);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which queue pods are in while objects of queues come and change. */
+#include "tests/unit/support_model.h"
+
+static const struct limits LIMITS = { .nodes = 8,
+	                                  .pods = 16,
+	                                  .gangs = 4,
+	                                  .shapes = 8,
+	                                  .names = 24,
+	                                  .resources = 8,
+	                                  .name_bytes = 2048,
+	                                  .command_ring_bytes = 8192 };
+
+TestSuite(queues, .fini = end);
+
+static void put_pod(const char *name, const char *label, const char *spec)
+{
+	cr_assert_eq(put_object(RESOURCE_INDEX_PODS,
+	                        "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"uid\":\"u-%s\","
+	                        "\"resourceVersion\":\"1\",\"labels\":{%s}},"
+	                        "\"spec\":{\"schedulerName\":\"muster\"%s}}",
+	                        name, name, label, spec),
+	             0, "%s", s.error.text);
+}
+
+static const char *queue_of(const char *pod)
+{
+	return model_queue_name(s.m, replay_pod(&s.replay, pod)->queue);
+}
+
+#define TEAM "\"kai.scheduler/queue\":\"team\""
+
+/* The tree of KAI's queues stays, and so do its marks. */
+Test(queues, a_second_source_does_not_move_pods)
+{
+	start_model((struct model_config){ .limits = LIMITS, .queues = MODEL_QUEUES_AUTO }, 1);
+	cr_assert_eq(put_object(model_resource_index(s.m, "scheduling.run.ai/v2", "Queue"),
+	                        "{\"metadata\":{\"name\":\"team\",\"uid\":\"u-1\","
+	                        "\"resourceVersion\":\"1\"},\"spec\":{\"resources\":{"
+	                        "\"cpu\":{\"quota\":-1,\"limit\":-1,\"overQuotaWeight\":1}}}}"),
+	             0, "%s", s.error.text);
+	put_pod("p", TEAM, "");
+	flush();
+	cr_assert_str_eq(queue_of("ns/p"), "team");
+	cr_assert_eq(
+		put_object(model_resource_index(s.m, "scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota"),
+	               "{\"metadata\":{\"name\":\"mine\",\"namespace\":\"tenant\",\"uid\":\"u-2\","
+	               "\"resourceVersion\":\"1\"},\"spec\":{\"max\":{\"cpu\":1}}}"),
+		0, "%s", s.error.text);
+	flush();
+	put_pod("q", TEAM, "");
+	flush();
+	cr_assert_str_eq(queue_of("ns/p"), "team");
+	cr_assert_str_eq(queue_of("ns/q"), "team");
+}
