@@ -2,7 +2,7 @@
 /* Sends what the core does not have yet, in an order in which nothing is referenced before it was
  * sent, and nothing dropped that is still referenced:
  *
- *   BEGIN   PREEMPTION   names   shapes   nodes   namespaces   budgets   gangs
+ *   BEGIN   PREEMPTION   names   queues   shapes   nodes   namespaces   budgets   gangs
  *           pods and their drops   facts of pods
  *           nodes that are accounted for again
  *                            drops of gangs, nodes, shapes   SYNCED

@@ -328,6 +328,17 @@ static void bodies_renew(struct model *m)
 			body_renew(m, i);
 }
 
+/* Those that have a node are sent first: the core may plan between two records, and a gang that
+ * waits would find its new queue with less in use than there is. */
+static void pods_follow(struct model *m)
+{
+	STORE_EACH(&m->pods, i)
+	if (pod_at(m, i)->node != ID_NONE || pod_at(m, i)->binding != ID_NONE)
+		queues_follow_pod(m, i);
+	STORE_EACH(&m->pods, i)
+	queues_follow_pod(m, i);
+}
+
 void queues_refresh(struct model *m)
 {
 	struct model_queues *q = m->queues;
@@ -345,8 +356,7 @@ void queues_refresh(struct model *m)
 		q->tree = tree;
 		ids_find(q);
 		bodies_renew(m);
-		STORE_EACH(&m->pods, i)
-		queues_follow_pod(m, i);
+		pods_follow(m);
 	} else if (q->tree && q->columns_changed != m->counts.columns_changed) {
 		bodies_renew(m);
 	}

@@ -53,3 +53,37 @@ Test(queues, a_second_source_does_not_move_pods)
 	cr_assert_str_eq(queue_of("ns/p"), "team");
 	cr_assert_str_eq(queue_of("ns/q"), "team");
 }
+
+static void put_config(int version, const char *queue)
+{
+	cr_assert_eq(
+		put_object(model_resource_index(s.m, "v1", "ConfigMap"),
+	               "{\"metadata\":{\"name\":\"queues\",\"namespace\":\"sys\",\"uid\":\"u\","
+	               "\"resourceVersion\":\"%d\"},\"data\":{\"queues.yaml\":\"queues:\\n"
+	               "- name: %s\\n  namespaces: [ns]\\n- name: other\\n\"}}",
+	               version, queue),
+		0, "%s", s.error.text);
+}
+
+/* The core may plan after each record: it counts what runs in the new queue before a gang that
+ * waits asks for it. */
+Test(queues, what_waits_is_not_in_its_new_queue_before_what_runs)
+{
+	start_model((struct model_config){ .limits = LIMITS,
+	                                   .queues = MODEL_QUEUES_CONFIG,
+	                                   .dialects_off = UINT32_MAX,
+	                                   .queues_namespace = "sys",
+	                                   .queues_name = "queues" },
+	            1);
+	put_config(1, "a");
+	put_pod("waits", "", "");
+	put_pod("runs", "", ",\"nodeName\":\"n\"");
+	flush();
+	cr_assert_str_eq(queue_of("ns/waits"), "a");
+	cr_assert_str_eq(queue_of("ns/runs"), "a");
+	put_config(2, "b");
+	while (!replay_flush(&s.replay, s.m, 1))
+		cr_assert(strcmp(queue_of("ns/waits"), "b") != 0 || strcmp(queue_of("ns/runs"), "b") == 0);
+	cr_assert_str_eq(queue_of("ns/waits"), "b");
+	cr_assert_str_eq(queue_of("ns/runs"), "b");
+}
