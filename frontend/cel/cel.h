@@ -112,5 +112,7 @@ void cel_free(struct cel_program *p);
  *   -E2BIG    more than CEL_STEPS steps or CEL_MEMORY bytes; error->refused */
 int cel_eval(struct cel_program *p, const struct cel_device *device, bool *match,
              struct cel_error *error);
+/* That the last evaluation took. */
+uint64_t cel_steps(const struct cel_program *p);
 
 #endif

@@ -626,3 +626,8 @@ int cel_eval(struct cel_program *p, const struct cel_device *device, bool *match
 		not_a_bool(&v, error);
 	return -EINVAL;
 }
+
+uint64_t cel_steps(const struct cel_program *p)
+{
+	return p->scratch.steps;
+}

@@ -350,6 +350,24 @@ static uint32_t claim_number(struct live *l, struct text namespace, struct text 
 	return live_number(&l->claim_names, text_of(key));
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Its pods are judged alike: what a tenant may write at any time, such as a label, does not count.
+ */
+static bool is_alike(const struct live_claim *a, const struct live_claim *b)
+{
+	bool same = strcmp(a->uid, b->uid) == 0 && strcmp(a->owner, b->owner) == 0 &&
+	            strcmp(a->spec, b->spec) == 0 && a->deleting == b->deleting &&
+	            same_text(a->allocation, b->allocation) && a->reserved_n == b->reserved_n;
+
+	for (size_t i = 0; same && i < a->reserved_n; i++)
+		same = strcmp(a->reserved[i], b->reserved[i]) == 0;
+	return same;
+}
+
 static void claim_put(struct live *l, const struct tree *t)
 {
 	const struct tree *meta = jsontree_get(t, "metadata");
@@ -367,9 +385,10 @@ static void claim_put(struct live *l, const struct tree *t)
 		return;
 	}
 	l->claims[number] = c;
+	if (!old || !is_alike(old, c))
+		live_claim_note(l, number);
 	if (old)
 		claim_drop(l, old);
-	live_claim_note(l, number);
 }
 
 static void claim_remove(struct live *l, uint32_t number)

@@ -78,6 +78,10 @@ void live_node_entered(struct live *l, struct text name);
 void live_node_again(struct live *l, uint32_t at);
 size_t live_node_bytes(const struct live *l, uint32_t at);
 void live_node_write(struct live *l, uint32_t at, node_id node, uint32_t generation, void *record);
+/* Selectors are evaluated when matches are written, at most so many steps of them in one flush, and
+ * some.  True: no more in this flush, the node is due again. */
+void live_flush_begin(struct live *l);
+bool live_flush_ends(const struct live *l);
 /* After the record of the node: the matches that are due there. UINT32_MAX: none. */
 uint32_t live_match_next(const struct live *l, uint32_t at);
 size_t live_match_bytes(const struct live *l, uint32_t at, uint32_t question);

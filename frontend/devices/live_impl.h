@@ -37,7 +37,9 @@ struct live_option {
 struct live_question {
 	char *text; /* NULL: free */
 	uint32_t refs;
-	uint32_t space; /* number of the namespace that it is charged to */
+	uint32_t space;        /* number of the namespace that it is charged to */
+	uint32_t weight;       /* charged: 1, and one for each request and constraint */
+	uint64_t steps, looks; /* of selectors, and of options at devices, so far */
 	bool sent;
 	struct arena arena;
 	struct claim_entry *claims;
@@ -49,7 +51,8 @@ struct live_question {
 	/* A selector that failed on a device. */
 	char *error;
 	uint32_t error_claim, error_selector;
-	char *error_class; /* NULL: of the claim */
+	char *error_class;                /* NULL: of the claim */
+	const struct live_node *error_at; /* of that node */
 };
 
 struct live_node {
@@ -129,8 +132,8 @@ struct live {
 	size_t due_first, due_n, due_cap;
 	struct live_question questions[QUESTIONS_MAX];
 	uint32_t questions_last; /* that was taken */
-	uint32_t questions_n;
-	uint32_t *by_space; /* questions by namespace */
+	uint32_t weights;        /* of all questions */
+	uint32_t *by_space;      /* ... by namespace */
 	size_t by_space_n;
 	uint32_t spaces_n;   /* that have any */
 	uint32_t unasked_n;  /* pods */
@@ -141,6 +144,7 @@ struct live {
 	uint32_t nodes_due;
 	char *text; /* of the last answer */
 	struct arena scratch;
+	uint64_t steps; /* of selectors, since live_flush_begin() */
 };
 
 /* live_nodes.c */
@@ -161,6 +165,8 @@ uint32_t live_question_of(struct live *l, const char *namespace,
 void live_question_give(struct live *l, uint32_t question);
 void live_questions_reset(struct live *l); /* a class changed */
 void live_question_free(struct live_question *q);
+/* Selectors that failed on a device of the node are evaluated again. */
+void live_errors_forget(struct live *l, const struct live_node *n);
 
 /* live_pods.c */
 void live_pod_note(struct live *l, uint32_t pod);

@@ -192,6 +192,7 @@ void live_node_lay(struct live *l, struct live_node *n)
 	n->matched_n = 0;
 	free(n->matched);
 	n->matched = NULL;
+	live_errors_forget(l, n);
 	asked_of(l, n, &a);
 	n->invalid = n->broken = a.problem.invalid;
 	for (size_t i = 0; i < a.pools_n; i++)

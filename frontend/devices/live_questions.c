@@ -9,6 +9,14 @@
 
 #define TEXT(t) (int)(t).bytes, (t).at
 
+/* The weights of all questions: 1,024 of one request. */
+#define WEIGHTS_MAX (2 * QUESTIONS_MAX)
+/* Of selectors: in a flush; and of a question for each look of an option at a device, on average
+ * but for the first ones. */
+#define FLUSH_STEPS 2000000u
+#define LOOK_STEPS 1000u
+#define FIRST_STEPS 1000000u
+
 static void options_free(struct live_question *q)
 {
 	for (uint32_t i = 0; i < q->options_n; i++) {
@@ -29,6 +37,8 @@ static void reading_free(struct live_question *q)
 	free(q->error);
 	free(q->error_class);
 	q->refusal = q->error = q->error_class = NULL;
+	q->error_at = NULL;
+	q->steps = q->looks = 0;
 }
 
 void live_question_free(struct live_question *q)
@@ -155,18 +165,15 @@ static void question_read(struct live *l, struct live_question *q)
 		bounds_check(q);
 }
 
-static void question_begin(struct live *l, uint32_t number)
+/* On all nodes. */
+static void matches_forget(struct live *l, uint32_t number)
 {
-	struct live_question *q = &l->questions[number];
-
-	q->sent = false;
-	for (size_t i = 0; i < l->nodes_n; i++)
-		if (l->nodes[i] && number < l->nodes[i]->matched_n) {
+	for (size_t i = 0; i < l->nodes_n; i++) {
+		if (l->nodes[i] && number < l->nodes[i]->matched_n)
 			l->nodes[i]->matched[number] = false;
-		}
-	question_read(l, q);
-	for (size_t i = 0; !q->refusal && i < l->nodes_n; i++)
-		live_node_touch(l, (uint32_t)i);
+		if (!l->questions[number].refusal)
+			live_node_touch(l, (uint32_t)i);
+	}
 }
 
 void live_questions_reset(struct live *l)
@@ -175,7 +182,9 @@ void live_questions_reset(struct live *l)
 		if (!l->questions[i].text)
 			continue;
 		reading_free(&l->questions[i]);
-		question_begin(l, i);
+		l->questions[i].sent = false;
+		question_read(l, &l->questions[i]);
+		matches_forget(l, i);
 	}
 }
 
@@ -190,44 +199,51 @@ static uint32_t question_free_number(struct live *l)
 	return LIVE_NONE;
 }
 
-/* One more or one less for the namespace of that number. */
-static void space_charge(struct live *l, uint32_t space, bool more)
+static void space_charge(struct live *l, const struct live_question *q, bool more)
 {
 	uint32_t *n;
 
-	l->by_space = must_reach(l->by_space, &l->by_space_n, space, 64, sizeof(*l->by_space));
-	n = &l->by_space[space];
+	l->by_space = must_reach(l->by_space, &l->by_space_n, q->space, 64, sizeof(*l->by_space));
+	n = &l->by_space[q->space];
 	l->spaces_n -= *n > 0;
-	*n = more ? *n + 1 : *n - 1;
+	*n = more ? *n + q->weight : *n - q->weight;
 	l->spaces_n += *n > 0;
-	l->questions_n = more ? l->questions_n + 1 : l->questions_n - 1;
+	l->weights = more ? l->weights + q->weight : l->weights - q->weight;
 }
 
-static bool space_may(const struct live *l, uint32_t space)
+static bool space_may(const struct live *l, const struct live_question *q)
 {
-	const uint32_t own = space < l->by_space_n ? l->by_space[space] : 0;
+	const uint32_t own = q->space < l->by_space_n ? l->by_space[q->space] : 0;
+	const uint32_t all = l->weights + q->weight;
 
-	return l->questions_n < QUESTIONS_MAX - QUESTIONS_MAX / 8 ||
-	       own < QUESTIONS_MAX / (l->spaces_n + 1);
+	return all <= WEIGHTS_MAX - WEIGHTS_MAX / 8 ||
+	       (all <= WEIGHTS_MAX && own + q->weight <= WEIGHTS_MAX / (l->spaces_n + 1));
 }
 
 static uint32_t question_new(struct live *l, const char *namespace, char *text)
 {
-	const uint32_t space = live_number(&l->spaces, text_of(namespace));
-	const uint32_t number = space_may(l, space) ? question_free_number(l) : LIVE_NONE;
+	const uint32_t number = question_free_number(l);
 	struct live_question *q;
 
 	if (number == LIVE_NONE) {
-		intern_give(&l->spaces, space);
 		free(text);
 		return LIVE_NONE;
 	}
-	space_charge(l, space, true);
 	q = &l->questions[number];
 	q->text = text;
-	q->space = space;
+	q->space = live_number(&l->spaces, text_of(namespace));
 	q->refs = 1;
-	question_begin(l, number);
+	question_read(l, q);
+	q->weight = 1 + q->constraints_n;
+	for (uint32_t i = 0; i < q->claims_n; i++)
+		q->weight += q->claims[i].requests_n;
+	if (!space_may(l, q)) {
+		intern_give(&l->spaces, q->space);
+		live_question_free(q);
+		return LIVE_NONE;
+	}
+	space_charge(l, q, true);
+	matches_forget(l, number);
 	return number;
 }
 
@@ -259,7 +275,7 @@ void live_question_give(struct live *l, uint32_t question)
 
 	if (--q->refs > 0)
 		return;
-	space_charge(l, q->space, false);
+	space_charge(l, q, false);
 	intern_give(&l->spaces, q->space);
 	live_question_free(q);
 	live_unasked_note(l);
@@ -356,40 +372,86 @@ static bool is_served(const struct device_entry *e)
 	       jsontree_get(e->tree, "bindingConditions")->n == 0;
 }
 
+static void pods_note(struct live *l, const struct live_question *q)
+{
+	for (uint32_t pod = 0; pod < l->pods_n; pod++)
+		if (l->pods[pod].name && l->pods[pod].question == (uint32_t)(q - l->questions))
+			live_pod_note(l, pod);
+}
+
+void live_errors_forget(struct live *l, const struct live_node *n)
+{
+	for (uint32_t i = 0; i < QUESTIONS_MAX; i++) {
+		struct live_question *q = &l->questions[i];
+
+		if (q->error_at != n)
+			continue;
+		free(q->error);
+		free(q->error_class);
+		q->error = q->error_class = NULL;
+		q->error_at = NULL;
+		matches_forget(l, i);
+		pods_note(l, q);
+	}
+}
+
+void live_flush_begin(struct live *l)
+{
+	l->steps = 0;
+}
+
+bool live_flush_ends(const struct live *l)
+{
+	return l->steps > FLUSH_STEPS;
+}
+
+/* False: the question has taken too many. */
+static bool steps_count(struct live *l, struct live_question *q, uint64_t steps)
+{
+	l->steps += steps;
+	q->steps += steps;
+	if (q->steps <= FIRST_STEPS + LOOK_STEPS * q->looks)
+		return true;
+	refuse(q, false, "the selectors of its resource claims take more than %u steps on a device",
+	       LOOK_STEPS);
+	pods_note(l, q);
+	return false;
+}
+
 /* An error fails every attempt of the question's pods: they are judged again. */
-static void note_error(struct live *l, struct live_question *q, const struct live_option *o,
-                       uint32_t selector, const char *error)
+static void note_error(struct live *l, struct live_question *q, const struct live_node *n,
+                       const struct live_option *o, uint32_t selector, const char *error)
 {
 	if (q->error)
 		return;
 	q->error = must_copy(error);
+	q->error_at = n;
 	q->error_claim = o->claim;
 	q->error_selector = selector < o->of_class_n ? selector : selector - o->of_class_n;
 	if (selector < o->of_class_n) {
 		q->error_class = must_alloc(o->entry->class.bytes + 1);
 		memcpy(q->error_class, o->entry->class.at, o->entry->class.bytes);
 	}
-	for (uint32_t pod = 0; pod < l->pods_n; pod++)
-		if (l->pods[pod].name && l->pods[pod].question == (uint32_t)(q - l->questions))
-			live_pod_note(l, pod);
+	pods_note(l, q);
 }
 
-static bool is_selected(struct live *l, struct live_question *q, const struct live_option *o,
-                        const struct device_entry *e)
+static bool is_selected(struct live *l, struct live_question *q, const struct live_node *n,
+                        const struct live_option *o, const struct device_entry *e)
 {
+	enum selector_result result = SELECTOR_TRUE;
 	char error[600];
 
-	for (uint32_t i = 0; i < o->selectors_n; i++)
-		switch (selector_match(o->selectors[i], &e->facts, error, sizeof(error))) {
-		case SELECTOR_TRUE:
-			continue;
-		case SELECTOR_ERROR:
-			note_error(l, q, o, i, error);
+	if (q->refusal)
+		return false;
+	q->looks++;
+	for (uint32_t i = 0; i < o->selectors_n && result == SELECTOR_TRUE; i++) {
+		result = selector_match(o->selectors[i], &e->facts, error, sizeof(error));
+		if (result == SELECTOR_ERROR)
+			note_error(l, q, n, o, i, error);
+		if (!steps_count(l, q, selector_steps(o->selectors[i])))
 			return false;
-		default:
-			return false;
-		}
-	return true;
+	}
+	return result == SELECTOR_TRUE;
 }
 
 static void matches_write(struct live *l, struct live_question *q, const struct live_node *n,
@@ -404,7 +466,7 @@ static void matches_write(struct live *l, struct live_question *q, const struct 
 
 		for (uint32_t d = 0; d < n->devices_n; d++) {
 			if (is_served(n->devices[d]) && !(o->entry->all && n->broken) &&
-			    is_selected(l, q, o, n->devices[d]))
+			    is_selected(l, q, n, o, n->devices[d]))
 				device_add(sets + 2 * i * words, d);
 			if (tolerated(n->devices[d], tolerations))
 				device_add(sets + (2 * i + 1) * words, d);

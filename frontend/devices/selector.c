@@ -46,3 +46,8 @@ enum selector_result selector_match(struct selector *s, const struct cel_device 
 	snprintf(error, error_bytes, "%s%s", why.text, why.refused ? " (a limit of muster's)" : "");
 	return SELECTOR_ERROR;
 }
+
+uint64_t selector_steps(const struct selector *s)
+{
+	return s->program ? cel_steps(s->program) : 1;
+}

@@ -18,5 +18,7 @@ enum selector_result { SELECTOR_TRUE = 1, SELECTOR_FALSE, SELECTOR_ERROR };
 /* SELECTOR_ERROR: `error`. */
 enum selector_result selector_match(struct selector *s, const struct cel_device *device,
                                     char *error, size_t error_bytes);
+/* That the last match took (frontend/cel/cel.h). */
+uint64_t selector_steps(const struct selector *s);
 
 #endif

@@ -479,7 +479,7 @@ static uint64_t core_send(struct frontend *f)
 	if (!results_send(f))
 		f->counts.ring_full++;
 	f->port.publish(f->port.context);
-	if (!f->flushed || !f->replayed || f->results_first < f->results_n)
+	if (!f->flushed || model_has_more(f->model) || !f->replayed || f->results_first < f->results_n)
 		next = now + FULL_NS;
 	return next;
 }

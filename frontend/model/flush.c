@@ -255,7 +255,7 @@ static bool flush_matches(const struct flush *f, uint32_t at, node_id node)
 	struct live *l = f->m->live;
 	uint32_t question;
 
-	while ((question = live_match_next(l, at)) != UINT32_MAX) {
+	while ((question = live_match_next(l, at)) != UINT32_MAX && !live_flush_ends(l)) {
 		char *p = reserve(f, EVENT_MATCH, live_match_bytes(l, at, question));
 
 		if (!p)
@@ -273,7 +273,8 @@ static bool flush_devices(const struct flush *f)
 
 	if (!flush_questions(f))
 		return false;
-	while ((at = live_node_next(l)) != UINT32_MAX) {
+	live_flush_begin(l);
+	while (!live_flush_ends(l) && (at = live_node_next(l)) != UINT32_MAX) {
 		const uint32_t node = node_find(f->m, text_of(live_node_name(l, at)));
 		char *p;
 
@@ -289,8 +290,15 @@ static bool flush_devices(const struct flush *f)
 			live_node_again(l, at);
 			return false;
 		}
+		if (live_match_next(l, at) != UINT32_MAX)
+			live_node_again(l, at);
 	}
 	return true;
+}
+
+bool model_has_more(const struct model *m)
+{
+	return m->live && live_node_next(m->live) != UINT32_MAX;
 }
 
 static bool flush_namespaces(const struct flush *f)

@@ -157,6 +157,8 @@ void model_refresh(struct model *m);
 
 /* Send what is dirty.  True: all is sent; false: the sink is full. */
 bool model_flush(struct model *m, const struct model_sink *sink);
+/* True: the next call sends more of the devices, whose selectors take time. */
+bool model_has_more(const struct model *m);
 
 struct pod_view {
 	const char *namespace;

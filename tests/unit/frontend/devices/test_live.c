@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tenants write in claims: nothing that the core refuses, and no more than their share. */
+/* What tenants write in claims: nothing that the core refuses, no more than their share, and
+ * nothing that takes the time of all. */
 #include "frontend/devices/live_impl.h"
 #include "tests/unit/test.h"
 
@@ -109,6 +110,19 @@ Test(live, a_pod_that_is_put_again_asks_the_same_question)
 	cr_assert_eq(live_question_next(l), UINT32_MAX);
 }
 
+Test(live, a_label_of_a_claim_judges_no_pod_again)
+{
+	uint32_t noted;
+
+	claim("a", "one", 1, "");
+	pod(0, "a", "one", NULL);
+	judged(0);
+	claim("a", "one", 1, "");
+	cr_assert(!live_next_pod(l, &noted));
+	claim("a", "one", 2, "");
+	cr_assert(live_next_pod(l, &noted));
+}
+
 static void ask(uint32_t slot, const char *space)
 {
 	char name[32];
@@ -167,4 +181,101 @@ Test(live, names_of_claims_that_are_gone_are_not_kept)
 		live_remove(l, LIVE_CLAIMS, text_of("a"), text_of(name));
 	}
 	cr_assert_leq(l->claims_n, 512, "%zu", l->claims_n);
+}
+
+/* One slice of node n1 with n devices. */
+static void slice(const char *version, unsigned n, const char *attributes)
+{
+	static char text[16384];
+	size_t at = (size_t)snprintf(
+		text, sizeof(text),
+		"{\"metadata\":{\"name\":\"s\",\"uid\":\"s\",\"resourceVersion\":\"%s\"},\"spec\":{"
+		"\"driver\":\"d\",\"nodeName\":\"n1\",\"pool\":{\"name\":\"n1\",\"generation\":1,"
+		"\"resourceSliceCount\":1},\"devices\":[",
+		version);
+
+	for (unsigned i = 0; i < n; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s{\"name\":\"g%u\"%s}",
+		                       i > 0 ? "," : "", i, attributes);
+	snprintf(text + at, sizeof(text) - at, "]}}");
+	put(LIVE_SLICES, text);
+}
+
+static void selected(const char *name, const char *expression)
+{
+	static char text[4096];
+
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"namespace\":\"a\",\"name\":\"%s\",\"uid\":\"u-%s\","
+	         "\"resourceVersion\":\"1\"},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\","
+	         "\"exactly\":{\"deviceClassName\":\"gpu\",\"selectors\":[{\"cel\":{\"expression\":"
+	         "\"%s\"}}]}}]}}}",
+	         name, name, expression);
+	put(LIVE_CLAIMS, text);
+}
+
+/* As a flush does; how many matches. */
+static unsigned flush(void)
+{
+	static uint64_t record[1024];
+	uint32_t at, question;
+	unsigned n = 0;
+
+	while ((question = live_question_next(l)) != UINT32_MAX)
+		live_question_write(l, question, record);
+	live_flush_begin(l);
+	while (!live_flush_ends(l) && (at = live_node_next(l)) != UINT32_MAX) {
+		cr_assert_leq(live_node_bytes(l, at), sizeof(record));
+		live_node_write(l, at, 0, 1, record);
+		while ((question = live_match_next(l, at)) != UINT32_MAX && !live_flush_ends(l)) {
+			cr_assert_leq(live_match_bytes(l, at, question), sizeof(record));
+			live_match_write(l, at, question, 0, 1, record);
+			n++;
+		}
+		if (question != UINT32_MAX)
+			live_node_again(l, at);
+	}
+	return n;
+}
+
+#define TEN "[1,2,3,4,5,6,7,8,9,0]"
+
+/* 40,000 devices of some would take the frontend minutes, and its lease. */
+Test(live, selectors_that_take_long_are_given_up_and_let_others_run)
+{
+	char text[256], name[8];
+
+	slice("1", 100, "");
+	for (uint32_t i = 0; i < 4; i++) {
+		snprintf(text, sizeof(text), TEN ".all(a, " TEN ".all(b, " TEN ".all(c, a + b + c < %u)))",
+		         100 + i);
+		snprintf(name, sizeof(name), "c%u", i);
+		selected(name, text);
+		pod(i, "a", name, NULL);
+		cr_assert_null(judged(i).refusal);
+	}
+	cr_assert_eq(flush(), 2, "others wait for all of them");
+	cr_assert_eq(flush(), 2);
+	cr_assert_eq(flush(), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		cr_assert_str_eq(judged(i).refusal,
+		                 "the selectors of its resource claims take more than 1000 steps on a "
+		                 "device");
+}
+
+Test(live, a_selector_is_evaluated_again_when_the_device_that_it_failed_on_has_changed)
+{
+	uint32_t noted;
+
+	slice("1", 2, "");
+	selected("c", "device.attributes['d'].x == 1");
+	pod(0, "a", "c", NULL);
+	cr_assert_null(judged(0).refusal);
+	flush();
+	cr_assert(live_next_pod(l, &noted));
+	cr_assert_not_null(strstr(judged(0).refusal, "no such key: x"));
+	slice("2", 2, ",\"attributes\":{\"x\":{\"int\":1}}");
+	flush();
+	cr_assert(live_next_pod(l, &noted));
+	cr_assert_null(judged(0).refusal, "it is refused for ever");
 }
