@@ -254,20 +254,31 @@ static void victim_ends(struct core *c, struct nomination *n, struct eviction *v
 	v->since_ns = c->now_ns;
 }
 
+static void victim_gone(struct core *c, struct nomination *n, pod_id id)
+{
+	bool found = false;
+
+	for (uint32_t k = 0; k < n->victims_n; k++) {
+		if (n->victims[k].pod != id)
+			continue;
+		found = true;
+		n->evicted += n->victims[k].state == VICTIM_SENT;
+		n->victims[k--] = n->victims[--n->victims_n];
+	}
+	if (found)
+		gang_requeue(c, n->gang);
+}
+
 void nominations_pod_gone(struct core *c, pod_id id)
 {
 	const struct pod *p = &c->pods.slots[id];
-	struct nomination *n;
-	struct eviction *v;
 
 	if (is_nominated(p))
 		nomination_end(c, nomination_of(c, p->gang), NOMINATION_CHANGED);
-	v = victim_find(c, id, &n);
-	if (!v)
-		return;
-	n->evicted += v->state == VICTIM_SENT;
-	*v = n->victims[--n->victims_n];
-	gang_requeue(c, n->gang);
+	/* A pod that ends may be waited for by more than one. */
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++)
+		if (c->nominations.all[i].ticket != 0)
+			victim_gone(c, &c->nominations.all[i], id);
 }
 
 void nominations_pod_changes(struct core *c, pod_id id, uint32_t flags, bool stays)

@@ -661,3 +661,36 @@ Test(nominations, a_pod_that_has_not_run_for_long_enough_is_spared)
 	preempt();
 	cr_assert_eq(x.evicts, 2);
 }
+
+/* The pod that ends is room for both; the slot of the pod has another one afterwards. */
+Test(nominations, a_pod_that_two_gangs_wait_for_is_forgotten_by_both)
+{
+	node("n1", 4);
+	pod("low-0", 0, "", "n1", "");
+	pod("low-1", 0, "", "n1", "");
+	pod("high-0", 50, "", "n1", "");
+	pod("high-1", 50, "", "n1", "");
+	model_set_synced(x.m);
+	flush();
+	ending("low-0", 0, "n1");
+	ending("low-1", 0, "n1");
+	waits("g", 1, 10);
+	preempt();
+	waits("h", 1, 10);
+	preempt();
+	cr_assert_eq(x.evicts, 0);
+	cr_assert_eq(x.loop.core->nominations.n, 2);
+	gone("low-0");
+	flush();
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++) {
+		const struct nomination *n = &x.loop.core->nominations.all[i];
+
+		for (uint32_t k = 0; n->ticket != 0 && k < n->victims_n; k++)
+			cr_assert_eq(n->victims[k].generation,
+			             x.loop.core->pods.slots[n->victims[k].pod].generation);
+	}
+	gone("low-1");
+	flush();
+	cr_assert_eq(x.binds, 2);
+	cr_assert_eq(counts()->open, 0);
+}
