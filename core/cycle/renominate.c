@@ -42,7 +42,8 @@ static void gang_renominate(struct core *c, gang_id id, struct answer_pod *place
 	uint32_t n;
 
 	if ((g->flags & (GANG_OBJECT_MISSING | GANG_REFUSED)) || gang_quorum_met(g) ||
-	    !gang_enough(g, MEMBER_READY) || gang_has_levels(g) || gang_asks_minimum(g))
+	    !gang_enough(g, MEMBER_READY) || gang_has_levels(g) || gang_asks_minimum(g) ||
+	    g->retained > 0) /* its members have room already: an ordinary plan looks at that */
 		return;
 	n = places_find(c, g, places);
 	gang_need_find(g, &c->need);

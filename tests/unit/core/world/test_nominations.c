@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gangs that evict: a loop, a world and the lookout in one thread, an API server that is a table.
  */
+#include "core/cycle/renominate.h"
+#include "core/lifecycle/members.h"
 #include "core/lifecycle/reservation.h"
 #include "core/lifecycle/state.h"
 #include "core/step/core.h"
@@ -693,4 +695,38 @@ Test(nominations, a_pod_that_two_gangs_wait_for_is_forgotten_by_both)
 	flush();
 	cr_assert_eq(x.binds, 2);
 	cr_assert_eq(counts()->open, 0);
+}
+
+/* The gang began with three members, of which one runs, and one holds room of an earlier epoch. */
+Test(nominations, a_gang_that_retains_room_is_not_made_again)
+{
+	struct core *c = x.loop.core;
+
+	two_full_nodes();
+	node("n3", 2);
+	ending("low-0", 0, "n1");
+	ending("low-1", 0, "n1");
+	group("g", 3);
+	pod("g-3", 10, "g", "n3", "");
+	flush();
+	for (int i = 0; i < 3; i++) {
+		const char *const names[] = { "g-0", "g-1", "g-2" };
+
+		pod(names[i], 10, "g", "", "");
+	}
+	flush();
+	cr_assert_eq(x.binds, 0);
+	c->gangs.slots[0].begun = 3;
+	pod_reserve_again(c, pod_named("g-2"), 2, RESERVATION_RETAINED);
+	cr_assert_eq(c->gangs.slots[0].retained, 1);
+	for (int i = 0; i < 2; i++) {
+		const pod_id id = pod_named(i == 0 ? "g-0" : "g-1");
+
+		c->tickets.facts[id] = (struct event_pod_facts){ .pod = id,
+			                                             .generation = c->pods.slots[id].generation,
+			                                             .nominated = 0 };
+	}
+	renominate(c);
+	cr_assert_eq(c->nominations.n, 0);
+	cr_assert_eq(c->nominations.commands_n, 2, "both lose their node");
 }
