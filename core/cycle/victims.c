@@ -253,7 +253,7 @@ static bool fits(struct trial *t)
 
 static struct nomination *lowest_nomination(struct trial *t)
 {
-	const int32_t priority = gang_priority(&t->c->gangs.slots[t->index]);
+	const int32_t priority = preemptor_priority(t->c, &t->c->gangs.slots[t->index]);
 	struct nomination *lowest = NULL;
 
 	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++) {

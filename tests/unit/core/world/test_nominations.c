@@ -730,3 +730,27 @@ Test(nominations, a_gang_that_retains_room_is_not_made_again)
 	cr_assert_eq(c->nominations.n, 0);
 	cr_assert_eq(c->nominations.commands_n, 2, "both lose their node");
 }
+
+/* One member is above the nomination, the other one is not. */
+Test(nominations, a_gang_takes_over_no_nomination_above_its_lowest_member)
+{
+	struct record *answer;
+
+	two_full_nodes();
+	ending("low-0", 0, "n1");
+	ending("low-1", 0, "n1");
+	group("h", 2);
+	pod("h-0", 20, "h", "", "");
+	pod("h-1", 5, "h", "", "");
+	search();
+	answer = x.answer;
+	cr_assert(answer);
+	x.answer = NULL;
+	waits("g", 2, 10);
+	preempt();
+	cr_assert_eq(counts()->open, 1);
+	x.answer = answer;
+	answer_apply();
+	cr_assert_eq(counts()->taken_over, 0);
+	cr_assert_eq(counts()->open, 1);
+}
