@@ -246,21 +246,22 @@ uint32_t turns_pop(struct core *c)
 	return index;
 }
 
-/* Takes what the gang's refused members retain out of the queue's use, or puts it back. */
-static void retained_count(const struct core *c, uint32_t index, int times)
+/* Takes what the gang's members that are to be planned hold, retained or nominated, out of the
+ * queue's use, or puts it back. */
+static void held_count(const struct core *c, uint32_t index, int times)
 {
+	const uint32_t held = RESERVATION_BIT(RETAINED) | RESERVATION_BIT(NOMINATED);
 	const struct gang *g = &c->gangs.slots[index];
-	uint32_t left = g->retained;
+	uint32_t n = 0;
 
-	for (pod_id id = g->first; left > 0; id = c->pods.slots[id].next) {
+	for (pod_id id = g->first; n < g->members; id = c->pods.slots[id].next, n++) {
 		const struct shape *s = &c->shapes.slots[c->pods.slots[id].shape];
 
-		if (!reservation_is_retained(&c->pods.slots[id]))
+		if (!reservation_in(&c->pods.slots[id], held))
 			continue;
 		for (uint32_t i = 0; i < s->sums_n; i++)
 			shares_suppose(c->turns.shares, c->turns.counted[id] - 1, s->requests[i].resource,
 			               (wide)s->requests[i].value * times);
-		left--;
 	}
 }
 
@@ -269,11 +270,11 @@ static bool asked(const struct core *c, uint32_t index, const struct share_ask *
 {
 	bool allowed;
 
-	if (c->gangs.slots[index].retained == 0)
+	if (c->gangs.slots[index].retained == 0 && c->nominations.n == 0)
 		return shares_allow(c->turns.shares, queued_gang(c, index), ask, out);
-	retained_count(c, index, -1);
+	held_count(c, index, -1);
 	allowed = shares_allow(c->turns.shares, queued_gang(c, index), ask, out);
-	retained_count(c, index, 1);
+	held_count(c, index, 1);
 	return allowed;
 }
 

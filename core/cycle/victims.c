@@ -43,6 +43,8 @@ static void release(struct trial *t, pod_id id)
 	t->released =
 		must_reach(t->released, &t->released_cap, t->released_n, 64, sizeof(*t->released));
 	t->released[t->released_n++] = id;
+	if (t->c->pod_counts.inventory)
+		inventory_return(t->c->pod_counts.inventory, id);
 	pod_counts_release(&t->c->pod_counts, p->node, p->class, p->leaving);
 }
 
@@ -51,6 +53,8 @@ static void allocate(struct trial *t, pod_id id)
 	const struct pod *p = &t->c->pods.slots[id];
 
 	pod_counts_allocate(&t->c->pod_counts, p->node, p->class, p->leaving);
+	if (t->c->pod_counts.inventory)
+		devices_adopt(t->c, p);
 }
 
 static void victim_add(struct trial *t, const struct eviction *v)

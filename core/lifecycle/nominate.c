@@ -2,6 +2,7 @@
 #include "core/lifecycle/nominate.h"
 
 #include "core/lifecycle/members.h"
+#include "core/lifecycle/queued.h"
 #include "core/lifecycle/tickets.h"
 #include "core/shm/ledger.h"
 #include "ipc/memory.h"
@@ -86,6 +87,10 @@ static void member_nominate(struct core *c, struct nomination *n, pod_id id, nod
 	assert(p->readiness == MEMBER_READY && p->node == ID_NONE);
 	p->node = node;
 	p->leaving = false;
+	if (c->pod_counts.inventory)
+		devices_adopt(c, p);
+	if (c->turns.shares)
+		queued_enter(c, id);
 	reservation_set(c, p, RESERVATION_NOMINATED, node);
 	n->places[n->places_n++] =
 		(struct answer_pod){ .pod = id,
@@ -134,6 +139,8 @@ void nomination_release_tentatively(struct core *c, const struct nomination *n)
 		const struct pod *p = &c->pods.slots[n->places[i].pod];
 
 		assert(is_nominated(p) && p->gang == n->gang);
+		if (c->pod_counts.inventory)
+			inventory_return(c->pod_counts.inventory, n->places[i].pod);
 		pod_counts_release(&c->pod_counts, p->node, p->class, p->leaving);
 	}
 }
@@ -144,6 +151,8 @@ void nomination_restore(struct core *c, const struct nomination *n)
 		const struct pod *p = &c->pods.slots[n->places[i].pod];
 
 		pod_counts_allocate(&c->pod_counts, p->node, p->class, p->leaving);
+		if (c->pod_counts.inventory)
+			devices_adopt(c, p);
 	}
 }
 
@@ -153,6 +162,8 @@ void nomination_release_finally(struct core *c, const struct nomination *n)
 		struct pod *p = &c->pods.slots[n->places[i].pod];
 
 		assert(is_nominated(p));
+		if (c->turns.shares)
+			queued_leave(c, n->places[i].pod);
 		p->node = ID_NONE;
 		reservation_set(c, p, RESERVATION_NONE, ID_NONE);
 	}

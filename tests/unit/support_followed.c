@@ -28,6 +28,7 @@ void loop_new(struct loop *l, struct core_config config, uint64_t bytes)
 	struct follower_config world = { .limits = config.limits,
 		                             .score = config.score,
 		                             .reserve_after_ns = config.reserve_after_ns,
+		                             .promise_depth = config.promise_depth,
 		                             .stats = &l->stats };
 
 	memset(l, 0, sizeof(*l));

@@ -89,13 +89,15 @@ static void lookout_start(void)
 	                                                  .answer = answered });
 }
 
-static void start(void)
+static void start_with(enum model_queues_of queues, uint32_t promise_depth)
 {
 	static const char *const names[] = { "muster" };
-	struct model_config config = {
-		.limits = LIMITS, .scheduler_names = names, .scheduler_names_n = 1, .preemption = true
-	};
-	struct core_config core = { .limits = LIMITS };
+	struct model_config config = { .limits = LIMITS,
+		                           .scheduler_names = names,
+		                           .scheduler_names_n = 1,
+		                           .preemption = true,
+		                           .queues = queues };
+	struct core_config core = { .limits = LIMITS, .promise_depth = promise_depth };
 
 	memset(&x, 0, sizeof(x));
 	x.m = model_new(&config);
@@ -105,6 +107,11 @@ static void start(void)
 	x.rows = must_array(VICTIMS_ROWS, sizeof(*x.rows));
 	lookout_start();
 	model_resource_served(x.m, model_resource_index(x.m, "policy/v1", "PodDisruptionBudget"), true);
+}
+
+static void start(void)
+{
+	start_with(MODEL_QUEUES_NONE, 0);
 }
 
 static void end(void)
@@ -753,4 +760,43 @@ Test(nominations, a_gang_takes_over_no_nomination_above_its_lowest_member)
 	answer_apply();
 	cr_assert_eq(counts()->taken_over, 0);
 	cr_assert_eq(counts()->open, 1);
+}
+
+/* A label that no selector matches: the member requests the same, and stays nominated. */
+static void relabelled_while_nominated(void)
+{
+	two_full_nodes();
+	waits("g", 8, 10);
+	preempt();
+	cr_assert_eq(counts()->open, 1);
+	put("v1", "Pod", "g-3",
+	    ",\"labels\":{\"app\":\"a\",\"other\":\"b\",\"scheduling.x-k8s.io/pod-group\":\"g\"}",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":10,\"containers\":[{\"name\":\"c\","
+	    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\"}");
+	flush();
+	cr_assert_eq(counts()->open, 1);
+	all_go(true);
+	tick(3 * S);
+	cr_assert_eq(x.binds, 8);
+	cr_assert_eq(x.loop.core->nominations.n, 0);
+}
+
+Test(nominations, a_nominated_member_that_is_labelled_anew_starts)
+{
+	relabelled_while_nominated();
+}
+
+Test(nominations, a_nominated_member_that_is_labelled_anew_starts_with_promises)
+{
+	end();
+	start_with(MODEL_QUEUES_NONE, 4);
+	relabelled_while_nominated();
+}
+
+Test(nominations, a_nominated_member_that_is_labelled_anew_starts_with_queues)
+{
+	end();
+	start_with(MODEL_QUEUES_VOLCANO, 0);
+	put("scheduling.volcano.sh/v1beta1", "Queue", "default", "", "\"spec\":{\"weight\":1}");
+	relabelled_while_nominated();
 }
