@@ -255,6 +255,9 @@ static bool schedule_gang(struct core *c, uint32_t index)
 		if (why != WAIT_NONE || gang_is_group(&c->gangs, index))
 			reason_begin(&r, g, &c->nodes);
 	}
+	/* It is not planned any more, or not for room: nothing else would end it. */
+	if (c->nominations.n > 0 && why != WAIT_VICTIMS)
+		nominations_gang_changes(c, index);
 	r.why = why; /* all that is read of the reason of a lone pod that does not wait */
 	if (why == WAIT_ROLE)
 		reason_role(&r, g);

@@ -776,8 +776,7 @@ static void relabelled_while_nominated(void)
 	flush();
 	cr_assert_eq(counts()->open, 1);
 	all_go(true);
-	tick(3 * S);
-	cr_assert_eq(x.binds, 8);
+	cr_assert_eq(x.binds, 8, "binds %u", x.binds);
 	cr_assert_eq(x.loop.core->nominations.n, 0);
 }
 
@@ -799,4 +798,40 @@ Test(nominations, a_nominated_member_that_is_labelled_anew_starts_with_queues)
 	start_with(MODEL_QUEUES_VOLCANO, 0);
 	put("scheduling.volcano.sh/v1beta1", "Queue", "default", "", "\"spec\":{\"weight\":1}");
 	relabelled_while_nominated();
+}
+
+/* A member that ran is gone, so that more have to start than are ready. */
+Test(nominations, a_gang_that_lacks_members_holds_no_room)
+{
+	two_full_nodes();
+	group("g", 3);
+	node("n3", 1);
+	pod("g-2", 10, "g", "n3", "");
+	pod("g-0", 10, "g", "", "");
+	pod("g-1", 10, "g", "", "");
+	preempt();
+	cr_assert_eq(x.nominated, 2);
+	cr_assert_eq(x.evicts, 2);
+	gone("g-2");
+	flush();
+	cr_assert_eq(counts()->open, 0);
+	cr_assert_eq(x.cancels, 2);
+	cr_assert_eq(x.cleared, 2);
+}
+
+Test(nominations, a_gang_that_its_queue_stops_holds_no_room)
+{
+	end();
+	start_with(MODEL_QUEUES_VOLCANO, 0);
+	put("scheduling.volcano.sh/v1beta1", "Queue", "default", "", "\"spec\":{\"weight\":1}");
+	two_full_nodes();
+	waits("g", 8, 10);
+	preempt();
+	cr_assert_eq(counts()->open, 1);
+	put("scheduling.volcano.sh/v1beta1", "Queue", "default", "",
+	    "\"spec\":{\"weight\":1,\"capability\":{\"cpu\":\"1\"}}");
+	flush();
+	tick(3 * S);
+	cr_assert_eq(counts()->open, 0);
+	cr_assert_eq(x.cancels, 8);
 }
