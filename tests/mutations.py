@@ -221,7 +221,7 @@ BUGS = [
     bug("a needless victim is evicted", unit("core/world/test_nominations"),
         ("core/cycle/victims.c", "return !needless && fits(t);", "return fits(t);")),
     bug("a victim of an equal priority is evicted", unit("core/world/test_nominations"),
-        ("core/cycle/victims.c", "unit_priority(c, p) < priority &&", "unit_priority(c, p) <= priority + 100 &&")),
+        ("core/cycle/victims.c", "!gang_is_group(&c->gangs, p->gang))\n\t\treturn p->priority < priority;", "!gang_is_group(&c->gangs, p->gang))\n\t\treturn p->priority <= priority + 100;")),
     bug("an eviction of a nomination that ended is sent", unit("core/world/test_nominations"),
         ("core/lifecycle/nominate.c", "return v && v->ticket == e->evict.ticket && v->state == VICTIM_DUE;", "return true;")),
     bug("what was sent is not withdrawn", unit("core/world/test_nominations"),

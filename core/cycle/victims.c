@@ -28,6 +28,13 @@ struct trial {
 	struct nomination *taken[NOMINATIONS_MAX]; /* released, the lowest priority first */
 	uint32_t taken_n;
 	uint32_t evicted; /* victims that are inherited, and were */
+	uint8_t *marks;   /* by pod: enum mark */
+};
+
+enum mark {
+	MARK_OWN = 1u << 0,    /* a victim of the answer */
+	MARK_OTHERS = 1u << 1, /* ... of a nomination */
+	MARK_ASKED = 1u << 2,  /* the first member of a gang whose terms were looked at */
 };
 
 static bool runs(const struct pod *p)
@@ -63,13 +70,14 @@ static void victim_add(struct trial *t, const struct eviction *v)
 	t->victims[t->n++] = *v;
 }
 
-static bool is_of_nomination(const struct core *c, pod_id id)
+static void marks_make(struct trial *t)
 {
-	for (uint32_t i = 0; c->nominations.n > 0 && i < NOMINATIONS_MAX; i++)
-		for (uint32_t k = 0; k < c->nominations.all[i].victims_n; k++)
-			if (c->nominations.all[i].victims[k].pod == id)
-				return true;
-	return false;
+	const struct nominations *ns = &t->c->nominations;
+
+	t->marks = must_array(t->c->pods.limit, sizeof(*t->marks));
+	for (uint32_t i = 0; ns->n > 0 && i < NOMINATIONS_MAX; i++)
+		for (uint32_t k = 0; k < ns->all[i].victims_n; k++)
+			t->marks[ns->all[i].victims[k].pod] |= MARK_OTHERS;
 }
 
 /* The lowest priority of the members that are ready; the group's own if it has one. */
@@ -94,15 +102,11 @@ static bool goes_by_itself(const struct core *c, const struct pod *p)
 	       (c->gangs.slots[p->gang].disruption & GANG_DISRUPT_POD);
 }
 
-/* Of the unit of the pod: of a gang its own, else the highest of its bound members. */
-static int32_t unit_priority(const struct core *c, const struct pod *p)
+/* The gang's own, else the highest of its bound members. */
+static int32_t unit_priority(const struct core *c, const struct gang *g)
 {
-	const struct gang *g;
 	int32_t priority = INT32_MIN;
 
-	if (goes_by_itself(c, p))
-		return p->priority;
-	g = &c->gangs.slots[p->gang];
 	if (g->flags & GANG_PRIORITY)
 		return g->parts->priority;
 	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next)
@@ -126,14 +130,15 @@ static bool facts_allow(const struct core *c, pod_id id, uint32_t generation)
 	return f->evicted_s == 0 || (uint64_t)f->evicted_s + terms->cooldown_s <= now_s;
 }
 
-static bool victim_holds(const struct core *c, const struct answer_pod *v, int32_t priority)
+/* No pod goes twice. */
+static bool victim_holds(const struct trial *t, const struct answer_pod *v)
 {
+	const struct core *c = t->c;
 	const struct pod *p = pods_find(&c->pods, v->pod);
 
 	return p && p->generation == v->generation && runs(p) && p->node == v->node &&
 	       c->nodes.slots[v->node].generation == v->node_generation &&
-	       unit_priority(c, p) < priority && facts_allow(c, v->pod, v->generation) &&
-	       !is_of_nomination(c, v->pod);
+	       facts_allow(c, v->pod, v->generation) && t->marks[v->pod] == 0;
 }
 
 static int by_pod(const void *a, const void *b)
@@ -143,14 +148,8 @@ static int by_pod(const void *a, const void *b)
 	return left->pod < right->pod ? -1 : left->pod > right->pod;
 }
 
-static bool is_victim(const struct trial *t, pod_id id)
-{
-	const struct eviction key = { .pod = id };
-
-	return bsearch(&key, t->victims, t->own, sizeof(key), by_pod) != NULL;
-}
-
-/* Bound members of the gang, and of the role if it is one's; those that are no victims. */
+/* Bound members of the gang, and of the role if it is one's; those that stay: no victims of the
+ * answer, nor of a nomination. */
 static void members_count(const struct trial *t, const struct gang *g, uint32_t role,
                           uint32_t *bound, uint32_t *left)
 {
@@ -161,23 +160,15 @@ static void members_count(const struct trial *t, const struct gang *g, uint32_t 
 		if (!runs(p) || (role != ID_NONE && p->role != role))
 			continue;
 		*bound += 1;
-		*left += !is_victim(t, id);
+		*left += !(t->marks[id] & (MARK_OWN | MARK_OTHERS));
 	}
 }
 
-/* True if the mode of the victim's gang allows those of its members that go. */
-static bool mode_allows(const struct trial *t, const struct pod *p)
+/* True if the gang's mode allows those of its members that go. */
+static bool mode_allows(const struct trial *t, const struct gang *g)
 {
-	const struct gang *g;
 	uint32_t bound, left, of_role;
 
-	if (p->gang == ID_NONE || !gang_is_group(&t->c->gangs, p->gang))
-		return true;
-	g = &t->c->gangs.slots[p->gang];
-	if (g->disruption & GANG_DISRUPT_NEVER)
-		return false;
-	if (g->disruption & GANG_DISRUPT_POD)
-		return true;
 	members_count(t, g, ID_NONE, &bound, &left);
 	if (left == 0)
 		return true;
@@ -191,6 +182,26 @@ static bool mode_allows(const struct trial *t, const struct pod *p)
 	return true;
 }
 
+/* True if the victim is lower, and may go by the terms of its gang, which are looked at once. */
+static bool terms_allow(struct trial *t, pod_id id, int32_t priority)
+{
+	const struct core *c = t->c;
+	const struct pod *p = &c->pods.slots[id];
+	const struct gang *g;
+
+	if (p->gang == ID_NONE || !gang_is_group(&c->gangs, p->gang))
+		return p->priority < priority;
+	g = &c->gangs.slots[p->gang];
+	if (p->gang == t->index || (g->disruption & GANG_DISRUPT_NEVER))
+		return false;
+	if (goes_by_itself(c, p))
+		return p->priority < priority;
+	if (t->marks[g->first] & MARK_ASKED)
+		return true;
+	t->marks[g->first] |= MARK_ASKED;
+	return unit_priority(c, g) < priority && mode_allows(t, g);
+}
+
 static bool victims_hold(struct trial *t, const struct answer_record *a)
 {
 	const int32_t priority = preemptor_priority(t->c, &t->c->gangs.slots[t->index]);
@@ -198,8 +209,9 @@ static bool victims_hold(struct trial *t, const struct answer_record *a)
 	for (uint32_t i = 0; i < a->body->victims_n; i++) {
 		const struct answer_pod *v = &a->victims[i];
 
-		if (!victim_holds(t->c, v, priority))
+		if (!victim_holds(t, v))
 			return false;
+		t->marks[v->pod] |= MARK_OWN;
 		victim_add(t, &(struct eviction){ .pod = v->pod,
 		                                  .generation = v->generation,
 		                                  .node = v->node,
@@ -210,8 +222,7 @@ static bool victims_hold(struct trial *t, const struct answer_record *a)
 	if (t->n > 1)
 		qsort(t->victims, t->n, sizeof(*t->victims), by_pod);
 	for (uint32_t i = 0; i < t->own; i++)
-		if ((i > 0 && t->victims[i].pod == t->victims[i - 1].pod) ||
-		    !mode_allows(t, &t->c->pods.slots[t->victims[i].pod]))
+		if (!terms_allow(t, t->victims[i].pod, priority))
 			return false;
 	return true;
 }
@@ -428,6 +439,7 @@ static void victims_ending(struct trial *t, bool anywhere)
 
 static bool try_out(struct trial *t, const struct answer_record *a)
 {
+	marks_make(t);
 	if (!victims_hold(t, a))
 		return false;
 	ends_release(t);
@@ -460,6 +472,7 @@ bool victims_commit(struct core *c, uint32_t index, const struct answer_record *
 	}
 	free(t.victims);
 	free(t.released);
+	free(t.marks);
 	return holds;
 }
 

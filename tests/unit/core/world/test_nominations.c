@@ -835,3 +835,43 @@ Test(nominations, a_gang_that_its_queue_stops_holds_no_room)
 	cr_assert_eq(counts()->open, 0);
 	cr_assert_eq(x.cancels, 8);
 }
+
+/* Two answers from one state: each leaves the gang its quorum, both together do not. */
+Test(nominations, two_gangs_do_not_spend_the_same_surplus)
+{
+	struct event_answer *body;
+	struct answer_pod *victims;
+	struct record *second;
+	char name[32];
+	uint32_t n = 0;
+
+	node("n1", 6);
+	group("v", 4);
+	for (int i = 0; i < 6; i++) {
+		snprintf(name, sizeof(name), "v-%d", i);
+		pod(name, 0, "v", "n1", "");
+	}
+	model_set_synced(x.m);
+	waits("h", 2, 10);
+	search();
+	second = x.answer;
+	cr_assert(second);
+	x.answer = NULL;
+	waits("g", 2, 10);
+	preempt();
+	cr_assert_eq(x.evicts, 2);
+	body = (void *)(second + 1);
+	victims = (void *)(body + 1);
+	cr_assert_eq(body->victims_n, 2);
+	for (int i = 0; i < 6 && n < 2; i++) {
+		snprintf(name, sizeof(name), "v-%d", i);
+		if (asked(name) != 0)
+			continue;
+		victims[n].pod = pod_named(name);
+		victims[n++].generation = x.loop.core->pods.slots[pod_named(name)].generation;
+	}
+	x.answer = second;
+	answer_apply();
+	cr_assert_eq(x.evicts, 2);
+	cr_assert_eq(counts()->open, 1);
+}
