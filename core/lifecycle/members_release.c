@@ -108,6 +108,8 @@ void node_unreserve(struct core *c, node_id node)
 {
 	assert(node < c->nodes.limit);
 	unreserve(c, node, false);
+	if (c->nominations.n > 0)
+		nominations_node_changes(c, node, false);
 }
 
 void node_leave(struct core *c, node_id node)
@@ -115,7 +117,7 @@ void node_leave(struct core *c, node_id node)
 	assert(node < c->nodes.limit);
 	unreserve(c, node, true);
 	if (c->nominations.n > 0)
-		nominations_node_gone(c, node);
+		nominations_node_changes(c, node, true);
 	if (c->nodes.slots[node].pods == 0)
 		return;
 	for (pod_id id = 0; id < c->pods.used; id++) {

@@ -304,17 +304,23 @@ void nominations_pod_changes(struct core *c, pod_id id, uint32_t flags, bool sta
 		victim_ends(c, n, v);
 }
 
-void nominations_node_gone(struct core *c, node_id node)
+/* True if a member is nominated to the node, which is gone or allows it no more. */
+static bool loses_node(const struct core *c, const struct nomination *n, node_id node, bool gone)
 {
-	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++) {
-		struct nomination *n = &c->nominations.all[i];
-		bool named = false;
+	for (uint32_t k = 0; n->ticket != 0 && k < n->places_n; k++) {
+		const struct pod *p = &c->pods.slots[n->places[k].pod];
 
-		for (uint32_t k = 0; n->ticket != 0 && k < n->places_n; k++)
-			named = named || n->places[k].node == node;
-		if (named)
-			nomination_end(c, n, NOMINATION_CHANGED);
+		if (n->places[k].node == node && (gone || !shape_allows(&c->shapes.slots[p->shape], node)))
+			return true;
 	}
+	return false;
+}
+
+void nominations_node_changes(struct core *c, node_id node, bool gone)
+{
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++)
+		if (loses_node(c, &c->nominations.all[i], node, gone))
+			nomination_end(c, &c->nominations.all[i], NOMINATION_CHANGED);
 }
 
 void nominations_end_all(struct core *c)

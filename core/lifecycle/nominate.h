@@ -63,8 +63,8 @@ void nomination_release_finally(struct core *c, const struct nomination *n);
 /* A pod is about to be removed, or changes: it is nominated, or a victim. */
 void nominations_pod_gone(struct core *c, pod_id id);
 void nominations_pod_changes(struct core *c, pod_id id, uint32_t flags, bool stays);
-/* A node is about to be removed. */
-void nominations_node_gone(struct core *c, node_id node);
+/* A node is about to be removed (`gone`), or has changed: it may allow a member no more. */
+void nominations_node_changes(struct core *c, node_id node, bool gone);
 /* Gangs evict no more. */
 void nominations_end_all(struct core *c);
 /* The terms of a gang change. */

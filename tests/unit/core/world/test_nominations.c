@@ -875,3 +875,18 @@ Test(nominations, two_gangs_do_not_spend_the_same_surplus)
 	cr_assert_eq(x.evicts, 2);
 	cr_assert_eq(counts()->open, 1);
 }
+
+Test(nominations, a_cordoned_node_ends_it_and_no_other_pod_goes)
+{
+	two_full_nodes();
+	waits("g", 8, 10);
+	preempt();
+	cr_assert_eq(counts()->open, 1);
+	put("v1", "Node", "n2", "",
+	    "\"spec\":{\"unschedulable\":true},"
+	    "\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"64Gi\",\"pods\":\"99\"}}");
+	flush();
+	cr_assert_eq(counts()->open, 0);
+	cr_assert_eq(counts()->changed, 1);
+	cr_assert_eq(x.cancels, 8);
+}
