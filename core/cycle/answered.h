@@ -10,8 +10,8 @@
  * An answer with victims holds if (1) the gang has the priority with which it was searched for, (2)
  * each victim is as it was and may still be evicted, by priority, facts and its gang's mode, (3)
  * with the victims, and all that ends anyway, released the gang's plan places it now, and (4)
- * without any single victim it does not (asked of 64 at most).  Budgets are the frontend's: the
- * Eviction API checks them. */
+ * without any single victim it does not (not asked of more than 64 victims).  Budgets are the
+ * frontend's: the Eviction API checks them. */
 #ifndef MUSTER_CORE_ANSWERED_H
 #define MUSTER_CORE_ANSWERED_H
 

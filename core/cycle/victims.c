@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEEDED_ASKED 64u /* victims without which the plan is asked for */
+#define NEEDED_ASKED 64u /* with more victims the plan is not asked for without each */
 #define NS_PER_S UINT64_C(1000000000)
 
 /* A question: what is released tentatively, and for whom. */
