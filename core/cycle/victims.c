@@ -17,6 +17,7 @@
 struct trial {
 	struct core *c;
 	uint32_t index;
+	bool behind; /* it leaves out what the backfill reservation holds */
 	uint64_t ticket;
 	struct eviction
 		*victims; /* of the answer, then of nominations that end, then others that end */
@@ -262,8 +263,8 @@ static bool fits(struct trial *t)
 {
 	struct core *c = t->c;
 
-	return plan_gang(&c->plan, &c->views, false, &c->gangs, &c->gangs.slots[t->index], &c->need) ==
-	       PLAN_PLACED;
+	return plan_gang(&c->plan, &c->views, t->behind, &c->gangs, &c->gangs.slots[t->index],
+	                 &c->need) == PLAN_PLACED;
 }
 
 static struct nomination *lowest_nomination(struct trial *t)
@@ -452,9 +453,9 @@ static bool try_out(struct trial *t, const struct answer_record *a)
 	return true;
 }
 
-bool victims_commit(struct core *c, uint32_t index, const struct answer_record *a)
+bool victims_commit(struct core *c, uint32_t index, bool behind, const struct answer_record *a)
 {
-	struct trial t = { .c = c, .index = index, .ticket = a->body->ticket };
+	struct trial t = { .c = c, .index = index, .behind = behind, .ticket = a->body->ticket };
 	struct nomination *n = nomination_new(c);
 	bool holds = n != NULL && try_out(&t, a);
 

@@ -89,7 +89,7 @@ static void lookout_start(void)
 	                                                  .answer = answered });
 }
 
-static void start_with(enum model_queues_of queues, uint32_t promise_depth)
+static void start_with(enum model_queues_of queues, uint32_t promise_depth, uint64_t reserve_ns)
 {
 	static const char *const names[] = { "muster" };
 	struct model_config config = { .limits = LIMITS,
@@ -97,7 +97,9 @@ static void start_with(enum model_queues_of queues, uint32_t promise_depth)
 		                           .scheduler_names_n = 1,
 		                           .preemption = true,
 		                           .queues = queues };
-	struct core_config core = { .limits = LIMITS, .promise_depth = promise_depth };
+	struct core_config core = { .limits = LIMITS,
+		                        .promise_depth = promise_depth,
+		                        .reserve_after_ns = reserve_ns };
 
 	memset(&x, 0, sizeof(x));
 	x.m = model_new(&config);
@@ -111,7 +113,7 @@ static void start_with(enum model_queues_of queues, uint32_t promise_depth)
 
 static void start(void)
 {
-	start_with(MODEL_QUEUES_NONE, 0);
+	start_with(MODEL_QUEUES_NONE, 0, 0);
 }
 
 static void end(void)
@@ -788,14 +790,14 @@ Test(nominations, a_nominated_member_that_is_labelled_anew_starts)
 Test(nominations, a_nominated_member_that_is_labelled_anew_starts_with_promises)
 {
 	end();
-	start_with(MODEL_QUEUES_NONE, 4);
+	start_with(MODEL_QUEUES_NONE, 4, 0);
 	relabelled_while_nominated();
 }
 
 Test(nominations, a_nominated_member_that_is_labelled_anew_starts_with_queues)
 {
 	end();
-	start_with(MODEL_QUEUES_VOLCANO, 0);
+	start_with(MODEL_QUEUES_VOLCANO, 0, 0);
 	put("scheduling.volcano.sh/v1beta1", "Queue", "default", "", "\"spec\":{\"weight\":1}");
 	relabelled_while_nominated();
 }
@@ -822,7 +824,7 @@ Test(nominations, a_gang_that_lacks_members_holds_no_room)
 Test(nominations, a_gang_that_its_queue_stops_holds_no_room)
 {
 	end();
-	start_with(MODEL_QUEUES_VOLCANO, 0);
+	start_with(MODEL_QUEUES_VOLCANO, 0, 0);
 	put("scheduling.volcano.sh/v1beta1", "Queue", "default", "", "\"spec\":{\"weight\":1}");
 	two_full_nodes();
 	waits("g", 8, 10);
@@ -889,4 +891,38 @@ Test(nominations, a_cordoned_node_ends_it_and_no_other_pod_goes)
 	cr_assert_eq(counts()->open, 0);
 	cr_assert_eq(counts()->changed, 1);
 	cr_assert_eq(x.cancels, 8);
+}
+
+static void job(const char *name, int cpu, const char *meta)
+{
+	put("v1", "Pod", name, meta,
+	    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":50,\"nodeName\":\"n1\","
+	    "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\","
+	    "\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}]},\"status\":{\"phase\":\"Running\"}",
+	    cpu);
+}
+
+/* The search does not know of the reservation, and finds that there will be room. */
+Test(nominations, a_gang_behind_the_reservation_does_not_pass_it_by_an_answer)
+{
+	end();
+	start_with(MODEL_QUEUES_NONE, 0, S);
+	node("n1", 4);
+	job("first", 2, "");
+	job("second", 1, "");
+	model_set_synced(x.m);
+	waits("big", 4, 10);
+	flush();
+	for (int i = 0; i < 4; i++)
+		tick(3 * S);
+	cr_assert_neq(x.loop.core->backfill.gang, ID_NONE);
+	job("second", 1,
+	    ",\"deletionTimestamp\":\"2026-01-01T00:01:00Z\",\"deletionGracePeriodSeconds\":30");
+	waits("small", 2, 10);
+	preempt();
+	tick(3 * S);
+	cr_assert_eq(counts()->nominations, 0);
+	gone("second");
+	flush();
+	cr_assert_eq(x.binds, 0);
 }
