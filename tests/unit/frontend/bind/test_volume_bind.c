@@ -16,6 +16,7 @@
 
 #define CLAIM "/api/v1/namespaces/ns/persistentvolumeclaims/"
 #define VOLUME "/api/v1/persistentvolumes/"
+#define POD "/api/v1/namespaces/ns/pods/"
 #define SELECTED "\"annotations\":{\"volume.kubernetes.io/selected-node\":\"n1\"}"
 
 static struct bench {
@@ -406,11 +407,19 @@ Test(volume_bind, a_cancelled_binding_takes_back_what_an_earlier_instance_wrote)
 	volume_put(volume_text("pv", "30", "a"));
 	flush();
 	command(CMD_CANCEL_BIND, "a");
+	/* No Binding of that instance can land after these. */
+	world_answer(world_take(&b.w, "GET", POD "a"), 200, world_pod("a", "21", "", ""));
+	turns();
+	world_answer(world_take(&b.w, "PATCH", POD "a/status"), 200, world_pod("a", "51", "", ""));
+	turns();
+	world_answer(world_take(&b.w, "GET", POD "a"), 200, world_pod("a", "51", "", ""));
+	turns();
 	c = world_take(&b.w, "PATCH", VOLUME "pv");
 	cr_assert(strstr(c->body, "\"claimRef\":null"), "%s", c->body);
 	world_answer(c, 200, volume_text("pv", "31", ""));
 	turns();
-	world_take(&b.w, "GET", "/api/v1/namespaces/ns/pods/a");
+	expect("refused:0 ");
+	cr_assert_eq(world_open(&b.w), 0);
 }
 
 Test(volume_bind, a_volume_that_does_not_reach_the_node_is_refused)
