@@ -135,6 +135,7 @@ void binding_give_up(struct bind *b, uint32_t retry_ms)
 	b->give_up = true;
 	b->retry_ms = retry_ms;
 	b->maybe = b->maybe || b->earlier;
+	b->left = b->left || (b->earlier && !b->prebound);
 	if (b->maybe)
 		binder_later(b, STEP_READ, backoff_failed(&b->backoff, b->binder->config.env));
 	else

@@ -323,10 +323,11 @@ static bool is_undone(struct bind *b)
 static void undone(struct bind *b)
 {
 	const uint32_t retry_ms = b->held->retry_ms;
+	const bool dead = b->held->dead;
 
+	b->prebound = dead || b->held->started || b->held->done > 0;
 	prebind_leave(b);
-	if (b->withdrawn) {
-		b->prebound = true;
+	if (dead) {
 		binding_refused(b);
 		return;
 	}

@@ -131,21 +131,25 @@ bool prebind_hold(struct bind *b)
 	return true;
 }
 
-/* True if b is withdrawn and an earlier instance may have written something for it that is to be
+/* True if b goes back and an earlier instance may have written something for it that is to be
  * taken back: b is held until it is.  No Binding of b can land any more: a pod that runs uses what
  * was written. */
 bool prebind_take_back(struct bind *b)
 {
 	struct binder *w = b->binder;
+	struct pod_view pod;
 	struct held *h;
 	bool any = false;
 
-	if (!b->withdrawn || b->prebound || !any_work(w))
+	if ((!b->withdrawn && !b->left) || b->prebound || !any_work(w))
+		return false;
+	/* What is to be undone is found by the pod's number, which another pod may have by now. */
+	if (!model_pod(w->config.model, b->cmd.pod, b->cmd.pod_generation, &pod))
 		return false;
 	stage_enter(stage_make(w, ID_NONE, 0), b);
 	h = b->held;
 	h->stage->working = true;
-	h->failed = h->prepared = true;
+	h->failed = h->prepared = h->dead = true;
 	h->since_ns = binder_now(w);
 	for (unsigned i = 0; i < prebind_kinds(w); i++) {
 		const struct prebind_kind *k = prebind_kind(w, i);

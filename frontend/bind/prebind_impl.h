@@ -15,6 +15,7 @@ struct held {
 	bool prepared;
 	bool started;      /* phase `done` */
 	bool failed;       /* its works are being undone */
+	bool dead;         /* no Binding of it can land any more: then it is refused */
 	uint64_t since_ns; /* of the phase, or of the undo */
 	uint32_t retry_ms;
 };

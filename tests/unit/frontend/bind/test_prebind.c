@@ -544,6 +544,56 @@ Test(prebind, nothing_is_taken_back_of_a_cancelled_binding_that_landed)
 	expect("bound:3 ");
 }
 
+/* The pod is read, fenced and read again. */
+static void binding_dies(const char *pod)
+{
+	char path[64], status[80];
+
+	snprintf(path, sizeof(path), POD "%s", pod);
+	snprintf(status, sizeof(status), POD "%s/status", pod);
+	world_answer(world_take(&b.w, "GET", path), 200, world_pod(pod, "8", "", ""));
+	turns();
+	world_answer(world_take(&b.w, "PATCH", status), 200, world_pod(pod, "9", "", ""));
+	turns();
+	expect("");
+	world_answer(world_take(&b.w, "GET", path), 200, world_pod(pod, "9", "", ""));
+	turns();
+}
+
+Test(prebind, a_retried_binding_without_a_quorum_takes_back_what_an_earlier_instance_wrote)
+{
+	b.kinds[0].wants[id("a")] = b.kinds[0].left[id("a")] = true;
+	command(CMD_RETRY_BIND, "a");
+	group_is_read();
+	b.w.now_ns += 6 * NS_PER_S;
+	turns();
+	binding_dies("a");
+	expect("undo:A0 refused:0 ");
+	cr_assert_eq(binder_held(b.binder), 0);
+}
+
+Test(prebind, a_retried_binding_of_a_core_that_dies_takes_back_what_is_written)
+{
+	b.kinds[0].wants[id("a")] = b.kinds[0].left[id("a")] = true;
+	command(CMD_RETRY_BIND, "a");
+	group_is_read();
+	binder_core_down(b.binder);
+	turns();
+	binding_dies("a");
+	expect("undo:A0 refused:0 ");
+}
+
+Test(prebind, a_retried_binding_without_a_choice_takes_back_what_is_written)
+{
+	b.kinds[0].wants[id("l")] = b.kinds[0].left[id("l")] = true;
+	b.kinds[1].wants[id("l")] = b.kinds[1].no_choice[id("l")] = true;
+	command(CMD_RETRY_BIND, "l");
+	turns();
+	binding_dies("l");
+	expect("undo:A3 refused:3 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
 Test(prebind, a_cancelled_binding_with_nothing_left_is_read_at_once)
 {
 	b.kinds[0].left[id("a")] = true;
