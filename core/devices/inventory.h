@@ -48,6 +48,8 @@ void inventory_question_drop(struct inventory *v, uint32_t question);
 bool inventory_match_set(struct inventory *v, const struct event_match *e, const uint64_t *sets,
                          const uint32_t *values);
 
+/* A match of the question is known on the node. */
+bool inventory_has_match(const struct inventory *v, node_id node, uint32_t question);
 /* How many pods of the question the node has devices for, `most` or fewer. */
 uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t question, uint32_t most);
 

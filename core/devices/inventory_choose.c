@@ -173,6 +173,11 @@ static uint32_t room_searched(const struct inventory *v, const struct node_devic
 	return room;
 }
 
+bool inventory_has_match(const struct inventory *v, node_id node, uint32_t question)
+{
+	return match_of(v->nodes[node], question) != NULL;
+}
+
 uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t question, uint32_t most)
 {
 	const struct node_devices *n = question < QUESTIONS_MAX ? v->nodes[node] : NULL;

@@ -32,6 +32,14 @@ static int on_node_devices(struct core *c, const struct record *r)
 	return 0;
 }
 
+/* Views count the pods of the question that was there before. */
+static void question_gone(struct core *c, uint32_t question)
+{
+	for (node_id id = 0; id < c->nodes.used; id++)
+		if (inventory_has_match(inventory_of(c), id, question))
+			nodes_touch(&c->nodes, id);
+}
+
 static int on_question(struct core *c, const struct record *r)
 {
 	struct question_record record;
@@ -39,6 +47,7 @@ static int on_question(struct core *c, const struct record *r)
 
 	if (fault)
 		return refuse(c, fault);
+	question_gone(c, record.body->question);
 	inventory_question_set(inventory_of(c), record.body, record.options, record.constraints);
 	return 0;
 }
@@ -65,6 +74,7 @@ static int on_question_drop(struct core *c, const struct record *r)
 
 	if (fault)
 		return refuse(c, fault);
+	question_gone(c, drop->id);
 	inventory_question_drop(inventory_of(c), drop->id);
 	return 0;
 }

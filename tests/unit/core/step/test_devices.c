@@ -165,6 +165,23 @@ Test(devices, of_another_layout_end_a_reservation_that_was_not_sent)
 	story_free(s);
 }
 
+Test(devices, of_a_question_that_became_another_wait_for_its_matches)
+{
+	struct story *s = scene(0, 0xff);
+
+	story_pod(s, .name = "a", .cpu = 1, .devices = GPU + 1);
+	story_plan(s);
+	story_expect(s, "devices a n1: 0\nbind a n1\n");
+	question(s, GPU, 2, false);
+	story_pod(s, .name = "b", .cpu = 1, .devices = GPU + 1);
+	story_plan(s);
+	story_expect(s, "why b: room 0 of 1, 2 devices\n");
+	match(s, GPU, 0, 1, 8, 0xff);
+	story_plan(s);
+	story_expect(s, "devices b n1: 1 2\nbind b n1\n");
+	story_free(s);
+}
+
 Test(devices, without_a_match_fit_nobody)
 {
 	struct story *s = scene(0, 0);
