@@ -40,7 +40,7 @@ static bool view_of(const struct claim_item *c, struct live_claim_view *v)
 static enum claim_want judge_undo(const struct claim_item *c, const struct live_claim_view *v)
 {
 	const bool ours = (c->allocation && v->node && strcmp(v->node, c->work->node) == 0) ||
-	                  (c->work->recovered && v->owned);
+	                  (c->work->recovered && (v->owned || v->reserved));
 
 	if (!v->allocated)
 		return (c->work->recovered || c->unsure) && !c->fenced ? WANT_FENCE : WANT_NOTHING;
@@ -322,14 +322,15 @@ static void member_free(void *context, void *work)
 
 /* Claims that are left. */
 
-/* Allocated, without other consumers, and made for this pod. */
+/* Allocated, without other consumers, and made or reserved for this pod. */
 static bool has_allocated(const struct claim_bind *cb, pod_id pod)
 {
 	const uint32_t n = live_claims_n(cb->live, pod);
 	struct live_claim_view v;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (live_claim(cb->live, pod, i, &v) && v.allocated && v.owned && !v.others && !v.deleting)
+		if (live_claim(cb->live, pod, i, &v) && v.allocated && (v.owned || v.reserved) &&
+		    !v.others && !v.deleting)
 			return true;
 	return false;
 }

@@ -18,8 +18,10 @@
  * Deaths: the choice is not kept.  An instance that comes after finds the claims of a pod
  * allocated, and binds it there, or it takes them back: what is not allocated gets another version
  * first, so that no write of the instance before can land (CMD_CANCEL_BIND).  And whatever
- * happened, a claim that was made for a pod of ours from a template, and is allocated while the pod
- * waits and nothing is being written, is given back after CLAIM_KEPT_MS. */
+ * happened, a claim that was made for a pod of ours from a template, or is reserved for it alone,
+ * and is allocated while the pod waits and nothing is being written, is given back after
+ * CLAIM_KEPT_MS.
+ */
 #ifndef MUSTER_FRONTEND_CLAIM_BIND_H
 #define MUSTER_FRONTEND_CLAIM_BIND_H
 

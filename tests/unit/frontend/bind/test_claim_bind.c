@@ -24,6 +24,7 @@ static struct bench {
 	struct claim_bind *claims;
 	const struct prebind_kind *kinds[1];
 	char said[256];
+	bool named; /* the claim is of no template */
 } b;
 
 static void on_result(void *context, enum record_kind kind, const struct result *r)
@@ -55,10 +56,10 @@ static const char *claim_text(const char *version, bool allocated)
 	snprintf(text, sizeof(text),
 	         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"a-gpu\",\"uid\":\"uid-a-gpu\","
 	         "\"resourceVersion\":\"%s\",\"finalizers\":[\"" LIVE_FINALIZER "\"],"
-	         "\"ownerReferences\":[{\"kind\":\"Pod\",\"name\":\"a\",\"uid\":\"" UID "\","
-	         "\"controller\":true}]},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\","
+	         "\"ownerReferences\":[{\"kind\":\"%s\",\"name\":\"a\",\"uid\":\"" UID "\","
+	         "\"controller\":%s}]},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\","
 	         "\"exactly\":{\"deviceClassName\":\"gpu\"}}]}}%s}",
-	         version,
+	         version, b.named ? "Job" : "Pod", b.named ? "false" : "true",
 	         !allocated ? ""
 	                    : ",\"status\":{\"allocation\":{\"devices\":{\"results\":[{\"request\":"
 	                      "\"r\",\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"gpu-0\"}]},"
@@ -98,7 +99,6 @@ static void begin(bool allocated)
 		                            .prebind = b.kinds,
 		                            .prebind_n = 1 };
 
-	memset(&b, 0, sizeof(b));
 	world_init(&b.w);
 	config.model = b.m = model_new(&of);
 	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
@@ -111,10 +111,12 @@ static void begin(bool allocated)
 	put(LIVE_CLAIMS, claim_text("11", allocated));
 	world_put(
 		b.m, RESOURCE_INDEX_PODS,
-		world_pod("a", "21",
-	              "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimTemplateName\":\"t\"}]",
-	              "\"resourceClaimStatuses\":[{\"name\":\"gpu\","
-	              "\"resourceClaimName\":\"a-gpu\"}]"));
+		world_pod(
+			"a", "21",
+			b.named ? "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimName\":\"a-gpu\"}]"
+					: "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimTemplateName\":\"t\"}]",
+			"\"resourceClaimStatuses\":[{\"name\":\"gpu\","
+			"\"resourceClaimName\":\"a-gpu\"}]"));
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("b", "22", "", ""));
 	flush();
 	b.claims = claim_bind_new(&b.w.env, b.m);
@@ -128,6 +130,7 @@ static void end(void)
 	claim_bind_free(b.claims);
 	model_free(b.m);
 	world_free(&b.w);
+	memset(&b, 0, sizeof(b));
 }
 
 TestSuite(claim_bind, .fini = end);
@@ -194,6 +197,21 @@ Test(claim_bind, nothing_is_bound_while_what_was_left_is_taken_back)
 	cr_assert_not_null(strstr(c->body, CLEARED));
 	bind("a", false);
 	expect("refused:1000 ");
+	world_answer(c, 200, claim_text("12", false));
+	turns(8);
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+/* Nobody else would ever give it back: the API server keeps it while the pod is there. */
+Test(claim_bind, a_named_claim_that_is_left_for_a_pod_that_waits_is_deallocated)
+{
+	struct http_call *c;
+
+	b.named = true;
+	begin(true);
+	turns(23 * 20);
+	c = world_take(&b.w, "PATCH", CLAIM "/status");
+	cr_assert_not_null(strstr(c->body, CLEARED));
 	world_answer(c, 200, claim_text("12", false));
 	turns(8);
 	cr_assert_eq(world_open(&b.w), 0);
