@@ -314,10 +314,16 @@ static void *find_written(void *context, const struct prebind_member *m)
 	return w;
 }
 
+/* What the stage has given up to wait for is still taken back, and its devices stay taken. */
 static void member_free(void *context, void *work)
 {
+	struct pod_claims *w = work;
+
 	(void)context;
-	work_free(work);
+	if (w->undoing && !look_undone(w))
+		w->own = true;
+	else
+		work_free(w);
 }
 
 /* Claims that are left. */

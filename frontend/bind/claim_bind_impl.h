@@ -47,7 +47,7 @@ struct pod_claims {
 	uint32_t generation;
 	char *namespace, *pod_name, *pod_uid, *node;
 	bool started, undoing, recovered;
-	bool own; /* made by claim_bind.c itself, and freed by it */
+	bool own; /* freed by claim_bind.c itself */
 	bool failed;
 	struct prebind_why why;
 	uint32_t n;

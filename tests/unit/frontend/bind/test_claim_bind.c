@@ -245,3 +245,31 @@ Test(claim_bind, a_write_that_is_late_finds_another_version)
 	expect("refused:0 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }
+
+/* The API server answers nothing for minutes: what was sent may still be applied. */
+Test(claim_bind, devices_stay_taken_until_what_was_written_is_taken_back)
+{
+	struct http_call *c;
+
+	begin(false);
+	bind("a", true);
+	world_fail(world_take(&b.w, "PATCH", CLAIM "/status"), HTTP_BROKEN);
+	turns(8);
+	c = world_take(&b.w, "GET", CLAIM);
+	turns(92 * 20);
+	expect("refused:0 ");
+	flush();
+	bind("a", true);
+	expect("refused:1000 ");
+	cr_assert_gt(model_live(b.m)->taken[model_live(b.m)->nodes[0]->keys[0]], 0);
+	world_answer(c, 200, claim_text("11", false));
+	turns(8);
+	c = world_take(&b.w, "PATCH", CLAIM);
+	cr_assert_not_null(strstr(c->body, "muster.dev/fence"));
+	world_answer(c, 200, claim_text("12", false));
+	turns(8);
+	flush();
+	bind("a", true);
+	c = world_take(&b.w, "PATCH", CLAIM "/status");
+	cr_assert_not_null(strstr(c->body, "\"device\":\"gpu-0\""));
+}
