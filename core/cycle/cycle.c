@@ -123,7 +123,8 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 		turns_reason(c, &c->turns.block, r);
 		return WAIT_QUEUE;
 	}
-	barred = c->promises.timeline && promises_bar(c, index);
+	/* What is nominated is its own, and not free yet: promises_accept() judges the plan. */
+	barred = c->promises.timeline && promises_bar(c, index) && !nomination_of(c, index);
 	answer = c->tickets.n + c->nominations.n > 0
 	             ? plan_answered(c, index, behind)
 	             : plan_gang(plan, &c->views, behind, &c->gangs, g, &c->need);

@@ -926,3 +926,24 @@ Test(nominations, a_gang_behind_the_reservation_does_not_pass_it_by_an_answer)
 	flush();
 	cr_assert_eq(x.binds, 0);
 }
+
+/* Its own room is not free for anybody: it looked as if the gang could not start.  It was undone,
+ * and promised the next known end. */
+Test(nominations, a_gang_with_victims_starts_when_they_are_gone_with_promises)
+{
+	end();
+	start_with(MODEL_QUEUES_NONE, 4, 0);
+	two_full_nodes();
+	node("n3", 1);
+	put("v1", "Pod", "ends", "",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n3\",\"priority\":100,"
+	    "\"restartPolicy\":\"Never\",\"activeDeadlineSeconds\":100000,\"containers\":[{\"name\":\"c\","
+	    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\"}");
+	waits("g", 8, 10);
+	preempt();
+	cr_assert_eq(x.nominated, 8);
+	all_go(true);
+	cr_assert_eq(x.binds, 8, "binds %u", x.binds);
+	cr_assert_eq(counts()->placed, 1);
+	cr_assert_eq(x.loop.ledger->starts.standing, 0);
+}
