@@ -23,6 +23,7 @@
 #define BYTES_MAX (900u << 10) /* the API server takes 1 MiB of data */
 #define REQUEST_TIMEOUT_MS 4000u
 #define FRESH_NS (60 * NS_PER_S)
+#define FEW_NS NS_PER_S /* between two writes of few */
 
 /* Written: in the PUT in flight, or in one whose outcome is not known, and so in every later one.
  */
@@ -46,7 +47,8 @@ struct journal {
 	struct intent_list lists[INTENT_STATES];
 	size_t n[INTENT_KINDS]; /* written and durable */
 	size_t waiting_n, waiting_assumed;
-	size_t bytes; /* of those written and durable */
+	size_t bytes;    /* of those written and durable */
+	uint64_t few_ns; /* when some were written while more than half were not over */
 	struct http_call *call;
 	enum request request;
 	char *metadata; /* of the last seen object, JSON; NULL: to be read */
@@ -278,6 +280,15 @@ bool journal_retain(struct journal *j, struct intent *i)
 	return true;
 }
 
+/* When few are written, though more than half of what there may be is not over: bindings that are
+ * held for their volumes stay for minutes, and the others do not wait for them. */
+static uint64_t few_due_ns(const struct journal *j, const struct intent *first)
+{
+	if (j->n[INTENT_BIND] <= j->config.intents_most / 2)
+		return 0;
+	return (first->added_ns > j->few_ns ? first->added_ns : j->few_ns) + FEW_NS;
+}
+
 /* How many of those that wait the next PUT may have. */
 static size_t admissible(const struct journal *j)
 {
@@ -289,7 +300,9 @@ static size_t admissible(const struct journal *j)
 		return 0;
 	if (binds + waiting <= most)
 		return j->waiting_n;
-	return j->waiting_assumed + (binds <= most / 2 ? most - binds : 0);
+	if (binds >= most || env_now(j->config.env) < few_due_ns(j, first))
+		return j->waiting_assumed;
+	return j->waiting_assumed + most - binds;
 }
 
 static void admit(struct journal *j, size_t n)
@@ -329,10 +342,14 @@ static void body_write(struct journal *j)
 
 static void data_write(struct journal *j)
 {
-	admit(j, j->open ? admissible(j) : 0);
+	const size_t n = j->open ? admissible(j) : 0;
+
+	j->begun_ns = env_now(j->config.env);
+	if (n > j->waiting_assumed && j->n[INTENT_BIND] > j->config.intents_most / 2)
+		j->few_ns = j->begun_ns;
+	admit(j, n);
 	body_write(j);
 	j->puts++;
-	j->begun_ns = env_now(j->config.env);
 	j->stale_ns = NEVER_NS; /* set again by what is removed meanwhile, and by a failure */
 }
 
@@ -597,6 +614,7 @@ static void full_note(struct journal *j)
 /* When the next PUT is due; 0: at once. */
 static uint64_t write_due_ns(struct journal *j)
 {
+	const struct intent *first = TAILQ_FIRST(&j->lists[INTENT_WAITING]);
 	const size_t n = admissible(j);
 	uint64_t due = j->stale_ns == NEVER_NS ? NEVER_NS : j->stale_ns + j->config.remove_ns;
 
@@ -609,6 +627,9 @@ static uint64_t write_due_ns(struct journal *j)
 		return 0;
 	if (n > 0 && j->begun_ns + j->config.gather_ns < due)
 		due = j->begun_ns + j->config.gather_ns;
+	if (n == 0 && first && j->n[INTENT_BIND] < j->config.intents_most && !j->is_full &&
+	    few_due_ns(j, first) < due)
+		due = few_due_ns(j, first);
 	return due;
 }
 

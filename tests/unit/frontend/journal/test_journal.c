@@ -343,6 +343,43 @@ Test(journal, is_bounded)
 	end(&b);
 }
 
+/* As those of pods whose volumes are provisioned, for minutes. */
+Test(journal, bindings_that_are_not_over_leave_the_others_the_rest_of_the_space)
+{
+	struct bench b;
+	struct intent *all[3000];
+	char uid[16];
+	unsigned durable = 0;
+
+	open_with(&b, data_of("other", ""));
+	for (int i = 0; i < 1500; i++) {
+		snprintf(uid, sizeof(uid), "p%d", i);
+		all[i] = add(&b, uid);
+	}
+	world_answer(next(&b, "PUT", ONE), 200, object(12, "{}"));
+	cr_assert(intent_is_durable(b.j, all[1499]));
+	for (int i = 1500; i < 3000; i++) {
+		snprintf(uid, sizeof(uid), "p%d", i);
+		all[i] = add(&b, uid);
+	}
+	cr_assert_eq(journal_poll(b.j), b.w.now_ns + SECOND);
+	world_answer(next(&b, "PUT", ONE), 200, object(13, "{}"));
+	for (int i = 0; i < 3000; i++)
+		durable += intent_is_durable(b.j, all[i]);
+	cr_assert_eq(durable, 2048);
+	b.w.now_ns += 10 * SECOND;
+	cr_assert_eq(journal_poll(b.j), NEVER_NS, "it is full");
+	cr_assert_eq(world_open(&b.w), 0);
+	for (int k = 0; k < 2; k++) { /* one write a second, however many are over in it */
+		journal_remove(b.j, all[1500 + k]);
+		world_answer(next(&b, "PUT", ONE), 200, object(14, "{}"));
+		cr_assert(intent_is_durable(b.j, all[2048 + k]));
+		journal_remove(b.j, all[1600 + k]);
+		cr_assert_gt(journal_poll(b.j), b.w.now_ns + SECOND / 2);
+	}
+	end(&b);
+}
+
 /* A scheduler waits for it, and asks for one pod after another. */
 Test(journal, an_assumed_pod_waits_for_no_others)
 {
