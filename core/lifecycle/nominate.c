@@ -426,6 +426,13 @@ void nominations_tick(struct core *c)
 	}
 }
 
+void nominations_forget(struct core *c)
+{
+	stat_add(&stats(c)->changed, c->nominations.n);
+	stat_set(&stats(c)->open, 0);
+	nominations_clear(c);
+}
+
 void nominations_clear(struct core *c)
 {
 	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++) {

@@ -81,6 +81,8 @@ bool victim_is_stuck(const struct core *c, const struct eviction *v);
 /* Called by tickets_tick(). */
 void nominations_tick(struct core *c);
 
+/* At EVENT_BEGIN. */
+void nominations_forget(struct core *c);
 void nominations_clear(struct core *c);
 
 #endif

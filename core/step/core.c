@@ -47,7 +47,7 @@ static void lists_clear(struct core *c)
 	c->outbox = (struct outbox){ 0 };
 	assumes_clear(&c->assumes);
 	tickets_clear(c);
-	nominations_clear(c);
+	nominations_forget(c);
 }
 
 /* A hook of the pod counts. */

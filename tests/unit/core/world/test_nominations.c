@@ -471,6 +471,8 @@ Test(nominations, a_new_epoch_evicts_no_other_pod)
 	model_restart(x.m);
 	flush();
 	cr_assert_eq(x.loop.core->nominations.n, 0);
+	cr_assert_eq(counts()->open, 0, "it is shown as open");
+	cr_assert_eq(counts()->changed, 1);
 	preempt();
 	cr_assert_eq(x.evicts, 2);
 	cr_assert_eq(x.loop.core->nominations.n, 1);
