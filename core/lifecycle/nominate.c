@@ -412,8 +412,12 @@ bool victim_is_stuck(const struct core *c, const struct eviction *v)
 	return c->now_ns > v->since_ns + GRACE_NS + patience_ns;
 }
 
+/* Once a second: a record comes with each new time, and victims may be thousands. */
 void nominations_tick(struct core *c)
 {
+	if (c->now_ns < c->nominations.tick_ns)
+		return;
+	c->nominations.tick_ns = c->now_ns + NS_PER_S;
 	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++) {
 		struct nomination *n = &c->nominations.all[i];
 

@@ -208,6 +208,7 @@ struct eviction_command {
 
 struct nominations {
 	uint32_t n;
+	uint64_t tick_ns; /* victims are looked at for being stuck, not before */
 	struct nomination all[NOMINATIONS_MAX];
 	struct eviction_command *commands; /* from `first` on they are not in the ring yet */
 	size_t commands_cap;
