@@ -99,7 +99,7 @@ void live_free(struct live *l)
 		if (l->claims[i])
 			claim_free(l->claims[i]);
 	for (size_t i = 0; i < l->users_n; i++)
-		free(l->users[i].pods);
+		free(l->users[i].at);
 	for (size_t i = 0; i < l->pods_n; i++)
 		live_pod_free(&l->pods[i]);
 	for (uint32_t i = 0; i < QUESTIONS_MAX; i++)

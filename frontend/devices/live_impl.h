@@ -90,6 +90,7 @@ struct live_claim {
 
 struct live_ref {
 	uint32_t claim; /* number of the name; LIVE_NONE: not created yet */
+	uint32_t at;    /* of live_users of the claim */
 	bool owned, not_needed;
 };
 
@@ -106,7 +107,9 @@ struct live_pod {
 
 /* By number of a claim's name. */
 struct live_users {
-	uint32_t *pods;
+	struct live_user {
+		uint32_t pod, ref; /* of its refs */
+	} * at;
 	size_t n, cap;
 };
 

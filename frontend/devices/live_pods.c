@@ -59,30 +59,32 @@ void live_claim_note(struct live *l, uint32_t claim)
 	if (claim >= l->users_n)
 		return;
 	for (size_t i = 0; i < l->users[claim].n; i++)
-		live_pod_note(l, l->users[claim].pods[i]);
+		live_pod_note(l, l->users[claim].at[i].pod);
 }
 
-static void user_add(struct live *l, uint32_t claim, uint32_t pod)
+static void user_add(struct live *l, uint32_t pod, uint32_t ref)
 {
+	struct live_ref *r = &l->pods[pod].refs[ref];
 	struct live_users *u;
 
-	l->users = must_reach(l->users, &l->users_n, claim, 256, sizeof(*l->users));
-	u = &l->users[claim];
+	l->users = must_reach(l->users, &l->users_n, r->claim, 256, sizeof(*l->users));
+	u = &l->users[r->claim];
 	if (u->n == u->cap) {
 		u->cap = u->cap * 2 + 1;
-		u->pods = must_grow(u->pods, u->cap * sizeof(*u->pods));
+		u->at = must_grow(u->at, u->cap * sizeof(*u->at));
 	}
-	u->pods[u->n++] = pod;
+	r->at = (uint32_t)u->n;
+	u->at[u->n++] = (struct live_user){ pod, ref };
 }
 
-static void user_remove(struct live *l, uint32_t claim, uint32_t pod)
+/* In place of it the last one. */
+static void user_remove(struct live *l, const struct live_ref *r)
 {
-	struct live_users *u = &l->users[claim];
-	size_t i = 0;
+	struct live_users *u = &l->users[r->claim];
+	const struct live_user last = u->at[--u->n];
 
-	while (u->pods[i] != pod)
-		i++;
-	u->pods[i] = u->pods[--u->n];
+	u->at[r->at] = last;
+	l->pods[last.pod].refs[last.ref].at = r->at;
 }
 
 void live_pod_free(struct live_pod *p)
@@ -107,7 +109,7 @@ static void refs_drop(struct live *l, uint32_t pod)
 	for (uint32_t i = 0; i < p->refs_n; i++) {
 		if (p->refs[i].claim == LIVE_NONE)
 			continue;
-		user_remove(l, p->refs[i].claim, pod);
+		user_remove(l, &p->refs[i]);
 		intern_give(&l->claim_names, p->refs[i].claim);
 	}
 	free(p->refs);
@@ -179,7 +181,7 @@ static void ref_read(struct live *l, uint32_t pod, const struct tree *t,
 		return;
 	snprintf(key, sizeof(key), "%s/%.*s", p->namespace, (int)name.bytes, name.at);
 	ref->claim = live_number(&l->claim_names, text_of(key));
-	user_add(l, ref->claim, pod);
+	user_add(l, pod, p->refs_n - 1);
 }
 
 static char *text_copy(struct text t)
