@@ -193,10 +193,10 @@ static void allocation_take(void *context, const char *claim, const char *alloca
 			w->items[i].allocation = must_copy(allocation);
 }
 
-/* Every claim is allocated, or gets an allocation. */
+/* Every claim exists, and is allocated or gets an allocation. */
 static bool is_served(struct pod_claims *w)
 {
-	bool all = true;
+	bool all = live_claims_exist(w->cb->live, w->pod);
 
 	for (uint32_t i = 0; i < w->n; i++) {
 		struct live_claim_view v;

@@ -106,6 +106,8 @@ struct live_claim_view {
  */
 bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_claim_view *out);
 uint32_t live_claims_n(const struct live *l, uint32_t pod);
+/* False: one of them does not exist, is being deleted, or is another pod's. */
+bool live_claims_exist(struct live *l, uint32_t pod);
 /* Pods with claims have slots below; 0: there are none. */
 uint32_t live_pods(const struct live *l);
 

@@ -269,6 +269,15 @@ static void ref_refused(struct live *l, const struct live_pod *p, const struct l
 	}
 }
 
+bool live_claims_exist(struct live *l, uint32_t pod)
+{
+	struct live_verdict v = { 0 };
+
+	for (uint32_t i = 0; i < live_claims_n(l, pod) && !v.refusal; i++)
+		ref_refused(l, &l->pods[pod], &l->pods[pod].refs[i], &v);
+	return !v.refusal;
+}
+
 static bool is_reserved(const struct live_claim *c, const char *uid)
 {
 	for (size_t i = 0; i < c->reserved_n; i++)

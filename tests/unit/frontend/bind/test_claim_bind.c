@@ -273,3 +273,19 @@ Test(claim_bind, devices_stay_taken_until_what_was_written_is_taken_back)
 	c = world_take(&b.w, "PATCH", CLAIM "/status");
 	cr_assert_not_null(strstr(c->body, "\"device\":\"gpu-0\""));
 }
+
+/* The core chose while it was there. */
+Test(claim_bind, a_pod_whose_claim_is_gone_is_not_bound)
+{
+	struct decode_error e = { 0 };
+	const char *claim;
+
+	begin(true);
+	claim = claim_text("12", true);
+	cr_assert_eq(model_remove(b.m, model_resource_index(b.m, "resource.k8s.io/v1", "ResourceClaim"),
+	                          claim, strlen(claim), &e),
+	             0);
+	bind("a", false);
+	expect("refused:20 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
