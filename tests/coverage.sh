@@ -18,6 +18,10 @@ seeds=300
 # nothing else does, the longest first.
 processes() {
 	cat <<- END
+		claims_live
+		volumes
+		promises
+		queues_live
 		gang_lives
 		lease
 		extender
@@ -46,6 +50,9 @@ processes() {
 		claims test_devices test_pods_of_one_claim_share_its_device test_members_of_a_gang_are_refused test_bad_input_names_object_field_and_value test_a_selector_that_is_not_known_refuses_the_pod
 		devices
 		preempt
+		preemption
+		preempting test_as_many_go_as_have_to test_no_pod_goes_in_vain test_a_higher_gang_takes_the_nomination_over test_budgets test_a_victim_that_does_not_go test_the_preemptor_is_deleted test_room_elsewhere test_without_the_right_it_explains
+		nodes
 		metrics
 		replay test_killed_core_leaves_it_readable test_what_can_not_be_recorded_or_replayed
 		logs
