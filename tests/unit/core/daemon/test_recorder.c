@@ -416,17 +416,20 @@ Test(recorder, every_flipped_byte_is_found)
 
 Test(recorder, a_file_that_was_cut_is_read_up_to_there)
 {
-	uint64_t steps;
+	uint64_t steps, most = 4;
 	size_t bytes;
 
-	write_few(4);
+	write_few(most);
 	bytes = (size_t)file_bytes();
 	for (size_t n = bytes; n-- > 0;) {
 		cr_assert_eq(truncate(path, (off_t)n), 0);
 		if (n < sizeof(struct recording_head))
 			cr_assert(!sound(&steps));
 		else
-			cr_assert(sound(&steps) && (steps == 0 || steps == 4), "%zu bytes", n);
+			/* One block, or several if the writer woke up between the steps. */
+			cr_assert(sound(&steps) && steps <= most, "%zu bytes", n);
+		if (n >= sizeof(struct recording_head))
+			most = steps;
 	}
 }
 
