@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from . import kube
@@ -37,8 +38,11 @@ def program(name):
 
 
 _ports = itertools.count()
-_PORTS_FIRST, _PORTS_EACH, _BLOCKS = 10000, 80, 275  # below those that the kernel gives to connections
+_PORTS_FIRST, _PORTS_EACH, _BLOCKS = 10000, 160, 137  # below those that the kernel gives to connections
 _PORT_WAIT_S = 70
+_PORT_TAKEN_S = 30  # a program that was given a port listens by then
+_ports_lock = threading.Lock()
+_given = {}  # by port: not again before
 
 
 _claimed = {}  # by process, since a fork is another one: its first port, and the lock on it
@@ -61,16 +65,21 @@ def _first_port():
 
 def free_port():
     """A port without a listener.  Each process has a range of its own, so that another process
-    doesn't choose the same port at the same time.  A used port is free a minute after its last
-    connection, so a process that uses many may have to wait."""
-    first = _first_port()
+    doesn't choose the same port at the same time, and a thread gets none that another one was just
+    given.  A used port is free a minute after its last connection, so a process that uses many may
+    have to wait."""
     deadline = time.monotonic() + _PORT_WAIT_S
     while time.monotonic() < deadline:
-        for _ in range(_PORTS_EACH):
-            port = first + next(_ports) % _PORTS_EACH
-            with socket.socket() as probe, contextlib.suppress(OSError):
-                probe.bind(("127.0.0.1", port))
-                return port
+        with _ports_lock:
+            first = _first_port()
+            for _ in range(_PORTS_EACH):
+                port = first + next(_ports) % _PORTS_EACH
+                if time.monotonic() < _given.get(port, 0):
+                    continue
+                with socket.socket() as probe, contextlib.suppress(OSError):
+                    probe.bind(("127.0.0.1", port))
+                    _given[port] = time.monotonic() + _PORT_TAKEN_S
+                    return port
         time.sleep(0.5)
     raise OSError(f"no free port from {first} to {first + _PORTS_EACH - 1}")
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """--preemption on: gangs evict pods of lower priority, with the shipped programs on apisim.  The scenarios are those of
 test_preemption.py, where the same programs only say who would go."""
+import datetime
 import os
 import random
 import signal
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import objects  # noqa: E402
@@ -17,6 +19,7 @@ from process.test_preemption import BUDGETS, CLASSES, budget, group, nodes, pod,
 REST_S = 4      # how long nothing more may happen
 SOON_S = 40     # a search, evictions, bindings
 ROUNDS = 200 if full else 20
+JOBS = 8        # clusters at a time: they mostly wait
 
 
 class Preempting(Cluster):
@@ -60,12 +63,47 @@ class Preempting(Cluster):
         return [p["status"].get("nominatedNodeName") for p in self.pods(f"{gang}-")]
 
 
+def seconds(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
 def full_nodes(n, priority=0, **more):
     return [pod(f"low-{node}-{i}", priority, f"n{node + 1}", **more) for node in range(n) for i in range(4)]
 
 
 def names(made):
     return sorted(o["metadata"]["name"] for o in made if o["kind"] == "Pod")
+
+
+TARGETS = (["muster-core"], ["muster-frontend"], ["muster-core", "muster-frontend"])
+
+
+def killed(n):
+    """One round: kill -9 between ticket and binding."""
+    rng, begun = random.Random(f"15 {n}"), time.monotonic()
+    low = full_nodes(2, terminationGracePeriodSeconds=2)
+    with Preempting(*nodes(2), *low, apisim=("--grace-ms", "2000"), together=True,
+                    frontend=("--preemption", "on", "--evictions-per-second", str(rng.choice([2, 20])))) as c:
+        until(lambda: all(p["status"].get("phase") == "Running" for p in c.pods("low-")), 10, "they run")
+        c.create(*group("g", 10, 6, [None] * 6))
+        who, when = TARGETS[n % 3], rng.choice([1, 2, 4, 6])
+        until(lambda: len(c.gone()) >= when or c.bound("g-"), SOON_S, "evictions begin", every_s=0.01)
+        time.sleep(rng.uniform(0, 1.0))
+        there = c.daemons()
+        for name in who:
+            if name in there:
+                os.kill(there[name], signal.SIGKILL)
+        c.starts("g", 6, 90)
+        time.sleep(1)
+        print(f"round {n} ({time.monotonic() - begun:.1f} s): {'+'.join(w[7:] for w in who)} after {when}: {len(c.gone())} went", flush=True)
+        return len(c.gone())
+
+
+def test_whoever_dies():
+    """PRE-15: the gang starts, and no more pods have gone than one plan has.  The longest test, so it begins."""
+    with ThreadPoolExecutor(JOBS) as pool:
+        went = list(pool.map(killed, range(ROUNDS)))
+    equal(went, [6] * ROUNDS)
 
 
 def test_as_many_go_as_have_to():
@@ -83,32 +121,60 @@ def test_as_many_go_as_have_to():
         until(lambda: [e["regarding"]["kind"] for e in c.client.list("Event") if e["reason"] == "Preempting"] == ["PodGroup"],
               SOON_S, "the preemptor's event")
         equal([p["status"].get("nominatedNodeName") for p in c.pods("g-")], [None] * 8)
+
+
+def test_a_gang_of_one_costs_one_pod():
+    """PRE-1."""
     with Preempting(*nodes(1), *full_nodes(1), *group("g", 10, 1, [None])) as c:
         c.starts("g", 1)
         equal(len(c.gone()), 1)
 
 
 def test_no_pod_goes_in_vain():
-    """PRE-5 with a quorum of nine; PRE-2: by its policy, with explain, with off."""
+    """PRE-5 with a quorum of nine."""
     with Preempting(*nodes(2), *full_nodes(2), *group("g", 10, 9, [None] * 9)) as c:
         until(lambda: (preemption(c, "g") or {}).get("answer") == "impossible", SOON_S, lambda: c.ask("explain", "default/g"))
         c.rests([])
-    for frontend, more in ((("--preemption", "on"), {"preemptionPolicy": "Never"}), (("--preemption", "explain"), {}),
-                           (("--preemption", "off"), {})):
-        with Preempting(*nodes(1), *full_nodes(1), *group("g", 10, 1, [None], **more), frontend=frontend) as c:
-            c.rests([], 6)
-            equal([p["status"].get("nominatedNodeName") for p in c.pods("g-")], [None])
+
+
+def nobody_goes(mode, **more):
+    with Preempting(*nodes(1), *full_nodes(1), *group("g", 10, 1, [None], **more), frontend=("--preemption", mode)) as c:
+        c.rests([], 6)
+        equal([p["status"].get("nominatedNodeName") for p in c.pods("g-")], [None])
+
+
+def test_nobody_goes_by_the_policy():
+    """PRE-2."""
+    nobody_goes("on", preemptionPolicy="Never")
+
+
+def test_nobody_goes_with_explain():
+    """PRE-2."""
+    nobody_goes("explain")
+
+
+def test_nobody_goes_with_off():
+    """PRE-2."""
+    nobody_goes("off")
+
+
+def a_gang_loses(n, mode):
+    others = [pod(f"high-{node}-{i}", 9, node) for node in ("n1", "n2") for i in range(2)]
+    with Preempting(*nodes(2), *group("v", 0, 4, ["n1", "n1", "n2", "n2"], annotations=mode), *others,
+                    *group("g", 5, 1, [None])) as c:
+        c.starts("g", 1)
+        equal(len(c.gone()), n)
+        check(all(name.startswith("v-") for name in c.gone()), c.gone())
 
 
 def test_a_gang_goes_as_a_whole():
-    """PRE-6; with its mode `pod` one goes."""
-    for mode, n in (({}, 4), ({"muster.dev/disruption-mode": "pod"}, 1)):
-        others = [pod(f"high-{node}-{i}", 9, node) for node in ("n1", "n2") for i in range(2)]
-        with Preempting(*nodes(2), *group("v", 0, 4, ["n1", "n1", "n2", "n2"], annotations=mode), *others,
-                        *group("g", 5, 1, [None])) as c:
-            c.starts("g", 1)
-            equal(len(c.gone()), n)
-            check(all(name.startswith("v-") for name in c.gone()), c.gone())
+    """PRE-6."""
+    a_gang_loses(4, {})
+
+
+def test_a_gang_of_mode_pod_loses_one():
+    """PRE-6."""
+    a_gang_loses(1, {"muster.dev/disruption-mode": "pod"})
 
 
 def test_a_gang_is_spared_for_lone_pods():
@@ -119,14 +185,23 @@ def test_a_gang_is_spared_for_lone_pods():
         check(len(c.gone()) == 2 and all(name.startswith("lone-") for name in c.gone()), c.gone())
 
 
+def a_gang_or_a_pod(priority, gone, n):
+    """A gang of that priority on one node, a pod of priority 5 on the other."""
+    with Preempting(*nodes(2), *group("v", priority, 8, ["n1"] * 8, cpu="500m"), pod("one", 5, "n2", cpu="4"),
+                    *group("g", 10, 1, [None], cpu="4")) as c:
+        c.starts("g", 1)
+        check(all(name.startswith(gone) for name in c.gone()), c.gone())
+        equal(len(c.gone()), n)
+
+
 def test_a_gang_of_low_priority_goes_before_a_pod_of_higher():
-    """PRE-9; with equal priorities the one pod goes."""
-    for priority, gone in ((0, "v-"), (5, "one")):
-        with Preempting(*nodes(2), *group("v", priority, 8, ["n1"] * 8, cpu="500m"), pod("one", 5, "n2", cpu="4"),
-                        *group("g", 10, 1, [None], cpu="4")) as c:
-            c.starts("g", 1)
-            check(all(name.startswith(gone) for name in c.gone()), c.gone())
-            equal(len(c.gone()), 8 if gone == "v-" else 1)
+    """PRE-9."""
+    a_gang_or_a_pod(0, "v-", 8)
+
+
+def test_a_pod_goes_before_a_gang_of_its_priority():
+    """PRE-9."""
+    a_gang_or_a_pod(5, "one", 1)
 
 
 def test_surplus_members_go_one_by_one():
@@ -163,17 +238,25 @@ def guarded(n):
     return [pod(f"a-{i}", 0, "n1", {"app": "a"}) for i in range(n)] + [pod("high-1", 10, "n1")]
 
 
+def in_the_way():
+    """A budget of one, where two have to go."""
+    return [*nodes(1), *guarded(3), budget("one", 1, app="a"), *group("g", 9, 1, [None], cpu="2")]
+
+
 def test_budgets():
-    """PRE-10: no pod goes if a budget of one stands in the way of two; as best effort two go, marked as kube's."""
-    made = [*nodes(1), *guarded(3), budget("one", 1, app="a"), *group("g", 9, 1, [None], cpu="2")]
-    with Preempting(*made) as c:
+    """PRE-10: no pod goes if a budget of one stands in the way of two."""
+    with Preempting(*in_the_way()) as c:
         until(lambda: (preemption(c, "g") or {}).get("answer") == "impossible", SOON_S, lambda: c.ask("explain", "default/g"))
         c.rests([])
         c.client.patch("PodDisruptionBudget", "one", {"status": {"disruptionsAllowed": 2}})
         c.starts("g", 1, 90)
         equal(len(c.gone()), 2)
         equal(c.client.get("PodDisruptionBudget", "one")["status"]["disruptionsAllowed"], 0)
-    with Preempting(*made, frontend=("--preemption", "on", "--preemption-budgets", "best-effort")) as c:
+
+
+def test_budgets_as_best_effort():
+    """PRE-10: two go, marked as kube's."""
+    with Preempting(*in_the_way(), frontend=("--preemption", "on", "--preemption-budgets", "best-effort")) as c:
         c.starts("g", 1)
         equal(len(c.gone()), 2)
         equal(c.metrics()['muster_evictions_total{mode="best-effort"}'], 2)
@@ -199,8 +282,8 @@ def test_what_ends_anyway_is_waited_for():
         until(lambda: all(p["status"].get("phase") == "Running" for p in c.pods("low-")), 10, "they run")
         c.client.delete("Pod", "low-0-2", grace_s=8)
         c.create(*group("g", 10, 1, [None]))
-        time.sleep(4)
-        equal((c.bound("g-"), c.gone()), (0, ["low-0-2"]))
+        until(lambda: c.nominated("g") == ["n1"] or c.bound("g-"), SOON_S, lambda: c.nominated("g"))
+        equal(c.gone(), ["low-0-2"])
         c.starts("g", 1)
         equal(c.gone(), ["low-0-2"])
 
@@ -267,9 +350,11 @@ def test_a_minimum_of_running_time():
     """PRE-23."""
     with Preempting(*nodes(1), *full_nodes(1), frontend=("--preemption", "on", "--preempt-min-runtime", "12")) as c:
         until(lambda: all(p["status"].get("phase") == "Running" for p in c.pods("low-")), 10, "they run")
+        starts = {p["metadata"]["name"]: seconds(p["status"]["startTime"]) for p in c.pods("low-")}
         c.create(*group("g", 10, 1, [None]))
-        time.sleep(5)
-        equal(c.gone(), [])
+        until(c.gone, 120, lambda: c.ask("explain", "default/g"))
+        ran = time.time() - starts[c.gone()[0]]
+        check(ran >= 12, ran)
         c.starts("g", 1, 120)
         equal(len(c.gone()), 1)
 
@@ -287,35 +372,5 @@ def test_without_the_right_it_explains():
         equal(c.metric("muster_evictions_granted"), 0)
 
 
-TARGETS = (["muster-core"], ["muster-frontend"], ["muster-core", "muster-frontend"])
-
-
-def killed(rng, n):
-    """One round: kill -9 between ticket and binding."""
-    low = full_nodes(2, terminationGracePeriodSeconds=2)
-    with Preempting(*nodes(2), *low, apisim=("--grace-ms", "2000"), together=True,
-                    frontend=("--preemption", "on", "--evictions-per-second", str(rng.choice([2, 20])))) as c:
-        until(lambda: all(p["status"].get("phase") == "Running" for p in c.pods("low-")), 10, "they run")
-        c.create(*group("g", 10, 6, [None] * 6))
-        who, when = TARGETS[n % 3], rng.choice([1, 2, 4, 6])
-        until(lambda: len(c.gone()) >= when or c.bound("g-"), SOON_S, "evictions begin", every_s=0.01)
-        time.sleep(rng.uniform(0, 1.0))
-        there = c.daemons()
-        for name in who:
-            if name in there:
-                os.kill(there[name], signal.SIGKILL)
-        c.starts("g", 6, 90)
-        time.sleep(1)
-        print(f"round {n}: {'+'.join(w[7:] for w in who)} after {when}: {len(c.gone())} went", flush=True)
-        return len(c.gone())
-
-
-def test_whoever_dies():
-    """PRE-15: the gang starts, and no more pods have gone than one plan has."""
-    rng = random.Random(15)
-    went = [killed(rng, n) for n in range(ROUNDS)]
-    equal(went, [6] * ROUNDS)
-
-
 if __name__ == "__main__":
-    main(globals())
+    main(globals(), jobs=JOBS)
