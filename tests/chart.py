@@ -100,6 +100,25 @@ def test_each_form_of_deploying():
         same(helm(*values), wanted)
 
 
+def containers(objects):
+    deployment, = [o for o in objects if o["kind"] == "Deployment"]
+    return {c["name"]: c["args"] for c in deployment["spec"]["template"]["spec"]["containers"]}
+
+
+def test_queues_and_promises():
+    """Rights and flags; of `config` no right is needed beside those that are there."""
+    plain_objects = {(o["kind"], o["metadata"]["name"]) for o in helm()}
+    rights = said(tool("KUSTOMIZE"), "build", DEPLOY / "queues")
+    for source in ("auto", "config", "volcano", "koordinator", "kai"):
+        objects = helm(f"queues={source}")
+        same([o for o in objects if (o["kind"], o["metadata"]["name"]) not in plain_objects], [] if source == "config" else rights)
+        check(f"--queues={source}" in containers(objects)["frontend"], source, containers(objects))
+    check("--queues-configmap" not in str(containers(helm("queues=config"))), "the default place")
+    check("--queues-configmap=here/batch-muster-queues" in containers(helm("queues=config", release="batch", namespace="here"))["frontend"], "its own")
+    check("--promise-depth=64" in containers(helm("promiseDepth=64"))["core"], "the depth")
+    check("promise" not in str(containers(helm())) and "queues" not in str(containers(helm())), "off by default")
+
+
 def test_definitions_and_monitoring():
     plain_objects = {(o["kind"], o["metadata"]["name"]) for o in helm()}
     same([o for o in helm(crds=True) if o["kind"] == "CustomResourceDefinition"], said(tool("KUSTOMIZE"), "build", DEPLOY / "crds"))
@@ -138,7 +157,8 @@ def test_another_release_shares_no_name():
 
 
 def test_values_that_make_no_sense_are_refused():
-    for values, why in ((("extender.auth=mtls", "replicas=2"), "replicas above 1"), (("extender.auth=basic",), "none of")):
+    for values, why in ((("extender.auth=mtls", "replicas=2"), "replicas above 1"), (("extender.auth=basic",), "none of"),
+                        (("queues=slurm",), "none of none")):
         words = [w for v in values for w in ("--set", v)]
         done = subprocess.run([tool("HELM"), "template", "muster", DEPLOY / "chart", *words], capture_output=True, text=True, check=False)
         check(done.returncode != 0 and why in done.stderr, values, done.stderr)

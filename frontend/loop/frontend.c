@@ -319,7 +319,7 @@ static uint64_t lease_turn(struct frontend *f)
 static bool all_synced(const struct frontend *f)
 {
 	for (size_t i = 0; i < f->watches_n; i++)
-		if (!model_resource_dispensable(f->model, (int)i) && !watch_synced(f->watches[i]))
+		if (model_resource_awaited(f->model, (int)i) && !watch_synced(f->watches[i]))
 			return false;
 	return true;
 }
@@ -396,7 +396,7 @@ static void on_elected(struct frontend *f)
 static bool listed_since(const struct frontend *f, uint64_t since_ns)
 {
 	for (size_t i = 0; i < f->watches_n; i++)
-		if (!model_resource_dispensable(f->model, (int)i) && !watch_absent(f->watches[i]) &&
+		if (model_resource_awaited(f->model, (int)i) && !watch_absent(f->watches[i]) &&
 		    watch_listed_ns(f->watches[i]) < since_ns)
 			return false;
 	return true;

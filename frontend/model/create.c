@@ -329,10 +329,20 @@ void model_resource_served(struct model *m, int resource, bool served)
 	m->preemption_due = true;
 }
 
-bool model_resource_dispensable(const struct model *m, int resource)
+const char *model_resource_without(const struct model *m, int resource)
 {
 	assert(resource >= 0 && (size_t)resource < m->resources_n);
-	return m->roles[resource] == ROLE_BUDGETS;
+	if (m->roles[resource] == ROLE_BUDGETS)
+		return "they count as unknown";
+	if (m->roles[resource] == ROLE_QUEUES && model_queues_automatic(m->queues))
+		return "--queues auto goes on without these queues (deploy/queues has the rights)";
+	return NULL;
+}
+
+bool model_resource_awaited(const struct model *m, int resource)
+{
+	assert(resource >= 0 && (size_t)resource < m->resources_n);
+	return m->roles[resource] != ROLE_BUDGETS;
 }
 
 struct volumes *model_volumes(struct model *m)

@@ -82,12 +82,12 @@ struct pod_ends pod_ends_of(const struct pod_object *pod, struct arena *arena)
 	if (pod->deadline_s > 0)
 		ends.run_s = after_binding(
 			pod, (pod->deadline_s < RUN_MOST_S ? pod->deadline_s : RUN_MOST_S) + grace);
-	s = kueue_s(pod, arena);
-	if (s > 0 && (ends.run_s == 0 || s + grace < ends.run_s))
-		ends.run_s = after_binding(pod, s + grace);
 	s = annotated_s(&pod->meta, arena);
 	if (s > 0)
 		ends.expected_s = after_binding(pod, s);
+	s = kueue_s(pod, arena);
+	if (s > 0 && (ends.expected_s == 0 || after_binding(pod, s + grace) < ends.expected_s))
+		ends.expected_s = after_binding(pod, s + grace);
 	return ends;
 }
 

@@ -2,9 +2,11 @@
 /* When pods end, worked out in one place: POD_LASTS (decision 047) and the known ends of promised
  * starts (../spec/queues.md, section 10).
  *
- *   hard   spec.activeDeadlineSeconds from status.startTime, and the label of Kueue, which counts
- *          from its admission; both plus the grace period
- *   soft   the annotation muster.dev/run-seconds of the pod, else of its group's object
+ *   hard   spec.activeDeadlineSeconds from status.startTime, plus the grace period: the kubelet
+ *          ends the pod then
+ *   soft   the annotation muster.dev/run-seconds of the pod, else of its group's object; the label
+ *          of Kueue, plus the grace period, which nothing enforces where Kueue is not (decision
+ *          085); of both the earlier
  *
  * Before status.startTime is known a minute is added for the time from the binding to it.  Numbers
  * that don't parse count as absent.  The deadline of a Job is not read. */

@@ -101,8 +101,12 @@ void model_resource_found(struct model *m, int resource, const char *version);
  * pods are scheduled one by one.  model_put() of an object implies that it has. */
 void model_resource_served(struct model *m, int resource, bool served);
 
-/* True if muster goes on without the resource when the API server forbids to read it. */
-bool model_resource_dispensable(const struct model *m, int resource);
+/* What muster does without the resource when the API server forbids to read it; NULL: it can't go
+ * on without. */
+const char *model_resource_without(const struct model *m, int resource);
+
+/* True if nothing is placed before the resource was listed, or is known not to be there. */
+bool model_resource_awaited(const struct model *m, int resource);
 
 /* Put an object (ADDED, MODIFIED, an item of a list); json need not end in NUL.  An object older
  * than the stored one (resourceVersion) is passed over.

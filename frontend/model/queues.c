@@ -43,6 +43,11 @@ bool queues_watched(const struct model_queues *q, uint32_t source)
 	return q->watches[source];
 }
 
+bool model_queues_automatic(const struct model_queues *q)
+{
+	return q && q->automatic;
+}
+
 /* Marks. */
 
 static void marks_reach(struct queue_marks *marks, uint32_t slot)

@@ -17,6 +17,8 @@ struct model_queues;
 struct model_queues *model_queues_new(const struct model_config *config);
 void model_queues_free(struct model *m);
 bool queues_watched(const struct model_queues *q, uint32_t source);
+/* --queues auto; q may be NULL. */
+bool model_queues_automatic(const struct model_queues *q);
 
 /* An object of the source, or the ConfigMap; -EINVAL with *error. */
 int queues_put(struct model *m, int resource, const char *json, size_t bytes,

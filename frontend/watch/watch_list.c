@@ -161,8 +161,10 @@ static void list_missing(struct watch *w, bool forbidden)
 	}
 	if (w->served) {
 		w->served = false;
-		env_log(w->env, "warn", "the cluster has no %s any more; asked again in %llu s", w->name,
-		        (unsigned long long)(MISSING_AGAIN_NS / NS_PER_S));
+		env_log(w->env, "warn",
+		        forbidden ? "the API server forbids to list %s now (403); asked again in %llu s"
+		                  : "the cluster has no %s any more; asked again in %llu s",
+		        w->name, (unsigned long long)(MISSING_AGAIN_NS / NS_PER_S));
 		watch_wait(w, WATCH_LIST, MISSING_AGAIN_NS);
 		return;
 	}
@@ -170,10 +172,10 @@ static void list_missing(struct watch *w, bool forbidden)
 	model_replace_end(w->model, w->index);
 	model_resource_served(w->model, w->index, false);
 	if (!w->absent && forbidden)
-		env_log(
-			w->env, "warn",
-			"the API server forbids to list %s (403): they count as unknown; tried again every %llu s",
-			w->name, (unsigned long long)(ABSENT_NS / NS_PER_S));
+		env_log(w->env, "warn",
+		        "the API server forbids to list %s (403): %s; tried again every %llu s", w->name,
+		        model_resource_without(w->model, w->index),
+		        (unsigned long long)(ABSENT_NS / NS_PER_S));
 	else if (!w->absent)
 		env_log(w->env, "info", "the cluster has no %s; looked for again every %llu s", w->name,
 		        (unsigned long long)(ABSENT_NS / NS_PER_S));
@@ -209,7 +211,7 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 		return;
 	}
 	forbidden = answer->end == HTTP_ANSWERED && answer->status == 403 &&
-	            model_resource_dispensable(w->model, w->index);
+	            model_resource_without(w->model, w->index) != NULL;
 	if (forbidden || (w->resource.optional && says_missing(answer, body, body_bytes))) {
 		w->asked = true;
 		list_missing(w, forbidden);

@@ -10,6 +10,7 @@ from lib import objects  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, equal, main, steady, until  # noqa: E402
+from lib.proxy import Proxy  # noqa: E402
 
 GPU = "nvidia.com/gpu"
 SOON_S = 15.0
@@ -281,6 +282,25 @@ def test_que_14_kai_queues():
         settles(c, "a", 2)
         says(c, "b-00", f"can never start: queue b has a limit of 0 {GPU}, needs 8")
         equal(c.queue("a")["source"], "kai")
+
+
+def test_auto_goes_on_without_queues_that_it_may_not_read():
+    def kai(name, quota):
+        resource = {"quota": quota, "limit": quota, "overQuotaWeight": 0}
+        return {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": name},
+                "spec": {"resources": {"gpu": resource, "cpu": {**resource, "limit": -1}, "memory": {**resource, "limit": -1}}}}
+
+    made = (*nodes(2), kai("a", 0), *marked("a", 1, 8, key="kai.scheduler/queue", part="labels"))
+    with Cluster(*made, apisim=("--crd", CRDS["kai"])) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        proxy.rule(lambda call: call.list and call.resource in ("queues", "elasticquotas"),
+                   lambda call: call.status(403, f"{call.resource} is forbidden", "Forbidden"))
+        c.core = c.start_core()
+        c.frontend = c.start_frontend("--queues", "auto", kubeconfig=proxy.kubeconfig)
+        c.ready(c.frontend)
+        settles(c, "a", 1)  # its queue would let nothing start
+        for resource in ("queues.scheduling.volcano.sh", "elasticquotas.scheduling.sigs.k8s.io", "queues.scheduling.run.ai"):
+            check(f"the API server forbids to list {resource} (403): --queues auto goes on without these queues (deploy/queues has the rights)"
+                  in c.frontend.log(), resource, c.frontend.log()[-3000:])
 
 
 def test_que_15_pods_of_other_schedulers_count():

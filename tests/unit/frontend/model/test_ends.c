@@ -63,6 +63,35 @@ Test(ends, of_a_pod)
 		             "row %zu", i);
 }
 
+/* A label that its user writes is no end that anything enforces, wherever Kueue is not. */
+Test(ends, the_run_time_of_kueue_is_soft)
+{
+#define KUEUE(s) ",\"labels\":{\"kueue.x-k8s.io/max-exec-time-seconds\":\"" s "\"}"
+#define EXPECTS(s) ",\"annotations\":{\"muster.dev/run-seconds\":\"" s "\"}"
+#define ONCE ",\"restartPolicy\":\"Never\",\"terminationGracePeriodSeconds\":10"
+	static const struct {
+		const char *meta, *spec;
+		uint32_t run_s, expected_s; /* from status.startTime, which is a minute late at most */
+	} rows[] = {
+		{ KUEUE("100"), ONCE, 0, 170 },
+		{ KUEUE("100"), ONCE ",\"activeDeadlineSeconds\":500", 570, 170 },
+		{ KUEUE("100") EXPECTS("50"), ONCE, 0, 110 },
+		{ KUEUE("100") EXPECTS("400"), ONCE, 0, 170 },
+		{ EXPECTS("400"), ONCE, 0, 460 },
+		{ KUEUE("0"), ONCE, 0, 0 },
+		{ KUEUE("1e3"), ONCE, 0, 0 },
+		{ KUEUE("100"), "", 0, 0 }, /* it restarts always */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		flags_of(rows[i].meta, rows[i].spec);
+		cr_assert_eq(replay_pod(&s.replay, "ns/p")->run_s, rows[i].run_s, "row %zu: %u", i,
+		             replay_pod(&s.replay, "ns/p")->run_s);
+		cr_assert_eq(replay_pod(&s.replay, "ns/p")->expected_s, rows[i].expected_s, "row %zu: %u",
+		             i, replay_pod(&s.replay, "ns/p")->expected_s);
+	}
+}
+
 static void put_waiting(void)
 {
 	cr_assert_eq(put_object(RESOURCE_INDEX_PODS,

@@ -210,8 +210,9 @@ Test(model_facts, whether_budgets_are_known)
 {
 	const int budgets = resource_of(BUDGET);
 
-	cr_assert(model_resource_dispensable(s.m, budgets));
-	cr_assert(!model_resource_dispensable(s.m, RESOURCE_INDEX_PODS));
+	cr_assert(model_resource_without(s.m, budgets) && !model_resource_awaited(s.m, budgets));
+	cr_assert(!model_resource_without(s.m, RESOURCE_INDEX_PODS));
+	cr_assert(model_resource_awaited(s.m, RESOURCE_INDEX_PODS));
 	send();
 	cr_assert_eq(preemption, PREEMPTION_EXPLAIN | PREEMPTION_PACK | PREEMPTION_BUDGETS_UNKNOWN);
 	model_resource_served(s.m, budgets, true);
