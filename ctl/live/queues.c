@@ -3,9 +3,10 @@
 #include "ctl/live/live.h"
 #include "ctl/offline/offline.h"
 #include "ctl/offline/queues.h"
+#include "ctl/offline/queues_row.h"
 #include "ctl/term/print.h"
-#include "ctl/term/units.h"
 #include "frontend/queues/queues.h"
+#include "ipc/queue_names.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -18,48 +19,6 @@ struct options {
 	struct arguments files;
 	const char *source;
 };
-
-/* Of ids, as far as there are pages. */
-struct tree {
-	struct queue_copy *at;
-	uint32_t n;
-};
-
-static struct tree tree_read(const struct live *l)
-{
-	struct tree t = { .n = observe_queues_there(&l->observer) };
-
-	t.at = must_array(t.n + 1u, sizeof(*t.at));
-	for (uint32_t id = 0; id < t.n; id++)
-		if (!observe_queue(&l->observer, id, &t.at[id]))
-			t.at[id].row.there = 0;
-	return t;
-}
-
-static const struct queue_copy *queue_at(const struct tree *t, uint32_t id)
-{
-	return id < t->n && t->at[id].row.there ? &t->at[id] : NULL;
-}
-
-/* "root/eng/a", to be freed; a queue that is parked has no way to the root. */
-static char *path_of(const struct tree *t, uint32_t id)
-{
-	char *path = must_copy(t->at[id].row.name);
-
-	for (uint32_t depth = 0; id != QUEUE_ROOT && depth <= QUEUE_DEPTH_MAX; depth++) {
-		const struct queue_copy *parent;
-		char *longer;
-
-		id = t->at[id].row.parent;
-		parent = queue_at(t, id);
-		if (!parent)
-			break;
-		longer = ctl_print("%s/%s", parent->row.name, path);
-		free(path);
-		path = longer;
-	}
-	return path;
-}
 
 static int64_t amount_of(const struct queue_amounts *a, int row)
 {
@@ -97,7 +56,7 @@ static void add_amounts(cJSON *o, const struct live *l, const struct queue_copy 
 	}
 }
 
-static void add_first(cJSON *o, const struct live *l, const struct tree *t,
+static void add_first(cJSON *o, const struct live *l, const struct queue_names *names,
                       const struct queue_row *q)
 {
 	static const char *const by[QUEUE_BYS] = { "",        "limit", "limit",    "kept", "state",
@@ -109,6 +68,7 @@ static void add_first(cJSON *o, const struct live *l, const struct tree *t,
 		                                      .shortfalls = { { .resource = q->resource,
 		                                                        .need = q->need,
 		                                                        .have = q->have } } } };
+	const struct queue_name *refuses = queue_names_find(names, q->at);
 	cJSON *blocked;
 	char *text, *path;
 
@@ -117,15 +77,15 @@ static void add_first(cJSON *o, const struct live *l, const struct tree *t,
 	json_add_text(o, "first", q->first);
 	if (q->why != WAIT_QUEUE || q->by >= QUEUE_BYS)
 		return;
-	copy.row.reason.queue_state = q->at < t->n ? t->at[q->at].row.state : 0;
+	copy.row.reason.queue_state = refuses ? refuses->state : 0;
 	copy.row.dialect = UINT32_MAX;
 	text = live_reason(l, &copy);
 	json_add_text(o, "reason", text);
 	free(text);
 	blocked = json_checked(cJSON_AddObjectToObject(o, "blocked"));
 	json_add_text(blocked, "by", by[q->by]);
-	if (queue_at(t, q->at)) {
-		path = path_of(t, q->at);
+	if (refuses) {
+		path = queue_names_path(names, q->at, NULL);
 		json_add_text(blocked, "at", path);
 		free(path);
 	}
@@ -136,19 +96,20 @@ static void add_first(cJSON *o, const struct live *l, const struct tree *t,
 	json_add_number(blocked, "have", q->have);
 }
 
-static cJSON *item_of(const struct live *l, const struct tree *t, uint32_t id)
+static cJSON *item_of(const struct live *l, const struct queue_names *names, uint32_t id,
+                      const struct queue_copy *copy)
 {
 	static const char *const states[QUEUE_STATES] = { "Open", "Closing", "Closed" };
-	const struct queue_row *q = &t->at[id].row;
+	const struct queue_row *q = &copy->row;
 	cJSON *o = json_checked(cJSON_CreateObject());
-	char *path = path_of(t, id);
+	char *path = queue_names_path(names, id, NULL);
 
 	json_add_text(o, "queue", path);
 	free(path);
 	json_add_text(o, "source", q->source < QUEUE_SOURCES ? queue_sources[q->source] : "unknown");
 	json_add_text(o, "state",
 	              q->flags & QUEUE_ROW_PARKED ? "Parked" : states[q->state % QUEUE_STATES]);
-	add_amounts(o, l, &t->at[id]);
+	add_amounts(o, l, copy);
 	json_checked(cJSON_AddBoolToObject(o, "scaled", (q->flags & QUEUE_ROW_SCALED) != 0));
 	if (q->share == QUEUE_SHARE_INFINITE) {
 		json_checked(cJSON_AddNullToObject(o, "share"));
@@ -160,7 +121,7 @@ static cJSON *item_of(const struct live *l, const struct tree *t, uint32_t id)
 	}
 	json_add_number(o, "waiting", q->waiting);
 	json_add_number(o, "placed", q->placed);
-	add_first(o, l, t, q);
+	add_first(o, l, names, q);
 	return o;
 }
 
@@ -183,14 +144,15 @@ static bool is_named(const char *path, const char *wanted)
 /* By their paths: each below its parent. */
 static cJSON *list(struct live *l, const char *wanted)
 {
-	struct tree t = tree_read(l);
-	cJSON **sorted = must_array(t.n + 1u, sizeof(*sorted)),
+	struct queue_names names = queue_names_read(&l->observer);
+	struct queue_copy *copy = must_alloc(sizeof(*copy));
+	cJSON **sorted = must_array(names.n + 1u, sizeof(*sorted)),
 		  *items = json_checked(cJSON_CreateArray());
 	size_t n = 0;
 
-	for (uint32_t id = 0; id < t.n; id++)
-		if (queue_at(&t, id))
-			sorted[n++] = item_of(l, &t, id);
+	for (uint32_t id = 0; id < names.n; id++)
+		if (queue_names_find(&names, id) && observe_queue(&l->observer, id, copy))
+			sorted[n++] = item_of(l, &names, id, copy);
 	if (n > 1)
 		qsort(sorted, n, sizeof(*sorted), path_compare);
 	for (size_t i = 0; i < n; i++) {
@@ -200,7 +162,8 @@ static cJSON *list(struct live *l, const char *wanted)
 			cJSON_Delete(sorted[i]);
 	}
 	free(sorted);
-	free(t.at);
+	free(copy);
+	queue_names_free(&names);
 	if (wanted == NULL || items->child != NULL)
 		return items;
 	fprintf(stderr, "%s: no queue named %s\n", l->command, wanted);
@@ -208,79 +171,12 @@ static cJSON *list(struct live *l, const char *wanted)
 	return NULL;
 }
 
-static const char *field_text(const cJSON *item, const char *field)
-{
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, field);
-
-	return value != NULL && value->valuestring != NULL ? value->valuestring : "-";
-}
-
-static uint32_t resource_of(const char *name)
-{
-	return strcmp(name, "cpu") == 0                 ? RESOURCE_CPU
-	       : strcmp(name, "memory") == 0            ? RESOURCE_MEMORY
-	       : strcmp(name, "ephemeral-storage") == 0 ? RESOURCE_EPHEMERAL
-	       : strcmp(name, "pods") == 0              ? RESOURCE_PODS
-	                                                : RESOURCE_EXTENDED;
-}
-
-/* Pods are in JSON. */
-static char *amounts_text(const cJSON *item, const char *field)
-{
-	const cJSON *amounts = cJSON_GetObjectItemCaseSensitive(item, field), *value;
-	char *text = must_copy(""), amount[64];
-
-	cJSON_ArrayForEach(value, amounts)
-	{
-		const uint32_t r = resource_of(value->string);
-		char *longer;
-
-		if (r == RESOURCE_PODS || value->valuestring == NULL)
-			continue;
-		longer = ctl_print("%s%s%s=%s", text, text[0] ? "," : "", value->string,
-		                   units_amount(r, value->string, strtoll(value->valuestring, NULL, 10),
-		                                amount, sizeof(amount)));
-		free(text);
-		text = longer;
-	}
-	if (text[0] != '\0')
-		return text;
-	free(text);
-	return must_copy("-");
-}
-
-static void row_of(const cJSON *item, bool more, char **cells)
-{
-	const bool scaled = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(item, "scaled"));
-	const char *reason = field_text(item, "reason"), *share = field_text(item, "share");
-	char *guarantee = amounts_text(item, "guarantee");
-
-	cells[0] = must_copy(field_text(item, "queue"));
-	cells[1] = must_copy(field_text(item, "source"));
-	cells[2] = must_copy(field_text(item, "state"));
-	cells[3] = ctl_print("%s%s", guarantee, scaled ? " (scaled)" : "");
-	free(guarantee);
-	cells[4] = amounts_text(item, "used");
-	cells[5] = amounts_text(item, "limit");
-	cells[6] = strcmp(share, "-") == 0 ? must_copy("-") : ctl_print("%.2f", strtod(share, NULL));
-	cells[7] = must_copy(field_text(item, "waiting"));
-	cells[8] = must_copy(field_text(item, "placed"));
-	cells[9] = ctl_print("%s%s%s", field_text(item, "first"), strcmp(reason, "-") == 0 ? "" : ": ",
-	                     strcmp(reason, "-") == 0 ? "" : reason);
-	if (!more)
-		return;
-	cells[10] = amounts_text(item, "reserved");
-	cells[11] = amounts_text(item, "asked");
-	cells[12] = amounts_text(item, "borrows");
-}
-
 static const struct list_kind kind = {
 	.items = "queues",
 	.name = "queue",
 	.ignored = (const char *const[]){ NULL },
-	.row = row_of,
-	.heads = (const char *const[]){ "NAME", "SOURCE", "STATE", "GUARANTEE", "USED", "LIMIT",
-	                                "SHARE", "WAITS", "RUNS", "FIRST", NULL },
+	.row = queues_row,
+	.heads = queues_heads,
 	.wide_heads = (const char *const[]){ "RESERVED", "ASKED", "BORROWS", NULL },
 	.right = "LLLLLLRRRLLLL",
 };

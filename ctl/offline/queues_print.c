@@ -2,10 +2,10 @@
 /* musterctl queues: what each queue has once everything pending in files was placed. */
 #include "ctl/offline/offline.h"
 #include "ctl/offline/queues_impl.h"
+#include "ctl/offline/queues_row.h"
 #include "ctl/offline/simulate.h"
 #include "ctl/term/print.h"
 #include "ctl/term/table.h"
-#include "ctl/term/units.h"
 #include "ipc/memory.h"
 
 #include <inttypes.h>
@@ -154,35 +154,13 @@ static void row_json(cJSON *o, const char *name, const struct shares *s, const s
 			json_add_number(amounts, model_name(model, r), value);
 }
 
-static char *row_text(const struct shares *s, const struct model *model, uint32_t q, int row)
-{
-	char *text = must_copy(""), amount[64];
-	int64_t value;
-
-	for (uint32_t r = 0; r < shares_set(s)->resources; r++) {
-		char *longer;
-
-		/* Pods are in JSON. */
-		if (r == RESOURCE_PODS || !row_value(s, q, r, row, &value))
-			continue;
-		longer = ctl_print("%s%s%s=%s", text, text[0] != '\0' ? "," : "", model_name(model, r),
-		                   units_amount(r, model_name(model, r), value, amount, sizeof(amount)));
-		free(text);
-		text = longer;
-	}
-	if (text[0] != '\0')
-		return text;
-	free(text);
-	return must_copy("-");
-}
-
 static cJSON *queue_json(const struct queues *q, const struct shares *s, const struct model *model,
                          uint32_t i, const struct counts *c)
 {
 	static const char *const rows[ROWS] = { "guarantee", "reserved", "limit", "used", "borrows" };
 	cJSON *o = json_checked(cJSON_CreateObject());
 	const double share = share_of(s, i);
-	char *path = path_of(q, i);
+	char *path = path_of(q, i), number[40];
 
 	json_add_text(o, "queue", path);
 	free(path);
@@ -191,11 +169,12 @@ static cJSON *queue_json(const struct queues *q, const struct shares *s, const s
 	for (int row = 0; row < ROWS; row++)
 		row_json(o, rows[row], s, model, i, row);
 	json_checked(cJSON_AddBoolToObject(o, "scaled", shares_scaled(s, i)));
-	if (share < 0)
+	if (share < 0) {
 		json_checked(cJSON_AddNullToObject(o, "share"));
-	else
-		json_checked(
-			cJSON_AddNumberToObject(o, "share", (double)(int64_t)(share * 1e6 + 0.5) / 1e6));
+	} else {
+		snprintf(number, sizeof(number), "%.15g", (double)(int64_t)(share * 1e6 + 0.5) / 1e6);
+		json_checked(cJSON_AddRawToObject(o, "share", number));
+	}
 	json_add_number(o, "waiting", c->waits);
 	json_add_number(o, "placed", c->runs);
 	if (c->first != NULL) {
@@ -208,36 +187,20 @@ static cJSON *queue_json(const struct queues *q, const struct shares *s, const s
 static void print_queues(const struct queues *q, const struct shares *s, const struct model *model,
                          const struct counts *all)
 {
-	static const char *const titles[] = { "NAME",  "SOURCE", "STATE", "GUARANTEE", "USED",
-		                                  "LIMIT", "SHARE",  "WAITS", "RUNS",      "FIRST" };
 	struct text_table *t = text_table_new("LLLLLLRRRL");
+	char *cells[QUEUES_CELLS] = { NULL };
 
-	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
-		text_table_cell(t, "%s", titles[i]);
+	for (const char *const *head = queues_heads; *head != NULL; head++)
+		text_table_cell(t, "%s", *head);
 	for (uint32_t i = 0; i < q->set.n; i++) {
-		static const int rows[] = { ROW_GUARANTEE, ROW_USED, ROW_LIMIT };
-		const double share = share_of(s, i);
-		char *path = path_of(q, i);
+		cJSON *item = queue_json(q, s, model, i, &all[i]);
 
-		text_table_cell(t, "%s", path);
-		free(path);
-		text_table_cell(t, "%s", queues_source(q));
-		text_table_cell(t, "%s", state_name(q->defs[i].state));
-		for (size_t k = 0; k < 3; k++) {
-			char *text = row_text(s, model, i, rows[k]);
-
-			text_table_cell(t, "%s%s", text,
-			                rows[k] == ROW_GUARANTEE && shares_scaled(s, i) ? " (scaled)" : "");
-			free(text);
+		queues_row(item, false, cells);
+		for (size_t k = 0; queues_heads[k] != NULL; k++) {
+			text_table_cell(t, "%s", cells[k]);
+			free(cells[k]);
 		}
-		if (share < 0)
-			text_table_cell(t, "-");
-		else
-			text_table_cell(t, "%.2f", share);
-		text_table_cell(t, "%" PRIu32, all[i].waits);
-		text_table_cell(t, "%" PRIu32, all[i].runs);
-		text_table_cell(t, "%s%s%s", all[i].first != NULL ? all[i].first : "-",
-		                all[i].first != NULL ? ": " : "", all[i].first != NULL ? all[i].why : "");
+		cJSON_Delete(item);
 	}
 	text_table_print(t, stdout);
 	text_table_free(t);

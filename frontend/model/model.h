@@ -230,6 +230,7 @@ const char *model_queue_name(const struct model *m, uint32_t queue);
  * there; NULL: there are no queues. */
 const char *model_pod_queue(const struct model *m, pod_id pod);
 const char *model_gang_queue(const struct model *m, gang_id gang);
+bool model_has_queues(const struct model *m);
 
 /* Why a queue, or the file of queues, was refused last; NULL: none is.  *n: how many times. */
 const char *model_queues_invalid(const struct model *m, uint64_t *n);

@@ -446,6 +446,11 @@ const char *model_pod_queue(const struct model *m, pod_id pod)
 	           : NULL;
 }
 
+bool model_has_queues(const struct model *m)
+{
+	return m->queues && m->queues->tree;
+}
+
 const char *model_gang_queue(const struct model *m, gang_id gang)
 {
 	const uint32_t first = gang < m->gangs.pool.n && gang_at(m, gang)->entry.slot.live

@@ -45,6 +45,9 @@ bool answer_write(const struct answer_source *s, const struct question *q, struc
 	case QUESTION_HISTORY:
 		history_write(s->history, q->resource, q->span, s->wall_ns, out);
 		return true;
+	case QUESTION_QUEUES:
+		answer_queues(s, q, out);
+		return true;
 	case QUESTION_GANG:
 		return answer_gang(s, q, out);
 	case QUESTION_NODE:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The data of the page for browsers, as JSON: an overview, the cells of the heat map, the queue in
- * pieces, one gang, one node, and a day of history.
+ * pieces, one gang, one node, queues and promised starts, and a day of history.
  *
  * Each answer is bounded: cells stand for several nodes beyond ANSWER_CELLS, lists name how many
  * entries were left out.  Names and texts that tenants write are cleaned and quoted (jsonout.h).
@@ -20,6 +20,8 @@
 #define ANSWER_BYTES_MAX ((size_t)2 << 20)
 #define ANSWER_CELLS 8192u
 #define ANSWER_GANGS 100u   /* of a piece of the queue */
+#define ANSWER_QUEUES 100u  /* likewise, of the queues */
+#define ANSWER_STARTS 64u   /* that are promised */
 #define ANSWER_PODS 1000u   /* of a gang */
 #define ANSWER_ON_NODE 300u /* pods */
 

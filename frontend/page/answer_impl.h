@@ -43,9 +43,13 @@ uint64_t answer_since_s(uint64_t ns, uint64_t now_ns);
 /* "Running", "Bound", "Binding", "Gated", "Refused", "Waiting", "Terminating". */
 const char *answer_stage(const struct pod_view *pod);
 
+/* True if there are queues or promised starts to ask for. */
+bool answer_shares(const struct answer_source *s);
+
 void answer_state(const struct answer_source *s, struct jsonout *out);
 void answer_cells(const struct answer_source *s, const struct question *q, struct jsonout *out);
 void answer_gangs(const struct answer_source *s, const struct question *q, struct jsonout *out);
+void answer_queues(const struct answer_source *s, const struct question *q, struct jsonout *out);
 bool answer_gang(const struct answer_source *s, const struct question *q, struct jsonout *out);
 bool answer_node(const struct answer_source *s, const struct question *q, struct jsonout *out);
 

@@ -22,6 +22,8 @@ function showState(state) {
     : stuck ? `muster-core has made no progress for ${stuck} s: nothing is placed until it does.`
     : !state.states ? "no muster-core is connected: nothing is placed. What is below is old." : "");
   showTiles(state);
+  tasks.queues.off = !state.shares;
+  if (!state.shares) $("shares").hidden = $("starts").hidden = true;
   if (!state.states) return;
   if (where.view === "overview") { showResources(state); showStates(state); }
 }
@@ -30,11 +32,12 @@ const tasks = {
   state: { every: 1000, url: () => "/state.json", show: showState },
   gangs: { every: 1000, url: () => "/gangs.json?" + query({ filter: where.filter, state: where.state, sort: where.sort, down: where.down, from: where.from }), show: showGangs },
   cells: { every: 2000, url: () => "/cells.json?" + query({ label: where.label, resource: where.resource }), show: showCells },
+  queues: { every: 2000, off: true, url: () => "/queues.json", show: showQueues },
   past: { every: 10000, url: () => "/history.json?" + query({ resource: where.of || "cpu", span: where.span }), show: showPast },
   gang: { every: 1000, url: () => "/gang.json?" + query({ name: where.name }), show: showGang },
   node: { every: 1000, url: () => "/node.json?" + query({ name: where.name }), show: showNode },
 };
-const VIEWS = { overview: ["state", "gangs", "cells", "past"], gang: ["state", "cells", "gang"], node: ["state", "node"] };
+const VIEWS = { overview: ["state", "gangs", "queues", "cells", "past"], gang: ["state", "cells", "gang"], node: ["state", "node"] };
 async function run(name) {
   const task = tasks[name], url = task.url(), answer = await fetch(url, { cache: "no-store" });
   if (url !== task.url() || !VIEWS[where.view].includes(name)) return; // something else is wanted by now
@@ -48,7 +51,7 @@ async function run(name) {
 async function ask() {
   for (const name of VIEWS[where.view]) {
     const task = tasks[name];
-    if (document.hidden || (task.due || 0) > Date.now() || !VIEWS[where.view].includes(name)) continue;
+    if (document.hidden || task.off || (task.due || 0) > Date.now() || !VIEWS[where.view].includes(name)) continue;
     task.due = Date.now() + task.every;
     try {
       await run(name);

@@ -115,6 +115,8 @@ void answer_state(const struct answer_source *s, struct jsonout *out)
 	            why ? why : "");
 	jsonout_add(out, ",\"stuck\":@b", stuck ? stuck : "");
 	add_figures(m, out);
+	if (answer_shares(s))
+		jsonout_add(out, ",\"shares\":true");
 	if (s->ledger)
 		add_ledger(s, out);
 	jsonout_add(out, "}\n");

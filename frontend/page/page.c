@@ -26,6 +26,7 @@ ASSET(base, "base.js");
 ASSET(tiles, "tiles.js");
 ASSET(map, "map.js");
 ASSET(queue, "queue.js");
+ASSET(queues, "queues.js");
 ASSET(gang, "gang.js");
 ASSET(node, "node.js");
 ASSET(main, "main.js");
@@ -66,10 +67,9 @@ static const char *insert(struct bytes *b, const char *html, const char *tag,
 static void make(void)
 {
 	static const char *const styles[] = { muster_page_style, NULL };
-	static const char *const scripts[] = { muster_page_base, muster_page_tiles,
-		                                   muster_page_map,  muster_page_queue,
-		                                   muster_page_gang, muster_page_node,
-		                                   muster_page_main, NULL };
+	static const char *const scripts[] = { muster_page_base,  muster_page_tiles,  muster_page_map,
+		                                   muster_page_queue, muster_page_queues, muster_page_gang,
+		                                   muster_page_node,  muster_page_main,   NULL };
 	char script[64], style[64];
 	struct bytes b = { 0 };
 	const char *rest = insert(&b, muster_page_html, "<style>", styles, style);

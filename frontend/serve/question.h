@@ -17,6 +17,7 @@ enum question_kind {
 	QUESTION_GANG,    /* /gang.json?name=NAMESPACE/GANG */
 	QUESTION_NODE,    /* /node.json?name=NODE */
 	QUESTION_HISTORY, /* /history.json?resource=NAME&span=day */
+	QUESTION_QUEUES,  /* /queues.json?from=N&count=N */
 	QUESTIONS
 };
 

@@ -16,9 +16,10 @@
 #define BUSY "the loop is busy"
 
 static const char *const paths[QUESTIONS] = {
-	[QUESTION_STATE] = "/state.json", [QUESTION_CELLS] = "/cells.json",
-	[QUESTION_GANGS] = "/gangs.json", [QUESTION_GANG] = "/gang.json",
-	[QUESTION_NODE] = "/node.json",   [QUESTION_HISTORY] = "/history.json",
+	[QUESTION_STATE] = "/state.json",   [QUESTION_CELLS] = "/cells.json",
+	[QUESTION_GANGS] = "/gangs.json",   [QUESTION_GANG] = "/gang.json",
+	[QUESTION_NODE] = "/node.json",     [QUESTION_HISTORY] = "/history.json",
+	[QUESTION_QUEUES] = "/queues.json",
 };
 
 enum question_kind serve_question_kind(const char *url)

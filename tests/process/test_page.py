@@ -21,7 +21,7 @@ from lib.harness import check, equal, figure, main, until  # noqa: E402
 from lib.objects import gang, node, pod  # noqa: E402
 
 FOLDER = muster.ROOT / "frontend" / "page"
-SCRIPTS = ("base", "tiles", "map", "queue", "gang", "node", "main")
+SCRIPTS = ("base", "tiles", "map", "queue", "queues", "gang", "node", "main")
 
 
 def fetch(c, path, method="GET"):
@@ -122,6 +122,61 @@ def test_the_queue_in_pieces():
         equal([g["position"] for g in gangs(c, state="waits")["gangs"]], list(range(1, 14)))
 
 
+QUEUES = """- name: eng
+  guarantee: {cpu: 8}
+- {name: a, parent: eng, limit: {cpu: 12}}
+- name: c
+- name: "b\\e[31m<b>\\u202e"
+"""
+
+
+@contextlib.contextmanager
+def shared_cluster():
+    """Queues, one of a hostile name, and a promised start."""
+    config = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "muster-system"}},
+              {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "muster-queues", "namespace": "muster-system"},
+               "data": {"queues.yaml": QUEUES}}]
+    with Cluster(node("n0", cpu="8"), node("n1", cpu="8"), *config) as c:
+        c.pair(core=("--promise-depth", "8", "--reserve-after", "0"), frontend=("--queues", "config"))
+        for name, cpu, queue in (("one", "7", "a"), ("two", "5", "a"), ("three", "4", "a"), ("four", "2", "a")):
+            made = pod(name, cpu=cpu, labels={"muster.dev/queue": queue})
+            made["spec"]["activeDeadlineSeconds"] = 600
+            c.create(made)
+            if name in ("one", "two"):
+                until(lambda n=name: c.bound(n) == 1, 20, name)
+        group, pods = gang("late", 1, cpu="8", labels={"muster.dev/queue": "c"})
+        pods[0]["spec"]["activeDeadlineSeconds"] = 600
+        c.create(group, *pods)
+        yield c
+
+
+def test_queues_and_promised_starts():
+    with shared_cluster() as c:
+        until(lambda: sum(q["waiting"] for q in ask(c, "/queues.json")["queues"]) == 3 and ask(c, "/queues.json")["starts_n"] == 1, 20,
+              lambda: ask(c, "/queues.json"))
+        equal(state(c)["shares"], True)
+        got = ask(c, "/queues.json")
+        told = c.ask_json("queues")[1]["queues"]
+        equal([q["path"] for q in got["queues"]], [q["queue"] for q in told])
+        equal([q["depth"] for q in got["queues"]], [0, 1, 1, 1, 2])
+        equal([q["queue"] for q in got["queues"]][2:], ["c", "eng", "a"])
+        for q, other in zip(got["queues"], told):
+            for field in ("source", "state", "waiting", "placed", "share"):
+                equal(q[field], other[field], (q["path"], field))
+            equal(q["first"], other.get("first", ""), q["path"])
+            for r in q["resources"]:
+                equal((r["used"], r["guarantee"]), (other["used"].get(r["name"], 0), other["guarantee"].get(r["name"], 0)), q["path"])
+        start, = got["starts"]
+        promised = next(g["start"] for g in c.ask_json("gangs")[1]["gangs"] if g["gang"] == "default/late")
+        equal(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(start["at_ms"] // 1000)), promised["at"])
+        equal((start["gang"], start["queue"], start["nodes"], start["soft"]), ("default/late", "c", 1, False))
+        a = next(q for q in got["queues"] if q["queue"] == "a")
+        equal([(r["used"], r["asked"], r["limit"], r["all"]) for r in a["resources"] if r["name"] == "cpu"], [(12000, 18000, 12000, 16000)])
+        body = fetch(c, "/queues.json")[2].decode()
+        check(not any(ord(x) < 32 and x != "\n" or x == "\u202e" for x in body), body)
+        equal([q["path"] for q in ask(c, "/queues.json", **{"from": "1", "count": "2"})["queues"]], [q["path"] for q in got["queues"][1:3]])
+
+
 def test_one_gang():
     with cluster() as c:
         group, pods = gang("later", 3, cpu="7")
@@ -211,7 +266,7 @@ def test_without_a_core():
 
 def test_only_get():
     with cluster() as c:
-        for path in ("/", "/state.json", "/cells.json", "/gangs.json", "/history.json", "/node.json?name=n0", "/gang.json?name=default/big"):
+        for path in ("/", "/state.json", "/cells.json", "/gangs.json", "/queues.json", "/history.json", "/node.json?name=n0", "/gang.json?name=default/big"):
             equal(fetch(c, path, "POST")[0], 405, path)
             equal(fetch(c, path, "HEAD")[0], 200, path)
         equal(fetch(c, "/page.html")[0], 404)
@@ -351,6 +406,17 @@ def test_browser_addresses():
         equal([x for x in b.complaints if "404" not in str(x)], [])
 
 
+def test_browser_shows_queues():
+    with shared_cluster() as c, Browser() as b:
+        b.open(f"http://{c.listen}/")
+        until(lambda: b.ask("document.querySelectorAll('#queues tr').length") == 5, 20, lambda: (text(b, "#shares"), b.complaints))
+        check("12.0 of 12.0 cpu" in text(b, "#queues") or "12 of 12 cpu" in text(b, "#queues"), text(b, "#queues"))
+        until(lambda: b.ask("document.querySelectorAll('#queues .bar i').length") >= 2, 10, lambda: text(b, "#queues"))
+        until(lambda: "default/late" in text(b, "#gantt"), 20, lambda: text(b, "#starts"))
+        equal(b.ask("document.querySelectorAll('#queues b').length"), 0)
+        equal(b.complaints, [])
+
+
 def test_browser_says_that_the_core_stands_still():
     with cluster() as c, Browser() as b:
         b.open(f"http://{c.listen}/")
@@ -439,6 +505,12 @@ def test_browser_takes_names_as_text():
     answers["/state.json"]["states"] = {name: 1 for name in HOSTILE}
     answers["/gangs.json"]["gangs"] = [{**answers["/gangs.json"]["gangs"][0], "gang": name, "dialect": name, "reason": name, "state": name} for name in HOSTILE]
     answers["/cells.json"]["name"] = HOSTILE[:4]
+    answers["/state.json"]["shares"] = True
+    answers["/queues.json"] = {
+        "wall_ms": 1, "from": 0, "told": len(HOSTILE), "queues_n": len(HOSTILE), "starts_n": len(HOSTILE),
+        "queues": [{"queue": name, "path": name, "source": name, "state": name, "first": name, "depth": 9, "waiting": 1, "placed": 1,
+                    "resources": [{"name": name, "used": 1, "guarantee": 0, "asked": 2, "all": 0}]} for name in HOSTILE],
+        "starts": [{"gang": name, "queue": name, "at_ms": 5, "first_ms": 9, "earlier": 0, "later": 1, "soft": True, "nodes": 1, "members": 1} for name in HOSTILE]}
     Impostor.answers = {path: json.dumps(answer).encode() for path, answer in answers.items()}
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Impostor)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -449,6 +521,8 @@ def test_browser_takes_names_as_text():
             until(lambda at=ready: b.ask(f"document.querySelector({at!r}) !== null"), 20, lambda: b.complaints)
             if not place:
                 until(lambda: b.ask(ROWS) == HOSTILE, 20, lambda: (b.ask(ROWS), b.complaints))
+                until(lambda: b.ask("document.querySelectorAll('#gantt .fall').length") == len(HOSTILE), 20, lambda: (text(b, "#starts"), b.complaints))
+                equal(b.ask("[...document.querySelectorAll('#queues tr')].map(r => r.firstChild.textContent)"), HOSTILE)
                 b.ask("{ const at = document.querySelector('#map canvas').getBoundingClientRect(); document.querySelector('#map canvas')."
                       "dispatchEvent(new MouseEvent('mousemove', { clientX: at.x + 2, clientY: at.y + 2 })); }")
                 check(HOSTILE[0] in text(b, "#under"), text(b, "#under"))

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A queue as a row of text, from its JSON: of a live scheduler and of files alike. */
+#ifndef MUSTER_CTL_QUEUES_ROW_H
+#define MUSTER_CTL_QUEUES_ROW_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+
+#define QUEUES_CELLS 13 /* three of them with `more` alone */
+
+extern const char *const queues_heads[];
+
+/* The cells are to be freed; without `more` the last three are left alone. */
+void queues_row(const cJSON *item, bool more, char **cells);
+
+#endif
