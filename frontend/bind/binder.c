@@ -29,6 +29,7 @@ struct binder *binder_new(const struct binder_config *config)
 	TAILQ_INIT(&w->groups);
 	TAILQ_INIT(&w->groups_due);
 	TAILQ_INIT(&w->stages);
+	TAILQ_INIT(&w->shares);
 	return w;
 }
 
@@ -130,6 +131,7 @@ void binder_queue(struct bind *b)
 
 	if (prebind_hold(b))
 		return;
+	intent_need(b);
 	if (b->intent && !intent_is_durable(w->config.journal, b->intent))
 		TAILQ_INSERT_TAIL(&w->unwritten, b, link);
 	else
@@ -195,6 +197,8 @@ int binder_bind(struct binder *w, enum record_kind kind, const struct cmd_bind *
 		take_back(b);
 	else if (!group_recheck_hold(b))
 		binder_queue(b);
+	else if (!prebind_expects(b))
+		intent_need(b); /* it is written while the group is read */
 	return 0;
 }
 
@@ -260,7 +264,7 @@ uint64_t binder_poll(struct binder *w)
 {
 	uint64_t next = NEVER_NS, due;
 
-	w->idle_generation = 0;
+	w->asked_generation = 0;
 	landed_look(w);
 	intents_ready(w);
 	next = intents_look(w);

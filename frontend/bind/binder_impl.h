@@ -88,6 +88,7 @@ struct adopted {
 };
 
 TAILQ_HEAD(prebind_stages, prebind_stage);
+TAILQ_HEAD(held_shares, held_share);
 
 struct binder {
 	struct binder_config config;
@@ -113,8 +114,13 @@ struct binder {
 	size_t by_gang_n;
 	struct prebind_stages stages;
 	uint64_t prebind_due_ns;
-	gang_id idle_gang;        /* the last one that was asked for work and had none, in this turn */
-	uint32_t idle_generation; /* 0: none */
+	struct held_shares shares; /* of namespaces with held bindings */
+	size_t shares_n, held_lines;
+	bool lines_short;          /* in this turn, of lines within a share */
+	bool lines_were_short;     /* in the one before */
+	gang_id asked_gang;        /* the last one that was asked for work, in this turn */
+	uint32_t asked_generation; /* 0: none */
+	bool asked_wants;
 	struct window window;
 	uint64_t pause_until_ns;
 	struct backoff pause; /* the server is unavailable or throttles */
@@ -162,6 +168,8 @@ void group_recheck_forget(struct binder *w);
 
 /* True if b, which is in no list, waits for its own work or that of its gang. */
 bool prebind_hold(struct bind *b);
+/* True if it would be, as things are now. */
+bool prebind_expects(struct bind *b);
 /* The same for a CMD_CANCEL_BIND: it waits until what was written for it is taken back. */
 bool prebind_take_back(struct bind *b);
 uint64_t prebind_poll(struct binder *w);
@@ -170,8 +178,10 @@ void prebind_free(struct binder *w);
 
 /* intents.c: what the journal has of bindings. Without a journal they do nothing. */
 
-/* Before b is queued. */
+/* Takes what an earlier instance intended for the pod. */
 void intent_begin(struct bind *b);
+/* Before b is queued: what was not taken. */
+void intent_need(struct bind *b);
 /* What it permitted is over. */
 bool intent_permits(struct bind *b);
 void intent_end(struct bind *b);

@@ -38,8 +38,8 @@ static struct intent *intent_add(const struct bind *b)
 	return journal_add(w->config.journal, &line);
 }
 
-/* A Binding that an earlier instance intended may be in flight, whatever the command is.  To send
- * none needs no intent; one for another node replaces it, since the core has resolved it. */
+/* A Binding that an earlier instance intended may be in flight, whatever the command is.  One for
+ * another node replaces it, since the core has resolved it; to send none needs no intent. */
 void intent_begin(struct bind *b)
 {
 	struct binder *w = b->binder;
@@ -53,7 +53,13 @@ void intent_begin(struct bind *b)
 		journal_remove(w->config.journal, found);
 		found = NULL;
 	}
-	b->intent = found || b->withdrawn ? found : intent_add(b);
+	b->intent = found;
+}
+
+void intent_need(struct bind *b)
+{
+	if (b->binder->config.journal && !b->intent && !b->withdrawn)
+		b->intent = intent_add(b);
 }
 
 /* False if the intent names another version of the pod: it does not any more, and b waits for the

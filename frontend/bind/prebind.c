@@ -12,7 +12,7 @@
 #define LOOK_NS (50 * NS_PER_MS)
 #define GATHER_NS (5 * NS_PER_S)
 #define JOURNAL_NS (2 * NS_PER_S) /* for the lines of all members, not only of a quorum */
-#define LINES_NS (60 * NS_PER_S)  /* without a quorum: they have lines that others wait for */
+#define LINES_NS (60 * NS_PER_S)  /* for lines within a share: others undo what they wrote */
 #define UNDO_NS (30 * NS_PER_S)
 #define NEVER_MS 600000u
 
@@ -57,7 +57,7 @@ static void fail(struct bind *b, const struct prebind_why *why)
 	PROBE(prebind_failed, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 }
 
-static void fail_all(struct prebind_stage *s, const struct prebind_why *why)
+void prebind_fail_all(struct prebind_stage *s, const struct prebind_why *why)
 {
 	struct bind *b;
 
@@ -68,18 +68,33 @@ static void fail_all(struct prebind_stage *s, const struct prebind_why *why)
 
 static void fail_all_silently(struct prebind_stage *s, uint32_t retry_ms)
 {
-	fail_all(s, &(struct prebind_why){ .retry_ms = retry_ms });
+	prebind_fail_all(s, &(struct prebind_why){ .retry_ms = retry_ms });
 }
 
-/* Members that have not failed, with those that have nodes already, are a quorum. */
-static bool is_enough(const struct prebind_stage *s, bool prepared)
+static bool is_held(const struct bind *b)
+{
+	return b->held;
+}
+
+static bool is_prepared(const struct bind *b)
+{
+	return b->held->prepared;
+}
+
+static bool has_line(const struct bind *b)
+{
+	return b->intent || !b->binder->config.journal;
+}
+
+/* Members that count and have not failed, with those that have nodes already, are a quorum. */
+static bool is_enough(const struct prebind_stage *s, bool (*counts)(const struct bind *b))
 {
 	struct gang_view gang;
 	const struct bind *b;
 	uint32_t n = 0;
 
 	TAILQ_FOREACH (b, &s->binds, link)
-		n += !b->held->failed && (!prepared || b->held->prepared);
+		n += !b->held->failed && counts(b);
 	if (s->gang == ID_NONE)
 		return n > 0;
 	return n > 0 && model_gang(s->binder->config.model, s->gang, s->generation, &gang) &&
@@ -98,7 +113,7 @@ static bool pod_waits(const struct bind *b)
 
 static bool is_durable(const struct bind *b)
 {
-	return !b->intent || intent_is_durable(b->binder->config.journal, b->intent);
+	return has_line(b) && (!b->intent || intent_is_durable(b->binder->config.journal, b->intent));
 }
 
 static bool prepare(struct bind *b, struct prebind_why *why)
@@ -133,12 +148,11 @@ static void drop_gone(struct prebind_stage *s)
 /* True if the journal can never have a line for each member that has to start. */
 static bool is_too_large(const struct prebind_stage *s)
 {
-	const struct journal *j = s->binder->config.journal;
 	struct gang_view gang;
 
-	return j && s->gang != ID_NONE &&
+	return s->binder->config.journal && s->gang != ID_NONE &&
 	       model_gang(s->binder->config.model, s->gang, s->generation, &gang) &&
-	       gang.quorum > gang.pods.bound + journal_most(j);
+	       gang.quorum > gang.pods.bound + prebind_lines_most(s->binder);
 }
 
 static void refuse_too_large(struct prebind_stage *s)
@@ -147,24 +161,50 @@ static void refuse_too_large(struct prebind_stage *s)
 
 	snprintf(why.text, sizeof(why.text),
 	         "more than %zu members of a gang can't wait together for volumes or devices",
-	         journal_most(s->binder->config.journal));
-	fail_all(s, &why);
+	         prebind_lines_most(s->binder));
+	prebind_fail_all(s, &why);
+}
+
+/* True once the quorum has lines.  Within the share of its namespace it waits until others have
+ * given way; above, what waits would keep nodes from others. */
+static bool is_lined(struct prebind_stage *s, uint64_t now)
+{
+	struct prebind_why why;
+
+	prebind_lines_take(s); /* also for those that came meanwhile */
+	if (s->lined)
+		return true;
+	if (s->lines_ns == 0)
+		s->lines_ns = now;
+	if (is_enough(s, has_line)) {
+		s->lined = true;
+		s->lines_ns = now;
+		return true;
+	}
+	if (now - s->lines_ns < JOURNAL_NS || (prebind_lines_due(s) && now - s->lines_ns < LINES_NS))
+		return false;
+	prebind_lines_say(s, &why);
+	prebind_fail_all(s, &why);
+	return false;
 }
 
 /* True once all members may be prepared, or enough of them while others wait for the journal. */
 static bool is_gathered(struct prebind_stage *s)
 {
-	const uint64_t waited_ns = binder_now(s->binder) - s->since_ns;
+	const uint64_t now = binder_now(s->binder);
 	const struct bind *b;
 	bool durable = true;
 
+	if (!is_enough(s, is_held)) {
+		if (now - s->since_ns >= GATHER_NS)
+			fail_all_silently(s, 0);
+		return false;
+	}
+	if (!is_lined(s, now))
+		return false;
 	TAILQ_FOREACH (b, &s->binds, link)
-		durable = durable && (b->held->failed || is_durable(b));
-	if (is_enough(s, false))
-		return durable || waited_ns >= JOURNAL_NS;
-	if (waited_ns >= (durable ? GATHER_NS : LINES_NS))
-		fail_all_silently(s, 0);
-	return false;
+		durable = durable && (b->held->failed || !has_line(b) || is_durable(b));
+	return durable || now - s->lines_ns >= JOURNAL_NS;
 }
 
 /* All choose, even if one can't: what each one learns is known to the next plan. */
@@ -188,7 +228,7 @@ static void gather(struct prebind_stage *s)
 		fail(b, &why);
 		retry_ms = why.retry_ms;
 	}
-	if (!is_enough(s, true))
+	if (!is_enough(s, is_prepared))
 		fail_all_silently(s, retry_ms);
 }
 
@@ -274,11 +314,12 @@ static void work(struct prebind_stage *s)
 	bool again;
 
 	drop_gone(s);
+	prebind_lines_take(s); /* for those that came meanwhile */
 	do {
 		TAILQ_FOREACH (b, &s->binds, link)
 			if (!b->held->failed && !join(b))
 				advance(b);
-		if (!is_enough(s, true)) {
+		if (!is_enough(s, is_prepared)) {
 			fail_all_silently(s, 0);
 			return;
 		}
@@ -288,7 +329,8 @@ static void work(struct prebind_stage *s)
 	if (phase < prebind_kinds(s->binder))
 		return;
 	/* Those that the journal had no line for follow. */
-	s->working = false;
+	s->working = s->lined = false;
+	s->lines_ns = 0;
 	s->since_ns = binder_now(s->binder);
 	for (b = TAILQ_FIRST(&s->binds); b; b = after) {
 		after = TAILQ_NEXT(b, link);
@@ -358,6 +400,8 @@ uint64_t prebind_poll(struct binder *w)
 		return NEVER_NS;
 	if (binder_now(w) >= w->prebind_due_ns) {
 		w->prebind_due_ns = binder_now(w) + LOOK_NS;
+		w->lines_were_short = w->lines_short;
+		w->lines_short = false;
 		TAILQ_FOREACH (s, &w->stages, link)
 			stage_turn(s);
 		prebind_sweep(w);

@@ -27,32 +27,35 @@ static void ask_pod(void *context, const struct pod_view *pod)
 	a->wants = a->wants || pod_wants(a->w, pod->id, pod->generation);
 }
 
-/* True if no member has a node, and some member has work.  A gang's commands come together: that
- * no member has any is asked once in a turn, not for each of them. */
+/* True if no member has a node, and some member has work.  A gang's commands come together: it is
+ * asked once in a turn, not for each of them. */
 static bool gang_wants(struct binder *w, const struct cmd_bind *cmd)
 {
 	struct asking a = { .w = w };
 	struct gang_view gang;
 
-	if (cmd->gang == ID_NONE ||
-	    (w->idle_gang == cmd->gang && w->idle_generation == cmd->gang_generation) ||
-	    !model_gang(w->config.model, cmd->gang, cmd->gang_generation, &gang) || gang.pods.bound > 0)
+	if (cmd->gang == ID_NONE)
+		return false;
+	if (w->asked_gang == cmd->gang && w->asked_generation == cmd->gang_generation)
+		return w->asked_wants;
+	if (!model_gang(w->config.model, cmd->gang, cmd->gang_generation, &gang) || gang.pods.bound > 0)
 		return false;
 	model_gang_pending(w->config.model, cmd->gang, ask_pod, &a);
-	if (!a.wants) {
-		w->idle_gang = cmd->gang;
-		w->idle_generation = cmd->gang_generation;
-	}
+	w->asked_gang = cmd->gang;
+	w->asked_generation = cmd->gang_generation;
+	w->asked_wants = a.wants;
 	return a.wants;
 }
 
-static struct prebind_stage *stage_make(struct binder *w, gang_id gang, uint32_t generation)
+static struct prebind_stage *stage_make(const struct bind *b, gang_id gang)
 {
+	struct binder *w = b->binder;
 	struct prebind_stage *s = must_alloc(sizeof(*s));
 
 	s->binder = w;
 	s->gang = gang;
-	s->generation = generation;
+	s->generation = b->cmd.gang_generation;
+	s->share = prebind_share(w, b->namespace);
 	s->since_ns = binder_now(w);
 	TAILQ_INIT(&s->binds);
 	TAILQ_INSERT_TAIL(&w->stages, s, link);
@@ -85,6 +88,7 @@ static void stage_enter(struct prebind_stage *s, struct bind *b)
 		                                 .name = b->name,
 		                                 .uid = b->uid };
 	b->held = h;
+	prebind_line_count(b);
 	TAILQ_INSERT_TAIL(&s->binds, b, link);
 	w->prebind_due_ns = 0;
 	PROBE(prebind_held, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
@@ -99,6 +103,7 @@ void prebind_leave(struct bind *b)
 	for (unsigned i = 0; i < prebind_kinds(w); i++)
 		if (h->works[i])
 			prebind_kind(w, i)->free(prebind_kind(w, i)->context, h->works[i]);
+	prebind_line_return(b);
 	TAILQ_REMOVE(&s->binds, b, link);
 	free(h);
 	b->held = NULL;
@@ -125,10 +130,19 @@ bool prebind_hold(struct bind *b)
 	if (!together && !pod_wants(w, b->cmd.pod, b->cmd.pod_generation))
 		return false;
 	if (!s)
-		s = stage_make(w, together ? b->cmd.gang : ID_NONE, b->cmd.gang_generation);
+		s = stage_make(b, together ? b->cmd.gang : ID_NONE);
 	stage_enter(s, b);
 	w->queued--;
 	return true;
+}
+
+bool prebind_expects(struct bind *b)
+{
+	struct binder *w = b->binder;
+
+	return !b->prebound && b->step == STEP_POST && any_work(w) &&
+	       (stage_of(w, &b->cmd) || gang_wants(w, &b->cmd) ||
+	        pod_wants(w, b->cmd.pod, b->cmd.pod_generation));
 }
 
 /* True if b goes back and an earlier instance may have written something for it that is to be
@@ -146,7 +160,7 @@ bool prebind_take_back(struct bind *b)
 	/* What is to be undone is found by the pod's number, which another pod may have by now. */
 	if (!model_pod(w->config.model, b->cmd.pod, b->cmd.pod_generation, &pod))
 		return false;
-	stage_enter(stage_make(w, ID_NONE, 0), b);
+	stage_enter(stage_make(b, ID_NONE), b);
 	h = b->held;
 	h->stage->working = true;
 	h->failed = h->prepared = h->dead = true;
@@ -175,6 +189,7 @@ void prebind_sweep(struct binder *w)
 		if (!TAILQ_EMPTY(&s->binds))
 			continue;
 		TAILQ_REMOVE(&w->stages, s, link);
+		prebind_unshare(w, s->share);
 		free(s);
 	}
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internals of the stage before Bindings. prebind_hold.c: who is held; prebind.c: the phases. */
+/* Internals of the stage before Bindings. prebind_hold.c: who is held; prebind_lines.c: for how
+ * many the journal has lines; prebind.c: the phases. */
 #ifndef MUSTER_FRONTEND_PREBIND_IMPL_H
 #define MUSTER_FRONTEND_PREBIND_IMPL_H
 
@@ -12,6 +13,7 @@ struct held {
 	struct prebind_member member;
 	void *works[PREBIND_KINDS_MAX]; /* NULL: none of that kind, or over */
 	unsigned done;                  /* phases that are over; the next one is started, or waits */
+	bool lined;                     /* it counts among the lines of held bindings */
 	bool prepared;
 	bool started;      /* phase `done` */
 	bool failed;       /* its works are being undone */
@@ -24,11 +26,14 @@ struct held {
 struct prebind_stage {
 	TAILQ_ENTRY(prebind_stage) link;
 	struct binder *binder;
-	gang_id gang; /* ID_NONE: its members do not wait for others */
+	struct held_share *share; /* of its namespace */
+	gang_id gang;             /* ID_NONE: its members do not wait for others */
 	uint32_t generation;
 	struct bind_list binds;
 	bool working; /* not gathering any more */
 	uint64_t since_ns;
+	uint64_t lines_ns; /* since they wait for lines, then since they have them; 0: no quorum yet */
+	bool lined;
 };
 
 static inline unsigned prebind_kinds(const struct binder *w)
@@ -44,5 +49,25 @@ static inline const struct prebind_kind *prebind_kind(const struct binder *w, un
 /* Removes b, which is in no list then; a stage without members is freed by the sweep. */
 void prebind_leave(struct bind *b);
 void prebind_sweep(struct binder *w);
+
+/* Undoes and refuses the members that have not failed yet. */
+void prebind_fail_all(struct prebind_stage *s, const struct prebind_why *why);
+
+/* prebind_lines.c */
+
+/* The most held bindings that have lines at once; without a journal none needs one. */
+size_t prebind_lines_most(const struct binder *w);
+/* A stage begins, or ends. */
+struct held_share *prebind_share(struct binder *w, const char *namespace);
+void prebind_unshare(struct binder *w, struct held_share *s);
+/* Counts the line of b, which is held, if it has one. */
+void prebind_line_count(struct bind *b);
+void prebind_line_return(struct bind *b);
+/* Lines for the members without one: for all, or for as many as make the quorum, or for none. */
+void prebind_lines_take(struct prebind_stage *s);
+/* True if the quorum would have them within the share of its namespace. */
+bool prebind_lines_due(const struct prebind_stage *s);
+/* Why a stage does not get lines, or gives them back. */
+void prebind_lines_say(const struct prebind_stage *s, struct prebind_why *why);
 
 #endif
