@@ -45,6 +45,8 @@ struct event_question {
 enum question_flags {
 	QUESTION_ALL = 1u << 0,      /* of an option: allocationMode All */
 	QUESTION_DISTINCT = 1u << 1, /* of a constraint: distinctAttribute; else matchAttribute */
+	QUESTION_ADMIN = 1u << 2,    /* of an option: adminAccess, which takes nothing */
+	QUESTION_PREFERS = 1u << 3,  /* of an option: of firstAvailable; the first ones score higher */
 };
 
 /* Sorted by claim and request, both counted from 0 without gaps; several options of one request are

@@ -63,9 +63,11 @@ void inventory_free(struct inventory *v)
 static void used_set(struct node_devices *n)
 {
 	memcpy(n->used, n->taken, sizeof(n->used));
-	for (uint32_t i = 0; i < n->holdings_n; i++)
-		for (uint32_t k = 0; k < n->holdings[i]->picks_n; k++)
-			device_add(n->used, n->holdings[i]->picks[k].device);
+	for (uint32_t i = 0; i < n->holdings_n; i++) {
+		const struct holding *h = n->holdings[i];
+
+		picks_use(h->picks, h->picks_n, h->idle, n->used);
+	}
 	n->version++;
 }
 
@@ -117,6 +119,8 @@ void inventory_question_set(struct inventory *v, const struct event_question *e,
 	memcpy(q->options, options, e->options_n * sizeof(*options));
 	q->constraints = must_array(e->constraints_n + 1, sizeof(*q->constraints));
 	memcpy(q->constraints, constraints, e->constraints_n * sizeof(*constraints));
+	for (uint32_t i = 0; i < e->options_n; i++)
+		q->prefers = q->prefers || options[i].flags & QUESTION_PREFERS;
 	q->simple = e->options_n == 1 && e->constraints_n == 0 && options->flags == 0 &&
 	            options->count <= DEVICE_RESULTS_MAX;
 }
@@ -197,9 +201,9 @@ void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32
 		h->question = question;
 		h->layout = d->layout;
 		h->picks_n = picks.n;
+		memcpy(h->idle, picks.idle, sizeof(h->idle));
 		memcpy(h->picks, picks.at, picks.n * sizeof(*h->picks));
-		for (uint32_t i = 0; i < picks.n; i++)
-			device_add(d->used, picks.at[i].device);
+		picks_use(h->picks, h->picks_n, h->idle, d->used);
 		holding_add(d, h);
 	}
 	d->version++;
@@ -266,8 +270,7 @@ bool inventory_check(const struct inventory *v)
 
 			if (h->pod == ID_NONE || v->pods[h->pod] != h || h->node != i)
 				return false;
-			for (uint32_t p = 0; p < h->picks_n; p++)
-				device_add(used, h->picks[p].device);
+			picks_use(h->picks, h->picks_n, h->idle, used);
 		}
 		if (memcmp(used, n->used, sizeof(used)) != 0)
 			return false;

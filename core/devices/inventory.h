@@ -9,7 +9,7 @@
  *
  * A choice is the allocator's own (core/devices/choice.h), on what neither a claim nor a holding
  * has. Since it depends on the node's devices and the question alone, each pod of a question lowers
- * the room of a node by one.
+ * the room of a node by one, unless all that it has is by adminAccess.
  *
  * A pod that is bound, or whose claims are being written, asks for nothing: its devices are taken
  * by the record of the node.  New devices of a node (another layout) end what is held there: the
@@ -24,12 +24,15 @@
 
 struct inventory;
 
+#define PICKS_WORDS ((DEVICE_PICKS_MAX + 63) / 64)
+
 /* The devices of one pod. */
 struct holding {
 	uint32_t pod; /* ID_NONE: loose */
 	uint32_t node, question;
 	uint32_t layout;  /* that the numbers are for */
 	uint32_t picks_n; /* 0: the devices of the node changed since, or there were too few */
+	uint64_t idle[PICKS_WORDS]; /* picks that take nothing: adminAccess */
 	struct device_pick picks[];
 };
 
@@ -52,6 +55,12 @@ bool inventory_match_set(struct inventory *v, const struct event_match *e, const
 bool inventory_has_match(const struct inventory *v, node_id node, uint32_t question);
 /* How many pods of the question the node has devices for, `most` or fewer. */
 uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t question, uint32_t most);
+
+/* The question has alternatives (firstAvailable). */
+bool inventory_prefers(const struct inventory *v, uint32_t question);
+/* Points of the score plugin for the next pod, before they are normalised: for each request with
+ * alternatives DEVICE_OPTIONS_MAX less the one that it gets (dynamicresources: Score). */
+uint32_t inventory_points(const struct inventory *v, node_id node, uint32_t question);
 
 enum inventory_lack { LACK_DEVICES, LACK_POOL, LACK_GAVE_UP };
 /* Why there is no room for one. */

@@ -63,6 +63,7 @@ static void form_options(struct form *f, const struct question *q, const struct 
 		const struct question_option *o = &q->options[i];
 
 		f->options[i] = (struct device_option){ .all = o->flags & QUESTION_ALL,
+			                                    .admin = o->flags & QUESTION_ADMIN,
 			                                    .count = o->count,
 			                                    .match = set_of(m, n, i, 0),
 			                                    .fault = nothing,
@@ -119,6 +120,21 @@ static void form_node(struct form *f, const struct node_devices *n, const uint64
 	};
 }
 
+static void picks_set(const struct question *q, const struct form *f, const struct choice *c,
+                      struct picks *out)
+{
+	for (uint32_t i = 0; i < c->picks_n; i++) {
+		const struct choice_pick *p = &c->picks[i];
+		const struct device_option *o =
+			&f->claims[p->claim].requests[p->request].options[p->option];
+
+		out->at[i] = (struct device_pick){ p->claim, p->request, p->option, p->device };
+		if (q->options[o - f->options].flags & QUESTION_ADMIN)
+			device_add(out->idle, i);
+	}
+	out->n = c->picks_n;
+}
+
 static void choose_searched(const struct question *q, const struct match *m,
                             const struct node_devices *n, const uint64_t *used, struct picks *out)
 {
@@ -131,10 +147,7 @@ static void choose_searched(const struct question *q, const struct match *m,
 	choice_make(&f.node, &f.question, &choice);
 	out->gave_up = choice.outcome == CHOICE_GAVE_UP;
 	if (choice.outcome == CHOICE_FOUND && choice.picks_n <= DEVICE_PICKS_MAX)
-		for (uint32_t i = 0; i < choice.picks_n; i++)
-			out->at[out->n++] =
-				(struct device_pick){ choice.picks[i].claim, choice.picks[i].request,
-				                      choice.picks[i].option, choice.picks[i].device };
+		picks_set(q, &f, &choice, out);
 	choice_free(&choice);
 }
 
@@ -146,6 +159,7 @@ void inventory_choose(const struct inventory *v, const struct node_devices *n, u
 
 	out->n = 0;
 	out->gave_up = false;
+	memset(out->idle, 0, sizeof(out->idle));
 	if (!m)
 		return;
 	if (q->simple)
@@ -158,7 +172,7 @@ void inventory_choose(const struct inventory *v, const struct node_devices *n, u
 static uint32_t room_searched(const struct inventory *v, const struct node_devices *n,
                               uint32_t question, uint32_t most)
 {
-	uint64_t used[NODE_WORDS];
+	uint64_t used[NODE_WORDS], before[NODE_WORDS];
 	struct picks picks;
 	uint32_t room = 0;
 
@@ -166,11 +180,51 @@ static uint32_t room_searched(const struct inventory *v, const struct node_devic
 	for (; room < most; room++) {
 		inventory_choose(v, n, question, used, &picks);
 		if (picks.n == 0)
-			break;
-		for (uint32_t i = 0; i < picks.n; i++)
-			device_add(used, picks.at[i].device);
+			return room;
+		memcpy(before, used, sizeof(used));
+		picks_use(picks.at, picks.n, picks.idle, used);
+		if (memcmp(before, used, sizeof(used)) == 0)
+			return most;
 	}
 	return room;
+}
+
+bool inventory_prefers(const struct inventory *v, uint32_t question)
+{
+	return question < QUESTIONS_MAX && v->questions[question].prefers;
+}
+
+static uint32_t points_of(const struct question *q, const struct picks *picks)
+{
+	uint32_t points = 0, first = 0;
+
+	for (uint32_t i = 0; i < picks->n; i++) {
+		const struct device_pick *p = &picks->at[i];
+
+		if (i > 0 && p->claim == p[-1].claim && p->request == p[-1].request)
+			continue;
+		while (q->options[first].claim != p->claim || q->options[first].request != p->request)
+			first++;
+		if (q->options[first].flags & QUESTION_PREFERS)
+			points += DEVICE_OPTIONS_MAX - p->option;
+	}
+	return points;
+}
+
+uint32_t inventory_points(const struct inventory *v, node_id node, uint32_t question)
+{
+	const struct node_devices *n = v->nodes[node];
+	struct match *m = n && question < n->matches_n ? n->matches[question] : NULL;
+	struct picks picks;
+
+	if (!m)
+		return 0;
+	if (m->points_version != n->version) {
+		inventory_choose(v, n, question, n->used, &picks);
+		m->points = points_of(&v->questions[question], &picks);
+		m->points_version = n->version;
+	}
+	return m->points;
 }
 
 bool inventory_has_match(const struct inventory *v, node_id node, uint32_t question)

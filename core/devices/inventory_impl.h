@@ -13,6 +13,8 @@ struct match {
 	/* inventory_room() by the search, of the node's `version`; 0: not known. */
 	uint64_t room_version;
 	uint32_t room, room_most;
+	uint64_t points_version; /* the same of inventory_points() */
+	uint32_t points;
 	uint64_t sets[]; /* by option: match, tolerated; then the values by constraint and device */
 };
 
@@ -32,7 +34,8 @@ struct question {
 	struct question_option *options; /* NULL: no such question */
 	struct question_constraint *constraints;
 	uint32_t options_n, constraints_n;
-	bool simple; /* one claim of one request for a number of devices, without constraints */
+	bool simple;  /* one claim of one request for a number of devices, without constraints */
+	bool prefers; /* has QUESTION_PREFERS */
 };
 
 struct inventory {
@@ -45,8 +48,18 @@ struct inventory {
 struct picks {
 	struct device_pick at[DEVICE_PICKS_MAX];
 	uint32_t n; /* 0: none were found */
+	uint64_t idle[PICKS_WORDS];
 	bool gave_up;
 };
+
+/* Adds to the set what the picks take. */
+static inline void picks_use(const struct device_pick *picks, uint32_t n, const uint64_t *idle,
+                             uint64_t *used)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (!device_in(idle, i))
+			device_add(used, picks[i].device);
+}
 
 /* inventory_choose.c: the devices of one more pod, of those that are not in `used`. */
 void inventory_choose(const struct inventory *v, const struct node_devices *n, uint32_t question,

@@ -168,14 +168,18 @@ static void add_images(const struct evaluator *e)
 static void add_devices(const struct evaluator *e)
 {
 	const struct device_filter *devices = e->cs->devices;
+	const struct inventory *inventory = e->cs->inventory;
+	const uint32_t question = e->shape->body->devices - 1;
 	int64_t most = 0;
 
-	if (e->shape->body->devices == 0 || !devices)
+	if (e->shape->body->devices == 0 ||
+	    !(devices || (inventory && inventory_prefers(inventory, question))))
 		return;
 	for (node_id id = 0; id < e->nodes->used; id++) {
 		if (!is_feasible(e, id))
 			continue;
-		e->scratch->raw[id] = devices->points(devices->context, id);
+		e->scratch->raw[id] = devices ? devices->points(devices->context, id)
+		                              : inventory_points(inventory, id, question);
 		most = e->scratch->raw[id] > most ? e->scratch->raw[id] : most;
 	}
 	for (node_id id = 0; most > 0 && id < e->nodes->used; id++)

@@ -51,13 +51,22 @@ static bool soft_taints(const struct views *vs, const struct shape *s)
 	return false;
 }
 
+/* The score of devices is normalised over all nodes. */
+static bool devices_weigh(const struct views *vs, const struct shape *s)
+{
+	const struct pod_counts *cs = vs->pod_counts;
+
+	return s->body->devices > 0 && vs->score == SCORE_KUBE && cs->inventory &&
+	       inventory_prefers(cs->inventory, s->body->devices - 1);
+}
+
 /* VIEW_PLAIN becomes VIEW_CONSTRAINED when the class has constraints. */
 static enum view_mode mode_of(const struct views *vs, class_id class)
 {
 	const struct pod_counts *pod_counts = vs->pod_counts;
 	const struct shape *s = shape_of(vs, class);
 
-	if (s->body->exclusives_n > 0 || s->body->attachments_n > 0 ||
+	if (s->body->exclusives_n > 0 || s->body->attachments_n > 0 || devices_weigh(vs, s) ||
 	    (s->body->devices > 0 && pod_counts->devices))
 		return VIEW_EVALUATED;
 	if (vs->score == SCORE_KUBE &&
@@ -292,6 +301,11 @@ static void follow(struct views *vs, const struct view_scope *scope, struct view
 	if ((v->order_version != ns->order_version ||
 	     v->rules_version != vs->pod_counts->rules_version || ns->log_n - v->position > NODE_LOG) &&
 	    !view_reorder(vs, v, s)) {
+		rebuild(vs, v);
+		return;
+	}
+	/* The question came after the view. */
+	if (v->mode != VIEW_EVALUATED && devices_weigh(vs, s)) {
 		rebuild(vs, v);
 		return;
 	}

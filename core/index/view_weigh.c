@@ -67,9 +67,10 @@ void view_reevaluate(struct views *vs, struct view *v)
 
 		if (node_present(&ns->slots[id]) && !(whys & ~MAY_OPEN))
 			count = v->hold > 0 ? node_count_behind(vs, id, s) : node_count(ns, id, s, vs->most);
-		/* Devices are chosen for one pod at a time. */
+		/* The hook chooses for one pod at a time. */
 		if (s->body->devices > 0)
-			count = !whys;
+			count =
+				vs->pod_counts->devices ? !whys : pod_counts_devices(vs->pod_counts, id, s, count);
 		v->capacity += count;
 		v->counts[rank] = count;
 		v->tree.levels[0][rank] = count > 0 && !whys ? evaluated_key(vs, &tiers, id) : 0;

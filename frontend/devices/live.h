@@ -12,9 +12,9 @@
  * Taken are the devices of allocated claims, of any scheduler, and those that are being written
  * (live_writing()).
  *
- * Served live are slices of one node (spec.nodeName) and requests with `exactly`, for a number of
- * devices or for all, with selectors, tolerations and constraints.  Devices with counters, multiple
- * allocations or binding conditions are not used.
+ * Served live are slices of one node (spec.nodeName) and requests for a number of devices or for
+ * all, with alternatives, selectors, tolerations, adminAccess and constraints.  Devices with
+ * counters, multiple allocations or binding conditions are not used.
  *
  * Single-threaded.  Memory: ipc/memory.h; of what tenants write nothing is kept twice. */
 #ifndef MUSTER_FRONTEND_LIVE_H

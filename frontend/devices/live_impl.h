@@ -38,7 +38,7 @@ struct live_question {
 	char *text; /* NULL: free */
 	uint32_t refs;
 	uint32_t space;        /* number of the namespace that it is charged to */
-	uint32_t weight;       /* charged: 1, and one for each request and constraint */
+	uint32_t weight;       /* charged: 1, and one for each option and constraint */
 	uint64_t steps, looks; /* of selectors, and of options at devices, so far */
 	bool sent;
 	struct arena arena;

@@ -434,6 +434,25 @@ bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_clai
 	return true;
 }
 
+static const struct option_entry *option_of(const struct live_question *q,
+                                            const struct device_pick *k)
+{
+	const struct request_entry *r;
+
+	if (k->claim >= q->claims_n || k->request >= q->claims[k->claim].requests_n)
+		return NULL;
+	r = &q->claims[k->claim].requests[k->request];
+	return k->option < r->options_n ? &r->options[k->option] : NULL;
+}
+
+/* adminAccess takes nothing: such a device may be in use, but is in a claim once. */
+static bool picks_clash(const struct live_question *q, const struct device_pick *a,
+                        const struct device_pick *b)
+{
+	return a->device == b->device &&
+	       (a->claim == b->claim || (!option_of(q, a)->admin && !option_of(q, b)->admin));
+}
+
 static bool picks_hold(const struct live *l, const struct live_node *n, const struct live_pod *p,
                        const struct cmd_devices *cmd, const struct device_pick *picks)
 {
@@ -445,12 +464,12 @@ static bool picks_hold(const struct live *l, const struct live_node *n, const st
 	q = &l->questions[p->question];
 	for (uint32_t i = 0; i < cmd->picks_n; i++) {
 		const struct device_pick *k = &picks[i];
+		const struct option_entry *o = option_of(q, k);
 
-		if (k->device >= n->devices_n || k->claim >= q->claims_n || k->option != 0 ||
-		    k->request >= q->claims[k->claim].requests_n || l->taken[n->keys[k->device]] > 0)
+		if (!o || k->device >= n->devices_n || (!o->admin && l->taken[n->keys[k->device]] > 0))
 			return false;
 		for (uint32_t j = 0; j < i; j++)
-			if (picks[j].device == k->device)
+			if (picks_clash(q, &picks[j], k))
 				return false;
 	}
 	return true;
@@ -508,8 +527,10 @@ bool live_writing(struct live *l, uint32_t pod, const char *node_name,
 	asked_fill(l, n, q, &node, entries);
 	p->writing = must_array(cmd->picks_n, sizeof(*p->writing));
 	for (uint32_t i = 0; i < cmd->picks_n; i++) {
-		full[i] =
-			(struct devices_pick){ picks[i].claim, picks[i].request, 0, picks[i].device, NULL };
+		full[i] = (struct devices_pick){ picks[i].claim, picks[i].request, picks[i].option,
+			                             picks[i].device, NULL };
+		if (option_of(q, &picks[i])->admin)
+			continue;
 		p->writing[p->writing_n++] = n->keys[picks[i].device];
 		intern_hold(&l->device_names, n->keys[picks[i].device]);
 		live_device_take(l, n->keys[picks[i].device]);

@@ -80,22 +80,16 @@ static void selectors_add(struct live_question *q, struct live_option *o, const 
 	}
 }
 
-static bool option_read(struct live *l, struct live_question *q, uint32_t claim, uint32_t request)
+static bool option_read(struct live *l, struct live_question *q, uint32_t claim, uint32_t request,
+                        const struct option_entry *o)
 {
 	const struct request_entry *r = &q->claims[claim].requests[request];
-	const struct option_entry *o = &r->options[0];
 	const struct class_entry *class = class_find(l->store, o->class);
 	struct live_option *out;
 
-	for (size_t i = 0; i < r->options_n; i++)
-		if (class_find(l->store, r->options[i].class) == NULL)
-			return refuse(q, true, "request %.*s%s%.*s: device class %.*s does not exist",
-			              TEXT(r->name), r->prioritized ? "/" : "", TEXT(r->options[i].name),
-			              TEXT(r->options[i].class));
-	if (r->prioritized)
-		return refuse(q, false, "muster does not support firstAvailable of resource claims yet");
-	if (o->admin)
-		return refuse(q, false, "muster does not support adminAccess of resource claims yet");
+	if (class == NULL)
+		return refuse(q, true, "request %.*s%s%.*s: device class %.*s does not exist",
+		              TEXT(r->name), r->prioritized ? "/" : "", TEXT(o->name), TEXT(o->class));
 	if (jsontree_get(jsontree_get(o->tree, "capacity"), "requests")->n > 0)
 		return refuse(q, false, "muster does not support capacity of resource claims yet");
 	q->options = must_grow(q->options, (q->options_n + 1) * sizeof(*q->options));
@@ -107,23 +101,41 @@ static bool option_read(struct live *l, struct live_question *q, uint32_t claim,
 	return true;
 }
 
+/* Devices that the options of a request may ask for, beyond what a claim can have: one more. */
+static uint32_t option_count(const struct option_entry *o)
+{
+	if (o->all)
+		return 0;
+	return o->count > DEVICE_RESULTS_MAX ? DEVICE_RESULTS_MAX + 1 : (uint32_t)o->count;
+}
+
 /* What a record of the question can hold. */
 static void bounds_check(struct live_question *q)
 {
 	uint64_t picks = 0;
 
-	for (uint32_t i = 0; i < q->options_n; i++) {
-		const struct option_entry *o = q->options[i].entry;
+	for (uint32_t i = 0; i < q->options_n;) {
+		const struct live_option *first = &q->options[i];
+		uint32_t fewest = UINT32_MAX, most = 0;
 
-		picks += o->all ? 0 : (uint64_t)o->count;
-		if (!o->all && o->count > DEVICE_RESULTS_MAX)
+		for (; i < q->options_n && q->options[i].claim == first->claim &&
+		       q->options[i].request == first->request;
+		     i++) {
+			const uint32_t count = option_count(q->options[i].entry);
+
+			fewest = count < fewest ? count : fewest;
+			most = count > most && count <= DEVICE_RESULTS_MAX ? count : most;
+		}
+		picks += most;
+		if (fewest > DEVICE_RESULTS_MAX)
 			refuse(q, false, "a request of its resource claims is for more than %u devices",
 			       DEVICE_RESULTS_MAX);
 	}
 	if (q->options_n > QUESTION_OPTIONS_MAX || q->constraints_n > QUESTION_CONSTRAINTS_MAX ||
 	    picks > DEVICE_PICKS_MAX)
 		refuse(q, false,
-		       "its resource claims ask for too much: at most %u requests, %u constraints "
+		       "its resource claims ask for too much: at most %u requests and alternatives, %u "
+		       "constraints "
 		       "and %u devices",
 		       QUESTION_OPTIONS_MAX, QUESTION_CONSTRAINTS_MAX, DEVICE_PICKS_MAX);
 }
@@ -160,7 +172,8 @@ static void question_read(struct live *l, struct live_question *q)
 	l->store->arena = keep;
 	for (uint32_t c = 0; !q->refusal && c < q->claims_n; c++)
 		for (uint32_t r = 0; !q->refusal && r < q->claims[c].requests_n; r++)
-			option_read(l, q, c, r);
+			for (size_t o = 0; !q->refusal && o < q->claims[c].requests[r].options_n; o++)
+				option_read(l, q, c, r, &q->claims[c].requests[r].options[o]);
 	if (!q->refusal)
 		bounds_check(q);
 }
@@ -236,7 +249,8 @@ static uint32_t question_new(struct live *l, const char *namespace, char *text)
 	question_read(l, q);
 	q->weight = 1 + q->constraints_n;
 	for (uint32_t i = 0; i < q->claims_n; i++)
-		q->weight += q->claims[i].requests_n;
+		for (uint32_t r = 0; r < q->claims[i].requests_n; r++)
+			q->weight += (uint32_t)q->claims[i].requests[r].options_n;
 	if (!space_may(l, q)) {
 		intern_give(&l->spaces, q->space);
 		live_question_free(q);
@@ -316,13 +330,17 @@ void live_question_write(struct live *l, uint32_t question, void *record)
 	*e = (struct event_question){ .question = question,
 		                          .options_n = q->options_n,
 		                          .constraints_n = q->constraints_n };
-	for (uint32_t i = 0; i < q->options_n; i++)
+	for (uint32_t i = 0; i < q->options_n; i++) {
+		const struct live_option *o = &q->options[i];
+
 		options[i] = (struct question_option){
-			.claim = q->options[i].claim,
-			.request = q->options[i].request,
-			.flags = q->options[i].entry->all ? QUESTION_ALL : 0,
-			.count = q->options[i].entry->all ? 0 : (uint32_t)q->options[i].entry->count,
+			.claim = o->claim,
+			.request = o->request,
+			.flags = (o->entry->all ? QUESTION_ALL : 0) | (o->entry->admin ? QUESTION_ADMIN : 0) |
+			         (q->claims[o->claim].requests[o->request].prioritized ? QUESTION_PREFERS : 0),
+			.count = option_count(o->entry),
 		};
+	}
 	for (uint32_t claim = 0; claim < q->claims_n; claim++)
 		TREE_EACH(constraint, jsontree_get(q->claims[claim].spec, "constraints"))
 		{

@@ -24,9 +24,9 @@ def device_class(name=CLASS, expression=f"device.driver == '{DRIVER}'"):
             "spec": {"selectors": [{"cel": {"expression": expression}}]}}
 
 
-def slice_of(node, n=8, roots=1, generation=1, **device):
+def slice_of(node, n=8, roots=1, generation=1, attributes={}, **device):
     """n GPUs; every `roots` of them in turn are on one root."""
-    devices = [{"name": f"gpu-{i}", "attributes": {"index": {"int": i}, "root": {"string": f"r{i % roots}"}}, **device}
+    devices = [{"name": f"gpu-{i}", "attributes": {"index": {"int": i}, "root": {"string": f"r{i % roots}"}, **attributes}, **device}
                for i in range(n)]
     return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": f"{node}-{DRIVER}"},
             "spec": {"driver": DRIVER, "nodeName": node, "devices": devices,
@@ -370,13 +370,70 @@ def test_devices_that_are_gone_are_not_used():
         equal((c.client.get("Pod", "a")["spec"]["nodeName"], devices(c, "a-gpu")), ("n1", ["gpu-0"]))
 
 
+def model_of(node, model, n=8):
+    return slice_of(node, n, attributes={"model": {"string": model}})
+
+
+def first_available(*alternatives):
+    """(name, model, count)"""
+    return {"devices": {"requests": [{"name": "r", "firstAvailable": [
+        {"name": name, "deviceClassName": CLASS, "allocationMode": "ExactCount", "count": count,
+         "selectors": [{"cel": {"expression": f"device.attributes['{DRIVER}'].model == '{model}'"}}]}
+        for name, model, count in alternatives]}]}}
+
+
+def test_the_first_alternative_that_a_node_has():
+    """DRA-12, for pods and a gang: 2 H100, else 4 A100; the node of the first alternative has 200 points, the other 174."""
+    spec = first_available(("big", "H100", 2), ("small", "A100", 4))
+    with Cluster(objects.node("n1", cpu="64"), objects.node("n2", cpu="64"), model_of("n1", "A100"), model_of("n2", "H100", 4),
+                 device_class(), apisim=GATE) as c:
+        c.up(*ON)
+        c.create(pod_with("a"))
+        make_claim(c, "a", spec)
+        bound(c, "a", 1)
+        equal(c.client.get("Pod", "a")["spec"]["nodeName"], "n2")
+        equal([(r["request"], r["device"]) for r in allocation(c, "a-gpu")["devices"]["results"]],
+              [("r/big", "gpu-0"), ("r/big", "gpu-1")])
+        gang_with(c, "h", 4, spec)
+        until(lambda: "cannot allocate all claims" in reason(c, "h-0"), 10, lambda: reason(c, "h-0"))
+        equal(len(allocated(c)), 1, "of a gang that is one too large")
+        gang_with(c, "g", 3, spec)
+        bound(c, "g", 3)
+        equal(sorted((x["request"], len(devices(c, f"g-{i}-gpu"))) for i in range(3)
+                     for x in allocation(c, f"g-{i}-gpu")["devices"]["results"][:1]),
+              [("r/big", 2), ("r/small", 4), ("r/small", 4)])
+        allocated(c)
+
+
+def test_admin_access_takes_nothing():
+    spec = claim_spec()
+    spec["devices"]["requests"][0]["exactly"].update(allocationMode="All", adminAccess=True)
+    del spec["devices"]["requests"][0]["exactly"]["count"]
+    with Cluster(*nodes(1, 2), device_class(), apisim=GATE) as c:
+        c.up(*ON)
+        gang_with(c, "g", 2, claim_spec())
+        bound(c, "g", 2)
+        gang_with(c, "admin", 3, spec)
+        bound(c, "admin", 3)
+        for i in range(3):
+            equal([(r["device"], r["adminAccess"]) for r in allocation(c, f"admin-{i}-gpu")["devices"]["results"]],
+                  [("gpu-0", True), ("gpu-1", True)])
+        c.delete("Pod", "g-0")
+        free(c, "g-0-gpu")
+        c.create(pod_with("x"))
+        make_claim(c, "x", claim_spec())
+        bound(c, "x", 1)
+        equal(devices(c, "x-gpu"), ["gpu-0"])
+
+
 def test_what_is_not_served_is_refused():
-    spec = {"devices": {"requests": [{"name": "r", "firstAvailable": [{"name": "x", "deviceClassName": CLASS}]}]}}
+    spec = claim_spec()
+    spec["devices"]["requests"][0]["exactly"]["capacity"] = {"requests": {"memory": "1Gi"}}
     with Cluster(*nodes(1), device_class(), apisim=GATE) as c:
         c.up(*ON)
         c.create(pod_with("a"))
         make_claim(c, "a", spec)
-        until(lambda: "muster does not support firstAvailable" in reason(c, "a"), 10, lambda: reason(c, "a"))
+        until(lambda: "muster does not support capacity" in reason(c, "a"), 10, lambda: reason(c, "a"))
 
 
 def test_a_claim_that_is_left_is_given_back():

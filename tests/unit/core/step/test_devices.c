@@ -131,6 +131,104 @@ Test(devices, are_free_again_when_the_binding_is_refused)
 	story_free(s);
 }
 
+#define FIRST 2u /* question: two of the model 1, else four of the model 2 */
+#define ADMIN 3u /* question: all, with adminAccess */
+
+/* Of the node's devices `first` and `second` are those of either alternative. */
+static void alternatives(struct story *s, uint32_t node, uint64_t first, uint64_t second)
+{
+	struct {
+		struct event_question e;
+		struct question_option options[2];
+	} q = {
+		.e = { .question = FIRST, .options_n = 2 },
+		.options = { { .flags = QUESTION_PREFERS, .count = 2 },
+		             { .flags = QUESTION_PREFERS, .count = 4 } },
+	};
+	struct {
+		struct event_match e;
+		uint64_t sets[4];
+	} m = {
+		.e = { .question = FIRST,
+		       .node = node,
+		       .generation = 1,
+		       .layout = 1,
+		       .devices_n = 8,
+		       .options_n = 2 },
+		.sets = { first, UINT64_MAX, second, UINT64_MAX },
+	};
+
+	if (node == 0)
+		cr_assert_eq(story_feed(s, EVENT_QUESTION, &q, sizeof(q)), 0);
+	cr_assert_eq(story_feed(s, EVENT_MATCH, &m, sizeof(m)), 0);
+}
+
+/* dynamicresources: Score has weight 2; the node of the first alternative comes first although the
+ * other has the first name. */
+Test(devices, of_the_first_alternative_score_higher)
+{
+	struct story *s = scene(0, 0);
+
+	alternatives(s, 0, 0, 0xff);
+	alternatives(s, 1, 0x0f, 0);
+	story_pod(s, .name = "a", .cpu = 1, .devices = FIRST + 1);
+	story_plan(s);
+	story_expect(s, "devices a n2: 0 1\nbind a n2\n");
+	story_gang(s, .name = "g", .quorum = 3);
+	story_pods(s, 3, .name = "m", .gang = "g", .cpu = 1, .devices = FIRST + 1);
+	story_plan(s);
+	story_expect(s, "devices m-0 n2: 2 3\nbind m-0 n2\ndevices m-1 n1: 0 1 2 3\nbind m-1 n1\n"
+	                "devices m-2 n1: 4 5 6 7\nbind m-2 n1\ngang g binding 3/3 of 3\n");
+	story_gang(s, .name = "h", .quorum = 1);
+	story_pods(s, 1, .name = "l", .gang = "h", .cpu = 1, .devices = FIRST + 1);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "l"), 0);
+	story_free(s);
+}
+
+/* The view of the question was built when it had one alternative. */
+Test(devices, of_a_question_that_has_alternatives_since)
+{
+	struct story *s = scene(0, 0);
+
+	question(s, FIRST, 1, false);
+	match(s, FIRST, 0, 1, 8, 0xff);
+	match(s, FIRST, 1, 1, 8, 0xff);
+	story_pod(s, .name = "a", .cpu = 1, .devices = FIRST + 1);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "a"), "n1");
+	alternatives(s, 0, 0, 0xff);
+	alternatives(s, 1, 0x0f, 0);
+	story_pod(s, .name = "b", .cpu = 1, .devices = FIRST + 1);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "b"), "n2");
+	story_free(s);
+}
+
+Test(devices, with_admin_access_stay_free)
+{
+	struct {
+		struct event_question e;
+		struct question_option option;
+	} q = {
+		.e = { .question = ADMIN, .options_n = 1 },
+		.option = { .flags = QUESTION_ALL | QUESTION_ADMIN },
+	};
+	struct story *s = scene(0x01, 0xff);
+
+	cr_assert_eq(story_feed(s, EVENT_QUESTION, &q, sizeof(q)), 0);
+	match(s, ADMIN, 0, 1, 8, 0x03);
+	story_gang(s, .name = "g", .quorum = 9);
+	story_pods(s, 9, .name = "m", .gang = "g", .cpu = 1, .devices = ADMIN + 1);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "m"), 9);
+	story_skip(s);
+	story_pod(s, .name = "b", .cpu = 1, .devices = GPU + 1);
+	story_plan(s);
+	story_expect(s, "devices b n1: 1\nbind b n1\n");
+	story_free(s);
+}
+
 /* The frontend writes the claims: its record has the devices, and the pod asks for nothing more. */
 Test(devices, stay_taken_when_the_record_has_them)
 {

@@ -110,6 +110,33 @@ Test(live, a_pod_that_is_put_again_asks_the_same_question)
 	cr_assert_eq(live_question_next(l), UINT32_MAX);
 }
 
+/* What the core is told of alternatives and of adminAccess. */
+Test(live, alternatives_are_options_of_one_request)
+{
+	struct {
+		struct event_question e;
+		struct question_option options[3];
+	} record;
+	uint32_t devices;
+
+	claim("a", "two", 0,
+	      "\"requests\":[{\"name\":\"r\",\"firstAvailable\":["
+	      "{\"name\":\"x\",\"deviceClassName\":\"gpu\",\"count\":40},"
+	      "{\"name\":\"y\",\"deviceClassName\":\"gpu\",\"count\":2}]},"
+	      "{\"name\":\"s\",\"exactly\":{\"deviceClassName\":\"gpu\",\"adminAccess\":true}}]");
+	pod(0, "a", "two", NULL);
+	devices = judged(0).devices;
+	cr_assert_gt(devices, 0);
+	cr_assert_eq(live_question_bytes(l, devices - 1), sizeof(record));
+	live_question_write(l, devices - 1, &record);
+	cr_assert_eq(record.options[0].count, DEVICE_RESULTS_MAX + 1, "more than a claim can have");
+	cr_assert_eq(record.options[1].count, 2);
+	cr_assert_eq(record.options[1].request, 0);
+	cr_assert_eq(record.options[1].flags, QUESTION_PREFERS);
+	cr_assert_eq(record.options[2].request, 1);
+	cr_assert_eq(record.options[2].flags, QUESTION_ADMIN);
+}
+
 /* Each found its pod among all that share the claim: a list of 57,000 pods of one tenant, with 64
  * such claims each, took minutes. */
 Test(live, pods_that_share_claims_know_their_places)
