@@ -4,6 +4,7 @@
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
+#include <math.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -95,6 +96,39 @@ void bench_add(struct bench_report *report, const char *name, const char *unit, 
 	row->best = higher_is_better ? samples[n - 1] : samples[0];
 	row->p99 = higher_is_better ? samples[n - 1 - tail] : samples[tail];
 	row->goal = goal;
+}
+
+#define HGRM_STEP 0.1 /* of the distance to 1: some seven rows until it halves */
+
+bool bench_hgrm(const char *path, const double *sorted, size_t n)
+{
+	double left = 1, sum = 0, squares = 0, mean;
+	FILE *f = fopen(path, "we");
+
+	if (f)
+		fputs("       Value     Percentile TotalCount 1/(1-Percentile)\n\n", f);
+	while (f && left * (double)n >= 0.5) {
+		size_t at = (size_t)((1 - left) * (double)n);
+
+		if (at > n - 1)
+			at = n - 1;
+		fprintf(f, "%12.3f %14.12f %10zu %14.2f\n", sorted[at], 1 - left, at + 1, 1 / left);
+		left -= left * HGRM_STEP;
+	}
+	for (size_t i = 0; i < n; i++)
+		sum += sorted[i];
+	mean = sum / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (sorted[i] - mean) * (sorted[i] - mean);
+	if (f)
+		fprintf(f,
+		        "%12.3f %14.12f %10zu\n#[Mean    = %12.3f, StdDeviation   = %12.3f]\n"
+		        "#[Max     = %12.3f, Total count    = %12zu]\n",
+		        sorted[n - 1], 1.0, n, mean, sqrt(squares / (double)n), sorted[n - 1], n);
+	if (f && fclose(f) == 0)
+		return true;
+	fprintf(stderr, "muster-bench: can't write %s: %s\n", path, strerror(errno));
+	return false;
 }
 
 void bench_add_one(struct bench_report *report, const char *name, const char *unit, double value,

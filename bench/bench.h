@@ -51,6 +51,8 @@ struct bench_options {
 	bool true_times;
 	uint32_t score;    /* enum score_policy */
 	const char *gantt; /* trace: SVG to be written */
+	uint32_t rate;     /* e2e: pods a second of the open loop */
+	const char *hgrm;  /* e2e: percentiles of the open loop, to be written */
 };
 
 /* The CPU's own counter if it is steady, since reading it is cheap. */
@@ -66,6 +68,10 @@ void bench_unpin(void);
  * value that 99 % reach. */
 void bench_add(struct bench_report *report, const char *name, const char *unit, double *samples,
                size_t n, bool higher_is_better, double goal);
+
+/* Writes sorted samples as HdrHistogram's percentile distribution (.hgrm), at quantiles whose
+ * distance to 1 shrinks by a tenth, each value exact. False and a message. */
+bool bench_hgrm(const char *path, const double *sorted, size_t n);
 
 /* A row with one sample. */
 void bench_add_one(struct bench_report *report, const char *name, const char *unit, double value,

@@ -5,6 +5,7 @@
 #include "ipc/memory.h"
 
 #define MARK "{\"type\":\"ADDED\""
+#define POD "\"name\":\"pod-"
 
 bool client_open(struct client *c, const char *kubeconfig)
 {
@@ -43,6 +44,17 @@ static void on_row(void *context, int status, const char *body, size_t bytes)
 	on_one(c, status, body, bytes);
 }
 
+static uint64_t due_ns(const struct client_pace *pace, uint32_t i)
+{
+	return pace->start_ns + (uint64_t)((double)i * 1e9 / pace->per_s);
+}
+
+static bool may_send(const struct client *c, uint32_t i, uint32_t n)
+{
+	return !c->failed && i < n && apiclient_open(c->api) < CLIENT_AT_ONCE &&
+	       (!c->pace || due_ns(c->pace, i) <= bench_now_ns());
+}
+
 bool client_row(struct client *c, const char *method, uint32_t n, client_make_fn make,
                 void *context)
 {
@@ -50,13 +62,13 @@ bool client_row(struct client *c, const char *method, uint32_t n, client_make_fn
 
 	c->failed = false;
 	for (uint32_t i = 0; (i < n && !c->failed) || apiclient_open(c->api) > 0;) {
-		while (!c->failed && i < n && apiclient_open(c->api) < CLIENT_AT_ONCE) {
+		while (may_send(c, i, n)) {
 			char *body = NULL;
 
 			make(context, i++, path, &body);
 			apiclient_send(c->api, method, path, body, on_row, c);
 		}
-		apiclient_run(c->api, 100);
+		apiclient_run(c->api, c->pace ? 1 : 100);
 	}
 	if (c->failed)
 		fprintf(stderr, "muster-bench: %s %s or one shortly before: %d %.300s\n", method, path,
@@ -77,6 +89,19 @@ const char *client_said(const struct client *c)
 	return c->said.n > 0 ? c->said.at : "";
 }
 
+/* Of pod-i, by the name in its metadata, which comes first. */
+static void took(struct client_pace *pace, const char *line, size_t bytes, uint64_t now_ns)
+{
+	const char *at = memmem(line, bytes, POD, strlen(POD));
+	unsigned long i;
+
+	if (!at)
+		return;
+	i = strtoul(at + strlen(POD), NULL, 10);
+	if (i < pace->n)
+		pace->took_ms[i] = (double)(now_ns - due_ns(pace, (uint32_t)i)) / 1e6;
+}
+
 static void on_line(void *context, const char *line, size_t bytes)
 {
 	struct client *c = context;
@@ -86,6 +111,16 @@ static void on_line(void *context, const char *line, size_t bytes)
 	c->seen.last_ns = bench_now_ns();
 	if (c->seen.bound++ == 0)
 		c->seen.first_ns = c->seen.last_ns;
+	if (c->pace)
+		took(c->pace, line, bytes, c->seen.last_ns);
+}
+
+static void on_event(void *context, const char *line, size_t bytes)
+{
+	static const char scheduled[] = "\"reason\":\"Scheduled\"";
+
+	if (memmem(line, bytes, scheduled, sizeof(scheduled) - 1))
+		on_line(context, line, bytes);
 }
 
 void client_watch(struct client *c, const char *namespace)
@@ -98,6 +133,15 @@ void client_watch(struct client *c, const char *namespace)
 	apiclient_watch(c->api, path, on_line, c);
 	/* What was bound before it is open comes first, so that nothing is missed. */
 	client_idle(c, 200);
+}
+
+void client_watch_events(struct client *c, const char *namespace)
+{
+	char path[256];
+
+	c->seen = (struct client_seen){ 0 };
+	snprintf(path, sizeof(path), "/apis/events.k8s.io/v1/namespaces/%s/events?watch=1", namespace);
+	apiclient_watch(c->api, path, on_event, c);
 }
 
 bool client_wait(struct client *c, uint32_t n, uint32_t seconds)

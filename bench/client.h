@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of requests and one watch that counts bindings, over ctl/objects/apiclient.h. */
+/* Rows of requests and one watch that counts bindings or Events, over ctl/objects/apiclient.h. */
 #ifndef MUSTER_BENCH_CLIENT_H
 #define MUSTER_BENCH_CLIENT_H
 
@@ -8,15 +8,25 @@
 
 #define CLIENT_AT_ONCE 16u
 
-/* Bindings in one namespace, as a watch shows them. */
+/* Bindings, or Events about them, in one namespace, as a watch shows them. */
 struct client_seen {
 	uint32_t bound;
 	uint64_t first_ns, last_ns;
 };
 
+/* An open loop: request i is due i / per_s after the start, whether the ones before were answered
+ * or not, so that a stall counts for all that were due in it (no coordinated omission). */
+struct client_pace {
+	uint64_t start_ns; /* 0: not begun */
+	double per_s;
+	double *took_ms; /* [n]: from when it was due until the watch showed pod-i bound */
+	uint32_t n;
+};
+
 struct client {
 	struct apiclient *api; /* NULL: not open */
 	struct client_seen seen;
+	struct client_pace *pace; /* NULL: requests go as the ones before are answered */
 	bool failed;
 	int status;        /* of the last answer, 0: none */
 	struct bytes said; /* its body, or the error */
@@ -44,7 +54,10 @@ const char *client_said(const struct client *c);
 /* Watches the pods of the namespace that have a node; the watch before ends. */
 void client_watch(struct client *c, const char *namespace);
 
-/* Runs until n pods are bound.  False: none was for that time, or the watch was closed. */
+/* Watches the Events "Scheduled" of the namespace instead. */
+void client_watch_events(struct client *c, const char *namespace);
+
+/* Runs until n were seen.  False: none was for that time, or the watch was closed. */
 bool client_wait(struct client *c, uint32_t n, uint32_t seconds);
 
 /* Runs for that time. */

@@ -51,6 +51,8 @@ static void usage(FILE *out)
 	      "  --nodes N, --pods N, --gang N   where a bench has such a number: another one\n"
 	      "  --kubeconfig FILE  e2e: on this API server instead of muster-apisim, and with its\n"
 	      "                     nodes; --nodes N makes N more for the time of the bench\n"
+	      "  --rate N           e2e: create so many pods a second, whatever their latency (500)\n"
+	      "  --hgrm FILE        e2e: write the latencies at that rate as HdrHistogram percentiles\n"
 	      "  --data DIR         openb: where the trace lies, if not in the source tree\n"
 	      "  --only NAME        openb: one trace\n"
 	      "  --promise-depth N  trace: so many jobs that wait are promised a start (64); 0: none\n"
@@ -105,6 +107,10 @@ static bool read_flag(struct arguments *a, const char *flag, const char *value)
 		o->data = value;
 	else if (strcmp(flag, "--only") == 0)
 		o->only = value;
+	else if (strcmp(flag, "--hgrm") == 0)
+		o->hgrm = value;
+	else if (strcmp(flag, "--rate") == 0)
+		return number(flag, value, &o->rate);
 	else if (strcmp(flag, "--gantt") == 0)
 		o->gantt = value;
 	else if (strcmp(flag, "--score") == 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An API server with nodes, pods on it, and schedulers that place them; for e2e and compare. Each
  * measurement has a namespace and a scheduler name of its own, so that no scheduler works for
- * another. Rates count from the first binding to the last. A measurement whose pods do not fit ends
- * with a message. */
+ * another. Rates of bindings count from the first to the last. A measurement whose pods do not fit
+ * ends with a message. */
 #ifndef MUSTER_BENCH_STAGE_H
 #define MUSTER_BENCH_STAGE_H
 
@@ -23,6 +23,10 @@ struct stage {
 	uint64_t began;  /* wall time in ns; makes names of namespaces unique */
 	uint32_t spaces; /* namespaces made so far */
 	bool clean;      /* delete what was made */
+	/* Of the last stage_preloaded(), stage_live() or stage_paced(), which wait for the Events of
+	 * their bindings: from the first binding or creation to the last Event, and from the last
+	 * binding to it. */
+	double events_per_s, events_after_s;
 };
 
 /* A scheduler under test. */
@@ -63,6 +67,10 @@ bool stage_others(struct stage *s, uint32_t pods, char *namespace, size_t namesp
 
 /* Pods that are created while it runs: from the first creation to the last binding. */
 bool stage_live(struct stage *s, uint32_t pods, double *per_s);
+
+/* Pods that are created `per_s` a second while it runs, whatever their latency (struct
+ * client_pace): took_ms[pods]. */
+bool stage_paced(struct stage *s, uint32_t pods, double per_s, double *took_ms);
 
 /* A gang whose members wait for their group: seconds from its creation to the last
  * binding.  In the native API for kube-scheduler, in scheduler-plugins' for muster. */

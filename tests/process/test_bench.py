@@ -69,8 +69,21 @@ def test_inside():
 
 def test_whole_way():
     """Through apisim; and several runs become one table."""
-    rows = bench("e2e", "--nodes", "50", "--pods", "100", "--gang", "30", "--runs", "2")
-    equal(sorted(rows), ["apiserver-binds", "e2e-gang-30", "e2e-live", "e2e-preloaded"], "rows")
+    with tempfile.TemporaryDirectory() as folder:
+        hgrm = os.path.join(folder, "rate.hgrm")
+        rows = bench("e2e", "--nodes", "50", "--pods", "100", "--gang", "30", "--runs", "2", "--rate", "400", "--hgrm", hgrm)
+        with open(hgrm, encoding="utf-8") as f:
+            lines = [line.split() for line in f if re.match(r" +[0-9.]+ +[01][.]", line)]
+    equal(sorted(rows), ["apiserver-binds", "e2e-gang-30", "e2e-live", "e2e-live-events", "e2e-preloaded", "e2e-preloaded-events",
+                         "e2e-rate-400", "e2e-rate-400-events", "e2e-rate-400-events-after", "e2e-rate-400-p99.9",
+                         "e2e-rate-400-p99.99"], "rows")
+    for what in ("e2e-preloaded", "e2e-live"):
+        check(rows[f"{what}-events"]["best"] <= rows[what]["best"], f"{what}: the last Event comes after the last binding")
+    # Of the last run: percentiles and counts grow up to all pods.
+    for column in (0, 1, 2):
+        numbers = [float(line[column]) for line in lines]
+        equal(numbers, sorted(numbers), f"column {column}")
+    equal((float(lines[-1][1]), int(lines[-1][2])), (1.0, 100), "the last line")
 
 
 def test_binds_at_a_slow_server():
