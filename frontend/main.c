@@ -90,6 +90,7 @@ static uint32_t late_ms(const struct options *o)
 /* What a setting of 0 seeks its number in (frontend/base/window.h). */
 #define BIND_CONNECTIONS_FIRST 12u
 #define BIND_CONNECTIONS_MOST 256u
+#define REASONS_AT_ONCE 4u /* of frontend/report/, beside the Events of bindings */
 
 static unsigned connections_most(int64_t setting, unsigned most)
 {
@@ -103,13 +104,15 @@ static int transport_start(struct daemon *d)
 		.context = d->options->context,
 		.allow_insecure = d->options->insecure,
 	};
+	const unsigned connections =
+		connections_most(d->options->bind_connections, BIND_CONNECTIONS_MOST);
 	struct curl_config config = {
 		.access = &d->access, .env = &d->env, .may_write = may_write, .context = d,
 		.unacknowledged_ms = late_ms(d->options),
 		/* A resource is either listed or watched: no list waits for another. */
 		.lane_max = {
-			[HTTP_WATCH] = 64, [HTTP_REPORT] = 4,
-			[HTTP_BIND] = connections_most(d->options->bind_connections, BIND_CONNECTIONS_MOST),
+			[HTTP_WATCH] = 64, [HTTP_BIND] = connections,
+			[HTTP_REPORT] = REASONS_AT_ONCE + connections,
 			[HTTP_CALL] = 16,
 			[HTTP_LIST] = 64, [HTTP_LEASE] = 1, [HTTP_JOURNAL] = 1,
 		},

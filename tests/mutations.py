@@ -59,6 +59,7 @@ GROUP, JOURNAL = "frontend/bind/group_recheck.c", "frontend/journal/journal.c"
 GRANTS = "frontend/serve/grants.c"
 CEL_EVAL, CEL_REGEX = "frontend/cel/eval.c", "frontend/cel/regex.c"
 SWEEP = "frontend/report/report_sweep.c"
+RATE = "frontend/report/report_rate.c"
 SHARE_TURN = "core/share/share_turn.c"
 CHOICE = "core/devices/choice.c"
 SHARES = "core/devices/shares.c"
@@ -244,6 +245,14 @@ BUGS = [
         ("frontend/evict/request.c", "has_budget_cause(body, body_bytes) ? EVICT_BUDGET : EVICT_AGAIN", "EVICT_BUDGET")),
     bug("an eviction that was withdrawn is sent", unit("frontend/evict/test_evictor"),
         ("frontend/evict/evictor.c", "\tv->cancelled = true;\n\tif (v->begun)\n\t\treturn;", "\tif (true)\n\t\treturn;")),
+    bug("events of bindings starve while bindings wait", unit("frontend/report/test_report"),
+        (RATE, "share = queued < half ? most * queued / half : most;", "share = 0;")),
+    bug("events of bindings go in front of bindings", unit("frontend/report/test_report"),
+        (RATE, "\tif (!binds_waiting)\n\t\treturn most;", "\treturn most;")),
+    bug("two events of a pod are in flight together", unit("frontend/report/test_report"),
+        (RATE, "if (is_about(i, uid))", "if (false)")),
+    bug("a 429 does not slow events", unit("frontend/report/test_report"),
+        (RATE, "return window_slower(&r->window, env_now(r->config.env), sent_ns);", "return true;")),
     bug("a window of bindings that gained nothing is kept", unit("frontend/base/test_window"),
         ("frontend/base/window.c", "if (w->stepped && (late || !step_gained(w, mean_ns))) {", "if (false) {")),
     bug("a window of bindings grows beyond its bound", unit("frontend/base/test_window"),

@@ -117,6 +117,8 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 		.env = env,
 		.model = model,
 		.per_second = config->report_per_second,
+		.connections = config->bind_connections,
+		.connections_first = config->bind_connections_first,
 		.queue_max = config->report_queue,
 		.delay_ns = REPORT_DELAY_NS,
 		.instance = config->instance,
@@ -630,6 +632,7 @@ void frontend_metrics(const struct frontend *f, struct metrics *out)
 	out->binds_window = binder_window(f->binder);
 	out->report = *report_counts(f->report);
 	out->reports_queued = report_queued(f->report);
+	out->events_window = report_window(f->report);
 	out->frontend = f->counts;
 	out->latency = *latency_figures(f->latency);
 	out->waits = *waits_figures(f->waits);

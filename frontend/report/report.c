@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IN_FLIGHT_MAX 4
+#define EVENTS_FIRST 4u /* at once, if the config has no number */
 /* How long the Event of a binding yields to other Bindings. */
 #define BIND_EVENT_NS (5 * NS_PER_S)
 
@@ -19,6 +19,11 @@ struct report *report_new(const struct report_config *config)
 	r->config = *config;
 	snprintf(r->instance, sizeof(r->instance), "%s", config->instance);
 	r->config.instance = r->instance;
+	if (r->config.connections == 0)
+		r->config.connections = EVENTS_FIRST;
+	window_init(&r->window,
+	            config->connections_first ? config->connections_first : r->config.connections,
+	            r->config.connections);
 	r->tokens = config->per_second;
 	r->tokens_ns = env_now(config->env);
 	r->sweep_ns = r->tokens_ns + REPORT_SWEEP_NS;
@@ -89,7 +94,7 @@ static void happening_queue(struct report *r, enum report_happening what,
 	b->item.report = r;
 	b->item.kind = ITEM_BIND;
 	b->item.step = STEP_EVENT;
-	b->what = what;
+	b->what = (uint8_t)what;
 	report_item_happened(&b->item);
 	b->item.due_ns = b->item.since_ns + BIND_EVENT_NS;
 	report_item_queue(&b->item);
@@ -125,89 +130,6 @@ void report_happened(struct report *r, const struct report_event *e)
 	happening_queue(r, e->what, texts);
 }
 
-static void tokens_fill(struct report *r)
-{
-	uint64_t now = env_now(r->config.env);
-	double most = r->config.per_second > 10 ? r->config.per_second / 4.0 : 1;
-
-	r->tokens += (double)(now - r->tokens_ns) * 1e-9 * r->config.per_second;
-	if (r->tokens > most)
-		r->tokens = most;
-	r->tokens_ns = now;
-}
-
-static struct item *due_item(const struct report *r, enum item_kind kind)
-{
-	struct item *i = TAILQ_FIRST(&r->queues[kind]);
-
-	return i && i->due_ns <= env_now(r->config.env) ? i : NULL;
-}
-
-/* Alternates between pods and groups, then bindings. Reasons of pods wait equally long, so the
- * first is the first due; one that continues with its event is due in any case. */
-static struct item *next_item(struct report *r, bool binds_waiting)
-{
-	struct item *pod = due_item(r, ITEM_POD), *group = due_item(r, ITEM_GROUP);
-
-	if (pod && group) {
-		r->groups_turn = !r->groups_turn;
-		return r->groups_turn ? pod : group;
-	}
-	if (pod || group)
-		return pod ? pod : group;
-	return binds_waiting ? due_item(r, ITEM_BIND) : TAILQ_FIRST(&r->queues[ITEM_BIND]);
-}
-
-static bool send_one(struct report *r, bool binds_waiting)
-{
-	struct item *i = next_item(r, binds_waiting);
-
-	if (!i)
-		return false;
-	report_item_unlist(i);
-	report_item_send(i);
-	return true;
-}
-
-/* The time at which the first queued item may be sent. */
-static uint64_t next_due(const struct report *r, uint64_t now)
-{
-	uint64_t next = NEVER_NS;
-
-	if (r->tokens < 1)
-		return now + (uint64_t)((1 - r->tokens) / r->config.per_second * 1e9) + 1;
-	for (int k = 0; k <= ITEM_KINDS; k++) {
-		const struct item *i = TAILQ_FIRST(k < ITEM_KINDS ? &r->queues[k] : &r->held);
-
-		if (i && i->due_ns < next)
-			next = i->due_ns;
-	}
-	return next;
-}
-
-static size_t waiting_n(const struct report *r)
-{
-	return r->queued_n[ITEM_POD] + r->queued_n[ITEM_BIND] + r->queued_n[ITEM_GROUP] + r->held_n;
-}
-
-/* Sends what is due.  Returns when more is. */
-static uint64_t send(struct report *r, uint64_t now, bool binds_waiting)
-{
-	size_t most = binds_waiting ? 1 : IN_FLIGHT_MAX;
-
-	if (waiting_n(r) == 0)
-		return NEVER_NS;
-	if (now < r->pause_until_ns)
-		return r->pause_until_ns;
-	report_held_go(r, now);
-	tokens_fill(r);
-	while (r->flying_n < most && r->tokens >= 1 && send_one(r, binds_waiting))
-		continue;
-	if (waiting_n(r) == 0 || r->flying_n >= most)
-		return NEVER_NS;
-	return next_due(r, now);
-}
-
 static uint64_t sooner(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -221,7 +143,7 @@ uint64_t report_poll(struct report *r, bool binds_waiting)
 		report_groups_changed(r);
 	next = report_sweep(r, now);
 	next = sooner(next, report_recent(r, now));
-	return sooner(next, send(r, now, binds_waiting));
+	return sooner(next, report_send_due(r, now, binds_waiting));
 }
 
 void report_lists_in(struct report *r)
@@ -231,7 +153,12 @@ void report_lists_in(struct report *r)
 
 size_t report_queued(const struct report *r)
 {
-	return waiting_n(r) + r->kept_n + r->flying_n;
+	return report_waiting(r) + r->kept_n + r->flying_n;
+}
+
+unsigned report_window(const struct report *r)
+{
+	return r->window.size;
 }
 
 const struct report_counts *report_counts(const struct report *r)

@@ -2,8 +2,8 @@
 /* Reports: writes why pods and groups wait and where they were placed, as the PodScheduled
  * condition and Events of pods, and the status and Events of groups.
  *
- * Bindings have precedence: reports use a lane of their own with few concurrent requests (one while
- * bindings wait) and a rate limit, and the event of a binding waits up to 5 s for other bindings.
+ * Bindings have precedence. What waits is reported at a limited rate; Events of bindings follow
+ * these in bursts, as many at once as make them faster (report_rate.c).
  * The newest reason of a pod replaces one that is not written yet; a reason that was current only
  * while the gang arrived is never written.
  *
@@ -27,7 +27,9 @@ struct decisions; /* frontend/report/decisions.h */
 struct report_config {
 	const struct env *env;
 	struct model *model;
-	unsigned per_second;               /* requests */
+	unsigned per_second;               /* requests about what waits */
+	unsigned connections;              /* at most so many Events of bindings at once; 0: 4 */
+	unsigned connections_first;        /* seek more than these; 0: `connections` from the start */
 	size_t queue_max;                  /* of each queue */
 	uint64_t delay_ns;                 /* how long a reason must be current before it is written */
 	const char *instance;              /* for reportingInstance; copied */
@@ -94,6 +96,8 @@ void report_nominate(struct report *r, pod_id pod, uint32_t generation, const ch
 uint64_t report_poll(struct report *r, bool binds_waiting);
 
 size_t report_queued(const struct report *r);
+/* Events of bindings allowed at once. */
+unsigned report_window(const struct report *r);
 const struct report_counts *report_counts(const struct report *r);
 
 #endif

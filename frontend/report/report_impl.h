@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internals of the reports. report.c: the rate, and Events of bindings; report_reason.c: the
+/* Internals of the reports. report.c: Events of bindings; report_rate.c: what is sent when, and how
+ * much at once; report_reason.c: the
  * reasons of what waits; report_item.c: a pod; report_group.c: a group; report_status.c: the status
  * of its object; report_queue.c: items in their queues; report_sweep.c: the comparison of all that
  * is reported with what should be, every 30 s. */
@@ -10,6 +11,7 @@
 #include "frontend/dialect/group_status.h"
 #include "frontend/json/jsonout.h"
 #include "frontend/base/log.h"
+#include "frontend/base/window.h"
 #include "frontend/report/report.h"
 
 #include <assert.h>
@@ -44,7 +46,7 @@ struct item {
 	TAILQ_ENTRY(item) link;
 	struct report *report;
 	struct http_call *call;
-	uint64_t due_ns; /* not before */
+	uint64_t due_ns; /* not before; while it is in flight, when it was sent */
 	/* When what its next Event reports happened, so that a retry is the same object.  0, as of
 	 * each pod that waits: now. */
 	uint64_t since_ns, since_wall_ns;
@@ -89,19 +91,20 @@ struct pod_item {
 /* The Event of a binding or an eviction. */
 struct bind_item {
 	struct item item;
-	enum report_happening what;
+	uint8_t what; /* enum report_happening */
 	char texts[]; /* one behind the other, each terminated: enum bind_text */
 };
 enum bind_text {
+	BIND_UID, /* first: it is compared most */
 	BIND_NAMESPACE,
 	BIND_NAME,
-	BIND_UID,
 	BIND_SCHEDULER,
 	BIND_DETAIL,
 	BIND_API_VERSION, /* of the object; "": a pod */
 	BIND_KIND,
 	BIND_TEXTS
 };
+const char *report_bind_text(const struct bind_item *b, enum bind_text which);
 
 /* report_start.c */
 /* Who a move is because of. */
@@ -188,7 +191,10 @@ struct report {
 	struct pod_item_list recent; /* pods with an Event within EVENT_GAP_NS; the oldest first */
 	struct item_list flying;
 	size_t flying_n;
-	bool groups_turn; /* pods had their turn */
+	size_t events_flying; /* of bindings, among these */
+	struct window window; /* of these */
+	bool binds_waiting;   /* at the last poll */
+	bool groups_turn;     /* pods had their turn */
 	struct pod_item **by_pod;
 	size_t by_pod_n;
 	bool lists_in;
@@ -226,6 +232,14 @@ void report_item_hold(struct item *i);
 void report_item_keep(struct item *i);
 /* Requeues held items that are due, at the end. */
 void report_held_go(struct report *r, uint64_t now);
+/* Sends what may be sent. Returns the monotonic time of the next call. */
+uint64_t report_send_due(struct report *r, uint64_t now, bool binds_waiting);
+/* An Event of a binding was accepted. */
+void report_rate_answered(struct report *r, uint64_t sent_ns);
+/* The server throttles it or did not answer; false if another one of its flight told it. */
+bool report_rate_slower(struct report *r, uint64_t sent_ns);
+/* Items in the queues and held ones. */
+size_t report_waiting(const struct report *r);
 /* Removes it from its list. */
 void report_item_unlist(struct item *i);
 static inline struct pod_item *pod_of(struct item *i)

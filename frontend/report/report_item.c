@@ -37,7 +37,11 @@ void report_item_request(struct item *i, const char *method, const char *type)
 		fatal_memory();
 	i->flying = true;
 	i->tries++;
-	r->tokens -= 1;
+	i->due_ns = env_now(r->config.env);
+	if (i->kind == ITEM_BIND)
+		r->events_flying++;
+	else
+		r->tokens -= 1;
 	TAILQ_INSERT_TAIL(&r->flying, i, link);
 	r->flying_n++;
 }
@@ -180,6 +184,15 @@ static bool pod_send(struct item *i)
 	return true;
 }
 
+const char *report_bind_text(const struct bind_item *b, enum bind_text which)
+{
+	const char *at = b->texts;
+
+	for (int k = 0; k < (int)which; k++)
+		at += strlen(at) + 1;
+	return at;
+}
+
 static void bind_send(struct item *i)
 {
 	static const struct {
@@ -195,7 +208,7 @@ static void bind_send(struct item *i)
 		[REPORT_START_SLIPPED] = { "Warning", "StartSlipped", "Scheduling" },
 	};
 	const struct bind_item *b = (const struct bind_item *)i;
-	const char *texts[BIND_TEXTS], *at = b->texts;
+	const char *texts[BIND_TEXTS];
 	char note[1200];
 	struct event_text e = {
 		.type = words[b->what].type,
@@ -204,8 +217,8 @@ static void bind_send(struct item *i)
 		.note = note,
 	};
 
-	for (int k = 0; k < BIND_TEXTS; k++, at += strlen(at) + 1)
-		texts[k] = at;
+	for (int k = 0; k < BIND_TEXTS; k++)
+		texts[k] = report_bind_text(b, (enum bind_text)k);
 	e.namespace = texts[BIND_NAMESPACE];
 	e.object = texts[BIND_NAME];
 	e.uid = texts[BIND_UID];
@@ -338,6 +351,8 @@ static void item_written(struct item *i)
 	r->counts.events++;
 	if (i->kind == ITEM_POD)
 		pod_event_written(pod_of(i));
+	else if (i->kind == ITEM_BIND)
+		report_rate_answered(r, i->due_ns);
 	item_finish(i);
 }
 
@@ -447,6 +462,21 @@ static bool discovered(struct item *i, const struct http_answer *answer, const c
 	       report_status_missing(group_of_item(i));
 }
 
+/* The requests of one flight that meet the same trouble count as one failure: each for itself would
+ * pause all reports for the longest time at once. */
+static void item_trouble(struct item *i, const struct http_answer *answer)
+{
+	struct report *r = i->report;
+	bool first = true;
+
+	if (i->kind == ITEM_BIND)
+		first = report_rate_slower(r, i->due_ns);
+	if (first || answer->retry_after_ms >= 0)
+		item_again(i, backoff_answer(&r->backoff, r->config.env, answer));
+	else
+		item_again(i, 0);
+}
+
 static void item_done(void *context, const struct http_answer *answer, const char *body,
                       size_t body_bytes)
 {
@@ -463,7 +493,7 @@ static void item_done(void *context, const struct http_answer *answer, const cha
 		item_give_up(i);
 		item_finish(i);
 	} else if (is_in_trouble(answer)) {
-		item_again(i, backoff_answer(&r->backoff, r->config.env, answer));
+		item_trouble(i, answer);
 	} else if (answer->status == 500) {
 		item_later(i);
 	} else if (answer->status == 409 && i->step == STEP_EVENT) {

@@ -91,6 +91,7 @@ void report_item_unlist(struct item *i)
 	if (i->flying) {
 		TAILQ_REMOVE(&r->flying, i, link);
 		r->flying_n--;
+		r->events_flying -= i->kind == ITEM_BIND;
 	} else if (i->held) {
 		TAILQ_REMOVE(&r->held, i, link);
 		r->held_n--;
@@ -152,10 +153,11 @@ void report_item_keep(struct item *i)
 	i->kept = true;
 }
 
-/* Groups are ordered by due time; the others are queued in that order. */
+/* Groups are ordered by due time; the others are queued in that order.  The Event of a binding that
+ * is tried again stays before later ones about the same pod. */
 static void queue_insert(struct item_list *list, struct item *i)
 {
-	struct item *before = TAILQ_LAST(list, item_list);
+	struct item *before = i->kind == ITEM_BIND && i->tries > 0 ? NULL : TAILQ_LAST(list, item_list);
 
 	while (i->kind == ITEM_GROUP && before && before->due_ns > i->due_ns)
 		before = TAILQ_PREV(before, item_list, link);

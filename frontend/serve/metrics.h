@@ -158,7 +158,7 @@ struct metrics {
 	struct binder_counts binder;
 	struct takeover_counts takeover;
 	struct volume_bind_counts volumes;
-	uint64_t binds_queued, binds_held, binds_in_flight, binds_window;
+	uint64_t binds_queued, binds_held, binds_in_flight, binds_window, events_window;
 	struct report_counts report;
 	uint64_t reports_queued;
 	struct frontend_counts frontend;

@@ -289,7 +289,8 @@ static void binder_write(const struct metrics *m, FILE *out)
 		COUNTER("muster_report_terminating_total",
 	            "Events not written since their namespace is being deleted.",
 	            m->report.terminating),
-		GAUGE("muster_reports_queued", "Reports not written yet.", m->reports_queued));
+		GAUGE("muster_reports_queued", "Reports not written yet.", m->reports_queued),
+		GAUGE("muster_events_window", "Events of bindings allowed at once.", m->events_window));
 }
 
 static void extender_metrics_write(const struct metrics *m, FILE *out)

@@ -19,6 +19,10 @@ def events(c, reason, about):
     return [e for e in c.client.list("Event") if e["reason"] == reason and e["regarding"]["name"] == about]
 
 
+def scheduled(c):
+    return [e["regarding"]["name"] for e in c.client.list("Event") if e["reason"] == "Scheduled"]
+
+
 def is_report(call):
     return call.resource == "events" or (call.resource == "podgroups" and call.sub == "status")
 
@@ -51,6 +55,20 @@ def test_the_event_of_a_pod_follows_its_reason():
         check("current pods number: 1" in events(c, "FailedScheduling", "g-0")[0]["note"], events(c, "FailedScheduling", "g-0"))
         c.create(*(objects.pod(f"g-{i}", group="g") for i in (1, 2)))
         until(lambda: any("Insufficient cpu" in e["note"] for e in events(c, "FailedScheduling", "g-0")), 30, "the reason of now")
+
+
+def test_events_of_bindings_do_not_wait_for_the_rate_of_reports():
+    """At one report a second these would take five minutes.  A server that throttles some gets them later, each once."""
+    n = 300
+    with Cluster(*(node(f"n{i}", cpu="64") for i in range(4))) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        c.kubeconfig = proxy.kubeconfig
+        rule = proxy.rule(lambda call: call.resource == "events" and call.method == "POST",
+                          lambda call: call.status(429, "slower", headers={"Retry-After": "1"}), count=5)
+        c.up("--report-qps", 1)
+        c.create(*(objects.pod(f"p-{i}", cpu="100m", memory="64Mi") for i in range(n)))
+        until(lambda: len(scheduled(c)) >= n, 120, "all events")
+        equal((len(scheduled(c)), len(set(scheduled(c))), rule.hits), (n, n, 5), "events, of pods, refused")
+        equal(c.metric("muster_report_dropped_total"), 0, "dropped")
 
 
 if __name__ == "__main__":

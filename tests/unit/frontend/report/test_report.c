@@ -26,11 +26,12 @@ static void end(void)
 	world_free(&b.w);
 }
 
-static void begin_with(unsigned per_second, size_t queue)
+static void begin_window(unsigned per_second, size_t queue, unsigned connections)
 {
 	struct report_config config = {
 		.env = &b.w.env,
 		.per_second = per_second,
+		.connections = connections,
 		.queue_max = queue,
 		.instance = "muster-host",
 	};
@@ -47,6 +48,11 @@ static void begin_with(unsigned per_second, size_t queue)
 		world_put(b.m, RESOURCE_INDEX_PODS, world_pod(text, "5", "", ""));
 	}
 	b.r = report_new(&config);
+}
+
+static void begin_with(unsigned per_second, size_t queue)
+{
+	begin_window(per_second, queue, 0);
 }
 
 static void begin(void)
@@ -74,7 +80,7 @@ static void reason(const char *pod, uint32_t why, uint32_t nodes)
 static void bound(const char *pod)
 {
 	struct bind_notice n = {
-		.namespace = "ns", .name = pod, .uid = "u", .node = "n1", .scheduler = "muster"
+		.namespace = "ns", .name = pod, .uid = pod, .node = "n1", .scheduler = "muster"
 	};
 
 	report_bind(b.r, &n);
@@ -407,17 +413,152 @@ Test(report, keeps_to_its_rate)
 	unsigned sent = 0;
 
 	begin_with(20, 1000);
-	for (int i = 0; i < 100; i++)
-		bound("a");
+	for (unsigned i = 0; i < 100; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "w%u", i);
+		world_put(b.m, RESOURCE_INDEX_PODS, world_pod(name, "5", "", ""));
+		reason(name, WAIT_ROOM, 3);
+	}
 	for (int ms = 0; ms < 2000; ms++) {
 		report_poll(b.r, false);
-		while (world_open(&b.w)) {
-			world_answer(world_take(&b.w, "POST", EVENTS), 201, "{}");
-			sent++;
-		}
+		for (struct http_call *c = b.w.calls; c; c = c->next)
+			if (c->open) {
+				c->taken = true;
+				world_answer(c, 200, "{}");
+				sent++;
+			}
 		b.w.now_ns += MS;
 	}
 	cr_assert(sent >= 40 && sent <= 46, "%u requests in 2 s", sent);
+}
+
+static void bound_n(unsigned n)
+{
+	static unsigned made;
+	char name[16];
+
+	while (n-- > 0) {
+		snprintf(name, sizeof(name), "e%u", made++);
+		bound(name);
+	}
+}
+
+/* Answers all that is open; how many there were. */
+static unsigned answer_all(int status)
+{
+	unsigned n = 0;
+
+	for (struct http_call *c = b.w.calls; c; c = c->next)
+		if (c->open) {
+			c->taken = true;
+			world_answer_after(c, status, "{}", status == 429 ? 2000 : -1);
+			n++;
+		}
+	return n;
+}
+
+Test(report, events_of_bindings_go_in_bursts)
+{
+	unsigned sent = 0;
+
+	begin_window(1, 1000, 8);
+	bound_n(100);
+	for (int round = 0; round < 13; round++) {
+		report_poll(b.r, false);
+		cr_assert_eq(world_open(&b.w), round < 12 ? 8 : 4);
+		sent += answer_all(201);
+	}
+	cr_assert_eq(sent, 100, "in no time, whatever the rate of what waits");
+	cr_assert_eq(report_queued(b.r), 0);
+}
+
+Test(report, events_get_more_of_the_window_as_their_queue_grows)
+{
+	begin_window(1, 80, 8);
+	bound_n(4);
+	report_poll(b.r, true);
+	cr_assert_eq(world_open(&b.w), 0);
+	bound_n(16);
+	report_poll(b.r, true);
+	cr_assert_eq(world_open(&b.w), 3, "%u", world_open(&b.w));
+	bound_n(40);
+	report_poll(b.r, true);
+	cr_assert_eq(world_open(&b.w), 8);
+}
+
+/* Bindings without a pause, as many as the server accepts Events with a full window. */
+Test(report, a_stream_of_bindings_loses_no_event)
+{
+	size_t most = 0, written = 0;
+
+	begin_window(1, 100, 4);
+	for (int ms = 0; ms < 5000; ms++) {
+		bound_n(3);
+		report_poll(b.r, true);
+		written += answer_all(201);
+		if (report_queued(b.r) > most)
+			most = report_queued(b.r);
+		world_free(&b.w); /* forgets the calls */
+		b.w.calls_end = &b.w.calls;
+		b.w.now_ns += MS;
+	}
+	cr_assert_leq(most, 60, "%zu", most);
+	cr_assert_eq(report_counts(b.r)->deferred + report_counts(b.r)->dropped, 0);
+	for (int i = 0; i < 20; i++) {
+		report_poll(b.r, false);
+		written += answer_all(201);
+	}
+	cr_assert_eq(written, 15000, "%zu", written);
+}
+
+/* Those of one flight count once: the window is halved, and the pause is what the server said. */
+Test(report, a_429_halves_the_events)
+{
+	begin_window(1, 100, 8);
+	bound_n(20);
+	report_poll(b.r, false);
+	cr_assert_eq(world_open(&b.w), 8);
+	b.w.now_ns += MS;
+	cr_assert_eq(answer_all(429), 8);
+	cr_assert_eq(report_window(b.r), 4);
+	report_poll(b.r, false);
+	cr_assert_eq(world_open(&b.w), 0);
+	b.w.now_ns += 3 * SECOND;
+	report_poll(b.r, false);
+	cr_assert_eq(world_open(&b.w), 4);
+	for (unsigned left = 20, n; left > 0; left -= n) {
+		n = answer_all(201);
+		cr_assert(n > 0 && n <= left);
+		report_poll(b.r, false);
+	}
+	cr_assert_eq(report_counts(b.r)->events, 20);
+	cr_assert_eq(report_queued(b.r), 0);
+}
+
+/* On two connections they might be created in either order, and what is tried again comes first. */
+Test(report, events_of_a_pod_go_one_after_the_other)
+{
+	struct bind_notice refused = { .namespace = "ns", .name = "a", .uid = "a", .error = "no" };
+	struct http_call *c;
+
+	refused.node = refused.scheduler = "x";
+	begin_window(100, 100, 8);
+	report_bind(b.r, &refused);
+	bound("a");
+	bound("b");
+	report_poll(b.r, false);
+	cr_assert_eq(world_open(&b.w), 1);
+	world_answer_after(world_take(&b.w, "POST", EVENTS), 429, "", 1000);
+	b.w.now_ns += 2 * SECOND;
+	report_poll(b.r, false);
+	c = world_take(&b.w, "POST", EVENTS);
+	has(c, "FailedScheduling");
+	cr_assert_eq(world_open(&b.w), 1);
+	world_answer(c, 201, "{}");
+	report_poll(b.r, false);
+	cr_assert_eq(world_open(&b.w), 2);
+	has(world_take(&b.w, "POST", EVENTS), "Successfully assigned ns/a");
 }
 
 Test(report, a_server_in_trouble_is_left_alone)
