@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The handshake of the core with a frontend or an observer, on a SOCK_SEQPACKET
- * unix socket of mode 0600.  It passes the segments; afterwards the socket carries
- * no data and is closed when the peer dies.
+ * unix socket of mode 0600.  It passes the segments; afterwards the socket of a frontend
+ * carries no data, that of an observer its questions (ipc/question.h), and it is closed when
+ * the peer dies.
  *
  *   frontend                                core
  *      HELLO {hash, role, intake fd}  --->

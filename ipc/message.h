@@ -4,7 +4,7 @@
 #ifndef MUSTER_IPC_MESSAGE_H
 #define MUSTER_IPC_MESSAGE_H
 
-#include "ipc/abi.h"
+#include "ipc/question.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,13 @@
 
 #define MESSAGE_MAGIC UINT64_C(0x31306b4c2e74736d) /* "mst.Lk01" */
 
-enum message_kind { MESSAGE_HELLO = 1, MESSAGE_WELCOME, MESSAGE_REFUSED };
+enum message_kind {
+	MESSAGE_HELLO = 1,
+	MESSAGE_WELCOME,
+	MESSAGE_REFUSED,
+	MESSAGE_QUESTION,
+	MESSAGE_ANSWER
+};
 
 /* Never changes, and neither do HELLO and REFUSED: peers of different layouts have
  * to understand them. */
@@ -36,10 +42,22 @@ struct message_refused {
 	char text[MESSAGE_TEXT_BYTES]; /* terminated */
 };
 
+struct message_question {
+	struct message_head head;
+	struct live_question question;
+};
+
+struct message_answer {
+	struct message_head head;
+	struct live_answer answer;
+};
+
 union message {
 	struct message_head head;
 	struct message_welcome welcome;
 	struct message_refused refused;
+	struct message_question question;
+	struct message_answer answer;
 };
 
 static_assert(sizeof(struct message_head) == 24, "the same in every version");

@@ -209,6 +209,26 @@ bool observe_node(const struct observer *o, node_id id, struct node_view *out)
 	return false;
 }
 
+void observe_reason_check(struct reason *r)
+{
+	if (r->counts_n > FILTER_COUNTS_MAX)
+		r->counts_n = FILTER_COUNTS_MAX;
+	if (r->shortfalls_n > SHORTFALLS_MAX)
+		r->shortfalls_n = SHORTFALLS_MAX;
+	if (r->promised.moves_n > PROMISE_MOVES_MAX)
+		r->promised.moves_n = PROMISE_MOVES_MAX;
+	if (r->promised.waits_n > PROMISE_WAITS_MAX)
+		r->promised.waits_n = PROMISE_WAITS_MAX;
+}
+
+void observe_victims_check(struct victims_row *row)
+{
+	row->gangs_n = row->gangs_n < VICTIMS_GANGS ? row->gangs_n : VICTIMS_GANGS;
+	row->text_bytes = row->text_bytes < VICTIMS_TEXT ? row->text_bytes : VICTIMS_TEXT - 1;
+	row->text[row->text_bytes] = '\0';
+	clean_lines(row->text); /* for terminals */
+}
+
 bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out)
 {
 	const struct gang_row *rows =
@@ -231,15 +251,7 @@ bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out)
 		/* V2; relaxed: the loads before it acquire. */
 		if (atomic_load_explicit(&rows[id].version, memory_order_relaxed) != version)
 			continue;
-		/* Counts are used as bounds: limited to the arrays. */
-		if (out->row.reason.counts_n > FILTER_COUNTS_MAX)
-			out->row.reason.counts_n = FILTER_COUNTS_MAX;
-		if (out->row.reason.shortfalls_n > SHORTFALLS_MAX)
-			out->row.reason.shortfalls_n = SHORTFALLS_MAX;
-		if (out->row.reason.promised.moves_n > PROMISE_MOVES_MAX)
-			out->row.reason.promised.moves_n = PROMISE_MOVES_MAX;
-		if (out->row.reason.promised.waits_n > PROMISE_WAITS_MAX)
-			out->row.reason.promised.waits_n = PROMISE_WAITS_MAX;
+		observe_reason_check(&out->row.reason);
 		return true;
 	}
 	return false;
@@ -324,10 +336,7 @@ bool observe_victims(const struct observer *o, uint32_t index, struct victims_ro
 		/* V2; relaxed: the loads before it acquire. */
 		if (atomic_load_explicit(&row->version, memory_order_relaxed) != version)
 			continue;
-		out->gangs_n = out->gangs_n < VICTIMS_GANGS ? out->gangs_n : VICTIMS_GANGS;
-		out->text_bytes = out->text_bytes < VICTIMS_TEXT ? out->text_bytes : VICTIMS_TEXT - 1;
-		out->text[out->text_bytes] = '\0';
-		clean_lines(out->text); /* for terminals */
+		observe_victims_check(out);
 		return out->generation != 0;
 	}
 	return false;

@@ -8,6 +8,7 @@
 
 #include "ipc/check.h"
 #include "ipc/link.h"
+#include "ipc/question.h"
 
 #include <stdbool.h>
 
@@ -65,6 +66,21 @@ bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out);
 /* A row of an answer to a search for victims, index below VICTIMS_ROWS.  Its text ends with a NUL.
  * False: it is empty, or no copy was consistent. */
 bool observe_victims(const struct observer *o, uint32_t index, struct victims_row *out);
+
+/* What another process wrote: counts that are used as bounds are limited to the arrays, and texts
+ * end with a NUL and are clean. */
+void observe_reason_check(struct reason *r);
+void observe_victims_check(struct victims_row *row);
+
+/* ipc/question.c: asks the core, and waits for its answer, which is checked.
+ *
+ *   -ETIMEDOUT   there was none in time
+ *   -ECONNRESET  the core ended the connection
+ *   -EPROTO      it answered something else
+ *
+ * or another negative errno of a system call. */
+int observer_ask(const struct observer *o, const struct live_question *q, uint64_t timeout_ns,
+                 struct live_answer *out);
 
 /* The text of a resource or taint; "": none.  Returns out. */
 const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_NAME_MAX]);

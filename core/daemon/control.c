@@ -4,11 +4,14 @@
 #include "core/daemon/confine.h"
 #include "ipc/logline.h"
 #include "core/daemon/loop.h"
+#include "core/daemon/questions.h"
 #include "core/daemon/searchers.h"
+#include "core/world/what_if.h"
 #include "core/base/probe.h"
 #include "ipc/memory.h"
 #include "ipc/confine.h"
 #include "ipc/link.h"
+#include "ipc/message.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +26,7 @@
 
 #define OBSERVERS_MAX 64u
 #define REPEAT_MS 2 /* pokes may be lost */
+#define QUESTION_MS 50
 #define REST_MS 500 /* after accept() failed for want of descriptors or memory */
 #define USAGE 2
 
@@ -41,6 +45,7 @@ struct control {
 	bool leaving; /* it hung up */
 	bool rests;   /* accepts no peer in this turn */
 	struct link_peer observers[OBSERVERS_MAX];
+	uint32_t asked[OBSERVERS_MAX]; /* of each: the slot of its question + 1; 0: none is open */
 	size_t observers_n;
 	uint64_t refused;
 };
@@ -73,6 +78,7 @@ static void observer_add(struct control *k, struct link_peer *peer)
 		return;
 	}
 	log_line(LOG_DEBUG, "msg=\"observer connected\"");
+	k->asked[k->observers_n] = 0;
 	k->observers[k->observers_n++] = *peer;
 	PROBE(observer_welcomed, k->observers_n);
 }
@@ -152,13 +158,86 @@ static void frontend_follow(struct control *k)
 	}
 }
 
+/* False: it could not be sent, or this was the last answer. */
+static bool answer_send(const struct control *k, size_t i, const struct live_answer *answer)
+{
+	const struct message_answer m = {
+		.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_ANSWER },
+		.answer = *answer
+	};
+
+	return message_send(k->observers[i].fd, &m, sizeof(m), -1) == 0;
+}
+
+static bool refuse(const struct control *k, size_t i, const char *why)
+{
+	struct live_answer a = { .version = QUESTION_VERSION, .verdict = QUESTION_REFUSED };
+
+	snprintf(a.text, sizeof(a.text), "%s", why);
+	return answer_send(k, i, &a);
+}
+
+/* Reads what an observer sent.  False: it is closed, since it hung up or sent what is no question.
+ */
+static bool observer_read(struct control *k, size_t i)
+{
+	const char *fault;
+	union message m;
+	int fd, slot;
+	const int got = message_receive(k->observers[i].fd, &m, &fd, 0);
+
+	if (fd >= 0)
+		close(fd);
+	if (got == -EPROTO || (got >= 0 && (fd >= 0 || m.head.kind != MESSAGE_QUESTION ||
+	                                    (size_t)got != sizeof(m.question))))
+		return refuse(k, i, "this is no question"), false;
+	if (got < 0)
+		return false;
+	fault = question_fault(&m.question.question, &k->config->limits);
+	if (fault)
+		return refuse(k, i, fault), false;
+	if (!k->searchers)
+		return refuse(k, i, "no world follows the loop: muster-core runs with --searchers 0");
+	if (k->asked[i] > 0)
+		return refuse(k, i, "the last question is not answered yet"), false;
+	slot = questions_ask(searchers_questions(k->searchers), &m.question.question);
+	if (slot == -EBUSY)
+		return refuse(k, i, "too many questions are asked at once; ask again");
+	if (slot < 0)
+		return refuse(k, i, "no world follows the loop any more");
+	k->asked[i] = (uint32_t)slot + 1;
+	searchers_wake(k->searchers);
+	return true;
+}
+
+static void observer_remove(struct control *k, size_t i)
+{
+	if (k->asked[i] > 0)
+		questions_forget(searchers_questions(k->searchers), k->asked[i] - 1);
+	link_peer_close(&k->observers[i]);
+	k->observers[i] = k->observers[--k->observers_n];
+	k->asked[i] = k->asked[k->observers_n];
+}
+
 static void observers_follow(struct control *k, const struct pollfd *fds, size_t n)
 {
-	for (size_t i = n; i-- > 0;) {
-		if (fds[i].revents == 0)
+	for (size_t i = n; i-- > 0;)
+		if (fds[i].revents != 0 && !observer_read(k, i))
+			observer_remove(k, i);
+}
+
+/* Sends what the world's thread has answered. */
+static void answers_send(struct control *k)
+{
+	struct live_answer answer;
+
+	for (size_t i = k->observers_n; i-- > 0;) {
+		if (k->asked[i] == 0 ||
+		    !questions_take(searchers_questions(k->searchers), k->asked[i] - 1, &answer))
 			continue;
-		link_peer_close(&k->observers[i]);
-		k->observers[i] = k->observers[--k->observers_n];
+		k->asked[i] = 0;
+		if (!answer_send(k, i, &answer))
+			observer_remove(k, i);
 	}
 }
 
@@ -168,6 +247,12 @@ static bool loop_has_news(const struct control *k)
 	enum loop_peer peer = loop_peer(k->loop);
 
 	return peer == PEER_OFFERED || peer == PEER_LEAVING;
+}
+
+/* True if the world's thread may have slept through a question. */
+static bool questions_are_new(const struct control *k)
+{
+	return k->searchers && questions_wait(searchers_questions(k->searchers));
 }
 
 /* False when a signal ends the process. */
@@ -180,7 +265,10 @@ static bool control_turn(struct control *k)
 		[POLL_FRONTEND] = { .fd = -1 },
 	};
 	size_t observers = k->observers_n;
-	int wait_ms = loop_has_news(k) ? REPEAT_MS : k->rests ? REST_MS : -1;
+	int wait_ms = loop_has_news(k)       ? REPEAT_MS
+	              : questions_are_new(k) ? QUESTION_MS
+	              : k->rests             ? REST_MS
+	                                     : -1;
 	uint64_t ignored;
 
 	if (k->rests)
@@ -197,10 +285,14 @@ static bool control_turn(struct control *k)
 		return false;
 	if (fds[POLL_NEWS].revents && read(k->news_fd, &ignored, sizeof(ignored)) < 0)
 		ignored = 0;
-	/* The socket carries nothing after the handshake: anything readable is its end. */
+	/* A frontend sends nothing after the handshake: anything readable is its end. */
 	if (fds[POLL_FRONTEND].revents)
 		k->leaving = true;
 	observers_follow(k, fds + POLL_OBSERVERS, observers);
+	if (k->searchers)
+		answers_send(k);
+	if (questions_are_new(k))
+		searchers_wake(k->searchers);
 	frontend_follow(k);
 	if (loop_has_news(k))
 		loop_poke(k->loop);
@@ -287,7 +379,9 @@ static void world_open(struct control *k)
 		                                     .promise_depth = k->config->promise_depth,
 		                                     .promise_grain_ns = k->config->promise_grain_ns,
 		                                     .backfill_by_soft = k->config->backfill_by_soft,
-		                                     .searchers = k->config->searchers };
+		                                     .searchers = k->config->searchers,
+		                                     .answered = notify,
+		                                     .context = k };
 	const int rc = config.searchers > 0 ? searchers_open(&k->searchers, &config) : 0;
 
 	if (rc < 0)

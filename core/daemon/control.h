@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The control thread: accepts one frontend and up to 64 observers on the socket, closes them when
- * they hang up, and stops the process on SIGTERM or SIGINT. */
+/* The control thread: accepts one frontend and up to 64 observers on the socket, passes questions
+ * of observers on (ipc/question.h), closes them when they hang up, and stops the process on SIGTERM
+ * or SIGINT. */
 #ifndef MUSTER_CORE_CONTROL_H
 #define MUSTER_CORE_CONTROL_H
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/daemon/searchers.h"
 
+#include "core/daemon/questions.h"
 #include "core/world/answers.h"
 #include "core/world/follower.h"
 #include "core/world/lookout.h"
 #include "core/world/snapshot.h"
+#include "core/world/what_if.h"
 #include "ipc/clock.h"
 #include "ipc/logline.h"
 #include "ipc/memory.h"
@@ -24,6 +26,8 @@
 #define SNAPSHOT_NS (NS_PER_S / 10) /* between two */
 #define AUDIT_NS (10 * NS_PER_S)    /* between two */
 #define WAIT_NS (NS_PER_S / 20)     /* for a snapshot; then the world is woken again */
+#define QUESTION_NS (2 * NS_PER_S)  /* the most that an answer takes */
+#define QUESTION_SHARE 5u           /* of the time, at most one part is for answers */
 
 struct searcher {
 	struct searchers *of;
@@ -41,7 +45,10 @@ struct searchers {
 	struct core_world *stats;
 	struct snapshots *snapshots;
 	struct lookout *lookout; /* the world thread's */
-	uint64_t published_ns;   /* the world thread's */
+	struct questions *questions;
+	uint64_t answers_until_ns; /* the world thread's: of the question that is open */
+	uint64_t answers_from_ns;  /* ... and no answer before */
+	uint64_t published_ns;     /* the world thread's */
 	pthread_t thread;
 	bool runs;
 	struct searcher all[SEARCHERS_MOST];
@@ -62,6 +69,7 @@ int searchers_open(struct searchers **out, const struct searchers_config *config
 	}
 	s->config = *config;
 	s->answers = answers_new();
+	s->questions = questions_new(config->answered, config->context);
 	*out = s;
 	return 0;
 }
@@ -74,6 +82,16 @@ struct feed *searchers_feed(const struct searchers *s)
 struct answers *searchers_answers(const struct searchers *s)
 {
 	return s->answers;
+}
+
+struct questions *searchers_questions(const struct searchers *s)
+{
+	return s->questions;
+}
+
+void searchers_wake(struct searchers *s)
+{
+	wake_poke(&s->feed->doorbell);
 }
 
 static bool is_stopped(const struct searchers *s)
@@ -92,7 +110,8 @@ static bool ready(void *context)
 {
 	const struct searchers *s = context;
 
-	return follower_has_news(s->follower) || is_wanted(s) || is_stopped(s);
+	return follower_has_news(s->follower) || is_wanted(s) || is_stopped(s) ||
+	       questions_wait(s->questions);
 }
 
 static void count(_Atomic uint64_t *figure, uint64_t more)
@@ -142,12 +161,43 @@ static void rest(struct searchers *s, uint32_t idle)
 {
 	const uint64_t nap_ns = NAP_FIRST_NS << (idle < 2 ? idle : 2);
 
-	if (idle < NAPS || is_wanted(s))
+	if (idle < NAPS || is_wanted(s) || questions_wait(s->questions))
 		nanosleep(
 			&(struct timespec){ .tv_nsec = (long)(nap_ns < NAP_MOST_NS ? nap_ns : NAP_MOST_NS) },
 			NULL);
 	else
 		follower_sleep(s->follower, ready, s, sleep_ns(s));
+}
+
+/* hooks.ends: the world has to follow, and an answer is waited for. */
+static bool answer_ends(void *context)
+{
+	const struct searchers *s = context;
+
+	return is_stopped(s) || follower_waiting(s->follower) > FEED_BYTES / 2 ||
+	       clock_monotonic_ns() > s->answers_until_ns;
+}
+
+/* The world thread: one question, if it is time for one. */
+static void answer_one(struct searchers *s)
+{
+	const struct keeper_hooks hooks = { .ends = answer_ends, .context = s };
+	const struct core *world = follower_core(s->follower);
+	struct live_question question;
+	struct live_answer answer;
+	uint64_t begun_ns;
+	uint32_t slot;
+
+	if (!world || !questions_wait(s->questions))
+		return;
+	begun_ns = clock_monotonic_ns();
+	if (begun_ns < s->answers_from_ns || !questions_next(s->questions, &slot, &question))
+		return;
+	s->answers_until_ns = begun_ns + QUESTION_NS;
+	what_if(follower_keeper(s->follower), world, &question, &hooks, &answer);
+	answer.position = follower_position(s->follower);
+	questions_answer(s->questions, slot, &answer);
+	s->answers_from_ns = begun_ns + QUESTION_SHARE * (clock_monotonic_ns() - begun_ns);
 }
 
 static void *follow(void *context)
@@ -160,8 +210,10 @@ static void *follow(void *context)
 		const uint32_t n = follower_run(s->follower, BATCH);
 
 		publish(s);
-		if (n < BATCH)
+		if (n < BATCH) {
 			lookout_run(s->lookout, clock_monotonic_ns());
+			answer_one(s);
+		}
 		if (n > 0) {
 			idle = 0;
 			continue;
@@ -170,6 +222,7 @@ static void *follow(void *context)
 		idle += idle < NAPS;
 	}
 	lookout_clear(s->lookout);
+	questions_close(s->questions);
 	snapshots_leave();
 	return NULL;
 }
@@ -294,6 +347,7 @@ int searchers_start(struct searchers *s, struct ledger *ledger)
 	if (rc == 0)
 		rc = -pthread_create(&s->thread, NULL, follow, s);
 	if (rc < 0) {
+		questions_close(s->questions);
 		feed_leave(s->feed);
 		atomic_store_explicit(&stats->state, WORLD_OFF, memory_order_relaxed);
 		return rc;
@@ -345,5 +399,6 @@ void searchers_close(struct searchers *s)
 	follower_free(s->follower);
 	feed_close(s->feed);
 	answers_free(s->answers);
+	questions_free(s->questions);
 	free(s);
 }

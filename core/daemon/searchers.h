@@ -4,7 +4,8 @@
  * searchers, which read them under RCU.
  *
  * The world's thread also searches for victims of gangs that wait (core/world/lookout.h), if the
- * frontend asks for that.
+ * frontend asks for that, and answers questions (core/world/what_if.h), which it may spend a fifth
+ * of its time on.
  *
  * What searchers do so far: every ten seconds in which something changed they recompute the free
  * capacity of each node from the pods there, each its share of the chunks.  A difference is logged
@@ -21,6 +22,7 @@
 
 struct answers;
 struct feed;
+struct questions;
 struct searchers;
 
 struct searchers_config {
@@ -31,7 +33,9 @@ struct searchers_config {
 	uint32_t promise_depth;
 	uint64_t promise_grain_ns;
 	bool backfill_by_soft;
-	uint32_t searchers; /* 1 to SEARCHERS_MOST */
+	uint32_t searchers;              /* 1 to SEARCHERS_MOST */
+	void (*answered)(void *context); /* after each answer to a question, in the world's thread */
+	void *context;
 };
 
 /* Makes the feed.  -ENOMEM or another negative errno. */
@@ -41,6 +45,10 @@ int searchers_open(struct searchers **out, const struct searchers_config *config
 struct feed *searchers_feed(const struct searchers *s);
 /* The answers of the world's thread; likewise the loop's to read. */
 struct answers *searchers_answers(const struct searchers *s);
+
+/* The control thread asks, and wakes the world's thread then. */
+struct questions *searchers_questions(const struct searchers *s);
+void searchers_wake(struct searchers *s);
 
 /* Starts the threads, before the first record.  On an error there are none, and nothing is read. */
 int searchers_start(struct searchers *s, struct ledger *ledger);

@@ -43,19 +43,24 @@ struct kept {
 	struct kept_memory *memory;
 };
 
-/* Asked every 256 objects: true ends the making. */
-struct keeper_ends {
-	bool (*ends)(void *context); /* NULL: never */
+struct keeper_hooks {
+	bool (*ends)(void *context); /* asked every 256 objects: true ends the making; NULL: never */
+	/* Of each record before it is applied, which it may change but for its length; false leaves the
+	 * object out.  NULL: nothing changes. */
+	bool (*edit)(void *context, struct record *r);
 	void *context;
 };
 
-/* `world`: the core that applied these records; `ends` may be NULL.
+/* `world`: the core that applied these records; `hooks` may be NULL.
  *
  *   -ECANCELED   it was to end
  *   -ENOMEM   no address space
  *   -EPROTO, -ENOSPC   the core refuses a record that the world accepted: a bug, or a full table */
-int keeper_make(const struct keeper *k, const struct core *world, const struct keeper_ends *ends,
+int keeper_make(const struct keeper *k, const struct core *world, const struct keeper_hooks *hooks,
                 struct kept *out);
 void kept_free(struct kept *k);
+
+/* One more record, whose time and epoch are set: core_apply(). */
+int kept_apply(struct kept *k, const struct core *world, struct record *r);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by keeper.c, which keeps records, and keeper_make.c, which replays them. */
+/* Shared by keeper.c, which keeps records, keeper_make.c, which replays them, and what_if.c. */
 #ifndef MUSTER_CORE_KEEPER_IMPL_H
 #define MUSTER_CORE_KEEPER_IMPL_H
 

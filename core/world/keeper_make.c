@@ -30,7 +30,7 @@ struct kept_memory {
 /* The caller's wish to end, asked once for so many objects. */
 #define ASKS 256u
 
-static int ended(const struct keeper_ends *e, uint32_t at)
+static int ended(const struct keeper_hooks *e, uint32_t at)
 {
 	return e && e->ends && at % ASKS == 0 && e->ends(e->context) ? -ECANCELED : 0;
 }
@@ -103,19 +103,21 @@ static bool pod_place(const struct core *world, const struct kept_memory *m, str
 }
 
 static int table_apply(const struct keeper *k, enum kept_table table, struct kept *out,
-                       const struct core *world, const struct keeper_ends *ends,
+                       const struct core *world, const struct keeper_hooks *hooks,
                        struct record *copy)
 {
 	const struct record_table *t = &k->tables[table];
 	int rc = 0;
 
 	for (uint32_t id = 0; rc == 0 && id < t->used; id++) {
-		rc = ended(ends, id);
+		rc = ended(hooks, id);
 		if (rc < 0 || !t->at[id])
 			continue;
 		memcpy(copy, t->at[id], t->at[id]->bytes);
 		if (table == KEPT_PODS &&
 		    !pod_place(world, out->memory, (struct event_pod *)(void *)(copy + 1)))
+			continue;
+		if (hooks && hooks->edit && !hooks->edit(hooks->context, copy))
 			continue;
 		rc = apply(out->core, world, copy);
 	}
@@ -123,13 +125,13 @@ static int table_apply(const struct keeper *k, enum kept_table table, struct kep
 }
 
 static int records_apply(const struct keeper *k, struct kept *out, const struct core *world,
-                         const struct keeper_ends *ends)
+                         const struct keeper_hooks *hooks)
 {
 	struct record *copy = must_alloc(RECORD_BYTES_MAX);
 	int rc = mark(out->core, world, EVENT_BEGIN);
 
 	for (int table = 0; rc == 0 && table < KEPT_BUDGETS; table++)
-		rc = table_apply(k, (enum kept_table)table, out, world, ends, copy);
+		rc = table_apply(k, (enum kept_table)table, out, world, hooks, copy);
 	if (rc == 0)
 		rc = mark(out->core, world, EVENT_SYNCED);
 	free(copy);
@@ -386,7 +388,7 @@ static void gang_facts(const struct keeper *k, struct kept_memory *m, gang_id id
 }
 
 static int facts_make(const struct keeper *k, const struct core *world,
-                      const struct keeper_ends *ends, struct kept *out)
+                      const struct keeper_hooks *hooks, struct kept *out)
 {
 	struct kept_memory *m = out->memory;
 	const struct record_table *budgets = &k->tables[KEPT_BUDGETS];
@@ -401,7 +403,7 @@ static int facts_make(const struct keeper *k, const struct core *world,
 				((const struct event_budget *)(const void *)(budgets->at[i] + 1))->allowed;
 	budgets_sort(k, m);
 	for (pod_id id = 0; rc == 0 && id < k->tables[KEPT_PODS].used; id++) {
-		rc = ended(ends, id);
+		rc = ended(hooks, id);
 		if (rc == 0 && k->tables[KEPT_PODS].at[id])
 			pod_facts(k, world, m, id);
 	}
@@ -420,7 +422,7 @@ static int facts_make(const struct keeper *k, const struct core *world,
 	return rc;
 }
 
-int keeper_make(const struct keeper *k, const struct core *world, const struct keeper_ends *ends,
+int keeper_make(const struct keeper *k, const struct core *world, const struct keeper_hooks *hooks,
                 struct kept *out)
 {
 	int rc;
@@ -429,9 +431,9 @@ int keeper_make(const struct keeper *k, const struct core *world, const struct k
 	rc = core_make(k, world, out);
 	evicted_mark(world, out->memory);
 	if (rc == 0)
-		rc = records_apply(k, out, world, ends);
+		rc = records_apply(k, out, world, hooks);
 	if (rc == 0)
-		rc = facts_make(k, world, ends, out);
+		rc = facts_make(k, world, hooks, out);
 	if (rc < 0)
 		kept_free(out);
 	return rc;
@@ -452,4 +454,9 @@ void kept_free(struct kept *k)
 	free(m->budgets);
 	free(m);
 	*k = (struct kept){ 0 };
+}
+
+int kept_apply(struct kept *k, const struct core *world, struct record *r)
+{
+	return apply(k->core, world, r);
 }

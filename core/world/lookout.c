@@ -240,9 +240,9 @@ static void search_due(struct lookout *l, const struct core *world, uint64_t now
 {
 	const struct keeper *k = follower_keeper(l->config.follower);
 	const uint64_t changes = keeper_changes(k), begun_ns = clock_ns(l);
-	const struct keeper_ends ends = { .ends = has_to_end, .context = l };
+	const struct keeper_hooks hooks = { .ends = has_to_end, .context = l };
 	struct kept kept;
-	const int rc = keeper_make(k, world, &ends, &kept);
+	const int rc = keeper_make(k, world, &hooks, &kept);
 
 	if (rc == -ECANCELED) { /* later */
 		l->rests_ns = now_ns + (clock_ns(l) - begun_ns) * SHARE;

@@ -19,6 +19,7 @@ struct options {
 	const char *gang;
 	const char *add; /* "4xNODE" */
 	const char *priority;
+	struct arguments what_if;
 	bool try; /* also look for what would help */
 	enum score_policy score;
 	struct preempt_options preempt;
@@ -44,6 +45,10 @@ static const struct flag flags[] = {
 	{ "add-node", 0, "--add-node NxNODE",
 	  "what if there were N more nodes like this one? Would it start?", NULL, option_text,
 	  offsetof(struct options, add) },
+	{ "what-if", 0, "--what-if CHANGE",
+	  "asks the running scheduler: nodes=N, nodes=NxNODE, priority=N,\n"
+	  "without-pod=NS/NAME or without-namespace=NS; up to 4 times",
+	  NULL, option_texts, offsetof(struct options, what_if) },
 	{ "priority", 0, "--priority N",
 	  "what if its pods had this priority? Both take objects, as --kubeconfig", NULL, option_text,
 	  offsetof(struct options, priority) },
@@ -261,6 +266,23 @@ static bool wants_live(const struct options *o)
 	       (o->live.socket != NULL || !names_server(o));
 }
 
+/* --what-if: the running core answers. */
+static int what_if(struct options *o)
+{
+	int rc;
+
+	if (!wants_live(o) || o->try || o->preempt.on || names_server(o))
+		return ctl_usage(o->live.command,
+		                 "--what-if asks the running scheduler: it goes without -f, --kubeconfig, "
+		                 "--try, --preempt, --add-node and --priority");
+	rc = live_open(&o->live);
+	if (rc == EXIT_DONE) {
+		rc = explain_what_if(&o->live, o->gang, &o->what_if);
+		live_close(&o->live);
+	}
+	return rc;
+}
+
 static int explain(struct options *o)
 {
 	const char *command = o->live.command;
@@ -314,11 +336,12 @@ static int run(int argc, char **argv)
 			name = ctl_print("%s/%s", o.live.namespace != NULL ? o.live.namespace : "default",
 			                 argv[optind]);
 		o.gang = name != NULL ? name : argv[optind];
-		rc = explain(&o);
+		rc = o.what_if.n > 0 ? what_if(&o) : explain(&o);
 	}
 	free(name);
 	free(o.files.at);
 	free(o.preempt.pods.at);
+	free(o.what_if.at);
 	return rc;
 }
 
@@ -327,16 +350,20 @@ const struct command explain_command = {
 	.summary = "why a gang waits, and what would let it start",
 	.usage =
 		"[-f FILE...] [-o json] [--try] [--add-node NxNODE] [--priority N] NS/GANG\n"
+		"       musterctl explain --what-if CHANGE... [-o json] NS/GANG\n"
 		"       musterctl explain --preempt -f FILE... --pod NS/NAME... | --gang NS/NAME [-o json]",
-	.about =
-		"Why that gang waits: what it needs and what is free, which rule excludes how\n"
-		"many nodes, and which gangs are before it.\n"
-		"\n"
-		"Of a live scheduler it is what its ledger contains, reservations included; no\n"
-		"request is sent to anything. With --try also what would let the gang start, found\n"
-		"by placing everything that is pending again, offline, as simulate does: the objects\n"
-		"are those of the files, or are listed from the API server. Each answer was tried:\n"
-		"with it the gang starts, with half of it, it does not. Nothing is written anywhere.\n",
+	.about = "Why that gang waits: what it needs and what is free, which rule excludes how\n"
+			 "many nodes, and which gangs are before it.\n"
+			 "\n"
+			 "Of a live scheduler it is what its ledger contains, reservations included; no\n"
+			 "request is sent to anything. With --try also what would let the gang start, found\n"
+			 "by placing everything that is pending again, offline, as simulate does: the objects\n"
+			 "are those of the files, or are listed from the API server. Each answer was tried:\n"
+			 "with it the gang starts, with half of it, it does not. Nothing is written anywhere.\n"
+			 "\n"
+			 "With --what-if muster-core answers, beside its loop, from what it knows at that\n"
+			 "moment: would the gang start if that were so, and where; else why not, and which\n"
+			 "evictions would start it. Nothing changes.\n",
 	.exits = "0 the gang is placed (or would be), 1 it waits or the live scheduler has no such\n"
 			 "gang, 2 bad input, 78 the live scheduler has another memory layout.",
 	.flags = flags,

@@ -3,7 +3,7 @@
 #ifndef MUSTER_CTL_EXPLAIN_H
 #define MUSTER_CTL_EXPLAIN_H
 
-#include "ctl/term/ctl.h"
+#include "ctl/term/options.h"
 #include "ctl/offline/trial.h"
 #include "frontend/dialect/reason.h"
 #include "frontend/trace/usage.h"
@@ -92,7 +92,14 @@ struct explain_live;
 struct explain_live *explain_live_take(const struct live *l, struct explanation *x);
 void explain_live_free(struct explain_live *picture);
 
-/* explain_victims.c: false if there was no search for that gang. */
+/* what_if.c: asks the running core whether the gang would start with these changes; the exit code.
+ */
+int explain_what_if(const struct live *l, const char *gang, const struct arguments *changes);
+
+/* explain_victims.c: the names of the gangs in v->row. */
+void explain_victims_names(const struct observer *o, struct explain_victims *v);
+
+/* False if there was no search for that gang. */
 bool explain_victims_take(const struct live *l, const char *gang, struct explain_victims *out);
 void explain_victims_json(cJSON *o, const struct explain_victims *v);
 void explain_victims_print(const struct explain_victims *v);

@@ -15,6 +15,18 @@
 #define PODS_SHOWN 10u
 #define NS_PER_SECOND UINT64_C(1000000000)
 
+void explain_victims_names(const struct observer *o, struct explain_victims *v)
+{
+	struct gang_copy copy;
+
+	for (uint32_t k = 0; k < v->row.gangs_n; k++) {
+		const struct victims_gang *g = &v->row.gangs[k];
+		const bool there = observe_gang(o, g->gang, &copy) && copy.row.generation == g->generation;
+
+		memcpy(v->names[k], there ? copy.name : "(gone)", there ? sizeof(copy.name) : 7);
+	}
+}
+
 bool explain_victims_take(const struct live *l, const char *gang, struct explain_victims *out)
 {
 	const struct observer *o = &l->observer;
@@ -28,13 +40,7 @@ bool explain_victims_take(const struct live *l, const char *gang, struct explain
 		    copy.row.generation != out->row.generation || strcmp(copy.name, gang) != 0)
 			continue;
 		out->evicted = copy.row.reason.why == WAIT_VICTIMS;
-		for (uint32_t k = 0; k < out->row.gangs_n; k++) {
-			const struct victims_gang *g = &out->row.gangs[k];
-			const bool there =
-				observe_gang(o, g->gang, &copy) && copy.row.generation == g->generation;
-
-			memcpy(out->names[k], there ? copy.name : "(gone)", there ? sizeof(copy.name) : 7);
-		}
+		explain_victims_names(o, out);
 		return true;
 	}
 	return false;

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """--preemption explain: the running scheduler says who would have to go so that a gang that waits can start, and
 evicts nobody.  The stories are those of musterctl explain --preempt (test_preempt.py), live."""
+import json
 import os
+import random
+import socket
+import struct
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import kube, muster, objects  # noqa: E402
+from lib import muster, objects, peers  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, equal, main, until  # noqa: E402
 
@@ -82,6 +86,76 @@ def full(n):
     return [pod(f"low-{node}-{i}", 0, f"n{node + 1}") for node in range(n) for i in range(4)]
 
 
+def what_if(cluster, *changes, gang="g"):
+    """Exit status, answer (None: refused), and the message."""
+    flags = [flag for change in changes for flag in ("--what-if", change)]
+    code, out, err = cluster.ask("explain", f"default/{gang}", *flags, "-o", "json")
+    return code, json.loads(out) if out else None, err
+
+
+def what_ifs(c):
+    """Of 8 members and two full nodes of four."""
+    code, answer, _ = what_if(c, "nodes=2")
+    equal((code, answer["answer"], answer["nodesLike"]), (0, "starts", "n1"))
+    equal(answer["places"], [{"node": "new node 1", "members": 4}, {"node": "new node 2", "members": 4}])
+    code, answer, _ = what_if(c, "nodes=1xn2")
+    equal((code, answer["answer"], len(victims(answer["preemption"]))), (1, "waits", 4))
+    check("4 of 8 members have room" in answer["reason"], answer)
+    code, answer, _ = what_if(c, "nodes=1xn2", *[f"without-pod=default/low-1-{i}" for i in range(3)])
+    equal((code, answer["podsWithout"], len(victims(answer["preemption"]))), (1, 3, 1))
+    code, answer, _ = what_if(c, "priority=0")
+    equal((code, answer["preemption"]["answer"]), (1, "impossible"))
+    code, answer, _ = what_if(c, "without-namespace=default")
+    equal((code, answer["podsWithout"], "preemption" in answer), (1, 16, False))
+    code, text, _ = c.ask("explain", "default/g", "--what-if", "nodes=2")
+    check(code == 0 and "gang default/g, if nodes=2 (nodes like n1): It would start: 8 members on 2 nodes." in text, text)
+    for change, words in (("nodes=1xn9", "there is no node n9"), ("without-pod=default/x", "there is no pod default/x"),
+                          ("without-namespace=x", "there is no pod in the namespace x")):
+        code, answer, err = what_if(c, change)
+        check((code, answer) == (1, None) and words in err, change, code, err)
+    for changes, words in ((("nodes=0",), "N from 1 to 1000"), (("nodes=1x",), "nodes=NxNODE"), (("priority=9e9",), "priority=N"),
+                           (("without-pod=low",), "without-pod=NS/NAME"), (("speed=2",), "without-namespace=NS"),
+                           (("nodes=1",) * 5, "at most 4 changes")):
+        code, answer, err = what_if(c, *changes)
+        check((code, answer) == (2, None) and words in err, changes, code, err)
+    check("no gang default/h" in what_if(c, "nodes=1", gang="h")[2])
+
+
+def strange_questions(c):
+    """What is no question gets an answer that says so, and the end of its connection; the core serves on."""
+    layout = peers.layout_of(c.core.log())
+    head, body = struct.Struct("<QQII"), struct.Struct("<IIII")
+    size = head.size + body.size + 4 * (8 + 328)
+
+    def question(version=1, gang=0, generation=1, changes=0, kind=4, rest=b""):
+        return (head.pack(peers.MAGIC, layout, kind, 0) + body.pack(version, gang, generation, changes) + rest).ljust(size, b"\0")
+
+    rng = random.Random(17)
+    for sent, words in ((b"x", "no question"), (question()[:-1], "no question"), (question(kind=9), "no question"),
+                        (bytes(30000), "no question"), (question(version=2), "another version"),
+                        (question(gang=1 << 31), "out of bounds"), (question(generation=0), "out of bounds"),
+                        (question(changes=5), "too many changes"), (question(changes=1), "unknown kind"),
+                        (question(changes=1, rest=struct.pack("<Ii", 1, 1) + b"n" * 328), "no end"),
+                        (question(changes=1, rest=struct.pack("<Ii", 1, -1)), "number of nodes"),
+                        (question(gang=77), "is gone"),
+                        *[(question(changes=4, rest=rng.randbytes(4 * 336)), "") for _ in range(20)]):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+            peer.settimeout(30)
+            peer.connect(c.socket)
+            peer.send(head.pack(peers.MAGIC, layout, peers.HELLO, peers.OBSERVER))
+            _, fds, _, _ = socket.recv_fds(peer, 512, 4)
+            for fd in fds:
+                os.close(fd)
+            peer.send(sent)
+            answer = peer.recv(1 << 16)
+            equal(head.unpack_from(answer)[2], 5, "an answer")
+            check(words.encode() in answer[-256:], words, answer[-256:])
+            equal(struct.unpack_from("<II", answer, head.size), (1, 0), "a refusal")
+            if words != "is gone":
+                equal(peer.recv(1 << 16), b"", "closed")
+    check(c.core.running(), c.core.log())
+
+
 def test_all_of_lower_priority_would_go():
     """PRE-5."""
     with Asked(*nodes(2), *full(2), *group("g", 10, 8, [None] * 8)) as c:
@@ -92,6 +166,9 @@ def test_all_of_lower_priority_would_go():
         check("Preemption would start it: 8 pods" in text and "no budget exceeded" in text and "Proved best" in text, text)
         check(c.metrics()['muster_searches_total{result="proved"}'] >= 1)
         check(c.metric("muster_search_steps_total") > 0 and c.metric("muster_search_kept_bytes") > 0)
+        what_ifs(c)
+        strange_questions(c)
+        equal(what_if(c, "nodes=2")[0], 0)
 
 
 def test_when_all_would_not_do():
@@ -161,6 +238,8 @@ def test_who_may_not_preempt():
             time.sleep(3)
             equal(preemption(c, "g"), None)
             equal(c.metric("muster_searches_total"), 0)
+            code, answer, err = what_if(c, "nodes=1")
+            check((code, answer) == (1, None) and ("--searchers 0" if core else "--preemption is off") in err, err)
 
 
 def test_budgets_that_cannot_be_read():

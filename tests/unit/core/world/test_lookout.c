@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches for victims beside the loop, from objects to rows: which gangs, when, and what is said.
+ * And questions about the world.
  */
 #include "core/lifecycle/state.h"
 #include "core/world/keeper.h"
 #include "core/world/lookout.h"
+#include "core/world/what_if.h"
 #include "frontend/model/model.h"
 #include "ipc/memory.h"
 #include "tests/unit/support_followed.h"
@@ -430,4 +432,79 @@ Test(lookout, says_who_may_not_preempt_and_what_is_unknown)
 	cr_assert_eq(model_remove(x.m, RESOURCE_INDEX_PODS, gone, strlen(gone), NULL), 0);
 	pod("g-1", 10, "g", "", 0, "");
 	cr_assert_str_eq(answer(16), "proved low-0");
+}
+
+static bool ends_now(void *context)
+{
+	return context != NULL;
+}
+
+/* "starts 4 on 1", "waits 2 of 4", ..., of the gang with that number. */
+static const char *what_if_text(gang_id gang, struct question_change change, bool end)
+{
+	const struct keeper_hooks hooks = { .ends = ends_now, .context = end ? &x : NULL };
+	const struct core *world = follower_core(x.loop.world);
+	struct live_question q = { .version = QUESTION_VERSION,
+		                       .gang = gang,
+		                       .generation = gang < 2 ? world->gangs.slots[gang].generation : 1,
+		                       .changes_n = change.kind > 0 };
+	struct live_answer *a = must_alloc(sizeof(*a));
+	static char text[512];
+
+	q.changes[0] = change;
+	cr_assert_null(question_fault(&q, &LIMITS));
+	what_if(follower_keeper(x.loop.world), world, &q, &hooks, a);
+	if (a->verdict == QUESTION_STARTS)
+		snprintf(text, sizeof(text), "starts %u on %u", a->members, a->nodes);
+	else if (a->verdict == QUESTION_WAITS)
+		snprintf(text, sizeof(text), "waits %u of %u, %u go", a->reason.fit, a->reason.need,
+		         a->victims.pods);
+	else
+		snprintf(text, sizeof(text), "%s", a->verdict == QUESTION_REFUSED ? a->text : "gave up");
+	free(a);
+	return text;
+}
+
+/* Of two gangs that wait, the one of the lower priority is the second. */
+Test(lookout, what_if)
+{
+	const struct question_change none = { 0 }, two = { CHANGE_NODES, 2, "n1" },
+								 one = { CHANGE_NODES, 1, "" }, first = { CHANGE_PRIORITY, 20, "" };
+	gang_id g = 0, h = 1;
+
+	node("n1", 4);
+	node("n2", 2);
+	lows(4);
+	pod("two-0", 0, "", "n2", 5, "");
+	pod("two-1", 0, "", "n2", 5, "");
+	waits("g", 4, 10);
+	waits("h", 4, 5);
+	served();
+	flush();
+	cr_assert_str_eq(what_if_text(g, none, false), "waits 0 of 4, 4 go");
+	cr_assert_str_eq(what_if_text(g, one, false), "starts 4 on 1", "like n1, the largest");
+	cr_assert_str_eq(what_if_text(h, one, false), "waits 0 of 4, 4 go", "g comes first");
+	cr_assert_str_eq(what_if_text(h, first, false), "waits 0 of 4, 4 go");
+	cr_assert_str_eq(what_if_text(h, two, false), "starts 4 on 2");
+	cr_assert_str_eq(what_if_text(g, (struct question_change){ CHANGE_NODES, 1, "n2" }, false),
+	                 "waits 2 of 4, 2 go");
+	cr_assert_str_eq(what_if_text(g, (struct question_change){ CHANGE_NODES, 7, "n2" }, false),
+	                 "there is room for 6 more nodes only, by --max-nodes of muster-core");
+	cr_assert_str_eq(
+		what_if_text(g, (struct question_change){ CHANGE_WITHOUT_POD, 0, "ns/low-0" }, false),
+		"waits 1 of 4, 3 go");
+	cr_assert_str_eq(
+		what_if_text(g, (struct question_change){ CHANGE_WITHOUT_POD, 0, "ns/low" }, false),
+		"there is no pod ns/low");
+	cr_assert_str_eq(
+		what_if_text(g, (struct question_change){ CHANGE_WITHOUT_NAMESPACE, 0, "n" }, false),
+		"there is no pod in the namespace n");
+	cr_assert_str_eq(what_if_text(g, one, true), "gave up");
+	cr_assert_str_eq(what_if_text(7, one, false), "the gang is gone");
+	/* Nothing of it is in the world. */
+	node("n1", 8);
+	flush();
+	cr_assert_eq(follower_state(x.loop.world), WORLD_FOLLOWS);
+	cr_assert_str_eq(what_if_text(g, one, false), "the gang does not wait: its quorum has nodes");
+	cr_assert_str_eq(what_if_text(h, none, false), "waits 0 of 4, 4 go");
 }

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/world/what_if.h"
+
+#include "core/lifecycle/state.h"
+#include "core/step/core.h"
+#include "core/world/keeper_impl.h"
+#include "core/world/victims_row.h"
+#include "ipc/memory.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUFFIXED (NAME_BYTES_MAX + 16u) /* bytes of a name and what is added to it */
+
+struct asked {
+	const struct keeper *k;
+	const struct core *world;
+	const struct live_question *q;
+	const struct keeper_hooks *hooks;
+	struct live_answer *out;
+	uint32_t left_out[QUESTION_CHANGES_MAX]; /* pods, by change */
+};
+
+static const char *change_fault(const struct question_change *c, const struct limits *limits)
+{
+	const bool named = c->name[0] != '\0';
+
+	if (!memchr(c->name, '\0', sizeof(c->name)))
+		return "a name has no end";
+	switch (c->kind) {
+	case CHANGE_NODES:
+		return c->number < 1 || c->number > (int32_t)QUESTION_NODES_MAX ||
+		               (uint32_t)c->number > limits->nodes
+		           ? "the number of nodes is out of bounds"
+		           : NULL;
+	case CHANGE_PRIORITY:
+		return NULL;
+	case CHANGE_WITHOUT_POD:
+		return strchr(c->name, '/') ? NULL : "the name of a pod has no namespace";
+	case CHANGE_WITHOUT_NAMESPACE:
+		return named && !strchr(c->name, '/') ? NULL : "this is no name of a namespace";
+	default:
+		return "a change of an unknown kind";
+	}
+}
+
+const char *question_fault(const struct live_question *q, const struct limits *limits)
+{
+	const char *fault = NULL;
+
+	if (q->version != QUESTION_VERSION)
+		return "another version of questions";
+	if (q->gang >= limits->gangs || q->generation == 0)
+		return "a gang is out of bounds";
+	if (q->changes_n > QUESTION_CHANGES_MAX)
+		return "too many changes";
+	for (uint32_t i = 0; !fault && i < q->changes_n; i++)
+		fault = change_fault(&q->changes[i], limits);
+	return fault;
+}
+
+__attribute__((format(printf, 2, 3))) static void answer_refuse(struct live_answer *out,
+                                                                const char *format, ...)
+{
+	va_list args;
+
+	out->verdict = QUESTION_REFUSED;
+	va_start(args, format);
+	vsnprintf(out->text, sizeof(out->text), format, args);
+	va_end(args);
+}
+
+static bool is_left_out(const struct question_change *c, const struct pod_record *pod)
+{
+	const size_t n = strlen(c->name), bytes = pod->body->name_bytes;
+
+	if (c->kind == CHANGE_WITHOUT_POD)
+		return bytes == n && memcmp(pod->name, c->name, n) == 0;
+	return c->kind == CHANGE_WITHOUT_NAMESPACE && bytes > n && pod->name[n] == '/' &&
+	       memcmp(pod->name, c->name, n) == 0;
+}
+
+static bool pod_edit(struct asked *a, struct record *r)
+{
+	struct event_pod *e = (struct event_pod *)(void *)(r + 1);
+	struct pod_record pod;
+	bool stays = true;
+
+	if (record_pod(r, &a->k->limits, &pod))
+		return true;
+	for (uint32_t i = 0; i < a->q->changes_n; i++) {
+		const struct question_change *c = &a->q->changes[i];
+
+		if (is_left_out(c, &pod)) {
+			a->left_out[i]++;
+			stays = false;
+		}
+		if (c->kind == CHANGE_PRIORITY && e->gang == a->q->gang)
+			e->priority = c->number;
+	}
+	a->out->without += !stays;
+	return stays;
+}
+
+static bool edit(void *context, struct record *r)
+{
+	struct asked *a = context;
+	struct event_gang *g = (struct event_gang *)(void *)(r + 1);
+
+	if (r->kind == EVENT_POD)
+		return pod_edit(a, r);
+	for (uint32_t i = 0; r->kind == EVENT_GANG && i < a->q->changes_n; i++)
+		if (g->gang == a->q->gang && a->q->changes[i].kind == CHANGE_PRIORITY)
+			g->priority = a->q->changes[i].number;
+	return true;
+}
+
+static bool ends(void *context)
+{
+	const struct asked *a = context;
+
+	return a->hooks && a->hooks->ends && a->hooks->ends(a->hooks->context);
+}
+
+static int64_t amount_of(const struct node_record *n, uint32_t resource)
+{
+	for (uint32_t i = 0; i < n->body->amounts_n; i++)
+		if (n->amounts[i].resource == resource)
+			return n->amounts[i].value;
+	return 0;
+}
+
+static bool is_larger(const struct node_record *a, const struct node_record *b, uint32_t first)
+{
+	const uint32_t order[] = { first, RESOURCE_CPU, RESOURCE_MEMORY };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (amount_of(a, order[i]) != amount_of(b, order[i]))
+			return amount_of(a, order[i]) > amount_of(b, order[i]);
+	return false;
+}
+
+/* The node of that name; of "" the one with the most of what the gang lacks first, else of cpu. */
+static const struct record *node_like(const struct asked *a, const char *name)
+{
+	const struct record_table *t = &a->k->tables[KEPT_NODES];
+	const struct reason *why = &a->world->ledger.gangs[a->q->gang].reason;
+	const uint32_t first = why->shortfalls_n > 0 ? why->shortfalls[0].resource : RESOURCE_CPU;
+	const struct record *found = NULL;
+	struct node_record n, best = { 0 };
+
+	for (node_id id = 0; id < t->used; id++) {
+		if (!t->at[id] || record_node(t->at[id], &a->k->limits, &n) ||
+		    !(n.body->flags & NODE_PRESENT))
+			continue;
+		if (*name != '\0'
+		        ? n.body->name_bytes != strlen(name) ||
+		              memcmp(n.name, name, n.body->name_bytes) != 0
+		        : (n.body->flags & NODE_CORDONED) || (found && !is_larger(&n, &best, first)))
+			continue;
+		found = t->at[id];
+		best = n;
+	}
+	return found;
+}
+
+/* `r`, of RECORD_BYTES_MAX + SUFFIXED + 8, becomes a node like that one, with another name and
+ * nothing attached. */
+static void node_copy(const struct asked *a, const struct record *like, uint32_t number, node_id id,
+                      struct record *r)
+{
+	struct event_node *e = (struct event_node *)(void *)(r + 1);
+	struct node_record n;
+	char *name;
+	int bytes;
+
+	memset(r, 0, RECORD_BYTES_MAX + SUFFIXED + 8);
+	memcpy(r, like, like->bytes);
+	if (record_node(like, &a->k->limits, &n))
+		return; /* it was accepted */
+	name = (char *)r + ((const char *)n.attached - (const char *)like);
+	bytes = snprintf(name, SUFFIXED, "%.*s+%u", (int)n.body->name_bytes, n.name, number);
+	memset(name + bytes, 0, 8);
+	e->node = id;
+	e->generation = 1;
+	e->attached_n = 0;
+	e->name_bytes = (uint32_t)bytes;
+	r->bytes = (uint32_t)(name - (char *)r) + ((uint32_t)bytes + 7) / 8 * 8;
+}
+
+static bool nodes_add(struct asked *a, const struct question_change *c, struct kept *kept)
+{
+	const struct record *like = node_like(a, c->name);
+	struct record *r;
+	uint32_t made = 0;
+
+	if (!like)
+		return answer_refuse(a->out, "there is no node %s", c->name), false;
+	r = must_alloc(RECORD_BYTES_MAX + SUFFIXED + 8);
+	memcpy(&a->out->like, like + 1, sizeof(a->out->like));
+	for (node_id id = 0; id < a->k->limits.nodes && made < (uint32_t)c->number; id++) {
+		if (id < kept->core->nodes.used && kept->core->nodes.slots[id].generation != 0)
+			continue;
+		node_copy(a, like, made + 1, id, r);
+		if (kept_apply(kept, a->world, r) < 0)
+			break;
+		made++;
+	}
+	free(r);
+	if (made < (uint32_t)c->number)
+		answer_refuse(a->out, "there is room for %u more nodes only, by --max-nodes of muster-core",
+		              made);
+	return made == (uint32_t)c->number;
+}
+
+/* Everything but pods, which were changed as the core was made. */
+static bool change(struct asked *a, struct kept *kept)
+{
+	for (uint32_t i = 0; i < a->q->changes_n; i++) {
+		const struct question_change *c = &a->q->changes[i];
+		const bool leaves_out =
+			c->kind == CHANGE_WITHOUT_POD || c->kind == CHANGE_WITHOUT_NAMESPACE;
+
+		if (c->kind == CHANGE_NODES && !nodes_add(a, c, kept))
+			return false;
+		if (leaves_out && a->left_out[i] == 0)
+			return answer_refuse(a->out, "there is no pod %s%s",
+			                     c->kind == CHANGE_WITHOUT_POD ? "" : "in the namespace ", c->name),
+			       false;
+	}
+	return true;
+}
+
+/* Plans until the gang has been looked at. */
+static bool plan(const struct asked *a, struct kept *kept, const struct gang *g)
+{
+	const struct gang_row *row = &kept->core->ledger.gangs[a->q->gang];
+	struct record r;
+
+	for (uint32_t n = 0; n < WHAT_IF_PLANS && !ends((void *)(uintptr_t)a); n++) {
+		if (gang_quorum_met(g) || row->reason.why != WAIT_NONE)
+			return true;
+		if (!core_wants_plan(kept->core))
+			break;
+		r = (struct record){ .bytes = sizeof(r), .kind = EVENT_PLAN };
+		if (kept_apply(kept, a->world, &r) < 0)
+			break;
+	}
+	return gang_quorum_met(g) || row->reason.why != WAIT_NONE;
+}
+
+static void places_fill(const struct asked *a, const struct core *c, const struct gang *g)
+{
+	struct live_answer *out = a->out;
+	uint32_t *members = must_array(c->nodes.limit, sizeof(*members));
+	uint32_t number = 0;
+
+	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next)
+		if (c->pods.slots[id].node != ID_NONE) {
+			members[c->pods.slots[id].node]++;
+			out->members++;
+		}
+	for (node_id id = 0; id < c->nodes.used; id++) {
+		const bool is_new = id >= a->world->nodes.used || a->world->nodes.slots[id].generation == 0;
+
+		number += is_new && c->nodes.slots[id].generation != 0;
+		if (members[id] == 0)
+			continue;
+		if (out->nodes < QUESTION_PLACES)
+			out->places[out->nodes] = (struct question_place){ .node = is_new ? ID_NONE : id,
+				                                               .number = is_new ? number : 0,
+				                                               .members = members[id] };
+		out->nodes++;
+	}
+	free(members);
+}
+
+/* Why it waits in that core, and who would have to go. */
+static void waits_fill(struct asked *a, struct kept *kept, const struct gang *g)
+{
+	struct gang_search found;
+
+	a->out->verdict = QUESTION_WAITS;
+	a->out->reason = kept->core->ledger.gangs[a->q->gang].reason;
+	if (!waits_for_capacity(a->out->reason.why))
+		return;
+	kept->facts.steps_most = WHAT_IF_STEPS;
+	kept->facts.ends = ends;
+	kept->facts.context = a;
+	if (search_gang(kept->core, &kept->facts, a->q->gang, &found) < 0)
+		return;
+	victims_row_set(&a->out->victims, &(struct victims_found){
+										  .core = kept->core,
+										  .facts = &kept->facts,
+										  .search = &found,
+										  .gang = a->q->gang,
+										  .generation = g->generation,
+										  .budgets_unknown = (keeper_flags(a->k) &
+	                                                          PREEMPTION_BUDGETS_UNKNOWN) != 0 });
+	gang_search_free(&found);
+}
+
+/* What that core does not know and the loop does. */
+static void beside_fill(const struct asked *a, const struct core *made)
+{
+	const uint32_t owner = a->world->backfill.gang;
+	struct reason r;
+
+	a->out->queue_waits = core_share_reason(a->world, a->q->gang, &r);
+	if (owner == ID_NONE || owner == a->q->gang || owner >= a->k->limits.gangs ||
+	    !gangs_group(&made->gangs, owner) || gang_quorum_met(&made->gangs.slots[owner]) ||
+	    !gang_before(&made->gangs, owner, a->q->gang))
+		return;
+	a->out->reserved_gang = owner;
+}
+
+/* True if a member asks for devices, which the records that are kept do not have. */
+static bool asks_for_devices(const struct core *c, const struct gang *g)
+{
+	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next)
+		if (c->shapes.slots[c->pods.slots[id].shape].body->devices != 0)
+			return true;
+	return false;
+}
+
+static void answer(struct asked *a, struct kept *kept)
+{
+	const struct gang *g = gangs_group(&kept->core->gangs, a->q->gang);
+
+	if (!g)
+		return answer_refuse(a->out, "the gang is gone");
+	if (!change(a, kept))
+		return;
+	if (!plan(a, kept, g)) {
+		a->out->verdict = QUESTION_GAVE_UP;
+	} else if (gang_quorum_met(g)) {
+		a->out->verdict = QUESTION_STARTS;
+		places_fill(a, kept->core, g);
+	} else {
+		waits_fill(a, kept, g);
+	}
+	beside_fill(a, kept->core);
+}
+
+void what_if(const struct keeper *k, const struct core *world, const struct live_question *q,
+             const struct keeper_hooks *hooks, struct live_answer *out)
+{
+	struct asked a = { .k = k, .world = world, .q = q, .hooks = hooks, .out = out };
+	const struct keeper_hooks own = { .ends = ends, .edit = edit, .context = &a };
+	const struct gang *g = gangs_group(&world->gangs, q->gang);
+	struct kept kept;
+	int rc;
+
+	*out = (struct live_answer){ .version = QUESTION_VERSION,
+		                         .reserved_gang = ID_NONE,
+		                         .like = ID_NONE };
+	if (!world->synced || !keeper_is_on(k)) {
+		answer_refuse(out,
+		              "muster-frontend does not ask for searches: --preemption is off, or it is "
+		              "not there");
+		return;
+	}
+	if (!g || g->generation != q->generation) {
+		answer_refuse(out, "the gang is gone");
+		return;
+	}
+	if (gang_quorum_met(g)) {
+		answer_refuse(out, "the gang does not wait: its quorum has nodes");
+		return;
+	}
+	if (asks_for_devices(world, g)) {
+		answer_refuse(out, "members of the gang ask for devices, which are not known here");
+		return;
+	}
+	rc = keeper_make(k, world, &own, &kept);
+	if (rc == -ECANCELED) {
+		out->verdict = QUESTION_GAVE_UP;
+	} else if (rc < 0) {
+		answer_refuse(out, "the records that are kept make no core: error %d", -rc);
+	} else {
+		answer(&a, &kept);
+		kept_free(&kept);
+	}
+}

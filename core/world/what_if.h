@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Would a gang that waits start if one thing were different?  Answered from the records of the
+ * world, in a core of its own (core/world/keeper.h) that has the change: nothing of the world or
+ * of the loop changes.
+ *
+ *   keeper, world, question ──► a core with the change ──► plans, until the gang's turn has come
+ *                                                      ──► a search for victims, if it waits
+ *
+ * The gangs before it in the queue are planned first, as in the loop.  What that core does not
+ * have, and the answer says beside: the backfill reservation, promises and queues.
+ *
+ * A question is input from outside: everything in it is checked here. */
+#ifndef MUSTER_CORE_WHAT_IF_H
+#define MUSTER_CORE_WHAT_IF_H
+
+#include "core/world/keeper.h"
+#include "ipc/question.h"
+
+#define WHAT_IF_STEPS UINT64_C(50000000) /* of the search for victims */
+#define WHAT_IF_PLANS 500u               /* of about 2 ms */
+
+/* Why a question can't be one, whatever the cluster has: a static text; NULL: it can. */
+const char *question_fault(const struct live_question *q, const struct limits *limits);
+
+/* `q` has no fault.  `hooks`: ends() alone is used, and makes the answer QUESTION_GAVE_UP. */
+void what_if(const struct keeper *k, const struct core *world, const struct live_question *q,
+             const struct keeper_hooks *hooks, struct live_answer *out);
+
+#endif

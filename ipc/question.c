@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The observer's side of a question. */
+#include "ipc/clean.h"
+#include "ipc/message.h"
+#include "ipc/observe.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static_assert(sizeof(struct message_answer) < 16384, "one message of a socket");
+
+int observer_ask(const struct observer *o, const struct live_question *q, uint64_t timeout_ns,
+                 struct live_answer *out)
+{
+	const struct message_question asked = {
+		.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_QUESTION },
+		.question = *q
+	};
+	union message m;
+	int fd, got, rc = message_send(o->link.fd, &asked, sizeof(asked), -1);
+
+	if (rc < 0)
+		return rc;
+	got = message_receive(o->link.fd, &m, &fd, timeout_ns);
+	if (fd >= 0)
+		close(fd);
+	if (got < 0)
+		return got;
+	if (fd >= 0 || (size_t)got != sizeof(m.answer) || m.head.kind != MESSAGE_ANSWER ||
+	    m.answer.answer.version != QUESTION_VERSION || m.answer.answer.verdict >= QUESTION_VERDICTS)
+		return -EPROTO;
+	*out = m.answer.answer;
+	observe_reason_check(&out->reason);
+	observe_victims_check(&out->victims);
+	out->text[sizeof(out->text) - 1] = '\0';
+	clean_text(out->text);
+	return 0;
+}
