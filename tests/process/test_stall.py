@@ -58,7 +58,8 @@ def test_another_instance_takes_over():
         gang(c, "b")
         until(lambda: two.leads(c), 30, "the other one leads")
         until(lambda: c.bound("b") == 3, 20, "b bound")
-        equal(one.fetch(c, "/livez"), (500, SAID + "\n"))
+        # It has just started over: until it has waited for its core again it knows of no stall.
+        until(lambda: one.fetch(c, "/livez") == (500, SAID + "\n"), 20, "/livez")
         check(one.frontend.running(), "its frontend ended")
         goes_on(one.core)
         one.ready(c)
