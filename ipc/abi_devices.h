@@ -7,8 +7,8 @@
  *     CMD_DEVICES          the devices that the core has chosen, before the CMD_BIND of the pod
  *
  * A device is a number of its node, in the allocator's order (ipc/devices.h).  The numbers hold for
- * one `layout` of the node; a record or a command for another layout is passed over.  Sets of
- * devices are DEVICE_WORDS(devices_n) words. */
+ * one `layout` of the node, at least 1; a record or a command for another layout is passed over.
+ * Sets of devices are DEVICE_WORDS(devices_n) words. */
 #ifndef MUSTER_IPC_ABI_DEVICES_H
 #define MUSTER_IPC_ABI_DEVICES_H
 

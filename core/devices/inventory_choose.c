@@ -154,8 +154,8 @@ static void choose_searched(const struct question *q, const struct match *m,
 void inventory_choose(const struct inventory *v, const struct node_devices *n, uint32_t question,
                       const uint64_t *used, struct picks *out)
 {
-	const struct question *q = &v->questions[question];
 	const struct match *m = match_of(n, question);
+	const struct question *q = m ? &v->questions[question] : NULL;
 
 	out->n = 0;
 	out->gave_up = false;

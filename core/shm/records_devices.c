@@ -19,6 +19,8 @@ const char *record_node_devices(const struct record *r, const struct limits *l,
 		return "the record of a node's devices has a wrong length";
 	if (q.body->node >= l->nodes)
 		return "the node of devices is out of bounds";
+	if (q.body->layout == 0)
+		return "the devices of a node have layout 0";
 	if (q.body->flags & ~(uint32_t)NODE_DEVICES_INVALID)
 		return "the devices of a node have unknown flags";
 	*out = q;
@@ -86,8 +88,9 @@ const char *record_match(const struct record *r, const struct limits *l, struct 
 
 	if (!m)
 		return "the record of a match has a wrong length";
-	if (m->question >= QUESTIONS_MAX || m->node >= l->nodes || m->devices_n > NODE_DEVICES_MAX ||
-	    m->options_n > QUESTION_OPTIONS_MAX || m->constraints_n > QUESTION_CONSTRAINTS_MAX)
+	if (m->question >= QUESTIONS_MAX || m->node >= l->nodes || m->layout == 0 ||
+	    m->devices_n > NODE_DEVICES_MAX || m->options_n > QUESTION_OPTIONS_MAX ||
+	    m->constraints_n > QUESTION_CONSTRAINTS_MAX)
 		return "a match is out of bounds";
 	q.sets = take(&b, (uint64_t)2 * m->options_n * DEVICE_WORDS(m->devices_n), sizeof(*q.sets));
 	if (q.sets)

@@ -89,6 +89,12 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 		check_reason(&((const struct cmd_reason *)body)->reason);
 	} else if (kind == CMD_ASSUME && bytes == sizeof(struct cmd_assume)) {
 		check_reason(&((const struct cmd_assume *)body)->reason);
+	} else if (kind == CMD_DEVICES && bytes >= sizeof(struct cmd_devices)) {
+		const struct cmd_devices *d = body;
+
+		if (d->pod >= STREAM_PODS || d->node >= STREAM_NODES || d->picks_n > DEVICE_PICKS_MAX ||
+		    bytes != sizeof(*d) + d->picks_n * sizeof(struct device_pick))
+			fuzz_found("devices of pod %u on node %u", d->pod, d->node);
 	} else if (kind != CMD_GANG || bytes != sizeof(struct cmd_gang)) {
 		fuzz_found("command %u of %u bytes", kind, bytes);
 	}
@@ -114,6 +120,9 @@ static const char *core_says(const struct record *r)
 		const struct evict_result *evicted;
 		struct answer_record answer;
 		const struct event_promised *promised;
+		struct node_devices_record node_devices;
+		struct question_record question;
+		struct match_record match;
 		const struct event_drop *drop;
 		const struct result *result;
 	} out;
@@ -156,6 +165,14 @@ static const char *core_says(const struct record *r)
 		return record_assume(r, l, &out.assume);
 	case EVENT_PROMISED:
 		return record_promised(r, l, &out.promised);
+	case EVENT_NODE_DEVICES:
+		return record_node_devices(r, l, &out.node_devices);
+	case EVENT_QUESTION:
+		return record_question(r, &out.question);
+	case EVENT_QUESTION_DROP:
+		return record_drop(r, QUESTIONS_MAX, &out.drop);
+	case EVENT_MATCH:
+		return record_match(r, l, &out.match);
 	case RESULT_BOUND:
 	case RESULT_REFUSED:
 	case RESULT_UNKNOWN:

@@ -315,7 +315,8 @@ static void part_put(struct item *it, const struct view_of *v, uint32_t i,
 		memcpy((unsigned char *)r + before, elements, n * p->bytes);
 	memcpy((unsigned char *)r + before + fresh, (const unsigned char *)it->r + before + old,
 	       it->r->bytes - before - old);
-	memcpy((unsigned char *)(r + 1) + p->count, &count, sizeof(count));
+	if (!p->elements)
+		memcpy((unsigned char *)(r + 1) + p->count, &count, sizeof(count));
 	r->bytes = (uint32_t)bytes;
 	item_set(it, r);
 }
@@ -393,7 +394,8 @@ static void count_edit(const struct edit *e, struct item *it)
 	    : e->value % 4 == 1 ? v.n[i] - 1
 	    : e->value % 4 == 2 ? UINT32_MAX >> (e->value >> 8) % 32
 	                        : e->value >> 8;
-	memcpy(v.body + v.layout->parts[i].count, &n, sizeof(n));
+	if (!v.layout->parts[i].elements)
+		memcpy(v.body + v.layout->parts[i].count, &n, sizeof(n));
 }
 
 static void order_edit(struct edited *d, const struct edit *e, size_t i, size_t other)

@@ -2,6 +2,7 @@
 #include "tests/fuzz/support_layout.h"
 
 #include "core/shm/ledger.h"
+#include "ipc/devices.h"
 #include "tests/fuzz/support_stream.h"
 
 #include <stddef.h>
@@ -285,6 +286,38 @@ static const struct field promised_fields[] = {
 	ANY(struct event_promised, generation),
 	I64(struct event_promised, at_ns, 1, INT64_MAX - 1),
 };
+static const struct field node_devices_fields[] = {
+	U32(struct event_node_devices, node, 0, STREAM_NODES - 1),
+	ANY(struct event_node_devices, generation),
+	U32(struct event_node_devices, layout, 1, UINT32_MAX),
+	U32(struct event_node_devices, devices_n, 0, NODE_DEVICES_MAX),
+	BITS(struct event_node_devices, flags, NODE_DEVICES_INVALID),
+};
+static const struct field question_fields[] = {
+	U32(struct event_question, question, 0, QUESTIONS_MAX - 1),
+	U32(struct event_question, options_n, 1, QUESTION_OPTIONS_MAX),
+	U32(struct event_question, constraints_n, 0, QUESTION_CONSTRAINTS_MAX),
+};
+static const struct field option_fields[] = {
+	U32(struct question_option, claim, 0, QUESTION_OPTIONS_MAX - 1),
+	U32(struct question_option, request, 0, QUESTION_OPTIONS_MAX - 1),
+	BITS(struct question_option, flags, QUESTION_ALL),
+	ANY(struct question_option, count),
+};
+static const struct field constraint_fields[] = {
+	I64(struct question_constraint, options, INT64_MIN, INT64_MAX),
+	U32(struct question_constraint, claim, 0, QUESTION_OPTIONS_MAX - 1),
+	BITS(struct question_constraint, flags, QUESTION_DISTINCT),
+};
+static const struct field match_fields[] = {
+	U32(struct event_match, question, 0, QUESTIONS_MAX - 1),
+	U32(struct event_match, node, 0, STREAM_NODES - 1),
+	ANY(struct event_match, generation),
+	U32(struct event_match, layout, 1, UINT32_MAX),
+	U32(struct event_match, devices_n, 0, NODE_DEVICES_MAX),
+	U32(struct event_match, options_n, 0, QUESTION_OPTIONS_MAX),
+	U32(struct event_match, constraints_n, 0, QUESTION_CONSTRAINTS_MAX),
+};
 static const struct field result_fields[] = {
 	U32(struct result, pod, 0, STREAM_PODS - 1),
 	U32(struct result, generation, 1, UINT32_MAX),
@@ -319,6 +352,34 @@ static const char *pod_more(const struct view_of *v)
 	return intents != 0 && (e->node == ID_NONE || (e->flags & POD_BINDING) != 0)
 	           ? "an intent without a node, or with a binding"
 	           : NULL;
+}
+
+/* Claims, and the requests of each, are numbered without gaps; several options of one request are
+ * its alternatives. */
+static const char *question_more(const struct view_of *v)
+{
+	const struct question_option *o = (const void *)v->at[0];
+	const struct question_constraint *c = (const void *)v->at[1];
+	uint32_t claim = 0, request = 0, alternatives = 0;
+
+	for (uint32_t i = 0; i < v->n[0]; i++) {
+		if (o[i].claim != claim || o[i].request != request) {
+			if (i == 0 || o[i].claim > claim + 1 || o[i].claim < claim ||
+			    o[i].request != (o[i].claim == claim ? request + 1 : 0))
+				return "order of options";
+			claim = o[i].claim;
+			request = o[i].request;
+			alternatives = 0;
+		}
+		if (++alternatives > DEVICE_OPTIONS_MAX)
+			return "number of alternatives";
+		if (o[i].count == 0 && (o[i].flags & QUESTION_ALL) == 0)
+			return "an option for no device";
+	}
+	for (uint32_t i = 0; i < v->n[1]; i++)
+		if (c[i].claim > claim || (i > 0 && c[i].claim < c[i - 1].claim))
+			return "claim of a constraint";
+	return NULL;
 }
 
 /* Selectors of pods have no Gt and Lt, and expand to half a record at the most. */
@@ -374,15 +435,15 @@ static const char *shape_more(const struct view_of *v)
 
 #define BODY(type, fields)                                                                         \
 	{                                                                                              \
-		0, sizeof(type), fields, N(fields), false                                                  \
+		0, sizeof(type), fields, N(fields), false, NULL                                            \
 	}
 #define ARRAY(type, count, of, fields)                                                             \
 	{                                                                                              \
-		offsetof(type, count), sizeof(of), fields, N(fields), false                                \
+		offsetof(type, count), sizeof(of), fields, N(fields), false, NULL                          \
 	}
 #define TEXT(type, count)                                                                          \
 	{                                                                                              \
-		offsetof(type, count), 1, NULL, 0, true                                                    \
+		offsetof(type, count), 1, NULL, 0, true, NULL                                              \
 	}
 
 static const struct layout name_layout = {
@@ -468,7 +529,7 @@ static const struct layout budget_layout = {
 	BODY(struct event_budget, budget_fields),
 	{ ARRAY(struct event_budget, clauses_n, struct requirement, budget_clause_fields),
 	  ARRAY(struct event_budget, values_n, uint32_t, number_fields),
-	  { offsetof(struct event_budget, names_bytes), 1, NULL, 0, false } },
+	  { offsetof(struct event_budget, names_bytes), 1, NULL, 0, false, NULL } },
 	3,
 	NULL,
 };
@@ -501,6 +562,47 @@ static const struct layout queue_layout = {
 	2,
 	NULL,
 };
+static uint32_t saturated(uint64_t n)
+{
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+static uint32_t taken_words(const unsigned char *body)
+{
+	const struct event_node_devices *e = (const void *)body;
+
+	return saturated(((uint64_t)e->devices_n + 63) / 64);
+}
+
+static uint32_t match_words(const unsigned char *body)
+{
+	const struct event_match *e = (const void *)body;
+	__extension__ unsigned __int128 words = ((uint64_t)e->devices_n + 63) / 64;
+
+	words *= 2 * (uint64_t)e->options_n;
+	words += (uint64_t)e->constraints_n * (((uint64_t)e->devices_n + 1) / 2);
+	return words < UINT32_MAX ? (uint32_t)words : UINT32_MAX;
+}
+
+static const struct layout node_devices_layout = {
+	BODY(struct event_node_devices, node_devices_fields),
+	{ { 0, 8, number_fields, N(number_fields), false, taken_words } },
+	1,
+	NULL,
+};
+static const struct layout question_layout = {
+	BODY(struct event_question, question_fields),
+	{ ARRAY(struct event_question, options_n, struct question_option, option_fields),
+	  ARRAY(struct event_question, constraints_n, struct question_constraint, constraint_fields) },
+	2,
+	question_more,
+};
+static const struct layout match_layout = {
+	BODY(struct event_match, match_fields),
+	{ { 0, 8, number_fields, N(number_fields), false, match_words } },
+	1,
+	NULL,
+};
 static const struct layout promised_layout = {
 	BODY(struct event_promised, promised_fields), { { 0 } }, 0, NULL
 };
@@ -520,6 +622,7 @@ DROP(shape_drop, STREAM_SHAPES);
 DROP(gang_drop, STREAM_GANGS);
 DROP(pod_drop, STREAM_PODS);
 DROP(namespace_drop, UINT32_MAX);
+DROP(question_drop, QUESTIONS_MAX);
 
 static const struct layout *const layouts[RECORD_KINDS] = {
 	[EVENT_NAME] = &name_layout,
@@ -539,6 +642,10 @@ static const struct layout *const layouts[RECORD_KINDS] = {
 	[EVENT_ASSUME] = &assume_layout,
 	[EVENT_QUEUE] = &queue_layout,
 	[EVENT_PROMISED] = &promised_layout,
+	[EVENT_NODE_DEVICES] = &node_devices_layout,
+	[EVENT_QUESTION] = &question_layout,
+	[EVENT_QUESTION_DROP] = &question_drop_layout,
+	[EVENT_MATCH] = &match_layout,
 	[RESULT_BOUND] = &result_layout,
 	[RESULT_REFUSED] = &result_layout,
 	[RESULT_UNKNOWN] = &result_layout,
@@ -593,7 +700,10 @@ bool layout_open(const struct record *r, struct view_of *out)
 	left = r->bytes - sizeof(*r);
 	at = PADDED(l->body.bytes);
 	for (uint32_t i = 0; i < l->parts_n; i++) {
-		memcpy(&out->n[i], out->body + l->parts[i].count, sizeof(out->n[i]));
+		if (l->parts[i].elements)
+			out->n[i] = l->parts[i].elements(out->body);
+		else
+			memcpy(&out->n[i], out->body + l->parts[i].count, sizeof(out->n[i]));
 		out->at[i] = out->body + at;
 		at += PADDED((uint64_t)out->n[i] * l->parts[i].bytes);
 		if (at > left)

@@ -29,11 +29,13 @@ struct field {
 
 /* An array behind the struct, or the struct itself. */
 struct part {
-	uint32_t count; /* offset of the number of its elements in the struct */
+	uint32_t count; /* offset of the number of its elements in the struct, without `elements` */
 	uint32_t bytes; /* of an element */
 	const struct field *fields;
 	uint32_t fields_n;
 	bool text; /* bytes that are no NUL */
+	/* How many elements, where that is no field of the struct: saturates. */
+	uint32_t (*elements)(const unsigned char *body);
 };
 
 #define PARTS_MOST 16

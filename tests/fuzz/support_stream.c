@@ -51,6 +51,7 @@ struct model *stream_model(bool judges_others)
 		                                 .limits = stream_limits,
 		                                 .judges_others = judges_others,
 		                                 .preemption = true,
+		                                 .devices_live = true,
 		                                 .hash_key = { 1, 2 } };
 	static struct files *files; /* read once */
 	struct model *m = model_new(&config);
@@ -78,8 +79,10 @@ const struct stream *stream_get(void)
 	m = stream_model(false);
 	model_restart(m);
 	model_set_synced(m);
-	if (!model_flush(m, &sink))
-		fuzz_found("the world is not told whole");
+	do {
+		if (!model_flush(m, &sink))
+			fuzz_found("the world is not told whole");
+	} while (model_has_more(m));
 	model_free(m);
 	return &stream;
 }

@@ -138,6 +138,29 @@ static const char *queue_fault(const struct told *t, const struct view_of *v)
 	return NULL;
 }
 
+static const char *node_devices_fault(const struct told *t, const struct view_of *v)
+{
+	const struct event_node_devices *e = (const void *)v->body;
+
+	return e->generation != 0 && t->nodes[e->node].generation == e->generation ? NULL
+	                                                                           : "what is unknown";
+}
+
+static const char *match_fault(const struct told *t, const struct view_of *v)
+{
+	const struct event_match *e = (const void *)v->body;
+	const struct event_node_devices *d = &t->devices[e->node];
+	const struct event_question *q = &t->questions[e->question];
+
+	if (e->generation == 0 || t->nodes[e->node].generation != e->generation)
+		return "what is unknown";
+	if (d->generation == 0 || d->layout != e->layout || d->devices_n != e->devices_n)
+		return "other devices";
+	return q->options_n == 0 || q->options_n != e->options_n || q->constraints_n != e->constraints_n
+	           ? "another question"
+	           : NULL;
+}
+
 static const char *drop_fault(const struct told *t, const struct record *r,
                               const struct event_drop *d)
 {
@@ -187,6 +210,10 @@ const char *told_fault(const struct told *t, const struct record *r)
 		return assume_fault(t, &v);
 	case EVENT_QUEUE:
 		return queue_fault(t, &v);
+	case EVENT_NODE_DEVICES:
+		return node_devices_fault(t, &v);
+	case EVENT_MATCH:
+		return match_fault(t, &v);
 	case EVENT_PROMISED:
 		return t->synced ? "a promise of before" : NULL;
 	default:
@@ -196,14 +223,17 @@ const char *told_fault(const struct told *t, const struct record *r)
 
 static void drop_add(struct told *t, const struct record *r, const struct event_drop *d)
 {
-	if (r->kind == EVENT_NODE_DROP)
+	if (r->kind == EVENT_NODE_DROP) {
 		t->nodes[d->id].generation = 0;
-	else if (r->kind == EVENT_SHAPE_DROP)
+		t->devices[d->id].devices_n = 0; /* the layout stays */
+	} else if (r->kind == EVENT_SHAPE_DROP)
 		t->shapes[d->id] = 0;
 	else if (r->kind == EVENT_GANG_DROP)
 		t->gangs[d->id].generation = 0;
 	else if (r->kind == EVENT_POD_DROP)
 		t->pods[d->id].generation = 0;
+	else if (r->kind == EVENT_QUESTION_DROP)
+		t->questions[d->id].options_n = 0;
 }
 
 void told_add(struct told *t, const struct record *r)
@@ -223,7 +253,17 @@ void told_add(struct told *t, const struct record *r)
 	} else if (r->kind == EVENT_NODE) {
 		const struct event_node *e = body;
 
+		if (t->nodes[e->node].generation != 0 && t->nodes[e->node].generation != e->generation)
+			t->devices[e->node].devices_n = 0;
 		t->nodes[e->node] = (struct told_thing){ e->generation, last_text(&v) };
+	} else if (r->kind == EVENT_NODE_DEVICES) {
+		const struct event_node_devices *e = body;
+
+		t->devices[e->node] = *e;
+	} else if (r->kind == EVENT_QUESTION) {
+		const struct event_question *e = body;
+
+		t->questions[e->question] = *e;
 	} else if (r->kind == EVENT_SHAPE) {
 		t->shapes[((const struct event_shape *)body)->shape] = hash(r + 1, r->bytes - sizeof(*r));
 	} else if (r->kind == EVENT_GANG) {

@@ -20,6 +20,8 @@ struct told {
 	struct told_thing nodes[STREAM_NODES], gangs[STREAM_GANGS], pods[STREAM_PODS];
 	uint64_t shapes[STREAM_SHAPES]; /* hash of all of it; 0: unknown */
 	struct event_pod pod[STREAM_PODS];
+	struct event_node_devices devices[STREAM_NODES]; /* generation 0: none yet */
+	struct event_question questions[QUESTIONS_MAX];  /* options_n 0: unknown */
 };
 
 /* NULL when there is no reason to refuse it. */
