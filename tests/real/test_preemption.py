@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--preemption on, on a real kube-apiserver: pods go by its Eviction API, which checks PodDisruptionBudgets that
+kube-controller-manager's disruption controller keeps.
+
+    tests/real/test_preemption.py [TEST...]      MUSTER_KEEP=1 keeps the logs
+"""
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from lib import muster  # noqa: E402
+from lib.check import condition  # noqa: E402
+from lib.cluster import run as run_program  # noqa: E402
+from lib.harness import check, equal, main, until  # noqa: E402
+from lib.objects import pod, pod_group  # noqa: E402
+from real import cluster  # noqa: E402
+from real.kubelet import Kubelets  # noqa: E402
+from real.world import SOON_S, World, machines  # noqa: E402
+
+cluster.CONTROLLERS += ("disruption",)
+RIGHTS = cluster.DEPLOY / "preemption" / "evictions.yaml"
+REST_S = 3  # how long nothing more may happen
+HELD = "example.com/held"
+
+
+class Preempting(World):
+    """With the right to evict, which muster asks for as it starts."""
+
+    def start_muster(self):
+        self.admin.apply_yaml(RIGHTS.read_text(encoding="utf-8"))
+        return super().start_muster()
+
+    def sweep(self):
+        for p in self.admin.list("Pod"):
+            if p["metadata"].get("finalizers"):
+                self.release(p["metadata"]["name"])
+        super().sweep()
+        self.empty("PodDisruptionBudget")
+
+    def release(self, name):
+        self.admin.patch("Pod", name, {"metadata": {"finalizers": None}})
+
+    def runs(self, *made):
+        """A cluster of these objects, in which all that is bound runs; the names of those pods."""
+        self.fresh(*made)
+        names = {o["metadata"]["name"] for o in made if o["kind"] == "Pod" and o["spec"].get("nodeName")}
+        until(lambda: self.running() == len(names), SOON_S, "they run")
+        self.before = names
+
+    def gone(self):
+        """Pods that ran before and have gone, or are going."""
+        return sorted(self.before - {p["metadata"]["name"] for p in self.pods() if not p["metadata"].get("deletionTimestamp")})
+
+    def starts(self, gang, size):
+        with self.told(gang):
+            until(lambda: self.running(f"{gang}-") == size, SOON_S, lambda: f"{self.running(gang + '-')} of {size} run")
+
+    def allowed(self, name, wanted):
+        """The disruption controller's figure."""
+        until(lambda: self.admin.get("PodDisruptionBudget", name).get("status", {}).get("disruptionsAllowed") == wanted, SOON_S,
+              lambda: self.admin.get("PodDisruptionBudget", name))
+
+    def explained(self, gang):
+        return run_program("musterctl", "explain", "--socket", self.muster.socket, f"default/{gang}")[1]
+
+    def metric(self, name):
+        rows = [line.rsplit(" ", 1) for line in self.muster.fetch("/metrics")[1].splitlines() if line.startswith(name)]
+        return sum(float(value) for _, value in rows)
+
+
+def priorities():
+    return [{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": f"p{value}"}, "value": value}
+            for value in (0, 5, 10)]
+
+
+def budget(name, least, app):
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"selector": {"matchLabels": {"app": app}}, "minAvailable": least}}
+
+
+def runs_on(node, names, priority=0, held=False, **more):
+    made = [pod(name, nodeName=node, priorityClassName=f"p{priority}", **more) for name in names]
+    for obj in made if held else ():
+        obj["metadata"]["finalizers"] = [HELD]
+    return made
+
+
+def gang(name, priority, size, cpu="1"):
+    return [pod_group(name, size),
+            *[pod(f"{name}-{i}", cpu=cpu, group=name, priorityClassName=f"p{priority}") for i in range(size)]]
+
+
+def names(prefix, n):
+    return [f"{prefix}-{i}" for i in range(n)]
+
+
+def test_as_few_as_have_to_go_and_nominations_are_seen():
+    """A gang of two, full nodes: two lone pods of the lowest priority go.  They stay for as long as something holds them, and the
+    members have the node in status.nominatedNodeName for so long."""
+    world.runs(*machines(3, cpu="4"), *runs_on("n00", names("low", 3), held=True), *runs_on("n00", ["high"], 10),
+               *runs_on("n01", names("mid", 4), 5), *runs_on("n02", names("top", 4), 10))
+    world.create(*gang("g", 10, 2))
+    with world.told("g"):
+        until(lambda: [p["status"].get("nominatedNodeName") for p in world.pods("g-")] == ["n00"] * 2, SOON_S, "nominations")
+        until(lambda: len(world.gone()) == 2, SOON_S, world.gone)
+    gone = world.gone()
+    check(all(name.startswith("low-") for name in gone), gone)
+    for name in gone:
+        found = condition(world.admin.get("Pod", name), "DisruptionTarget")
+        equal((found["status"], found["reason"]), ("True", "EvictionByEvictionAPI"))
+    equal(world.bound("g-"), 0)
+    for name in gone:
+        world.release(name)
+    world.starts("g", 2)
+    equal(world.gone(), gone)
+    equal([(p["spec"]["nodeName"], p["status"].get("nominatedNodeName")) for p in world.pods("g-")], [("n00", None)] * 2)
+    until(lambda: all(world.notes(name, "Preempted") for name in gone), SOON_S, "their events")
+
+
+def test_a_gang_goes_whole():
+    """Of a gang that would be less than its quorum all pods go, those on another node as well."""
+    victims = [pod_group("v", 4), *runs_on("n00", ["v-0", "v-1"], group="v"), *runs_on("n01", ["v-2", "v-3"], group="v")]
+    world.runs(*machines(2, cpu="4"), *victims, *runs_on("n00", names("a", 2), 5), *runs_on("n01", names("b", 2), 5))
+    world.create(*gang("g", 5, 1))
+    world.starts("g", 1)
+    until(lambda: world.gone() == names("v", 4), SOON_S, world.gone)
+
+
+def test_a_budget_is_respected():
+    """Two of three pods of a budget that allows one would have to go: two others of a higher priority go.  Then there are no
+    others: nobody goes, until the budget allows two."""
+    world.runs(*machines(2, cpu="4"), *runs_on("n00", names("a", 3), labels={"app": "a"}), *runs_on("n00", ["high-0"], 10),
+               *runs_on("n01", names("b", 3), 5), *runs_on("n01", ["high-1"], 10), budget("two-stay", 2, "a"))
+    world.allowed("two-stay", 1)
+    world.create(*gang("g", 10, 1, cpu="2"))
+    world.starts("g", 1)
+    equal(len(world.gone()), 2)
+    check(all(name.startswith("b-") for name in world.gone()), world.gone())
+    world.create(*gang("h", 10, 1, cpu="3"))
+    until(lambda: "Preemption would not start it" in world.explained("h"), SOON_S, lambda: world.explained("h"))
+    before = world.gone()
+    time.sleep(REST_S)
+    equal(world.gone(), before)
+    world.admin.patch("PodDisruptionBudget", "two-stay", {"spec": {"minAvailable": 0}})
+    world.starts("h", 1)
+    equal(world.gone(), sorted({*before, *names("a", 3)}))
+
+
+def test_the_server_refuses_what_the_plan_counted_on():
+    """The disruption controller stands still, and a change of the budget is not in its status yet: each eviction is refused.
+    Nobody goes."""
+    world.runs(*machines(1, cpu="4"), *runs_on("n00", names("a", 4), labels={"app": "a"}), budget("late", 2, "a"))
+    world.allowed("late", 2)
+    controllers = world.cluster.running["kube-controller-manager"].pid
+    os.kill(controllers, signal.SIGSTOP)
+    try:
+        world.admin.patch("PodDisruptionBudget", "late", {"spec": {"minAvailable": 1}})
+        refused = world.metric("muster_evictions_refused_total")
+        world.create(*gang("g", 10, 2))
+        until(lambda: world.metric("muster_evictions_refused_total") > refused, SOON_S, lambda: world.explained("g"))
+        time.sleep(REST_S)
+        equal((world.gone(), world.bound("g-")), ([], 0))
+    finally:
+        os.kill(controllers, signal.SIGCONT)
+
+
+def test_nothing_was_forbidden_and_every_kubelet_got_through():
+    equal(world.cluster.refusals(), 0, "requests not allowed")
+    equal(kubelets.errors, [], "what kubelets couldn't write")
+
+
+if __name__ == "__main__":
+    muster.exit_on_sigterm()
+    with Preempting(flags=("--preemption", "on"), controllers=True) as world, \
+            Kubelets(world.cluster.admin_kubeconfig) as kubelets:
+        for made in priorities():
+            world.admin.create(made)
+        main(globals())
