@@ -4,6 +4,8 @@
  *     max(sum of containers and sidecars,
  *         peak of init containers: each with the sidecars before it)
  *     or the pod-level request, for cpu, memory and huge pages
+ *     (while a container or the pod is resized in place: the largest of what is asked for, what
+ *     is allocated and what it has)
  *     + overhead
  *
  * exactly, and rounded up once at the end. */
@@ -133,15 +135,31 @@ static bool is_pod_level(const struct pod_object *pod, uint32_t resource)
 	       text_starts(pod->resources.at[resource], "hugepages-");
 }
 
-static void pod_level_amounts(const struct pod_object *pod, struct amounts *out)
+/* The amount of the pod level as the status has it, if that is larger. */
+static nano_t larger_of(const struct quantities *q, uint32_t resource, nano_t amount)
 {
+	for (size_t i = 0; i < q->n; i++)
+		if (q->at[i].resource == resource && q->at[i].amount > amount)
+			amount = q->at[i].amount;
+	return amount;
+}
+
+static void pod_level_amounts(const struct pod_object *pod, const struct counting *how,
+                              struct amounts *out)
+{
+	const bool resized = how->use_status && pod->actual.has_resources;
 	const struct quantities *q = &pod->pod_requests;
 
 	for (size_t i = 0; i < q->n; i++) {
-		if (!is_pod_level(pod, q->at[i].resource))
+		const uint32_t r = q->at[i].resource;
+
+		if (!is_pod_level(pod, r))
 			continue;
-		out->at[q->at[i].resource] = q->at[i].amount;
-		out->stated |= UINT64_C(1) << q->at[i].resource;
+		out->at[r] = resized && pod->resize_infeasible ? 0 : q->at[i].amount;
+		if (resized)
+			out->at[r] = larger_of(&pod->actual.allocated, r,
+			                       larger_of(&pod->actual.requests, r, out->at[r]));
+		out->stated |= UINT64_C(1) << r;
 	}
 	/* The API server's default: a limit is the request of what no container
 	 * asks for, and of huge pages always. */
@@ -163,7 +181,7 @@ static void pod_amounts(const struct pod_object *pod, const struct counting *how
 {
 	containers_amounts(pod, how, out);
 	if (!how->skip_pod_level && pod->has_pod_resources)
-		pod_level_amounts(pod, out);
+		pod_level_amounts(pod, how, out);
 	for (size_t i = 0; i < pod->overhead.n; i++) {
 		uint32_t r = pod->overhead.at[i].resource;
 

@@ -62,6 +62,11 @@ static void extract_container_status(struct json *j, void *pod)
 	            EXTRACT_ADD(j->arena, out->statuses, out->statuses_n, out->statuses_cap));
 }
 
+static void extract_pod_actual(struct json *j, void *pod)
+{
+	extract_actual(j, &((struct pod_object *)pod)->actual);
+}
+
 static void extract_container_statuses(struct json *j, void *pod)
 {
 	json_items(j, extract_container_status, pod);
@@ -94,6 +99,8 @@ static const struct json_field status_fields[] = {
 	JSON_FIELD("nominatedNodeName", json_field_text, struct pod_object, nominated),
 	JSON_WHOLE("containerStatuses", extract_container_statuses),
 	JSON_WHOLE("initContainerStatuses", extract_container_statuses),
+	JSON_WHOLE("resources", extract_pod_actual),
+	JSON_FIELD("allocatedResources", extract_quantities, struct pod_object, actual.allocated),
 };
 
 void extract_pod_status(struct json *j, void *out)

@@ -83,7 +83,7 @@ struct container {
 	size_t ports_cap;
 };
 
-/* The resources of a running container in its status: in-place resize. */
+/* The resources of a running container, or of a pod, in its status: in-place resize. */
 struct container_status {
 	struct text name;
 	bool has_resources;
@@ -228,6 +228,7 @@ struct pod_object {
 	enum pod_phase phase;
 	bool ended; /* Succeeded or Failed */
 	bool resize_infeasible;
+	struct container_status actual; /* pod level, without a name */
 	struct container_status *statuses;
 	size_t statuses_n;
 	size_t statuses_cap;

@@ -136,6 +136,12 @@ def test_quorum_is_edited_while_it_waits():
         well(c)
 
 
+def resized(c, name, cpu):
+    container = c.client.get("Pod", name)["spec"]["containers"][0]["name"]
+    c.client.patch("Pod", name, {"status": {"containerStatuses": [
+        {"name": container, "resources": {"requests": {"cpu": cpu}}, "allocatedResources": {"cpu": cpu}}]}}, sub="status")
+
+
 def test_node_shrinks_and_grows():
     with Cluster(node("n1", cpu="4")) as c:
         c.up()
@@ -149,6 +155,12 @@ def test_node_shrinks_and_grows():
         allocatable(c, "n1", cpu="5")
         settles(c, "new", 2)
         well(c)
+        resized(c, "old-0", "2")  # in place: kubelet has given it, or not taken it back
+        allocatable(c, "n1", cpu="6")
+        gang(c, "late", 1)
+        still(c, "late")
+        resized(c, "old-0", "1")
+        settles(c, "late", 1)
 
 
 def test_node_goes_and_comes_back():

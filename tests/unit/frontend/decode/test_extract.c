@@ -312,6 +312,16 @@ Test(extract, effective_requests_while_a_container_is_resized)
 		  "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Infeasible\"}],"
 		  "\"containerStatuses\":[{\"name\":\"a\"," R("2", "1") "}]",
 		  true, 2000, 1, 2000, 1 },
+		{ "what the pod was given counts while it is resized",
+		  "\"containers\":[{" R("1", "1") "}]," R("5", "5"),
+		  R("3", "9") ",\"allocatedResources\":{\"cpu\":\"7\"}", true, 7000, 9, 7000, 9 },
+		{ "... not for a pod that waits", "\"containers\":[{" R("1", "1") "}]," R("5", "5"),
+		  R("6", "9"), false, 5000, 5, 1000, 1 },
+		{ "... and alone when that can't be", "\"containers\":[{" R("1", "1") "}]," R("5", "5"),
+		  "\"conditions\":[{\"type\":\"PodResizePending\",\"reason\":\"Infeasible\"}]," R("3", "4"),
+		  true, 3000, 4, 3000, 4 },
+		{ "... nothing of it without a request of the pod", "\"containers\":[{" R("1", "1") "}]",
+		  R("3", "9"), true, 1000, 1, 1000, 1 },
 	};
 
 	check_effective(rows, sizeof(rows) / sizeof(rows[0]));
