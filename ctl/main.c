@@ -10,9 +10,10 @@
 #include <string.h>
 
 const struct command *const commands[] = {
-	&up_command,      &status_command,   &gangs_command,  &nodes_command,      &latency_command,
-	&top_command,     &simulate_command, &queues_command, &verdict_command,    &devices_command,
-	&explain_command, &fsck_command,     &replay_command, &completion_command,
+	&up_command,      &status_command,        &gangs_command,      &nodes_command,
+	&latency_command, &top_command,           &simulate_command,   &queues_command,
+	&verdict_command, &devices_command,       &explain_command,    &fsck_command,
+	&replay_command,  &check_answers_command, &completion_command,
 };
 const size_t commands_n = sizeof(commands) / sizeof(commands[0]);
 
@@ -27,7 +28,7 @@ static void print_help(FILE *to)
 	      "\n",
 	      to);
 	for (size_t i = 0; i < commands_n; i++)
-		fprintf(to, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
+		fprintf(to, "  %-14s %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(to,
 	        "\n"
 	        "%s COMMAND --help prints the flags of a command.\n"

@@ -71,7 +71,7 @@ for program in muster-core muster-frontend muster-bench muster-apisim; do
 	differences "$work/help" "$work/page" | check "docs/man/$program.1"
 done
 
-"$bin/musterctl" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | sort > "$work/commands"
+"$bin/musterctl" --help | sed -n 's/^  \([a-z-]*\)  .*/\1/p' | sort > "$work/commands"
 sed -n 's/^\.SS //p' docs/man/musterctl.1 | sort > "$work/sections"
 differences "$work/commands" "$work/sections" | check 'docs/man/musterctl.1, commands'
 while read -r command; do
@@ -149,8 +149,8 @@ done | check 'programs that are not built'
 # In prose musterctl may stand before any word.
 # shellcheck disable=SC2086
 {
-	grep -oE 'musterctl +[a-z]+' README.md
-	grep -ohE '(build/bin/|`|^ *|\| )musterctl +[a-z]+' $guides | grep -v '^musterctl' | sed 's/.*musterctl/musterctl/'
+	grep -oE 'musterctl +[a-z][a-z-]*' README.md
+	grep -ohE '(build/bin/|`|^ *|\| )musterctl +[a-z][a-z-]*' $guides | grep -v '^musterctl' | sed 's/.*musterctl/musterctl/'
 } | awk '{ print $2 }' | sort -u | comm -23 - "$work/commands" | check 'commands that musterctl has not'
 
 sed -n 's/^\([a-z][-a-z ]*\):.*/\1/p; s/^\.PHONY: *//p' Makefile | tr ' ' '\n' | sort -u > "$work/targets"

@@ -2,6 +2,7 @@
 /* musterctl replay: runs a recording again and compares the commands byte for byte. */
 #include "core/step/core.h"
 #include "core/daemon/policy.h"
+#include "ctl/replay/answers.h"
 #include "ctl/term/options.h"
 #include "ctl/term/print.h"
 #include "ctl/replay/recording.h"
@@ -23,6 +24,7 @@ struct options {
 	enum output output;
 	uint64_t until;
 	bool print;
+	bool answers; /* check-answers */
 };
 
 struct kind_time {
@@ -44,6 +46,7 @@ struct replay {
 	const struct options *options;
 	struct recording recording;
 	struct core *core;
+	struct answers *answers; /* NULL: not checked */
 	struct ledger *ledger;
 	uint64_t ledger_bytes;
 	struct names *names;
@@ -200,6 +203,8 @@ static void run_step(struct replay *p)
 	if (rc == -ENOMEM)
 		fatal_memory();
 	compare_end(p, rc);
+	if (p->answers)
+		answers_follow(p->answers, p->core, record, rc);
 	p->full += p->step.refused;
 	t->records++;
 	t->ns += took_ns;
@@ -258,6 +263,8 @@ static void stop(struct replay *p)
 		munmap(p->ledger, p->ledger_bytes);
 	if (p->names != NULL)
 		names_free(p->names);
+	if (p->answers)
+		answers_free(p->answers);
 	recording_close(&p->recording);
 }
 
@@ -341,26 +348,76 @@ static void print_json(const struct replay *p)
 	json_print(o, true);
 }
 
+static void print_answers(const struct replay *p)
+{
+	const struct answers_counts *n = answers_counts(p->answers);
+	cJSON *o;
+
+	if (p->options->output == OUTPUT_TEXT) {
+		printf("%" PRIu64 " records, %" PRIu64 " answers: %" PRIu64 " equal, %" PRIu64
+		       " of searches that were cut, %" PRIu64 " different\n",
+		       p->records, n->answers, n->equal, n->cut, n->differ);
+		if (n->differ > 0)
+			puts(n->difference);
+		if (p->difference.found)
+			print_difference(&p->difference);
+		return;
+	}
+	o = json_checked(cJSON_CreateObject());
+	json_add_number(o, "records", (int64_t)p->records);
+	json_checked(cJSON_AddBoolToObject(o, "replayEqual", !p->difference.found));
+	json_add_number(o, "answers", (int64_t)n->answers);
+	json_add_number(o, "equal", (int64_t)n->equal);
+	json_add_number(o, "cut", (int64_t)n->cut);
+	json_add_number(o, "different", (int64_t)n->differ);
+	if (n->differ > 0)
+		json_add_text(o, "difference", n->difference);
+	json_print(o, true);
+}
+
+static bool is_different(const struct replay *p)
+{
+	return p->difference.found || (p->answers && answers_counts(p->answers)->differ > 0);
+}
+
+/* EXIT_DONE, or the exit code and a message. */
+static int open_both(struct replay *p, const char *command)
+{
+	char error[320];
+	int rc = EXIT_DONE;
+
+	if (p->options->answers)
+		rc = answers_read(&p->answers, p->options->path, error, sizeof(error));
+	if (rc != EXIT_DONE)
+		return ctl_usage(command, "%s: %s", p->options->path, error), rc;
+	rc = recording_open(&p->recording, p->options->path);
+	if (rc != EXIT_DONE)
+		ctl_usage(command, "%s: %s", p->options->path, p->recording.error);
+	return rc;
+}
+
 static int replay(const struct options *options, const char *command)
 {
 	struct replay *p = must_alloc(sizeof(*p));
 	int rc;
 
 	p->options = options;
-	rc = recording_open(&p->recording, options->path);
+	rc = open_both(p, command);
 	if (rc != EXIT_DONE) {
-		ctl_usage(command, "%s: %s", options->path, p->recording.error);
+		/* it was said */
 	} else if (!start(p, command)) {
 		rc = EXIT_USAGE;
 	} else if (run(p) < 0) {
 		rc = ctl_usage(command, "%s: %s; the %" PRIu64 " records before it are equal",
 		               options->path, p->recording.error, p->records);
 	} else {
-		if (options->output == OUTPUT_JSON)
+		if (p->answers)
+			print_answers(p);
+		else if (options->output == OUTPUT_JSON)
 			print_json(p);
 		else
 			print_text(p);
-		rc = p->difference.found ? EXIT_NO : EXIT_DONE;
+		rc = is_different(p) ? EXIT_NO : EXIT_DONE;
 	}
 	stop(p);
 	free(p);
@@ -417,4 +474,39 @@ const struct command replay_command = {
 	.argument = "FILE",
 	.arguments_max = ARGUMENTS_ANY,
 	.run = run_command,
+};
+
+static const struct flag answers_flags[] = {
+	FLAG_OUTPUT(struct options, output, "JSON instead of text"),
+	{ 0 },
+};
+
+static int run_answers(int argc, char **argv)
+{
+	struct options o = { .until = UINT64_MAX, .answers = true };
+	int rc = command_read_flags(&check_answers_command, argc, argv, &o);
+
+	if (rc != -1)
+		return rc;
+	if (optind + 1 != argc || strcmp(argv[optind], "-") == 0)
+		return ctl_usage(argv[0], "one FILE is needed, and it is read twice; see %s --help",
+		                 argv[0]);
+	o.path = argv[optind];
+	return replay(&o, argv[0]);
+}
+
+const struct command check_answers_command = {
+	.name = "check-answers",
+	.summary = "search again for what a recording has answers of, and compare",
+	.usage = "FILE [-o json]",
+	.about =
+		"A recording has the answers of the searches beside the loop: victims of gangs, and\n"
+		"placements of unlike members. Each is searched for again in the state of that moment,\n"
+		"and compared. Searches that were ended early, when records waited, need not be equal.\n",
+	.exits = "0 equal, 1 an answer or the replay is different, 2 bad file, 78 recorded with\n"
+			 "another memory layout.",
+	.flags = answers_flags,
+	.argument = "FILE",
+	.arguments_max = ARGUMENTS_ANY,
+	.run = run_answers,
 };

@@ -46,7 +46,8 @@ struct command {
 
 extern const struct command up_command, status_command, gangs_command, nodes_command,
 	latency_command, top_command, simulate_command, queues_command, verdict_command,
-	devices_command, explain_command, fsck_command, replay_command, completion_command;
+	devices_command, explain_command, fsck_command, replay_command, check_answers_command,
+	completion_command;
 
 /* -1: go on, the arguments that are not flags begin at argv[optind]; else the exit code. */
 int command_read_flags(const struct command *c, int argc, char **argv, void *options);

@@ -2,6 +2,7 @@
 """--preemption on: gangs evict pods of lower priority, with the shipped programs on apisim.  The scenarios are those of
 test_preemption.py, where the same programs only say who would go."""
 import datetime
+import json
 import os
 import random
 import signal
@@ -10,9 +11,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import objects  # noqa: E402
+from lib import muster, objects  # noqa: E402
 from lib.check import is_bound  # noqa: E402
-from lib.cluster import Cluster  # noqa: E402
+from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, full, main, until  # noqa: E402
 from process.test_preemption import BUDGETS, CLASSES, budget, group, nodes, pod, preemption  # noqa: E402
 
@@ -106,10 +107,21 @@ def test_whoever_dies():
     equal(went, [6] * ROUNDS)
 
 
+def answers_are_right(recording):
+    """Searched for again, each answer in it is what it was."""
+    def checked():
+        code, out, _ = run("musterctl", "check-answers", recording, "-o", "json")
+        answer = json.loads(out or "{}")
+        return answer.get("answers") and (code, answer["replayEqual"], answer["different"], answer["equal"]) == (
+            0, True, 0, answer["answers"])
+
+    until(checked, SOON_S, lambda: run("musterctl", "check-answers", recording))
+
+
 def test_as_many_go_as_have_to():
     """PRE-5, PRE-1: all eight go and the gang starts; a gang of one costs one pod."""
-    low = full_nodes(2)
-    with Preempting(*nodes(2), *low, *group("g", 10, 8, [None] * 8)) as c:
+    low, recording = full_nodes(2), os.path.join(muster.scratch(), "recording")
+    with Preempting(*nodes(2), *low, *group("g", 10, 8, [None] * 8), core=("--record", recording)) as c:
         c.starts("g", 8)
         equal(c.gone(), names(low))
         equal(c.metrics()['muster_evictions_total{mode="respect"}'], 8)
@@ -121,6 +133,7 @@ def test_as_many_go_as_have_to():
         until(lambda: [e["regarding"]["kind"] for e in c.client.list("Event") if e["reason"] == "Preempting"] == ["PodGroup"],
               SOON_S, "the preemptor's event")
         equal([p["status"].get("nominatedNodeName") for p in c.pods("g-")], [None] * 8)
+        answers_are_right(recording)
 
 
 def test_a_gang_of_one_costs_one_pod():

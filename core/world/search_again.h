@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For a replay: an answer of a search (EVENT_ANSWER) is searched for again.  The records are
+ * followed as by a world, and a core is made of them as for the first search. */
+#ifndef MUSTER_CORE_SEARCH_AGAIN_H
+#define MUSTER_CORE_SEARCH_AGAIN_H
+
+#include "ipc/abi.h"
+
+#include <stdbool.h>
+
+struct core;
+struct search_again;
+
+struct search_again *search_again_new(const struct limits *limits);
+void search_again_free(struct search_again *s);
+
+/* A core applied the record, with this result. */
+void search_again_follow(struct search_again *s, const struct record *r, int rc);
+
+/* The answer to that ticket of the core, which has applied so many records: memory of the caller.
+ * NULL: there is no such ticket, or no search was asked for. */
+struct record *search_again(const struct search_again *s, const struct core *core, uint64_t ticket,
+                            uint64_t position);
+
+/* True if the search ended before its steps were spent: the answer is not of the records alone. */
+bool search_again_was_cut(const struct event_answer *answer);
+
+#endif
