@@ -217,6 +217,7 @@ static void frontend_begin(struct daemon *d)
 		.volcano_queues_n = d->options->volcano_queues.n,
 		.instance = d->instance,
 		.node_selector = d->options->node_selector,
+		.stream_lists = strcmp(d->options->stream_lists, "auto") == 0,
 		.extender_reservations = (uint32_t)o->extender_reservations,
 		.extender_keep_ms = (uint32_t)d->options->extender_keep_s * 1000,
 		.lease = o->leader_elect ? &lease : NULL,

@@ -60,6 +60,7 @@ GRANTS = "frontend/serve/grants.c"
 CEL_EVAL, CEL_REGEX = "frontend/cel/eval.c", "frontend/cel/regex.c"
 SWEEP = "frontend/report/report_sweep.c"
 RATE = "frontend/report/report_rate.c"
+INITIAL = "frontend/watch/watch_initial.c"
 SHARE_TURN = "core/share/share_turn.c"
 CHOICE = "core/devices/choice.c"
 SHARES = "core/devices/shares.c"
@@ -245,6 +246,14 @@ BUGS = [
         ("frontend/evict/request.c", "has_budget_cause(body, body_bytes) ? EVICT_BUDGET : EVICT_AGAIN", "EVICT_BUDGET")),
     bug("an eviction that was withdrawn is sent", unit("frontend/evict/test_evictor"),
         ("frontend/evict/evictor.c", "\tv->cancelled = true;\n\tif (v->begun)\n\t\treturn;", "\tif (true)\n\t\treturn;")),
+    bug("a stream counts as a list before its end", unit("frontend/watch/test_watch"),
+        (INITIAL, "if (!is_end || !version[0])", "if (!version[0])")),
+    bug("a stream that broke is a list", unit("frontend/watch/test_watch"),
+        (INITIAL, "\tw->pages_next = true;\n\twatch_list_abort(w);", "\tw->pages_next = true;\n\twatch_list_taken(w);")),
+    bug("a server that streams no lists is asked for ever", unit("frontend/watch/test_watch"),
+        (INITIAL, "(answer->status == 400 || answer->status == 422)", "answer->status == 405")),
+    bug("the version of a streamed list is that of an object", unit("frontend/watch/test_watch"),
+        ("frontend/watch/watch_stream.c", "if (w->initial) /*", "if (false) /*")),
     bug("events of bindings starve while bindings wait", unit("frontend/report/test_report"),
         (RATE, "share = queued < half ? most * queued / half : most;", "share = 0;")),
     bug("events of bindings go in front of bindings", unit("frontend/report/test_report"),

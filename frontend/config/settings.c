@@ -15,6 +15,7 @@ static const char *const formats[] = { "logfmt", "json", NULL };
 static const char *const modes[] = { "on", "off", NULL };
 static const char *const auths[] = { "none", "mtls", "token", NULL };
 static const char *const devices[] = { "off", "auto", NULL };
+static const char *const streams[] = { "off", "auto", NULL };
 static const char *const preemptions[] = { "off", "explain", "on", NULL };
 static const char *const budgets[] = { "respect", "best-effort", NULL };
 static const char *const victims[] = { "own", "all", NULL };
@@ -37,6 +38,9 @@ const struct setting settings[] = {
 	  "only nodes with these labels exist, such as pool=a,zone in (x,y): a cluster may be divided between "
 	  "instances, each with scheduler names of its own",
 	  AT(node_selector), .kind = SETTING_SELECTOR },
+	{ "streamLists", "--stream-lists", "MODE", "off",
+	  "auto: the lists of a start come as one stream each where the API server can (WatchList), else in pages; off: in pages",
+	  AT(stream_lists), .kind = SETTING_WORD, .words = streams },
 	{ "listen", "--listen", "ADDR:PORT", "127.0.0.1:10261",
 	  "/metrics, /latency, /healthz, /livez, /readyz, and a page for browsers at /; \"off\": nowhere",
 	  AT(listen), .kind = SETTING_LISTEN },

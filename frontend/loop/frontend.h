@@ -34,6 +34,7 @@ struct frontend_config {
 	uint64_t volume_bind_ns;   /* for the claims of a pod; 0: none are bound */
 	const char *instance;      /* reportingInstance of Events */
 	const char *node_selector; /* other nodes are ignored; NULL: all are used */
+	bool stream_lists;         /* where the server can (frontend/watch/watch.h) */
 	const struct lease_config
 		*lease;  /* NULL: no election, active from the start; copied, its env is ours */
 	bool evicts; /* victims of the core's are evicted, ... */

@@ -158,6 +158,8 @@ static void watches_write(const struct metrics *m, FILE *out)
 	} rows[] = {
 		{ "muster_lists_total", "counter", "Lists finished.",
 		  offsetof(struct watch_counts, lists) },
+		{ "muster_lists_streamed_total", "counter", "Of these, as a stream (--stream-lists).",
+		  offsetof(struct watch_counts, streamed) },
 		{ "muster_relists_total", "counter", "Lists started because a watch could not go on.",
 		  offsetof(struct watch_counts, relists) },
 		{ "muster_watches_total", "counter", "Watches started.",

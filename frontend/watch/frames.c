@@ -271,3 +271,50 @@ int object_version_read(const char *json, size_t bytes, char *out, size_t out_by
 	arena_free(&arena);
 	return rc;
 }
+
+static bool initial_end_find(struct json *j)
+{
+	struct text name, value;
+	bool is = false;
+
+	if (!json_object(j))
+		return false;
+	while (json_member(j, &name))
+		if (!text_is(name, "k8s.io/initial-events-end"))
+			json_skip(j);
+		else if (json_string(j, &value))
+			is = text_is(value, "true");
+	return is;
+}
+
+int bookmark_read(const char *json, size_t bytes, char *out, size_t out_bytes, bool *initial_end)
+{
+	struct arena arena = { 0 };
+	struct text name;
+	struct json j;
+	int rc = 0;
+
+	out[0] = '\0';
+	*initial_end = false;
+	json_begin(&j, json, bytes, &arena);
+	if (json_object(&j))
+		while (json_member(&j, &name)) {
+			if (!text_is(name, "metadata")) {
+				json_skip(&j);
+				continue;
+			}
+			if (!json_object(&j))
+				continue;
+			while (json_member(&j, &name))
+				if (text_is(name, "resourceVersion"))
+					short_string(&j, out, out_bytes);
+				else if (text_is(name, "annotations"))
+					*initial_end = initial_end_find(&j);
+				else
+					json_skip(&j);
+		}
+	if (!json_end(&j))
+		rc = -EINVAL;
+	arena_free(&arena);
+	return rc;
+}

@@ -62,6 +62,10 @@ int list_page_read(const char *json, size_t bytes, struct list_page *out); /* 0 
  */
 int list_page_items(const struct list_page *page, frame_fn each, void *context);
 
+/* A bookmark: its resourceVersion, "" if it has none, and whether it ends the initial events of a
+ * streaming list (annotation k8s.io/initial-events-end). 0, or -EINVAL. */
+int bookmark_read(const char *json, size_t bytes, char *out, size_t out_bytes, bool *initial_end);
+
 /* metadata.resourceVersion of an object, "" if it has none. 0, or -EINVAL if it cannot be read. */
 int object_version_read(const char *json, size_t bytes, char *out, size_t out_bytes);
 

@@ -53,6 +53,11 @@ void watch_select(struct watch *w, const char *label_selector)
 	w->selector = query.at;
 }
 
+void watch_stream_lists(struct watch *w)
+{
+	w->streams = true;
+}
+
 void watch_follow(struct watch *w, void (*put)(void *context, uint64_t heard_ns), void *context)
 {
 	w->put = put;
@@ -172,7 +177,8 @@ uint64_t watch_poll(struct watch *w)
 
 	if (w->went_back)
 		return NEVER_NS;
-	if (w->relist_wanted && (w->state == WATCH_WATCHING || w->state == WATCH_WATCH)) {
+	if (w->relist_wanted && !w->initial &&
+	    (w->state == WATCH_WATCHING || w->state == WATCH_WATCH)) {
 		if (w->call)
 			w->env->transport->ops->cancel(w->env->transport, w->call);
 		w->call = NULL;

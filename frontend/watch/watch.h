@@ -14,6 +14,15 @@
  * A page that fails transiently (429, 5xx, no answer) is requested again, ten times; after that, or
  * after another error, the list restarts.
  *
+ * With watch_stream_lists() the list comes as the first events of the watch instead, up to a
+ * bookmark that ends them (KEP-3157), and the watch goes on from there:
+ *
+ *   LISTING ── the watch is accepted ──► WATCHING, initial ── bookmark ──► WATCHING
+ *
+ * A server that refuses that (400, 422, an ERROR as the first event), or knows no such bookmark, is
+ * asked for pages from then on; after any other failure the next list is one of pages, which
+ * decides.
+ *
  * The first list is consistent (no resourceVersion), so that a start never goes back in time. A
  * list replaces what is known when it ends, in one step. */
 #ifndef MUSTER_FRONTEND_WATCH_H
@@ -43,8 +52,9 @@ enum relist_reason {
 };
 
 struct watch_counts {
-	uint64_t lists;   /* finished */
-	uint64_t relists; /* started because the watch could not resume */
+	uint64_t lists;    /* finished */
+	uint64_t streamed; /* of these, as a stream */
+	uint64_t relists;  /* started because the watch could not resume */
 	uint64_t relists_for[RELIST_REASONS];
 	uint64_t watches;  /* started */
 	uint64_t failures; /* of requests */
@@ -67,6 +77,9 @@ void watch_select(struct watch *w, const char *label_selector);
 
 /* The same by their fields, in place of labels. */
 void watch_select_fields(struct watch *w, const char *field_selector);
+
+/* Call before the first poll: lists are streamed if the server can. */
+void watch_stream_lists(struct watch *w);
 
 /* Sets a callback after each object that was put into the model; `heard_ns` is when its bytes
  * arrived. */

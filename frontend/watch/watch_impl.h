@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internals of a watch. watch.c: states and timing; watch_list.c: list; watch_stream.c: events. */
+/* Internals of a watch. watch.c: states and timing; watch_list.c: list by pages; watch_initial.c:
+ * list as a stream; watch_stream.c: events. */
 #ifndef MUSTER_FRONTEND_WATCH_IMPL_H
 #define MUSTER_FRONTEND_WATCH_IMPL_H
 
@@ -36,6 +37,10 @@ struct watch {
 	char version[64]; /* resume from here */
 	char *continue_token;
 	unsigned page_failures; /* of the current page */
+	bool streams;           /* lists are streamed ... */
+	bool pages_next;        /* ... but not the next one */
+	bool initial;           /* the running watch has not sent the whole list yet */
+	bool initial_over;      /* ... and this one did */
 	bool full_list;         /* paging failed: everything in one response */
 	bool replacing;         /* model_replace_begin() was called */
 	bool synced;
@@ -93,9 +98,22 @@ bool watch_renew(struct watch *w, const struct http_answer *answer, enum watch_s
 int watch_went_backwards(struct watch *w, const char *version);
 
 void watch_list_start(struct watch *w);
+/* The state of a list begins to replace what is known; the list is complete as of w->version; it is
+ * given up. */
+void watch_list_begin(struct watch *w);
+void watch_list_taken(struct watch *w);
+void watch_list_abort(struct watch *w);
 void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_ns);
 
 void watch_stream_start(struct watch *w);
+/* The same with that query, for so long. */
+void watch_stream_ask(struct watch *w, const char *query, unsigned seconds);
+
+/* watch_initial.c: w->initial is set until the bookmark, or the end of the watch. */
+void watch_initial_start(struct watch *w);
+/* 0, or -ECANCELED. */
+int watch_initial_bookmark(struct watch *w, const char *json, size_t bytes);
+void watch_initial_ended(struct watch *w, const struct http_answer *answer);
 
 /* The time at which a silent connection is closed. */
 uint64_t watch_silence_deadline(const struct watch *w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of a watch: page by page, replacing the known objects at its end. */
+/* The list of a watch by pages: page by page, replacing the known objects at its end. */
 #include "frontend/watch/watch_impl.h"
 
 #include "frontend/api/apistatus.h"
@@ -17,7 +17,7 @@
 #define MISSING_AGAIN_NS (5 * NS_PER_S)
 #define PAGE_TRIES 10 /* of one page; then the list restarts */
 
-static void list_abort(struct watch *w)
+void watch_list_abort(struct watch *w)
 {
 	if (w->replacing)
 		model_replace_abort(w->model, w->index);
@@ -53,6 +53,10 @@ void watch_list_start(struct watch *w)
 		                            .timeout_ms = WATCH_CALL_TIMEOUT_MS };
 	struct http_handler handler = { .done = list_done, .context = w };
 
+	if (w->streams && !w->pages_next && !w->continue_token && !w->full_list) {
+		watch_initial_start(w);
+		return;
+	}
 	if (!w->full_list)
 		jsonout_add(&query, "limit=@u",
 		            (unsigned long long)(is_map ? LIST_LIMIT_MAPS : LIST_LIMIT));
@@ -73,7 +77,15 @@ void watch_list_start(struct watch *w)
 	w->state = WATCH_LISTING;
 }
 
-static void list_finished(struct watch *w)
+void watch_list_begin(struct watch *w)
+{
+	model_resource_found(w->model, w->index, w->resource.version);
+	model_replace_begin(w->model, w->index);
+	w->replacing = true;
+	w->no_room = false;
+}
+
+void watch_list_taken(struct watch *w)
 {
 	PROBE(list_end, w->index);
 	model_replace_end(w->model, w->index);
@@ -91,7 +103,7 @@ static void list_finished(struct watch *w)
 		        w->version);
 	w->synced = true;
 	w->bookmarks_seen = 0;
-	watch_wait(w, WATCH_WATCH, 0);
+	w->pages_next = false;
 }
 
 static void list_page(struct watch *w, const char *body, size_t body_bytes)
@@ -107,10 +119,7 @@ static void list_page(struct watch *w, const char *body, size_t body_bytes)
 		return;
 	}
 	if (rc == 0 && !w->replacing) {
-		model_resource_found(w->model, w->index, w->resource.version);
-		model_replace_begin(w->model, w->index);
-		w->replacing = true;
-		w->no_room = false;
+		watch_list_begin(w);
 		/* The version of the first page is the version of the whole list. */
 		memcpy(w->version, page.resource_version, sizeof(w->version));
 	}
@@ -119,7 +128,7 @@ static void list_page(struct watch *w, const char *body, size_t body_bytes)
 		rc = list_page_items(&page, watch_put, w);
 	if (rc < 0) {
 		watch_failed(w, "list", &bad, NULL, 0);
-		list_abort(w);
+		watch_list_abort(w);
 		watch_wait(w, WATCH_LIST, backoff_failed(&w->backoff, w->env));
 		return;
 	}
@@ -127,7 +136,8 @@ static void list_page(struct watch *w, const char *body, size_t body_bytes)
 	w->continue_token = NULL;
 	w->page_failures = 0;
 	if (page.continue_token.bytes == 0) {
-		list_finished(w);
+		watch_list_taken(w);
+		watch_wait(w, WATCH_WATCH, 0);
 		return;
 	}
 	w->continue_token = strndup(page.continue_token.at, page.continue_token.bytes);
@@ -153,7 +163,7 @@ static void list_missing(struct watch *w, bool forbidden)
 {
 	const char *older = model_resource_older(w->model, w->index, w->resource.version);
 
-	list_abort(w);
+	watch_list_abort(w);
 	w->resource.version = older ? older : model_resource_older(w->model, w->index, NULL);
 	if (older) {
 		watch_wait(w, WATCH_LIST, 0);
@@ -225,14 +235,14 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 	}
 	if (answer->status == 410 && w->continue_token && !w->full_list) {
 		/* The remaining pages belong to an expired state: one full list. */
-		list_abort(w);
+		watch_list_abort(w);
 		w->full_list = true;
 		watch_wait(w, WATCH_LIST, 0);
 		return;
 	}
 	watch_failed(w, "list", answer, body, body_bytes);
 	if (!page_again(w, answer)) {
-		list_abort(w);
+		watch_list_abort(w);
 		w->full_list = false; /* what was too large in one response may fit in pages */
 	}
 	watch_wait(w, WATCH_LIST, backoff_answer(&w->backoff, w->env, answer));

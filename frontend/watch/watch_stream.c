@@ -69,23 +69,29 @@ static int event_take(void *context, const char *json, size_t bytes)
 		return -EPROTO;
 	PROBE(watch_event, w->index, bytes);
 	w->said++;
+	if (w->initial && !w->replacing && !text_is(e.type, "ERROR"))
+		watch_list_begin(w);
 	if (text_is(e.type, "ERROR")) {
 		error_event(w, &e.object);
 		return -ECANCELED;
 	}
 	if (text_is(e.type, "ADDED") || text_is(e.type, "MODIFIED")) {
-		w->counts.events++;
+		w->counts.events += !w->initial;
 		backoff_reset(&w->backoff); /* the server works: the next failure is a new one */
 		watch_put(w, e.object.at, e.object.bytes);
 	} else if (text_is(e.type, "DELETED")) {
 		w->counts.events++;
 		PROBE(watch_removal, w->index);
 		watch_remove(w, e.object.at, e.object.bytes);
+	} else if (text_is(e.type, "BOOKMARK") && w->initial) {
+		return watch_initial_bookmark(w, e.object.at, e.object.bytes);
 	} else if (text_is(e.type, "BOOKMARK")) {
 		bookmark(w);
 	} else {
 		return -EPROTO;
 	}
+	if (w->initial) /* objects come in no order of versions: the bookmark has that of the list */
+		return 0;
 	if (object_version_read(e.object.at, e.object.bytes, version, sizeof(version)) < 0 ||
 	    !version[0])
 		return 0;
@@ -137,10 +143,9 @@ static unsigned watch_seconds(const struct watch *w)
 	return WATCH_SECONDS_MIN + (unsigned)(random % WATCH_SECONDS_SPAN);
 }
 
-void watch_stream_start(struct watch *w)
+void watch_stream_ask(struct watch *w, const char *query, unsigned seconds)
 {
-	char query[200], *path;
-	unsigned seconds = watch_seconds(w);
+	char *path;
 	struct http_request request = {
 		.method = "GET",
 		.lane = HTTP_WATCH,
@@ -148,9 +153,6 @@ void watch_stream_start(struct watch *w)
 	};
 	struct http_handler handler = { .data = watch_data, .done = watch_done, .context = w };
 
-	snprintf(query, sizeof(query),
-	         "watch=1&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%u", w->version,
-	         seconds);
 	path = watch_query(w, query);
 	request.path = path;
 	frames_reset(&w->frames);
@@ -166,6 +168,18 @@ void watch_stream_start(struct watch *w)
 	if (!w->call)
 		fatal_memory();
 	w->state = WATCH_WATCHING;
+}
+
+void watch_stream_start(struct watch *w)
+{
+	unsigned seconds = watch_seconds(w);
+	char query[200];
+
+	w->initial_over = false;
+	snprintf(query, sizeof(query),
+	         "watch=1&resourceVersion=%s&allowWatchBookmarks=true&timeoutSeconds=%u", w->version,
+	         seconds);
+	watch_stream_ask(w, query, seconds);
 }
 
 /* The watch ended with HTTP 200, or was closed by us. */
@@ -224,6 +238,10 @@ static void watch_done(void *context, const struct http_answer *answer, const ch
 	(void)body_bytes;
 	w->call = NULL;
 	PROBE(watch_ended, w->index, answer->status);
+	if (w->initial) {
+		watch_initial_ended(w, answer);
+		return;
+	}
 	if (answer->end != HTTP_ANSWERED || answer->status == 200) {
 		w->renewed = false;
 		w->suspect = answer->end != HTTP_ANSWERED && w->verdict == VERDICT_NONE;
@@ -280,8 +298,10 @@ uint64_t watch_silence_deadline(const struct watch *w)
 {
 	uint64_t wait = SILENCE_NS;
 
-	if (w->bookmarks_seen < 2)
-		return NEVER_NS;
+	if (w->initial)
+		return w->heard_ns + WATCH_CALL_TIMEOUT_MS * NS_PER_MS;
+	if (w->bookmarks_seen < 2) /* one that began with a list has no short end */
+		return w->initial_over ? w->heard_ns + wait : NEVER_NS;
 	if (w->bookmark_gap_ns * 5 / 2 > wait)
 		wait = w->bookmark_gap_ns * 5 / 2;
 	return w->heard_ns + wait;
@@ -295,5 +315,10 @@ void watch_stream_silent(struct watch *w)
 	        w->name, (unsigned long long)((env_now(w->env) - w->heard_ns) / NS_PER_S));
 	w->env->transport->ops->cancel(w->env->transport, w->call);
 	w->call = NULL;
-	watch_wait(w, WATCH_WATCH, 0);
+	if (w->initial)
+		watch_initial_ended(w, &(struct http_answer){ .end = HTTP_BROKEN,
+		                                              .retry_after_ms = -1,
+		                                              .error = "the stream is silent" });
+	else
+		watch_wait(w, WATCH_WATCH, 0);
 }

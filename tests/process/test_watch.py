@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lib import load, objects  # noqa: E402
 from lib.cluster import Cluster, Follower  # noqa: E402
 from lib.harness import check, equal, figure, main, until  # noqa: E402
+from lib.proxy import Proxy  # noqa: E402
 
 NODES = [objects.node(f"n{i:02}", cpu="16") for i in range(50)]
 PODS = 700
@@ -141,6 +142,31 @@ def test_server_restarts_with_less():
         equal(c.bound("first"), 0, "pods of the life before")
         wrongs = c.wrongs()
         check(not wrongs, wrongs[:5])
+
+
+def test_lists_come_as_streams():
+    """Those of pods are refused: they come in pages.  The lists of a second start have what the first one bound."""
+    def streams(call):
+        return call.watch and "sendInitialEvents" in call.query
+
+    def streamed(c, what):
+        return c.metrics()[f'muster_lists_streamed_total{{group="",resource="{what}"}}']
+
+    with Cluster(*NODES[:5]) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        c.kubeconfig = proxy.kubeconfig
+        refused = proxy.rule(lambda call: streams(call) and call.resource == "pods",
+                             lambda call: call.status(422, "sendInitialEvents is forbidden"))
+        c.up("--stream-lists", "auto")
+        c.create(*(objects.pod(f"p-{i}") for i in range(20)))
+        until(lambda: c.bound() == 20, 30, "bound")
+        equal((streamed(c, "nodes"), streamed(c, "pods"), refused.hits), (1, 0, 1), "lists streamed of nodes, of pods, refused")
+        c.ctl.stop()
+        proxy.remove(refused)
+        c.up("--stream-lists", "auto")
+        c.create(*(objects.pod(f"q-{i}") for i in range(20)))
+        until(lambda: c.bound() == 40, 30, "bound after a start with 20 bound pods")
+        equal(streamed(c, "pods"), 1, "lists of pods streamed")
+        equal(c.wrongs(), [], "wrongs")
 
 
 if __name__ == "__main__":

@@ -392,6 +392,7 @@ static void frontend_begin(struct instance *p)
 		.bind_connections = k->bind_connections,
 		.bind_connections_first = k->bind_connections_first,
 		.bind_deadline_ms = k->bind_deadline_ms,
+		.stream_lists = p->sim->script->seed % 8 >= 4,
 		.report_per_second = k->report_per_second,
 		.report_queue = k->report_queue,
 		.instance = "muster-sim",
