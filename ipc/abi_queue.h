@@ -28,8 +28,9 @@ enum queue_state {
 };
 
 enum queue_flags {
-	QUEUE_FIFO = 1u << 0, /* no gang passes the first */
-	QUEUE_GONE = 1u << 1, /* it isn't there any more; nothing else of the record is read */
+	QUEUE_FIFO = 1u << 0,          /* no gang passes the first */
+	QUEUE_GONE = 1u << 1,          /* it isn't there any more; nothing else of the record is read */
+	QUEUE_UNRECLAIMABLE = 1u << 2, /* others take nothing back of it, nor of what is below it */
 };
 
 /* Whose object a queue is; the core only publishes it. */

@@ -57,10 +57,12 @@ enum preemption_flags {
 	PREEMPTION_BEST_EFFORT = 1u << 3,     /* budgets may be exceeded; else they are respected */
 	PREEMPTION_ALL = 1u << 4,             /* victims of every scheduler name, not FACT_OURS alone */
 	PREEMPTION_PACK = 1u << 5, /* with EXPLAIN: the world packs gangs that the loop gave up */
+	PREEMPTION_RECLAIM =
+		1u << 6, /* with queues: what another queue has is taken by guarantee alone */
 };
 #define PREEMPTION_FLAGS                                                                           \
 	((uint32_t)(PREEMPTION_EXPLAIN | PREEMPTION_BUDGETS_UNKNOWN | PREEMPTION_ON |                  \
-	            PREEMPTION_BEST_EFFORT | PREEMPTION_ALL | PREEMPTION_PACK))
+	            PREEMPTION_BEST_EFFORT | PREEMPTION_ALL | PREEMPTION_PACK | PREEMPTION_RECLAIM))
 
 struct event_preemption {
 	uint32_t flags; /* enum preemption_flags */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cycle/victims.h"
 
+#include "core/cycle/reclaim.h"
 #include "core/lifecycle/nominate.h"
+#include "core/lifecycle/queued.h"
 #include "core/lifecycle/reservation.h"
 #include "core/lifecycle/retain.h"
 #include "ipc/memory.h"
@@ -183,24 +185,26 @@ static bool mode_allows(const struct trial *t, const struct gang *g)
 	return true;
 }
 
-/* True if the victim is lower, and may go by the terms of its gang, which are looked at once. */
+/* True if the victim is lower or of another queue, and may go by the terms of its gang, which are
+ * looked at once. */
 static bool terms_allow(struct trial *t, pod_id id, int32_t priority)
 {
 	const struct core *c = t->c;
 	const struct pod *p = &c->pods.slots[id];
+	const bool other = reclaim_is_other(c, t->index, id); /* then reclaim_holds() says */
 	const struct gang *g;
 
 	if (p->gang == ID_NONE || !gang_is_group(&c->gangs, p->gang))
-		return p->priority < priority;
+		return other || p->priority < priority;
 	g = &c->gangs.slots[p->gang];
 	if (p->gang == t->index || (g->disruption & GANG_DISRUPT_NEVER))
 		return false;
 	if (goes_by_itself(c, p))
-		return p->priority < priority;
+		return other || p->priority < priority;
 	if (t->marks[g->first] & MARK_ASKED)
 		return true;
 	t->marks[g->first] |= MARK_ASKED;
-	return unit_priority(c, g) < priority && mode_allows(t, g);
+	return (other || unit_priority(c, g) < priority) && mode_allows(t, g);
 }
 
 static bool victims_hold(struct trial *t, const struct answer_record *a)
@@ -225,7 +229,7 @@ static bool victims_hold(struct trial *t, const struct answer_record *a)
 	for (uint32_t i = 0; i < t->own; i++)
 		if (!terms_allow(t, t->victims[i].pod, priority))
 			return false;
-	return true;
+	return reclaim_holds(t->c, t->index, t->victims, t->own);
 }
 
 /* A pod that ends, and does in time. */
@@ -267,6 +271,12 @@ static bool fits(struct trial *t)
 	                 &c->need) == PLAN_PLACED;
 }
 
+/* With reclaim a nomination is given up to gangs of its own queue alone. */
+static bool of_queue(const struct core *c, const struct nomination *n, uint32_t index)
+{
+	return !reclaim_is_on(c) || queued_gang(c, n->gang) == queued_gang(c, index);
+}
+
 static struct nomination *lowest_nomination(struct trial *t)
 {
 	const int32_t priority = preemptor_priority(t->c, &t->c->gangs.slots[t->index]);
@@ -278,7 +288,7 @@ static struct nomination *lowest_nomination(struct trial *t)
 
 		for (uint32_t k = 0; k < t->taken_n; k++)
 			taken = taken || t->taken[k] == n;
-		if (n->ticket != 0 && !taken && n->priority < priority &&
+		if (n->ticket != 0 && !taken && n->priority < priority && of_queue(t->c, n, t->index) &&
 		    (!lowest || n->priority < lowest->priority))
 			lowest = n;
 	}

@@ -67,6 +67,11 @@ uint32_t search_remove_ending(struct search *s)
 	return n;
 }
 
+static enum search_reclaim reclaim_of(const struct search *s, pod_id id)
+{
+	return s->facts->reclaim ? (enum search_reclaim)s->facts->reclaim[id] : RECLAIM_BY_PRIORITY;
+}
+
 /* Its gang has no pending members here, by which its priority would be known. */
 static int32_t nominated_priority(const struct search *s, const struct pod *p)
 {
@@ -83,7 +88,7 @@ uint32_t search_remove_nominated(struct search *s)
 		const struct pod *p = search_at(s, id);
 
 		if (p->generation != 0 && search_facts_of(s, id)->nominated_room && p->node != ID_NONE &&
-		    nominated_priority(s, p) < s->priority) {
+		    reclaim_of(s, id) != RECLAIM_SPARED && nominated_priority(s, p) < s->priority) {
 			search_remove(s, id);
 			n++;
 		}
@@ -110,13 +115,18 @@ static bool runs(const struct pod *p)
 
 /* With `respect` also a pod with more than one budget, which the Eviction API refuses, and one
  * whose budget allows no disruption. */
+bool search_spares(const struct search_facts *facts, pod_id id)
+{
+	const struct search_pod *f = &facts->pods[id];
+
+	if (f->spared || (facts->respect && f->budgets_n > 1))
+		return true;
+	return facts->respect && f->items_n > 0 && facts->allowed[facts->items[f->items]] <= 0;
+}
+
 static bool is_spared(const struct search *s, pod_id id)
 {
-	const struct search_pod *f = search_facts_of(s, id);
-
-	if (f->spared || (s->facts->respect && f->budgets_n > 1))
-		return true;
-	return s->facts->respect && f->items_n > 0 && s->facts->allowed[s->facts->items[f->items]] <= 0;
+	return search_spares(s->facts, id) || reclaim_of(s, id) == RECLAIM_SPARED;
 }
 
 static void count_member(struct search *s, struct gang_facts *f, pod_id id)
@@ -162,7 +172,7 @@ bool search_is_candidate(struct search *s, pod_id id, int32_t *priority)
 		return false;
 	group = search_group(s, p);
 	*priority = group != ID_NONE ? search_gang_facts(s, group)->priority : p->priority;
-	return *priority < s->priority;
+	return reclaim_of(s, id) == RECLAIM_MAY || *priority < s->priority;
 }
 
 bool search_roles_live(const struct search *s, uint32_t gang)

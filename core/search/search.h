@@ -16,8 +16,8 @@
  * Priority of a unit: of a lone pod, or one in mode `pod`, the pod's; of a gang its own, else the
  * highest of its bound members.
  *
- * Candidate: bound, not being deleted, not spared, and the priority of its unit is lower; with
- * `respect` matched by one budget at most.
+ * Candidate: bound, not being deleted, not spared, and the priority of its unit is lower, or it may
+ * be reclaimed; with `respect` matched by one budget at most.
  *
  * Stale gang: fewer bound members than its quorum.  It goes whole, and does not count as broken. */
 #ifndef MUSTER_CORE_SEARCH_H
@@ -51,6 +51,13 @@ struct search_pod {
 	bool nominated_room; /* it runs not: its capacity is free for gangs of higher priority */
 };
 
+/* Of pods that are of another queue than the gang's (core/cycle/reclaim.h). */
+enum search_reclaim {
+	RECLAIM_BY_PRIORITY, /* it is not: the priority of its unit decides */
+	RECLAIM_MAY,         /* a candidate, whatever its priority */
+	RECLAIM_SPARED,      /* no candidate */
+};
+
 struct search_gang {
 	enum disruption_mode mode;
 	uint32_t succeeded; /* members that have ended well: they count for the quorum */
@@ -63,8 +70,9 @@ struct search_facts {
 	const uint32_t *items;           /* indexes of budgets */
 	const int32_t *allowed;          /* by budget: status.disruptionsAllowed */
 	uint32_t budgets_n;
-	bool respect;        /* no budget may be exceeded; else violations are the first criterion */
-	uint64_t steps_most; /* then the search gives up */
+	const uint8_t *reclaim; /* by pod: enum search_reclaim, for one gang; NULL: all by priority */
+	bool respect;           /* no budget may be exceeded; else violations are the first criterion */
+	uint64_t steps_most;    /* then the search gives up */
 	/* Asked every SEARCH_ASKS steps: true ends the search as if its steps were spent.  NULL: never.
 	 */
 	bool (*ends)(void *context);
@@ -126,6 +134,9 @@ struct pod_search {
 int search_pod(struct core *core, const struct search_facts *facts, pod_id pod,
                struct pod_search *out);
 void pod_search_free(struct pod_search *s);
+
+/* True if the pod may not go, whatever its priority: facts and budgets. */
+bool search_spares(const struct search_facts *facts, pod_id pod);
 
 /* "namespace/name" of a pod of the core, not terminated. */
 const char *search_pod_name(const struct core *core, pod_id pod, uint32_t *bytes);

@@ -127,6 +127,7 @@ static void def_set(const struct defined *d, const struct by_depth *of, struct d
 		.priority = q->body.priority,
 		.fifo = q->body.flags & QUEUE_FIFO,
 		.parked = parked,
+		.kept = q->body.flags & QUEUE_UNRECLAIMABLE,
 		.state = (uint8_t)q->body.state,
 	};
 	amounts_set(q, parked, out);

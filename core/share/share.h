@@ -30,6 +30,7 @@ struct share_def {
 	int32_t priority; /* among siblings */
 	bool fifo;        /* no gang passes the first */
 	bool parked;      /* its place in the tree is not known: it counts below the root */
+	bool kept;        /* QUEUE_UNRECLAIMABLE */
 	uint8_t state;    /* enum queue_state */
 	int64_t guarantee[RESOURCES_MAX];
 	int64_t reserved[RESOURCES_MAX]; /* the part of it that is never lent */
@@ -114,6 +115,15 @@ share_t shares_over(const struct shares *s, uint32_t queue, const struct share_a
 
 /* True if the queue with the gang is inside its guarantee, in all resources that are shared. */
 bool shares_inside(const struct shares *s, uint32_t queue, const struct share_ask *ask);
+
+/* True if a gang of the leaf `queue` that asks for so much may have what a pod of `victim` frees,
+ * by guarantees (../spec/queues.md, section 9).  All that goes for the gang is supposed away.
+ *
+ * A and B: the branches of both just below the lowest queue above both.  Taken: what is asked,
+ * freed, and guaranteed to any queue at all.  For each resource taken, at least one, A with the
+ * gang is inside its guarantee, and no queue from `victim` to B has less than its own. */
+bool shares_reclaim(const struct shares *s, uint32_t queue, uint32_t victim,
+                    const struct share_ask *ask, const struct share_ask *frees);
 
 /* The first gang of a leaf. */
 struct share_waiting {

@@ -492,7 +492,7 @@ const char *record_queue(const struct record *r, const struct limits *l, struct 
 		return "the queue record has a wrong length";
 	if (q.body->queue >= QUEUES_MAX)
 		return "a queue id is out of bounds";
-	if (q.body->flags & ~(uint32_t)(QUEUE_FIFO | QUEUE_GONE))
+	if (q.body->flags & ~(uint32_t)(QUEUE_FIFO | QUEUE_GONE | QUEUE_UNRECLAIMABLE))
 		return "a queue has unknown flags";
 	if (q.body->parent >= QUEUES_MAX && q.body->parent != QUEUE_MISSING)
 		return "the parent of a queue is out of bounds";

@@ -39,6 +39,7 @@ uint64_t keeper_bytes(const struct keeper *k);
  * the caller's. */
 struct kept {
 	struct core *core;
+	const struct core *world; /* it was made beside */
 	struct search_facts facts;
 	struct kept_memory *memory;
 };

@@ -427,7 +427,7 @@ int keeper_make(const struct keeper *k, const struct core *world, const struct k
 {
 	int rc;
 
-	*out = (struct kept){ .memory = must_alloc(sizeof(*out->memory)) };
+	*out = (struct kept){ .world = world, .memory = must_alloc(sizeof(*out->memory)) };
 	rc = core_make(k, world, out);
 	evicted_mark(world, out->memory);
 	if (rc == 0)

@@ -2,6 +2,7 @@
 #include "core/world/ticket_search.h"
 
 #include "core/lifecycle/state.h"
+#include "core/world/reclaim_marks.h"
 #include "ipc/memory.h"
 
 #include <stdlib.h>
@@ -79,6 +80,18 @@ static bool waits(struct kept *kept, struct gang *g)
 	return true;
 }
 
+int kept_search(struct kept *kept, gang_id gang, struct gang_search *out)
+{
+	uint8_t *marks = reclaim_marks(kept, gang);
+	int rc;
+
+	kept->facts.reclaim = marks;
+	rc = search_gang(kept->core, &kept->facts, gang, out);
+	kept->facts.reclaim = NULL;
+	free(marks);
+	return rc;
+}
+
 /* Who has to go, or that it fits without. */
 static void victims(struct kept *kept, struct found *f)
 {
@@ -90,7 +103,7 @@ static void victims(struct kept *kept, struct found *f)
 	};
 	struct gang_search s;
 
-	if (search_gang(kept->core, &kept->facts, f->body.gang, &s) < 0)
+	if (kept_search(kept, f->body.gang, &s) < 0)
 		return;
 	f->body.verdict = verdicts[s.answer];
 	f->body.steps += s.steps;

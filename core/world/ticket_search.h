@@ -7,6 +7,9 @@
 
 struct ticket;
 
+/* search_gang(), with reclaim where it is on. */
+int kept_search(struct kept *kept, gang_id gang, struct gang_search *out);
+
 /* An EVENT_ANSWER of epoch 0 and time 0, memory of the caller.  `kept`: a core in which nothing is
  * searched meanwhile; `position`: records that it has applied;
  * `flags`: what tickets are for.  At most `kept`->facts.steps_most

@@ -299,7 +299,7 @@ static void body_renew(const struct model *m, size_t i)
 		.parent = i == 0               ? 0
 		          : parent != SIZE_MAX ? q->ids[parent]
 		                               : QUEUE_MISSING,
-		.flags = r->fifo ? QUEUE_FIFO : 0,
+		.flags = (r->fifo ? QUEUE_FIFO : 0u) | (r->kept ? QUEUE_UNRECLAIMABLE : 0u),
 		.priority = (int32_t)r->priority,
 		.state = r->state,
 		.source = q->source,

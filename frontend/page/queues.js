@@ -1,9 +1,9 @@
 // ---- queues, and the starts that are promised; both only where there are any ----
 // A bar of what is used: inside the guarantee, above it, and the rest of the guarantee, of the limit or all there is.
-function queueBar(r) {
+function queueBar(r, root) {
   const all = r.limit !== undefined && r.limit < r.all ? r.limit : r.all, part = n => all > 0 ? n / all : 0;
-  const inside = Math.min(r.used, r.guarantee), line = make("div", undefined, "amount");
-  line.append(bar([[part(inside), "have"], [part(r.used - inside), "borrowed"], [part(r.guarantee - inside), "free"]]),
+  const inside = root ? r.used : Math.min(r.used, r.guarantee), line = make("div", undefined, "amount");
+  line.append(bar([[part(inside), "have"], [part(r.used - inside), "borrowed"], [part(Math.max(0, r.guarantee - inside)), "free"]]),
     `${amount(r.name, r.used)} of ${amount(r.name, all)} ${r.name}`);
   line.title = `${r.name}: used ${amount(r.name, r.used)}, guaranteed ${amount(r.name, r.guarantee)}, asked ${amount(r.name, r.asked)}, ` +
     (r.limit === undefined ? "no limit" : `limit ${amount(r.name, r.limit)}`) + `, ${amount(r.name, r.all)} there are`;
@@ -13,7 +13,7 @@ function queueRow(q) {
   const row = make("tr"), name = make("td", q.queue, "name"), uses = make("td"), first = make("td", undefined, "name");
   name.style.paddingLeft = Math.min(q.depth, 8) + "rem";
   name.title = `${q.path} (${q.source})`;
-  uses.append(...q.resources.map(queueBar));
+  uses.append(...q.resources.map(r => queueBar(r, q.depth === 0)));
   if (q.first) first.append(link(q.first, address("gang", q.first)));
   row.append(name, make("td", q.state, q.state === "Open" ? "dim" : "Waiting"), uses, make("td", q.share === undefined ? "–" : q.share.toFixed(2), "n"),
     make("td", whole(q.waiting), "n"), make("td", whole(q.placed), "n"), first);

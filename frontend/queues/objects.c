@@ -61,6 +61,12 @@ static void read_state(struct json *j, void *q)
 	queue_state_read(j, q);
 }
 
+static void read_reclaimable(struct json *j, void *q)
+{
+	if (!json_null(j))
+		queue_reclaimable_read(j, q);
+}
+
 static const struct json_field volcano_guarantee[] = { JSON_WHOLE("resource", read_guarantee) };
 static const struct json_field volcano_spec[] = {
 	JSON_WHOLE("weight", read_weight),
@@ -70,6 +76,7 @@ static const struct json_field volcano_spec[] = {
 	JSON_WHOLE("parent", read_parent),
 	JSON_WHOLE("priority", read_priority),
 	JSON_WHOLE("dequeueStrategy", read_traverse),
+	JSON_WHOLE("reclaimable", read_reclaimable),
 	JSON_WHOLE("affinity", refuse),
 	JSON_WHOLE("extendClusters", refuse),
 };

@@ -45,6 +45,7 @@ struct queue_read {
 	int64_t weight; /* of resources without one of their own */
 	int64_t priority;
 	bool fifo, keeps; /* keeps: all of its guarantee is reserved */
+	bool kept;        /* nothing is taken back of it */
 	bool by_limit;    /* a weight that is not written is the limit */
 	uint8_t state;    /* enum queue_state */
 	char **namespaces;

@@ -113,6 +113,14 @@ void queue_order_read(struct json *j, struct queue_read *q, const char *skip)
 		          (int)(t.bytes < 64 ? t.bytes : 64), t.at, skip);
 }
 
+void queue_reclaimable_read(struct json *j, struct queue_read *q)
+{
+	bool reclaimable = true;
+
+	if (json_bool(j, &reclaimable))
+		q->kept = !reclaimable;
+}
+
 void queue_state_read(struct json *j, struct queue_read *q)
 {
 	struct text t;
@@ -158,11 +166,13 @@ static void item_read(struct json *j, struct queue_read *q)
 			queue_order_read(j, q, "skip");
 		else if (text_is(key, "state"))
 			queue_state_read(j, q);
+		else if (text_is(key, "reclaimable"))
+			queue_reclaimable_read(j, q);
 		else if (text_is(key, "namespaces"))
 			queue_texts_read(j, q);
 		else
 			json_fail(j, "not a field of a queue: name, parent, guarantee, reserved, limit, "
-			             "weight, priority, order, state and namespaces are");
+			             "weight, priority, order, state, reclaimable and namespaces are");
 	}
 	if (!j->failed && q->name[0] == '\0')
 		json_fail(j, "a queue without a name");

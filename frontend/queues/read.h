@@ -21,6 +21,8 @@ void queue_weights_read(struct json *j, struct queue_read *q);
 void queue_texts_read(struct json *j, struct queue_read *q);
 void queue_text_read(struct json *j, char **out);
 void queue_order_read(struct json *j, struct queue_read *q, const char *skip);
+/* "reclaimable" */
+void queue_reclaimable_read(struct json *j, struct queue_read *q);
 void queue_state_read(struct json *j, struct queue_read *q);
 void queue_priority_read(struct json *j, struct queue_read *q);
 

@@ -260,7 +260,7 @@ static const struct field evicted_fields[] = {
 static const struct field queue_fields[] = {
 	U32(struct event_queue, queue, 0, QUEUES_MAX - 1),
 	NONE(struct event_queue, parent, QUEUES_MAX - 1),
-	BITS(struct event_queue, flags, QUEUE_FIFO | QUEUE_GONE),
+	BITS(struct event_queue, flags, QUEUE_FIFO | QUEUE_GONE | QUEUE_UNRECLAIMABLE),
 	I32(struct event_queue, priority, INT32_MIN, INT32_MAX),
 	U32(struct event_queue, state, 0, QUEUE_STATES - 1),
 	U32(struct event_queue, source, 0, QUEUE_SOURCES - 1),

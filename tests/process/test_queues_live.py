@@ -313,6 +313,61 @@ def test_que_15_pods_of_other_schedulers_count():
         says(c, "a-01", f"queue a is at its limit: {GPU} need 8, have 0")
 
 
+RECLAIM = ("--queues", "config", "--preemption", "on", "--reclaim", "guarantee")
+
+
+def gangs(queue, names, members=1, gpu=8, **rest):
+    """PodGroups whose members are of the queue."""
+    return [o for name in names for o in (objects.pod_group(name, members), *[
+        objects.pod(f"{name}-{i}", cpu="0", memory="0", requests={GPU: str(gpu)}, group=name, labels={"muster.dev/queue": queue}, **rest)
+        for i in range(members)])]
+
+
+def left(c, prefix):
+    return sorted(p["metadata"]["name"] for p in c.pods(prefix) if not p["metadata"].get("deletionTimestamp"))
+
+
+def test_que_4_a_guarantee_takes_back_what_was_lent():
+    """As few gangs as it needs, whatever their priority; what was taken isn't taken back, nor is more than the guarantee."""
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
+    text = "- {name: a, guarantee: {nvidia.com/gpu: 32}}\n- name: b\n"
+    with Queues(text, high, *gangs("b", [f"b{i}" for i in range(10)], priorityClassName="high"), flags=RECLAIM) as c:
+        settles(c, "b", 10)
+        c.create(*gangs("a", ["a0"], members=4))
+        settles(c, "a0-", 4)
+        equal(len(left(c, "b")), 6)
+        used(c, "a", 32)
+        c.create(*gangs("a", ["a1"]), *gangs("b", ["b-more"]))
+        until(lambda: c.queue("b").get("waiting") == 1 and c.queue("a").get("waiting") == 1, SOON_S, "both wait")
+        steady(lambda: (c.bound("a0-"), len(left(c, "b"))) == (4, 7), 3, "nobody else goes")
+        equal(c.metrics()['muster_evictions_total{mode="respect"}'], 4)
+
+
+def test_members_beyond_the_quorum_are_taken_first():
+    group = objects.pod_group("e", 2)
+    members = [objects.pod(f"e-{i}", cpu="0", memory="0", requests={GPU: "8"}, group="e", labels={"muster.dev/queue": "b"}) for i in range(6)]
+    with Queues("- {name: a, guarantee: {nvidia.com/gpu: 24}}\n- name: b\n", group, *members, *gangs("b", [f"b{i}" for i in range(4)]), flags=RECLAIM) as c:
+        settles(c, "e-", 6)
+        settles(c, "b", 4)
+        c.create(*gangs("a", ["a0"], members=3))
+        settles(c, "a0-", 3)
+        equal((len(left(c, "e-")), len(left(c, "b"))), (3, 4))
+
+
+def test_no_queue_is_taken_below_its_guarantee():
+    text = ("- {name: a, guarantee: {nvidia.com/gpu: 24}}\n- {name: b, guarantee: {nvidia.com/gpu: 48}}\n"
+            "- {name: kept, reclaimable: false}\n")
+    with Queues(text, *gangs("b", [f"b{i}" for i in range(8)]), *gangs("kept", ["kept0", "kept1"]), flags=RECLAIM) as c:
+        settles(c, "b", 8)
+        settles(c, "kept", 2)
+        c.create(*gangs("a", ["a0"], members=3))  # its guarantee, and 16 could be had
+        until(lambda: c.queue("a").get("waiting") == 1, SOON_S, "it waits")
+        steady(lambda: (c.bound("a"), len(left(c, "b")), len(left(c, "kept"))) == (0, 8, 2), 3, "nobody goes")
+        c.create(*gangs("a", ["a1"], members=2))
+        settles(c, "a1-", 2)
+        equal((len(left(c, "b")), len(left(c, "kept"))), (6, 2))
+
+
 def test_a_bad_file_changes_nothing():
     with Queues("- {name: a, limit: {nvidia.com/gpu: 8}}\n", *pods("a", 2, 8)) as c:
         settles(c, "a", 1)

@@ -683,3 +683,47 @@ Test(share, a_question_eases_nothing)
 	cr_assert_eq(shares_eased(w->shares, a), eased + 1);
 	world_free(w);
 }
+
+/* docs/fairness.md, "Taking back". */
+Test(share, what_a_queue_may_take_back)
+{
+	struct world *w = world_new(80, 1000);
+	const uint32_t eng = queue_add(w, "eng", 0), a = queue_add(w, "a", eng);
+	const uint32_t b = queue_add(w, "b", eng), ops = queue_add(w, "ops", 0);
+	struct share_ask gang = { 0 }, large = { 0 }, cpu = { 0 }, pod = { 0 };
+
+	w->defs[a].guarantee[GPU] = 24;
+	w->defs[ops].guarantee[GPU] = 32;
+	world_begin(w);
+	share_ask_add(&gang, GPU, 24);
+	share_ask_add(&gang, CPU, 500); /* nobody is guaranteed any: it does not count */
+	share_ask_add(&large, GPU, 25);
+	share_ask_add(&cpu, CPU, 1);
+	share_ask_add(&pod, GPU, 8);
+	share_ask_add(&pod, CPU, 8);
+	shares_use(w->shares, b, GPU, 40);
+	shares_use(w->shares, ops, GPU, 40);
+
+	/* From a sibling; supposed away: 8 of its 40. */
+	shares_suppose(w->shares, b, GPU, -8);
+	cr_assert(shares_reclaim(w->shares, a, b, &gang, &pod));
+	cr_assert(!shares_reclaim(w->shares, a, b, &large, &pod), "more than its guarantee");
+	cr_assert(!shares_reclaim(w->shares, a, b, &cpu, &pod), "nothing that is guaranteed");
+	cr_assert(!shares_reclaim(w->shares, a, a, &gang, &pod), "of its own queue");
+	shares_suppose(w->shares, b, GPU, 8);
+
+	/* eng has its children's 24, and uses 40: nothing of ops, whatever ops has too much. */
+	shares_suppose(w->shares, ops, GPU, -8);
+	cr_assert(!shares_reclaim(w->shares, a, ops, &gang, &pod));
+	shares_suppose(w->shares, b, GPU, -40);
+	cr_assert(shares_reclaim(w->shares, a, ops, &gang, &pod));
+	shares_suppose(w->shares, ops, GPU, -1);
+	cr_assert(!shares_reclaim(w->shares, a, ops, &gang, &pod), "ops would have 31 of 32");
+	shares_suppose(w->shares, ops, GPU, 1);
+	w->defs[ops].kept = true;
+	cr_assert(!shares_reclaim(w->shares, a, ops, &gang, &pod), "it is not reclaimable");
+	shares_suppose(w->shares, ops, GPU, 8);
+	shares_suppose(w->shares, b, GPU, 40);
+	cr_assert_eq(shares_used(w->shares, 0, GPU), 80);
+	world_free(w);
+}

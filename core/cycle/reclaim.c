@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/cycle/reclaim.h"
+
+#include "core/cycle/turn_asks.h"
+#include "core/lifecycle/queued.h"
+
+bool reclaim_is_on(const struct core *c)
+{
+	return c->turns.shares && (c->tickets.terms.flags & PREEMPTION_RECLAIM);
+}
+
+bool reclaim_is_other(const struct core *c, uint32_t index, pod_id id)
+{
+	uint32_t n, queue, of;
+
+	if (!reclaim_is_on(c))
+		return false;
+	n = shares_set(c->turns.shares)->n;
+	queue = queued_gang(c, index);
+	of = queued_of(c, id);
+	return queue < n && of < n && of != queue;
+}
+
+void reclaim_suppose(const struct core *c, pod_id id, bool gone)
+{
+	const struct shape *s = &c->shapes.slots[c->pods.slots[id].shape];
+
+	if (c->turns.counted[id] == 0)
+		return;
+	for (uint32_t i = 0; i < s->sums_n; i++)
+		shares_suppose(c->turns.shares, c->turns.counted[id] - 1, s->requests[i].resource,
+		               gone ? -(wide)s->requests[i].value : (wide)s->requests[i].value);
+}
+
+void reclaim_suppose_ending(const struct core *c, bool gone)
+{
+	for (pod_id id = 0; id < c->pods.used; id++)
+		if (c->pods.slots[id].generation != 0 && (c->pods.slots[id].flags & POD_DELETING))
+			reclaim_suppose(c, id, gone);
+	for (uint32_t i = 0; c->nominations.n > 0 && i < NOMINATIONS_MAX; i++)
+		for (uint32_t k = 0; k < c->nominations.all[i].victims_n; k++) {
+			const pod_id id = c->nominations.all[i].victims[k].pod;
+
+			if (!(c->pods.slots[id].flags & POD_DELETING))
+				reclaim_suppose(c, id, gone);
+		}
+}
+
+bool reclaim_allows(const struct core *c, uint32_t index, const struct share_ask *ask, pod_id id)
+{
+	struct share_ask frees = { 0 };
+
+	if (c->turns.counted[id] == 0)
+		return false;
+	ask_add(c, &c->pods.slots[id], &frees);
+	return shares_reclaim(c->turns.shares, queued_gang(c, index), c->turns.counted[id] - 1, ask,
+	                      &frees);
+}
+
+bool reclaim_holds(const struct core *c, uint32_t index, const struct eviction *victims, uint32_t n)
+{
+	struct share_ask ask;
+	bool holds = true;
+
+	if (!reclaim_is_on(c))
+		return true;
+	ask_find(c, index, &ask);
+	reclaim_suppose_ending(c, true);
+	for (uint32_t i = 0; i < n; i++)
+		reclaim_suppose(c, victims[i].pod, true);
+	for (uint32_t i = 0; i < n && holds; i++)
+		holds = !reclaim_is_other(c, index, victims[i].pod) ||
+		        reclaim_allows(c, index, &ask, victims[i].pod);
+	for (uint32_t i = 0; i < n; i++)
+		reclaim_suppose(c, victims[i].pod, false);
+	reclaim_suppose_ending(c, false);
+	return holds;
+}

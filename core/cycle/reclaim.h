@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reclaim: a queue that is below its guarantee takes back what another one borrowed, by evictions
+ * (core/cycle/victims.h, core/share/share.h: shares_reclaim()).
+ *
+ * Where it is on, pods of another queue than the gang's go by guarantees alone, whatever their
+ * priority; pods of the same queue by priority, as without queues.  Questions change the sums of
+ * the queues while they are asked, and leave them as they were. */
+#ifndef MUSTER_CORE_RECLAIM_H
+#define MUSTER_CORE_RECLAIM_H
+
+#include "core/lifecycle/state.h"
+
+bool reclaim_is_on(const struct core *c);
+
+/* True if reclaim is on, and the pod is in another queue than the gang; a pod that no queue takes
+ * is in none. */
+bool reclaim_is_other(const struct core *c, uint32_t index, pod_id id);
+
+/* The pod goes for a question, or is back. */
+void reclaim_suppose(const struct core *c, pod_id id, bool gone);
+
+/* The same of all that ends anyway: pods that are being deleted, and victims of nominations. */
+void reclaim_suppose_ending(const struct core *c, bool gone);
+
+/* True if the gang, which asks for so much, may take the pod, which is supposed gone with all
+ * others that would go. */
+bool reclaim_allows(const struct core *c, uint32_t index, const struct share_ask *ask, pod_id id);
+
+/* True if the gang may have all of these that are of other queues. */
+bool reclaim_holds(const struct core *c, uint32_t index, const struct eviction *victims,
+                   uint32_t n);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/world/reclaim_marks.h"
+
+#include "core/cycle/reclaim.h"
+#include "core/cycle/turn_asks.h"
+#include "core/lifecycle/queued.h"
+#include "core/lifecycle/reservation.h"
+#include "core/search/search.h"
+#include "ipc/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A pod, or a gang with all of its bound members. */
+struct unit {
+	bool whole; /* else a member beyond the quorum */
+	share_t over;
+	int32_t priority;
+	uint32_t start_s;
+	uint32_t gang; /* whole: ID_NONE: the pod alone */
+	pod_id pod;
+};
+
+struct marking {
+	const struct core *c; /* the world */
+	const struct search_facts *facts;
+	uint32_t gang;
+	struct share_ask ask;
+	uint8_t *marks;
+	uint32_t *surplus; /* by group: members that may go one by one */
+	bool *listed;      /* by group */
+	struct unit *units;
+	size_t n, cap;
+};
+
+static bool runs(const struct pod *p)
+{
+	return p->generation != 0 && p->node != ID_NONE && reservation_is_bound(p) &&
+	       !(p->flags & POD_DELETING);
+}
+
+static void unit_add(struct marking *m, const struct unit *u)
+{
+	m->units = must_reach(m->units, &m->cap, m->n, 64, sizeof(*m->units));
+	m->units[m->n++] = *u;
+}
+
+static share_t over_of(const struct marking *m, pod_id id)
+{
+	return shares_over(m->c->turns.shares, queued_of(m->c, id), &m->ask);
+}
+
+static void pod_list(struct marking *m, pod_id id, bool whole)
+{
+	unit_add(m, &(struct unit){ .whole = whole,
+	                            .over = over_of(m, id),
+	                            .priority = m->c->pods.slots[id].priority,
+	                            .start_s = m->facts->pods[id].start_s,
+	                            .gang = whole ? ID_NONE : m->c->pods.slots[id].gang,
+	                            .pod = id });
+}
+
+/* Its members beyond the quorum one by one, and all of them together. */
+static void gang_list(struct marking *m, uint32_t gang)
+{
+	const struct gang *g = &m->c->gangs.slots[gang];
+	struct unit u = { .whole = true, .priority = INT32_MIN, .start_s = START_NONE, .gang = gang };
+	uint32_t bound = 0;
+	bool spared = false;
+
+	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next) {
+		const struct pod *p = &m->c->pods.slots[id];
+
+		if (!runs(p))
+			continue;
+		bound++;
+		spared = spared || search_spares(m->facts, id) || !reclaim_is_other(m->c, m->gang, id);
+		u.pod = id;
+		u.priority = p->priority > u.priority ? p->priority : u.priority;
+		if (m->facts->pods[id].start_s < u.start_s)
+			u.start_s = m->facts->pods[id].start_s;
+	}
+	bound += m->facts->gangs[gang].succeeded;
+	if (m->facts->gangs[gang].mode == DISRUPT_QUORUM && bound > g->declared)
+		m->surplus[gang] = bound - g->declared;
+	if (g->flags & GANG_PRIORITY)
+		u.priority = g->parts->priority;
+	u.over = over_of(m, u.pod);
+	if (!spared)
+		unit_add(m, &u);
+	for (pod_id id = g->first; m->surplus[gang] > 0 && id != ID_NONE;
+	     id = m->c->pods.slots[id].next)
+		if (runs(&m->c->pods.slots[id]) && !search_spares(m->facts, id))
+			pod_list(m, id, false);
+}
+
+static void units_list(struct marking *m)
+{
+	for (pod_id id = 0; id < m->c->pods.used; id++) {
+		const struct pod *p = &m->c->pods.slots[id];
+
+		if (p->generation == 0 || p->node == ID_NONE || !reclaim_is_other(m->c, m->gang, id))
+			continue;
+		m->marks[id] = RECLAIM_SPARED;
+		if (!runs(p) || search_spares(m->facts, id))
+			continue;
+		if (p->gang == ID_NONE || !gang_is_group(&m->c->gangs, p->gang) ||
+		    m->facts->gangs[p->gang].mode == DISRUPT_POD) {
+			pod_list(m, id, true);
+		} else if (!m->listed[p->gang]) {
+			m->listed[p->gang] = true;
+			gang_list(m, p->gang);
+		}
+	}
+}
+
+/* In the order in which they are given back. */
+static int units_compare(const void *a, const void *b, void *context)
+{
+	const struct unit *x = a, *y = b;
+	const struct core *c = context;
+	const struct pod *p = &c->pods.slots[x->pod], *q = &c->pods.slots[y->pod];
+	int order;
+
+	if (x->whole != y->whole)
+		return x->whole ? 1 : -1;
+	if (x->over != y->over)
+		return x->over > y->over ? -1 : 1;
+	if (x->priority != y->priority)
+		return x->priority < y->priority ? -1 : 1;
+	if (x->start_s != y->start_s)
+		return x->start_s > y->start_s ? -1 : 1;
+	order = memcmp(p->name, q->name, p->name_bytes < q->name_bytes ? p->name_bytes : q->name_bytes);
+	return order ? order : (p->name_bytes > q->name_bytes) - (p->name_bytes < q->name_bytes);
+}
+
+static bool is_given(const struct marking *m, pod_id id)
+{
+	return runs(&m->c->pods.slots[id]) && m->marks[id] != RECLAIM_MAY;
+}
+
+/* All of it goes, or what did stays. */
+static void gang_give(struct marking *m, const struct unit *u)
+{
+	const struct gang *g = &m->c->gangs.slots[u->gang];
+	bool allowed = true;
+
+	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next)
+		if (is_given(m, id))
+			reclaim_suppose(m->c, id, true);
+	for (pod_id id = g->first; id != ID_NONE && allowed; id = m->c->pods.slots[id].next)
+		allowed = !runs(&m->c->pods.slots[id]) || reclaim_allows(m->c, m->gang, &m->ask, id);
+	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next) {
+		if (!is_given(m, id))
+			continue;
+		if (allowed)
+			m->marks[id] = RECLAIM_MAY;
+		else
+			reclaim_suppose(m->c, id, false);
+	}
+}
+
+static void pod_give(struct marking *m, const struct unit *u)
+{
+	if (!u->whole && m->surplus[u->gang] == 0)
+		return;
+	reclaim_suppose(m->c, u->pod, true);
+	if (!reclaim_allows(m->c, m->gang, &m->ask, u->pod)) {
+		reclaim_suppose(m->c, u->pod, false);
+		return;
+	}
+	m->marks[u->pod] = RECLAIM_MAY;
+	if (!u->whole)
+		m->surplus[u->gang]--;
+}
+
+uint8_t *reclaim_marks(const struct kept *kept, gang_id gang)
+{
+	const struct core *c = kept->world;
+	struct marking m = { .c = c, .facts = &kept->facts, .gang = gang };
+
+	if (!reclaim_is_on(c))
+		return NULL;
+	m.marks = must_array(c->pods.limit, sizeof(*m.marks));
+	m.surplus = must_array(c->gangs.groups + 1u, sizeof(*m.surplus));
+	m.listed = must_array(c->gangs.groups + 1u, sizeof(*m.listed));
+	ask_find(c, gang, &m.ask);
+	units_list(&m);
+	if (m.n > 1)
+		qsort_r(m.units, m.n, sizeof(*m.units), units_compare, (void *)(uintptr_t)c);
+	reclaim_suppose_ending(c, true);
+	for (size_t i = 0; i < m.n; i++) {
+		if (m.units[i].whole && m.units[i].gang != ID_NONE)
+			gang_give(&m, &m.units[i]);
+		else
+			pod_give(&m, &m.units[i]);
+	}
+	for (pod_id id = 0; id < c->pods.used; id++)
+		if (m.marks[id] == RECLAIM_MAY)
+			reclaim_suppose(c, id, false);
+	reclaim_suppose_ending(c, false);
+	free(m.surplus);
+	free(m.listed);
+	free(m.units);
+	return m.marks;
+}

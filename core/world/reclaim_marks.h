@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which pods of other queues a search for victims of a gang may take: as many, in the order in
+ * which they are given back, as leave every queue its guarantee.  So whatever set of them the
+ * search chooses, none falls below.
+ *
+ * Given first: members beyond their gang's quorum; then what is of the queue with the greatest
+ * share, of the lowest priority, and started last.  A gang that can't lose members one by one is
+ * given whole or not at all. */
+#ifndef MUSTER_CORE_RECLAIM_MARKS_H
+#define MUSTER_CORE_RECLAIM_MARKS_H
+
+#include "core/world/keeper.h"
+
+/* By pod: enum search_reclaim, to be freed; NULL: reclaim is off. */
+uint8_t *reclaim_marks(const struct kept *kept, gang_id gang);
+
+#endif
