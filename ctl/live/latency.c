@@ -17,14 +17,33 @@
 
 #define TIMEOUT_MS 5000L
 #define DEFAULT_LISTEN "127.0.0.1:10261"
+#define LAST_MOST_S 3600
+#define NS_PER_S UINT64_C(1000000000)
 
 struct options {
 	const char *command;
 	const char *listen;
 	const char *svg;
+	const char *trace;
+	uint64_t last_ns; /* 0: since the start */
 	bool follow;
 	enum output output;
 };
+
+static bool option_last(const char *command, const char *text, void *to)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || n < 1 || n > LAST_MOST_S) {
+		ctl_usage(command, "--last \"%s\" is no number of seconds from 1 to %d", text, LAST_MOST_S);
+		return false;
+	}
+	*(uint64_t *)to = n * NS_PER_S;
+	return true;
+}
 
 static const struct flag flags[] = {
 	{ "listen", 0, "--listen ADDR:PORT",
@@ -33,6 +52,11 @@ static const struct flag flags[] = {
 	FLAG_OUTPUT(struct options, output, "the server's JSON, unchanged; times in ns"),
 	{ "follow", 0, "--follow", "again each second, until interrupted", NULL, NULL,
 	  offsetof(struct options, follow) },
+	{ "last", 0, "--last SECONDS", "only what ends in the next SECONDS: waits for so long", NULL,
+	  option_last, offsetof(struct options, last_ns) },
+	{ "trace", 0, "--trace NAMESPACE/GANG",
+	  "write the members of one gang as trace events for Perfetto or chrome://tracing instead",
+	  NULL, option_text, offsetof(struct options, trace) },
 	{ "svg", 0, "--svg FILE", "also write a picture of it; it needs nothing else", NULL,
 	  option_text, offsetof(struct options, svg) },
 	{ 0 },
@@ -71,6 +95,22 @@ static uint32_t take_numbers(const cJSON *array, uint64_t *out, uint32_t most)
 	return n;
 }
 
+static void take_fine(const cJSON *pairs, struct histogram *h)
+{
+	const cJSON *pair;
+
+	cJSON_ArrayForEach(pair, pairs)
+	{
+		const uint64_t k = number_of(cJSON_GetArrayItem(pair, 0)),
+					   n = number_of(cJSON_GetArrayItem(pair, 1));
+
+		if (k > HISTOGRAM_BOUNDS_MAX)
+			continue;
+		h->counts[k] = n;
+		h->n += n;
+	}
+}
+
 static void take_stage(const cJSON *o, struct latency_stage *s)
 {
 	take_text(o, "stage", s->name, sizeof(s->name));
@@ -80,8 +120,10 @@ static void take_stage(const cJSON *o, struct latency_stage *s)
 	s->p90 = take_number(o, "p90");
 	s->p99 = take_number(o, "p99");
 	s->p999 = take_number(o, "p999");
+	s->p9999 = take_number(o, "p9999");
 	s->max = take_number(o, "max");
 	take_numbers(cJSON_GetObjectItemCaseSensitive(o, "counts"), s->counts, LATENCY_OCTAVES_MAX);
+	take_fine(cJSON_GetObjectItemCaseSensitive(o, "fine"), &s->fine);
 }
 
 static void take_pod(const cJSON *o, const struct latency_page *page, struct latency_pod *p)
@@ -101,9 +143,15 @@ static void take_pod(const cJSON *o, const struct latency_page *page, struct lat
 static bool take_page(const char *text, size_t bytes, struct latency_page *p)
 {
 	cJSON *o = cJSON_ParseWithLength(text, bytes);
-	const cJSON *item;
+	const cJSON *item, *fine = cJSON_GetObjectItemCaseSensitive(o, "fine");
 
 	memset(p, 0, sizeof(*p));
+	p->fine.first = take_number(fine, "first");
+	p->fine.steps = (uint32_t)take_number(fine, "steps");
+	p->fine.n = (uint32_t)take_number(fine, "n");
+	if (p->fine.n > HISTOGRAM_BOUNDS_MAX || p->fine.steps == 0 || p->fine.first < p->fine.steps ||
+	    p->fine.first > UINT32_MAX || p->fine.n / p->fine.steps >= 32)
+		p->fine = (struct buckets){ 0 };
 	p->not_followed = take_number(o, "notFollowed");
 	p->bounds_n = take_numbers(cJSON_GetObjectItemCaseSensitive(o, "bounds"), p->bounds,
 	                           LATENCY_OCTAVES_MAX - 1);
@@ -127,15 +175,16 @@ static bool any_placed(const struct latency_page *p)
 
 static void print_stages(const struct latency_page *p)
 {
-	static const char *const heads[] = { "STAGE", "PODS", "P50", "P90", "P99", "P99.9", "MAX", "" };
-	struct text_table *t = text_table_new("LRRRRRRL");
+	static const char *const heads[] = { "STAGE", "PODS",   "P50", "P90", "P99",
+		                                 "P99.9", "P99.99", "MAX", "" };
+	struct text_table *t = text_table_new("LRRRRRRRL");
 	char room[16];
 
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
 		text_table_cell(t, "%s", heads[i]);
 	for (uint32_t i = 0; i < p->stages_n; i++) {
 		const struct latency_stage *s = &p->stages[i];
-		const uint64_t ns[] = { s->p50, s->p90, s->p99, s->p999, s->max };
+		const uint64_t ns[] = { s->p50, s->p90, s->p99, s->p999, s->p9999, s->max };
 
 		text_table_cell(t, "%s", s->name);
 		text_table_cell(t, "%" PRIu64, s->n);
@@ -217,18 +266,58 @@ static bool write_svg(const struct options *o, const struct latency_page *p)
 	return false;
 }
 
-static int show(const struct options *o, bool blocks, struct bytes *body)
+/* ":PORT" is every address for a server, and this host for a client. */
+static int fetch(const struct options *o, const char *path, struct bytes *body)
 {
-	struct latency_page page;
-	char error[800], url[600];
+	char error[800], url[1200];
 
-	/* ":PORT" is every address for a server, and this host for a client. */
-	snprintf(url, sizeof(url), "http://%s%s/latency", o->listen[0] == ':' ? "127.0.0.1" : "",
-	         o->listen);
+	snprintf(url, sizeof(url), "http://%s%s%s", o->listen[0] == ':' ? "127.0.0.1" : "", o->listen,
+	         path);
 	if (!http_get(url, TIMEOUT_MS, false, body, error, sizeof(error)))
 		return ctl_usage(o->command, "%s; is muster-frontend there? See --listen", error);
-	if (!take_page(body->at, body->n, &page))
+	return EXIT_DONE;
+}
+
+static int read_page(const struct options *o, struct bytes *body, struct latency_page *page)
+{
+	int code = fetch(o, "/latency", body);
+
+	if (code == EXIT_DONE && !take_page(body->at, body->n, page))
 		return ctl_usage(o->command, "%s: the answer is not muster-frontend's", o->listen);
+	return code;
+}
+
+static int trace(const struct options *o, struct bytes *body)
+{
+	char path[600];
+	int code;
+
+	if (strspn(o->trace, "abcdefghijklmnopqrstuvwxyz0123456789-./") != strlen(o->trace) ||
+	    !strchr(o->trace, '/') || strlen(o->trace) > 500)
+		return ctl_usage(o->command, "--trace \"%s\" is no NAMESPACE/GANG", o->trace);
+	snprintf(path, sizeof(path), "/gang.json?name=%s", o->trace);
+	code = fetch(o, path, body);
+	if (code != EXIT_DONE)
+		return code;
+	code = latency_trace(body->at, body->n, stdout) > 0 ? EXIT_DONE : EXIT_NO;
+	return ctl_flush(o->command) ? code : EXIT_USAGE;
+}
+
+static int show(const struct options *o, bool blocks, struct bytes *body)
+{
+	static struct latency_page page, before; /* too large for a stack */
+	int code = o->last_ns > 0 ? read_page(o, body, &before) : EXIT_DONE;
+
+	if (code != EXIT_DONE)
+		return code;
+	if (o->last_ns > 0)
+		sleep((unsigned)(o->last_ns / NS_PER_S));
+	code = read_page(o, body, &page);
+	if (code != EXIT_DONE)
+		return code;
+	if (o->last_ns > 0 && !latency_since(&page, &before, o->last_ns))
+		return ctl_usage(o->command, "%s: muster-frontend was started meanwhile, or is too old",
+		                 o->listen);
 	if (o->svg != NULL && !write_svg(o, &page))
 		return EXIT_USAGE;
 	if (o->output == OUTPUT_JSON) {
@@ -254,10 +343,18 @@ static int run(int argc, char **argv)
 		return code;
 	setlocale(LC_CTYPE, "");
 	blocks = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	if (o.last_ns > 0 && o.output == OUTPUT_JSON)
+		return ctl_usage(o.command, "-o json is the server's own answer: no --last");
+	if (o.trace) {
+		code = trace(&o, &body);
+		bytes_free(&body);
+		return code;
+	}
 	while ((code = show(&o, blocks, &body)) != EXIT_USAGE && o.follow) {
 		if (!isatty(STDOUT_FILENO) && o.output == OUTPUT_TEXT)
 			putchar('\n');
-		sleep(1);
+		if (o.last_ns == 0)
+			sleep(1);
 	}
 	bytes_free(&body);
 	return code;
@@ -266,7 +363,8 @@ static int run(int argc, char **argv)
 const struct command latency_command = {
 	.name = "latency",
 	.summary = "where the time of pods went, stage by stage",
-	.usage = "[--listen ADDR:PORT] [-o json] [--follow] [--svg FILE]",
+	.usage = "[--listen ADDR:PORT] [-o json] [--last SECONDS] [--follow] [--svg FILE]\n"
+			 "musterctl latency --trace NAMESPACE/GANG [--listen ADDR:PORT]",
 	.about = "Where the time of the pods went that the live scheduler placed: percentiles of each\n"
 			 "stage from the bytes of the watch to the watch that shows the pod bound, their\n"
 			 "distribution, and the slowest pods of the last minutes, each with its own stages.\n",

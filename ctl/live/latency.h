@@ -3,6 +3,8 @@
 #ifndef MUSTER_CTL_LATENCY_H
 #define MUSTER_CTL_LATENCY_H
 
+#include "frontend/base/histogram.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,8 +15,9 @@
 
 struct latency_stage {
 	char name[32], text[96];
-	uint64_t n, p50, p90, p99, p999, max; /* ns */
-	uint64_t counts[LATENCY_OCTAVES_MAX]; /* by octave; the last one is above all bounds */
+	uint64_t n, p50, p90, p99, p999, p9999, max; /* ns */
+	uint64_t counts[LATENCY_OCTAVES_MAX];        /* by octave; the last one is above all bounds */
+	struct histogram fine;                       /* `n` 0: an older server does not tell it */
 };
 
 struct latency_pod {
@@ -27,9 +30,19 @@ struct latency_page {
 	uint32_t stages_n, bounds_n, pods_n;
 	uint64_t not_followed;
 	uint64_t bounds[LATENCY_OCTAVES_MAX]; /* ns; one fewer than counts */
+	struct buckets fine;
 	struct latency_stage stages[LATENCY_STAGES_MAX];
 	struct latency_pod pods[LATENCY_STORIES_MAX];
 };
+
+/* Makes `p`, which was read after `before`, the page of the time between.  The maximum is then the
+ * bound of a bucket, an eighth too large at most.  False: there is no difference, since the server
+ * is older or was started between. */
+bool latency_since(struct latency_page *p, const struct latency_page *before, uint64_t ns);
+
+/* Writes the answer of /gang.json as trace events (Chrome, Perfetto): a track for each member, a
+ * slice for each stage, from the first member's read on.  Returns how many members have times. */
+uint32_t latency_trace(const char *text, size_t bytes, FILE *out);
 
 /* "850ns", "1.2us", "35ms", "12s": at most 6 characters.  Returns out. */
 const char *latency_time(uint64_t ns, char out[16]);

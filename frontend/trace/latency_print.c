@@ -3,12 +3,29 @@
 #include "frontend/trace/latency.h"
 #include "frontend/base/log.h"
 
+/* Ends `counts`; then the buckets that are not empty, for differences of two reads. */
+static void fine_write(struct jsonout *out, const struct histogram *h)
+{
+	const char *separator = "],\"fine\":[";
+
+	for (uint32_t k = 0; k <= buckets_fine.n; k++) {
+		if (h->counts[k] == 0)
+			continue;
+		jsonout_add(out, "@r[@u,@u]", separator, (unsigned long long)k,
+		            (unsigned long long)h->counts[k]);
+		separator = ",";
+	}
+	jsonout_add(out, "@r]", *separator == ']' ? separator : "");
+}
+
 static void stages_write(struct jsonout *out, const struct latency_figures *f)
 {
 	static const struct {
 		const char *name;
 		double share;
-	} shares[] = { { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p999", 0.999 } };
+	} shares[] = {
+		{ "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p999", 0.999 }, { "p9999", 0.9999 }
+	};
 
 	for (int i = 0; i < STAGES; i++) {
 		const struct histogram *h = &f->stages[i];
@@ -28,7 +45,8 @@ static void stages_write(struct jsonout *out, const struct latency_figures *f)
 			jsonout_add(out, "@r@u", k > 0 ? "," : "", octave);
 			octave = 0;
 		}
-		jsonout_add(out, "]}");
+		fine_write(out, h);
+		jsonout_add(out, "}");
 	}
 }
 
@@ -73,7 +91,9 @@ void latency_write(const struct latency_figures *f, uint64_t now_ns, FILE *to)
 	for (uint32_t i = 0; i < buckets_fine.n; i += buckets_fine.steps)
 		jsonout_add(&out, "@r@u", i > 0 ? "," : "",
 		            (unsigned long long)buckets_bound(&buckets_fine, i));
-	jsonout_add(&out, "],\"stages\":[");
+	jsonout_add(&out, "],\"fine\":{\"first\":@u,\"steps\":@u,\"n\":@u},\"stages\":[",
+	            (unsigned long long)buckets_fine.first, (unsigned long long)buckets_fine.steps,
+	            (unsigned long long)buckets_fine.n);
 	stages_write(&out, f);
 	jsonout_add(&out, "],\"slowest\":[");
 	slowest_write(&out, f, now_ns);

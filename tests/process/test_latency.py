@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as xml
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -42,11 +43,11 @@ def test_nothing_yet_then_a_gang():
         equal(code, 0, err)
         table, plot, pods = out.rstrip("\n").split("\n\n")
         rows = [line.split() for line in table.splitlines()]
-        equal(rows[0], ["STAGE", "PODS", "P50", "P90", "P99", "P99.9", "MAX"], "heading")
+        equal(rows[0], ["STAGE", "PODS", "P50", "P90", "P99", "P99.9", "P99.99", "MAX"], "heading")
         equal([row[0] for row in rows[1:]], STAGES, "stages")
         for row in rows[1:]:
             equal(int(row[1]), 12, row)
-            for text, key in zip(row[2:7], ("p50", "p90", "p99", "p999", "max")):
+            for text, key in zip(row[2:8], ("p50", "p90", "p99", "p999", "p9999", "max")):
                 wanted = said[row[0]][key]
                 check(abs(ns_of(text) - wanted) <= 0.06 * wanted + 1, row, key, wanted)
         equal([line.split()[0] for line in plot.splitlines()], ["up"] + STAGES, "plot")
@@ -56,6 +57,8 @@ def test_nothing_yet_then_a_gang():
         check(latency(c, locale="C")[1].isascii(), "a terminal without UTF-8")
         picture(c)
         follow(c)
+        trace(c)
+        interval(c)
 
 
 def picture(c):
@@ -72,6 +75,43 @@ def picture(c):
     width, height = float(root.get("width")), float(root.get("height"))
     for bar in root.iter("{http://www.w3.org/2000/svg}rect"):
         check(0 <= float(bar.get("x")) < width and 0 <= float(bar.get("y")) < height, "within", bar.attrib)
+
+
+def trace(c):
+    """A track for each member, its slices one behind the other."""
+    code, out, err = latency(c, "--trace", "default/g")
+    equal(code, 0, err)
+    events = json.loads(out)["traceEvents"]
+    equal([e["args"]["name"] for e in events if e["name"] == "process_name"], ["default/g"], "the process")
+    tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    equal(sorted(tracks.values()), sorted(f"g-{i}" for i in range(12)), "tracks")
+    for tid in tracks:
+        slices = [e for e in events if e["ph"] == "X" and e["tid"] == tid]
+        equal([e["name"] for e in slices], STAGES[:6], "slices")
+        for before, after in zip(slices, slices[1:]):
+            equal(before["ts"] + before["dur"], after["ts"], "the next slice begins where this one ends")
+        check(all(re.fullmatch(r"n\d", e["args"]["node"]) and "unfinished" not in e["args"] for e in slices), slices)
+    equal(min(e["ts"] for e in events if e["ph"] == "X"), 0, "the first begins the trace")
+    code, out, err = latency(c, "--trace", "default/nobody")
+    equal((code, out), (2, ""), "a gang that is not there")
+    equal(latency(c, "--trace", "g?x=1")[0], 2, "no name of a gang")
+
+
+def interval(c):
+    """Of the pods that came meanwhile, not of the twelve before."""
+    made = 0
+    with subprocess.Popen([muster.program("musterctl"), "latency", "--listen", c.listen, "--last", "3"],
+                          stdout=subprocess.PIPE, text=True) as child:
+        while child.poll() is None:
+            c.create(pod(f"late-{made}", cpu="10m", memory="16Mi"))
+            made += 1
+            time.sleep(0.1)
+        rows = [line.split() for line in child.stdout.read().splitlines()]
+        equal(child.returncode, 0, "exit code")
+    counts = {row[0]: int(row[1]) for row in rows[1:1 + len(STAGES)]}
+    check(all(0 < n <= made for n in counts.values()), counts, made)
+    for wrong in ("0", "3601", "1s"):
+        equal(latency(c, "--last", wrong)[0], 2, wrong)
 
 
 def follow(c):
