@@ -14,8 +14,8 @@
 /* One figure.  `goal` 0: none. */
 struct bench_row {
 	char name[64];
-	const char *unit; /* s, ms, us, ns, per_s or bytes; percent in openb and trace, n: a count or a
-	                   * ratio in trace */
+	const char *unit; /* s, ms, us, ns, per_s or bytes; percent in openb, preempt and trace, n: a
+	                   * count or a ratio in trace */
 	bool higher_is_better;
 	double best;
 	double median;
@@ -100,5 +100,6 @@ bool bench_extender(struct bench_report *report, const struct bench_options *opt
 bool bench_compare(struct bench_report *report, const struct bench_options *options);
 bool bench_trace(struct bench_report *report, const struct bench_options *options);
 bool bench_openb(struct bench_report *report, const struct bench_options *options);
+bool bench_preempt(struct bench_report *report, const struct bench_options *options);
 
 #endif

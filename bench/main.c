@@ -25,6 +25,7 @@ static const struct {
 	{ "compare", "muster and kube-scheduler on a real API server", bench_compare, true },
 	{ "trace", "a log of jobs through the core in virtual time: slowdown, promises kept",
 	  bench_trace, true },
+	{ "preempt", "searches for victims, and what an answer costs the core", bench_preempt, true },
 	{ "openb", "share of GPUs that policies for shares allocate on a real trace", bench_openb,
 	  true },
 };

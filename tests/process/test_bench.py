@@ -14,7 +14,8 @@ from lib import muster, objects  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, main  # noqa: E402
 
-NAMES = ["ring", "decide", "pipeline", "sustained", "memory", "e2e", "binds", "extender", "compare", "trace", "openb"]
+NAMES = ["ring", "decide", "pipeline", "sustained", "memory", "e2e", "binds", "extender", "compare", "trace", "preempt",
+         "openb"]
 UNITS = {"s", "ms", "us", "ns", "per_s", "bytes"}
 
 
