@@ -7,7 +7,8 @@
 # A command says how many tests it ran by a Criterion synthesis line or by a
 # line "N passed, M failed[, K skipped]"; one that says nothing counts as one
 # test.  A command that fails without a failed test counts one failure.  Two
-# run at a time; a line that starts with "!" runs alone, after those before it.
+# run at a time; a line that starts with "!" runs alone, after those before it,
+# and a line "@N" says that N of those behind it run at a time.
 # Prints a line for each and closes on the sum; exit 1 when anything failed.
 set -u
 logdir=${1:?usage: tests/run.sh LOGDIR < commands}
@@ -59,6 +60,10 @@ run_one() { # LOGDIR COMMAND
 
 while IFS= read -r command; do
 	[ -n "$command" ] || continue
+	if [ "${command#@}" != "$command" ]; then
+		jobs=${MUSTER_TEST_JOBS:-${command#@}}
+		continue
+	fi
 	if [ "${command#!}" != "$command" ]; then
 		wait
 		run_one "$logdir" "${command#!}"

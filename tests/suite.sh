@@ -30,9 +30,10 @@ for part in "$@"; do
 	process)
 		echo '!python3 tests/scenarios/run.py'
 		# Alone: those that use all CPUs, count system calls or tell how long something took.
-		# The others mostly wait; the longest begin.
+		# The others mostly wait, so more than there are CPUs run at a time; the longest begin.
 		alone='bench demo limits scale simulate_live syscalls'
-		first='kill packages lease explain interlock monitoring'
+		first='kill packages preempting port reports page extender'
+		echo '@4'
 		echo 'python3 tests/faults/run.py --quick'
 		for name in $first; do
 			echo "python3 tests/process/test_$name.py"
