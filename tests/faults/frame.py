@@ -326,7 +326,7 @@ def surely_refused(call):
 def run_elsewhere(argv):
     """Standard output and error of a command; what it started ends with it."""
     child = subprocess.Popen(argv, cwd=muster.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                             start_new_session=True)
+                             errors="replace", start_new_session=True)
     try:
         said, _ = child.communicate()
     except BaseException:

@@ -26,7 +26,8 @@
 #define EDITS_MOST 12
 #define FDS_MOST 6
 #define EPOCH UINT64_C(7)
-#define ROOM 512 /* of a message: more than any valid one has */
+#define SHORT 512 /* more than any message of a handshake has */
+#define ROOM (sizeof(union message) + SHORT)
 
 static size_t change(struct random *r, uint8_t *data, size_t bytes, size_t cap)
 {
@@ -271,9 +272,9 @@ static void message_set(struct script *s)
 		const struct edit *e = &s->edits[i];
 
 		if (e->what % EDITS == EDIT_BYTE)
-			memcpy(s->message + e->at % (ROOM - 4), &e->value, 1 + e->at % 4);
+			memcpy(s->message + e->at % (SHORT - 4), &e->value, 1 + e->at % 4);
 		else if (e->what % EDITS == EDIT_LENGTH)
-			s->bytes = e->value % ROOM;
+			s->bytes = e->value % (e->at % 2 ? ROOM : SHORT);
 	}
 }
 

@@ -29,8 +29,9 @@ def probes(program):
 
 
 class Killable:
-    def __init__(self, folder):
-        self.folder = os.path.join(folder, "killable")
+    def __init__(self, folder, searchers=0):
+        """A world (searchers above 0) comes by the probes of the core's loop a second time."""
+        self.folder, self.searchers = os.path.join(folder, "killable"), searchers
         self.bin = os.path.join(self.folder, "bin")
         os.makedirs(self.bin)
         # It searches the daemons in its own folder, whichever link it was started by.
@@ -40,11 +41,10 @@ class Killable:
 
     def _wrap(self, name):
         real, path = muster.program(name), os.path.join(self.bin, name)
-        # A world would come by the probes of the loop a second time.
-        alone = "--searchers 0" if name == CORE else ""
+        flags = f"--searchers {self.searchers}" if name == CORE else ""
         with open(path, "w") as f:  # musterctl up reads the flags of both first
             f.write(f'#!/bin/sh\n[ "$1" != --help ] || exec {real} --help\n'
-                    f'exec {muster.program("muster-killat")} {self._rules(name)} {self._log(name)} {real} {alone} "$@"\n')
+                    f'exec {muster.program("muster-killat")} {self._rules(name)} {self._log(name)} {real} {flags} "$@"\n')
         os.chmod(path, 0o755)
 
     def _rules(self, name):

@@ -18,7 +18,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import check, kube, load, objects  # noqa: E402
+from lib import check, kube, load, objects, storage  # noqa: E402
 from lib.cluster import Cluster, Follower, run  # noqa: E402
 from lib.failpoints import CORE, FRONTEND, Killable, probes  # noqa: E402
 from lib.harness import Failed, check as must, equal, figure, full, main, until  # noqa: E402
@@ -36,14 +36,14 @@ def given(flag):
 
 class Scene:
     """A cluster with work, which comes by some of the probes."""
-    flags, apisim, nodes, kills = (), ("--start-ms", 20), 8, KILLS
+    flags, apisim, nodes, kills, searchers = (), ("--start-ms", 20), 8, KILLS, 0
 
     def run(self, core=(), frontend=(), trace=False):
         """(lives, what is wrong, hits of a trace).  core, frontend: (probe, hit) for one life after the other,
         or (probe, hit, act)."""
         nodes = [objects.node(f"n{i}", cpu=str(CORES)) for i in range(self.nodes)]
         with Cluster(*nodes, apisim=self.apisim, judged=True) as c, Follower(c.client) as history:
-            self.c, self.killable = c, Killable(c.folder)
+            self.c, self.killable = c, Killable(c.folder, self.searchers)
             if trace:
                 self.killable.trace()
             for program, rules in ((CORE, core), (FRONTEND, frontend)):
@@ -231,7 +231,46 @@ class End(Scene):
         super().work()
 
 
-SCENES = {"bind": Scene, "churn": Churn, "doubt": Doubt, "ask": Ask, "hold": Hold, "rings": Rings, "lease": Lease, "end": End}
+class Evict(Scene):
+    """A gang that evicts pods of lower priority."""
+    flags, searchers, nodes, low, high = ("--preemption", "on"), 1, 2, 9, 6
+    apisim = (*Scene.apisim, "--crd", "policy/v1/poddisruptionbudgets/PodDisruptionBudget/nostatus")
+
+    def work(self):
+        self.c.create(*({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+                        for name, value in (("low", 0), ("high", 10))))
+        self.c.create(*(objects.pod(f"low{i}", priorityClassName="low") for i in range(self.low)))
+        self.all_bound()
+        self.gang("high", self.high, priorityClassName="high")
+        self.all_bound()
+
+    def wrongs(self, history):
+        wanted = self.nodes * CORES - self.high
+        left = self.c.bound("low")
+        return super().wrongs(history) + [f"{left} of low are left instead of {wanted}"] * (left != wanted)
+
+
+class Claims(Scene):
+    """Volumes that wait for their first consumer; the provisioner fails once for each of one gang's."""
+
+    def work(self):
+        failed = set()
+
+        def fail(name, _):
+            first = name.startswith("late") and name not in failed
+            failed.add(name)
+            return first
+
+        with storage.Storage(self.c.kubeconfig, delay_s=0.05, fail=fail):
+            self.c.create(storage.storage_class("disk"))
+            for name in ("soon", "late"):
+                made = [objects.pod(f"{name}-{i}", group=name, volumes=storage.mounts(f"{name}-{i}")) for i in range(4)]
+                self.c.create(objects.pod_group(name, 4), *(storage.claim(f"{name}-{i}", "disk") for i in range(4)), *made)
+            self.all_bound()
+
+
+SCENES = {"bind": Scene, "churn": Churn, "doubt": Doubt, "ask": Ask, "hold": Hold, "rings": Rings, "lease": Lease, "end": End,
+          "evict": Evict, "claims": Claims}
 # Where a probe is come by only when the other daemon dies: at this probe of its.
 OTHER = {(CORE, "inflight_restored"): "answered", (CORE, "frontend_left"): "posted", (FRONTEND, "core_lost"): "bound"}
 # Where a probe is come by only after a death of its own daemon: at this probe of the life before.
