@@ -144,6 +144,24 @@ def test_soft_ends_and_pods_that_last():
         steady(lambda: annotation(c, "w1") is None, 4, "no end, no promise")
 
 
+def test_bf_10_a_higher_gang_evicts_and_outranks_by_name():
+    """b of a higher priority evicts a, which runs, and starts at once; c, which was promised a's room, is told who was in the way."""
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
+    with Cluster(node("n0"), high) as c:
+        c.pair(core=CORE, frontend=("--preemption", "on"))
+        c.create(*gang("a", 1, 600))
+        until(lambda: c.bound("a-") == 1, SOON_S, "a runs")
+        c.create(*gang("c", 1, 60))
+        until(lambda: told(c, "c-0"), SOON_S, "c is promised a start")
+        before = told(c, "c-0")
+        c.create(pod_group("b", 1), pod("b-0", 5000, group="b", priorityClassName="high"))
+        until(lambda: c.bound("b-") == 1, SOON_S, "b runs")
+        until(lambda: told(c, "c-0") and seconds(told(c, "c-0")) > seconds(before) + 3000, SOON_S, lambda: (before, start(c, "c")))
+        until(lambda: start(c, "c").get("moves"), SOON_S, "the ledger has the move")
+        equal([(m["reason"], m["who"]) for m in start(c, "c")["moves"]], [("Outranked", "default/b")])
+        equal(c.pods("a-"), [])
+
+
 def test_a_node_is_lost_and_its_promise_slips_by_name():
     with Cluster(node("n0"), node("n1")) as c:
         c.pair(core=CORE)
