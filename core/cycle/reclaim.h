@@ -3,7 +3,8 @@
  * (core/cycle/victims.h, core/share/share.h: shares_reclaim()).
  *
  * Where it is on, pods of another queue than the gang's go by guarantees alone, whatever their
- * priority; pods of the same queue by priority, as without queues.  Questions change the sums of
+ * priority; pods of the same queue by priority, as without queues, and members beyond a quorum
+ * also for gangs of an equal one.  Questions change the sums of
  * the queues while they are asked, and leave them as they were. */
 #ifndef MUSTER_CORE_RECLAIM_H
 #define MUSTER_CORE_RECLAIM_H

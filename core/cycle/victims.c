@@ -185,6 +185,21 @@ static bool mode_allows(const struct trial *t, const struct gang *g)
 	return true;
 }
 
+/* True if the gang is of the preemptor's queue, of no higher priority, and keeps its quorum: with
+ * reclaim it gives what it has beyond it. */
+static bool gives_extras(const struct trial *t, const struct gang *g, int32_t priority)
+{
+	const struct core *c = t->c;
+	const uint32_t gang = (uint32_t)(g - c->gangs.slots);
+	uint32_t bound, left;
+
+	if (!reclaim_is_on(c) || queued_gang(c, gang) != queued_gang(c, t->index) ||
+	    unit_priority(c, g) > priority)
+		return false;
+	members_count(t, g, ID_NONE, &bound, &left);
+	return left > 0;
+}
+
 /* True if the victim is lower or of another queue, and may go by the terms of its gang, which are
  * looked at once. */
 static bool terms_allow(struct trial *t, pod_id id, int32_t priority)
@@ -204,7 +219,8 @@ static bool terms_allow(struct trial *t, pod_id id, int32_t priority)
 	if (t->marks[g->first] & MARK_ASKED)
 		return true;
 	t->marks[g->first] |= MARK_ASKED;
-	return (other || unit_priority(c, g) < priority) && mode_allows(t, g);
+	return (other || unit_priority(c, g) < priority || gives_extras(t, g, priority)) &&
+	       mode_allows(t, g);
 }
 
 static bool victims_hold(struct trial *t, const struct answer_record *a)

@@ -94,13 +94,54 @@ static void gang_list(struct marking *m, uint32_t gang)
 			pod_list(m, id, false);
 }
 
+/* A gang of the same queue gives the members beyond its quorum to gangs of at least its priority.
+ */
+static void extras_list(struct marking *m, uint32_t gang)
+{
+	const struct gang *g = &m->c->gangs.slots[gang];
+	uint32_t bound = m->facts->gangs[gang].succeeded;
+	int32_t priority = INT32_MIN;
+
+	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next) {
+		const struct pod *p = &m->c->pods.slots[id];
+
+		if (!runs(p))
+			continue;
+		bound++;
+		priority = p->priority > priority ? p->priority : priority;
+	}
+	if (g->flags & GANG_PRIORITY)
+		priority = g->parts->priority;
+	if (priority > gang_priority(&m->c->gangs.slots[m->gang]) || bound <= g->declared)
+		return;
+	m->surplus[gang] = bound - g->declared;
+	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next)
+		if (runs(&m->c->pods.slots[id]) && !search_spares(m->facts, id))
+			pod_list(m, id, false);
+}
+
+/* Of the gang's own queue. */
+static void own_list(struct marking *m, uint32_t gang)
+{
+	if (gang == ID_NONE || gang == m->gang || !gang_is_group(&m->c->gangs, gang) ||
+	    m->listed[gang] || m->facts->gangs[gang].mode != DISRUPT_QUORUM ||
+	    queued_gang(m->c, gang) != queued_gang(m->c, m->gang))
+		return;
+	m->listed[gang] = true;
+	extras_list(m, gang);
+}
+
 static void units_list(struct marking *m)
 {
 	for (pod_id id = 0; id < m->c->pods.used; id++) {
 		const struct pod *p = &m->c->pods.slots[id];
 
-		if (p->generation == 0 || p->node == ID_NONE || !reclaim_is_other(m->c, m->gang, id))
+		if (p->generation == 0 || p->node == ID_NONE)
 			continue;
+		if (!reclaim_is_other(m->c, m->gang, id)) {
+			own_list(m, p->gang);
+			continue;
+		}
 		m->marks[id] = RECLAIM_SPARED;
 		if (!runs(p) || search_spares(m->facts, id))
 			continue;
@@ -165,7 +206,8 @@ static void pod_give(struct marking *m, const struct unit *u)
 	if (!u->whole && m->surplus[u->gang] == 0)
 		return;
 	reclaim_suppose(m->c, u->pod, true);
-	if (!reclaim_allows(m->c, m->gang, &m->ask, u->pod)) {
+	if (reclaim_is_other(m->c, m->gang, u->pod) &&
+	    !reclaim_allows(m->c, m->gang, &m->ask, u->pod)) {
 		reclaim_suppose(m->c, u->pod, false);
 		return;
 	}

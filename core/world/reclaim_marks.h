@@ -5,7 +5,10 @@
  *
  * Given first: members beyond their gang's quorum; then what is of the queue with the greatest
  * share, of the lowest priority, and started last.  A gang that can't lose members one by one is
- * given whole or not at all. */
+ * given whole or not at all.
+ *
+ * Of the gang's own queue: members beyond the quorums of gangs of no higher priority; all else goes
+ * by priority. */
 #ifndef MUSTER_CORE_RECLAIM_MARKS_H
 #define MUSTER_CORE_RECLAIM_MARKS_H
 

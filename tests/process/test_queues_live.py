@@ -13,7 +13,7 @@ from lib.harness import check, equal, main, steady, until  # noqa: E402
 from lib.proxy import Proxy  # noqa: E402
 
 GPU = "nvidia.com/gpu"
-SOON_S = 15.0
+SOON_S = 40.0
 CRDS = {"volcano": "scheduling.volcano.sh/v1beta1/queues/Queue",
         "koordinator": "scheduling.sigs.k8s.io/v1alpha1/elasticquotas/ElasticQuota",
         "kai": "scheduling.run.ai/v2/queues/Queue"}
@@ -339,7 +339,7 @@ def test_que_4_a_guarantee_takes_back_what_was_lent():
         used(c, "a", 32)
         c.create(*gangs("a", ["a1"]), *gangs("b", ["b-more"]))
         until(lambda: c.queue("b").get("waiting") == 1 and c.queue("a").get("waiting") == 1, SOON_S, "both wait")
-        steady(lambda: (c.bound("a0-"), len(left(c, "b"))) == (4, 7), 3, "nobody else goes")
+        steady(lambda: (c.bound("a0-"), len(left(c, "b"))) == (4, 7), 2.5, "nobody else goes")
         equal(c.metrics()['muster_evictions_total{mode="respect"}'], 4)
 
 
@@ -354,6 +354,29 @@ def test_members_beyond_the_quorum_are_taken_first():
         equal((len(left(c, "e-")), len(left(c, "b"))), (3, 4))
 
 
+def test_bf_15_extras_are_given_back_to_a_quorum():
+    """A gang of 2 of 6 alone on 6 nodes; one of 3 of an equal priority takes 3, and they come back when it has ended."""
+    def member(i):
+        return objects.pod(f"e-{i}", cpu="0", memory="0", requests={GPU: "8"}, group="e", labels={"muster.dev/queue": "a"})
+
+    with Queues("- {name: a, limit: {nvidia.com/gpu: 48}}\n- name: b\n", *gangs("b", [f"b{i}" for i in range(4)]), flags=RECLAIM) as c:
+        settles(c, "b", 4)
+        c.create(objects.pod_group("e", 2), *[member(i) for i in range(6)])
+        settles(c, "e-", 6)
+        used(c, "a", 48)
+        c.edit("- {name: a, limit: {nvidia.com/gpu: 80}}\n- name: b\n")
+        c.create(*gangs("a", ["new"], members=3))
+        settles(c, "new-", 3)
+        there = left(c, "e-")
+        equal((len(there), len(left(c, "b"))), (3, 4))
+        gone = [i for i in range(6) if f"e-{i}" not in there]
+        until(lambda: len(c.pods("e-")) == 3, SOON_S, "they are gone")
+        c.create(*[member(i) for i in gone])
+        steady(lambda: (c.bound("e-"), c.bound("new-")) == (3, 3), 2, "extras take nothing")
+        ended(c, *(f"new-{i}" for i in range(3)))
+        settles(c, "e-", 6)
+
+
 def test_no_queue_is_taken_below_its_guarantee():
     text = ("- {name: a, guarantee: {nvidia.com/gpu: 24}}\n- {name: b, guarantee: {nvidia.com/gpu: 48}}\n"
             "- {name: kept, reclaimable: false}\n")
@@ -362,7 +385,7 @@ def test_no_queue_is_taken_below_its_guarantee():
         settles(c, "kept", 2)
         c.create(*gangs("a", ["a0"], members=3))  # its guarantee, and 16 could be had
         until(lambda: c.queue("a").get("waiting") == 1, SOON_S, "it waits")
-        steady(lambda: (c.bound("a"), len(left(c, "b")), len(left(c, "kept"))) == (0, 8, 2), 3, "nobody goes")
+        steady(lambda: (c.bound("a"), len(left(c, "b")), len(left(c, "kept"))) == (0, 8, 2), 2.5, "nobody goes")
         c.create(*gangs("a", ["a1"], members=2))
         settles(c, "a1-", 2)
         equal((len(left(c, "b")), len(left(c, "kept"))), (6, 2))
@@ -408,4 +431,4 @@ def test_a_gang_names_its_queue_and_explain_says_why():
 
 
 if __name__ == "__main__":
-    sys.exit(main(globals()))
+    sys.exit(main(globals(), jobs=3))

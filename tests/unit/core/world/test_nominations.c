@@ -949,3 +949,123 @@ Test(nominations, a_gang_with_victims_starts_when_they_are_gone_with_promises)
 	cr_assert_eq(counts()->placed, 1);
 	cr_assert_eq(x.loop.ledger->starts.standing, 0);
 }
+
+static void queue(const char *name, const char *spec)
+{
+	put("scheduling.volcano.sh/v1beta1", "Queue", name, "", "\"spec\":{%s}", spec);
+}
+
+static void pod_in(const char *queue_name, const char *name, int priority, const char *group_name,
+                   const char *on)
+{
+	char meta[128];
+
+	snprintf(meta, sizeof(meta), ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"%s\"}",
+	         queue_name);
+	pod(name, priority, group_name, on, meta);
+}
+
+static void waits_in(const char *queue_name, const char *name, int members, int priority)
+{
+	char member[32];
+
+	group(name, members);
+	for (int i = 0; i < members; i++) {
+		snprintf(member, sizeof(member), "%s-%d", name, i);
+		pod_in(queue_name, member, priority, name, "");
+	}
+}
+
+/* Queue a is guaranteed 4 of 12, b 6, and kept nothing, but nothing is taken of it; they use 0, 8
+ * and 4. */
+static void reclaim_start(void)
+{
+	char name[32];
+
+	end();
+	start_with(MODEL_QUEUES_VOLCANO, 0, 0);
+	x.loop.preemption |= PREEMPTION_RECLAIM;
+	queue("a", "\"deserved\":{\"cpu\":\"4\"}");
+	queue("b", "\"deserved\":{\"cpu\":\"6\"}");
+	queue("kept", "\"reclaimable\":false");
+	node("n1", 12);
+	for (int i = 0; i < 12; i++) {
+		snprintf(name, sizeof(name), "r-%d", i);
+		pod_in(i < 8 ? "b" : "kept", name, 50, "", "n1");
+	}
+	model_set_synced(x.m);
+}
+
+/* Of a higher priority; and what goes already counts as gone for the next gang. */
+Test(nominations, a_queue_takes_back_its_guarantee_and_leaves_that_of_others)
+{
+	reclaim_start();
+	waits_in("a", "g", 2, 0);
+	preempt();
+	cr_assert_eq(x.evicts, 2);
+	cr_assert_eq(x.nominated, 2);
+	for (int i = 8; i < 12; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "r-%d", i);
+		cr_assert_eq(asked(name), 0u, "%s is not reclaimable", name);
+	}
+	waits_in("a", "h", 2, 0);
+	preempt();
+	cr_assert_eq(x.evicts, 2, "b has its guarantee and no more");
+}
+
+/* Inside the guarantee with all that it asks for, or not at all; priority is of the own queue. */
+Test(nominations, a_queue_takes_back_no_more_than_its_guarantee)
+{
+	reclaim_start();
+	waits_in("a", "g", 5, 100);
+	preempt();
+	cr_assert_eq(x.evicts, 0);
+	cr_assert_eq(counts()->open, 0);
+}
+
+/* The answer was found before b's use fell: by then it would take b's guarantee. */
+Test(nominations, an_answer_that_would_take_a_guarantee_is_dropped)
+{
+	reclaim_start();
+	waits_in("a", "g", 2, 0);
+	search();
+	cr_assert_eq(((const struct event_answer *)(const void *)(x.answer + 1))->victims_n, 2u);
+	queue("b", "\"deserved\":{\"cpu\":\"7\"}");
+	answer_apply();
+	cr_assert_eq(x.evicts, 0);
+}
+
+/* BF-15: to a gang of an equal priority of the same queue, never below the quorum. */
+Test(nominations, members_beyond_a_quorum_are_given_back)
+{
+	char name[32];
+
+	end();
+	start_with(MODEL_QUEUES_VOLCANO, 0, 0);
+	x.loop.preemption |= PREEMPTION_RECLAIM;
+	queue("a", "\"weight\":1");
+	queue("b", "\"weight\":1");
+	node("n1", 6);
+	group("v", 4);
+	for (int i = 0; i < 6; i++) {
+		snprintf(name, sizeof(name), "v-%d", i);
+		pod_in("a", name, 5, "v", "n1");
+	}
+	model_set_synced(x.m);
+	waits_in("b", "other", 1, 5);
+	preempt();
+	cr_assert_eq(x.evicts, 0, "of another queue");
+	gone("other-0");
+	waits_in("a", "low", 1, 4);
+	preempt();
+	cr_assert_eq(x.evicts, 0, "of a lower priority");
+	gone("low-0");
+	waits_in("a", "g", 2, 5);
+	preempt();
+	cr_assert_eq(x.evicts, 2);
+	waits_in("a", "h", 1, 5);
+	preempt();
+	cr_assert_eq(x.evicts, 2, "the quorum stays");
+}
