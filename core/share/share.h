@@ -117,7 +117,7 @@ share_t shares_over(const struct shares *s, uint32_t queue, const struct share_a
 bool shares_inside(const struct shares *s, uint32_t queue, const struct share_ask *ask);
 
 /* True if a gang of the leaf `queue` that asks for so much may have what a pod of `victim` frees,
- * by guarantees (../spec/queues.md, section 9).  All that goes for the gang is supposed away.
+ * by guarantees (decision 086).  All that goes for the gang is supposed away.
  *
  * A and B: the branches of both just below the lowest queue above both.  Taken: what is asked,
  * freed, and guaranteed to any queue at all.  For each resource taken, at least one, A with the

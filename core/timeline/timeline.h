@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Known ends of pods, the free capacity that follows from them, and promises: start times of
- * waiting gangs.  ../spec/queues.md, section 10; decision 058.
+ * waiting gangs.  Decision 058.
  *
  *   ends      pods with a node whose end is known, by time                           ends.c
  *   profile   free capacity over time, summed over all nodes: an upper bound, so

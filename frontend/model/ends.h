@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When pods end, worked out in one place: POD_LASTS (decision 047) and the known ends of promised
- * starts (../spec/queues.md, section 10).
+ * starts (decision 085).
  *
  *   hard   spec.activeDeadlineSeconds from status.startTime, plus the grace period: the kubelet
  *          ends the pod then
