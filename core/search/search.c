@@ -141,6 +141,7 @@ static void count_member(struct search *s, struct gang_facts *f, pod_id id)
 	if (f->bound == 0 || start_s < f->start_s)
 		f->start_s = start_s;
 	f->goes_whole = f->goes_whole && !is_spared(s, id);
+	f->unseen = f->unseen || !node_present(&s->c->nodes.slots[p->node]);
 	f->bound++;
 }
 
@@ -171,6 +172,8 @@ bool search_is_candidate(struct search *s, pod_id id, int32_t *priority)
 	if (!runs(p) || is_spared(s, id))
 		return false;
 	group = search_group(s, p);
+	if (group != ID_NONE && search_gang_facts(s, group)->unseen)
+		return false;
 	*priority = group != ID_NONE ? search_gang_facts(s, group)->priority : p->priority;
 	return reclaim_of(s, id) == RECLAIM_MAY || *priority < s->priority;
 }

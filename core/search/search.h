@@ -17,7 +17,8 @@
  * highest of its bound members.
  *
  * Candidate: bound, not being deleted, not spared, and the priority of its unit is lower, or it may
- * be reclaimed; with `respect` matched by one budget at most.
+ * be reclaimed; with `respect` matched by one budget at most.  A gang that is not seen whole, since
+ * a member runs on a node that the core does not have, has candidates in mode `pod` only.
  *
  * Stale gang: fewer bound members than its quorum.  It goes whole, and does not count as broken. */
 #ifndef MUSTER_CORE_SEARCH_H

@@ -11,6 +11,7 @@ struct gang_facts {
 	bool known;
 	bool stale;
 	bool goes_whole; /* no member is spared, so that all may go */
+	bool unseen;     /* a member runs on a node that is not there: another instance's, or gone */
 	uint32_t bound;
 	uint32_t surplus; /* members that may go while the others make the quorum; without regard to
 	                   * roles: gang_lives() */

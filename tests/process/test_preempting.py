@@ -190,6 +190,67 @@ def test_a_gang_of_mode_pod_loses_one():
     a_gang_loses(1, {"muster.dev/disruption-mode": "pod"})
 
 
+def test_pods_of_the_lowest_priority_go():
+    """PRE-3: one pod of a higher priority, or four of a lower one."""
+    low = [pod(f"low-{i}", 0, "n2") for i in range(4)]
+    with Preempting(*nodes(2), pod("mid", 5, "n1", cpu="4"), *low, *group("g", 10, 1, [None], cpu="4")) as c:
+        c.starts("g", 1)
+        equal(c.gone(), names(low))
+
+
+def test_one_larger_pod_goes_rather_than_two():
+    """PRE-4."""
+    large, small = [pod(f"large-{i}", 0, "n1", cpu="2") for i in range(2)], [pod(f"small-{i}", 0, "n2") for i in range(4)]
+    with Preempting(*nodes(2), *large, *small, *group("g", 10, 1, [None], cpu="2")) as c:
+        c.starts("g", 1)
+        check(len(c.gone()) == 1 and c.gone()[0].startswith("large-"), c.gone())
+
+
+def test_one_of_two_gangs_goes_and_the_leader_goes_elsewhere():
+    """PRE-12: the workers need a whole node, the leader what is free on the third."""
+    others = [o for name, node in (("v", "n1"), ("w", "n2")) for o in group(name, 0, 4, [node] * 4)]
+    with Preempting(*nodes(3), *others, pod("high", 9, "n3"), *group("g", 5, 5, [None] * 4),
+                    pod("g-leader", 5, group="g", cpu="3")) as c:
+        c.starts("g", 5)
+        check(c.gone() in (names(others)[:4], names(others)[4:]), c.gone())
+        equal(c.client.get("Pod", "g-leader")["spec"]["nodeName"], "n3")
+
+
+def test_members_that_have_succeeded_count():
+    """PRE-22: of a gang of quorum four two have ended well, so two of those that run may go, and two stay."""
+    members = group("v", 0, 4, ["n1"] * 6, cpu="500m")
+    for made in members[1:3]:
+        made["metadata"]["annotations"] = {"muster.io/run-seconds": "0.1"}
+    with Preempting(*nodes(1), *members, pod("high", 10, "n1")) as c:
+        until(lambda: [p["status"].get("phase") for p in c.pods("v-")] == ["Succeeded"] * 2 + ["Running"] * 4, SOON_S, c.pods)
+        c.create(*group("g", 10, 2, [None] * 2))
+        c.starts("g", 2)
+        equal(len(c.gone()), 2)
+        check(all(name in names(members)[2:] for name in c.gone()), c.gone())
+
+
+def half_seen(mode):
+    """Half of a gang runs on a node that this instance does not have."""
+    pools = [objects.node(f"n{pool}", cpu="4", labels={"pool": pool}) for pool in "ab"]
+    spread = group("v", 0, 8, ["na"] * 4 + ["nb"] * 4, annotations=mode)
+    return Preempting(*pools, *spread, *group("g", 10, 2, [None] * 2), frontend=("--preemption", "on", "--node-selector", "pool=a"))
+
+
+def test_a_gang_that_is_not_seen_whole():
+    """PRE-20: it went whole, also where this instance has no nodes."""
+    with half_seen({}) as c:
+        until(lambda: (preemption(c, "g") or {}).get("answer") == "impossible", SOON_S, lambda: c.ask("explain", "default/g"))
+        c.rests([])
+
+
+def test_members_on_nodes_that_are_seen():
+    """PRE-20: in mode `pod` these go."""
+    with half_seen({"muster.dev/disruption-mode": "pod"}) as c:
+        c.starts("g", 2)
+        equal(len(c.gone()), 2)
+        check(all(name in [f"v-{i}" for i in range(4)] for name in c.gone()), c.gone())
+
+
 def test_a_gang_is_spared_for_lone_pods():
     """PRE-8."""
     with Preempting(objects.node("n1", cpu="5"), *group("v", 0, 2, ["n1"] * 2), *[pod(f"lone-{i}", 0, "n1") for i in range(3)],
