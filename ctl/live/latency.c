@@ -165,10 +165,18 @@ static bool take_page(const char *text, size_t bytes, struct latency_page *p)
 	return p->stages_n > 0 && p->bounds_n > 0;
 }
 
+/* True for the stages that each placed pod has: all but "watch", which comes after their end, and
+ * "serve", which is before their beginning. */
+static bool pods_have(const struct latency_page *p, uint32_t stage)
+{
+	return strcmp(p->stages[stage].name, "watch") != 0 &&
+	       strcmp(p->stages[stage].name, "serve") != 0;
+}
+
 static bool any_placed(const struct latency_page *p)
 {
 	for (uint32_t i = 0; i < p->stages_n; i++)
-		if (p->stages[i].n > 0)
+		if (p->stages[i].n > 0 && pods_have(p, i))
 			return true;
 	return false;
 }
@@ -194,12 +202,6 @@ static void print_stages(const struct latency_page *p)
 	}
 	text_table_print(t, stdout);
 	text_table_free(t);
-}
-
-/* True for the stages that each pod has: all but "watch", which comes after their end. */
-static bool pods_have(const struct latency_page *p, uint32_t stage)
-{
-	return strcmp(p->stages[stage].name, "watch") != 0;
 }
 
 static void print_pods(const struct latency_page *p)

@@ -88,15 +88,28 @@ static void bind_noticed(void *context, const struct bind_notice *n)
 	report_bind(f->report, n);
 }
 
+/* By the wall clock, `since_ns` ago. */
+static uint64_t served_ns(const struct frontend *f, uint64_t created_ns, uint64_t since_ns)
+{
+	const uint64_t wall = f->env->wall_ns(f->env->context);
+
+	return wall > created_ns + since_ns ? wall - created_ns - since_ns : 0;
+}
+
 static void pod_put(void *context, uint64_t heard_ns)
 {
 	struct frontend *f = context;
 	struct pod_put put;
+	uint64_t now;
 
 	if (!model_last_put(f->model, &put))
 		return;
 	PROBE(extracted, put.id, put.generation, put.node, heard_ns);
-	latency_put(f->latency, &put, heard_ns, env_now(f->env));
+	now = env_now(f->env);
+	if (put.ours && put.node == ID_NONE && put.created_ns > 0 &&
+	    watch_synced(f->watches[RESOURCE_INDEX_PODS]))
+		put.served_ns = served_ns(f, put.created_ns, now - heard_ns);
+	latency_put(f->latency, &put, heard_ns, now);
 }
 
 struct frontend *frontend_new(const struct frontend_config *config, const struct env *env,

@@ -94,6 +94,8 @@ bool model_last_put(const struct model *m, struct pod_put *out)
 		.node = e->node,
 		.ours = e->flags & POD_OURS,
 		.gated = e->flags & POD_GATED,
+		.created_ns = e->created_ns,
+		.served_ns = LATENCY_NOT_SERVED,
 	};
 	return true;
 }

@@ -43,6 +43,7 @@ const char *const stage_names[STAGES] = {
 	[STAGE_EXTRACT] = "extract", [STAGE_SEND] = "send",   [STAGE_WAIT] = "wait",
 	[STAGE_PLAN] = "plan",       [STAGE_QUEUE] = "queue", [STAGE_BIND] = "bind",
 	[STAGE_WATCH] = "watch",     [STAGE_OURS] = "ours",   [STAGE_TOTAL] = "total",
+	[STAGE_SERVE] = "serve",
 };
 const char *const stage_texts[STAGES] = {
 	[STAGE_EXTRACT] = "from the bytes of the watch to an object",
@@ -54,6 +55,7 @@ const char *const stage_texts[STAGES] = {
 	[STAGE_WATCH] = "until the watch shows it bound",
 	[STAGE_OURS] = "from the watch to the answer, without wait",
 	[STAGE_TOTAL] = "from the watch to the answer",
+	[STAGE_SERVE] = "from the second of its creation to the watch",
 };
 const char *const pod_queue_names[POD_QUEUES] = {
 	[QUEUE_ACTIVE] = "active",
@@ -196,8 +198,11 @@ void latency_put(struct latency *l, const struct pod_put *p, uint64_t heard_ns, 
 	struct latency_slot *s = slot_of(l, p->id, p->generation);
 
 	if (!s) {
-		if (p->ours && p->node == ID_NONE)
-			slot_begin(l, p, heard_ns, now_ns);
+		if (!p->ours || p->node != ID_NONE)
+			return;
+		slot_begin(l, p, heard_ns, now_ns);
+		if (p->served_ns != LATENCY_NOT_SERVED)
+			stage_add(l, STAGE_SERVE, p->served_ns);
 		return;
 	}
 	if (p->node == ID_NONE) {
@@ -323,7 +328,7 @@ struct latency_story *latency_bound(struct latency *l, const struct cmd_bind *cm
 		s->at[MARK_POSTED] = now_ns;
 	stages_of(s, ns);
 	for (int i = 0; i < STAGES; i++)
-		if (i != STAGE_WATCH)
+		if (i != STAGE_WATCH && i != STAGE_SERVE)
 			stage_add(l, (enum stage)i, ns[i]);
 	tries = s->tries + 1;
 	histogram_add(&l->figures.tries, &buckets_tries, tries);

@@ -31,6 +31,10 @@ enum stage {
 	STAGE_WATCH, /* -> the watch shows it bound; 0 if that was before the answer */
 	STAGE_OURS,  /* read -> answered, without STAGE_WAIT */
 	STAGE_TOTAL, /* read -> answered */
+	/* creationTimestamp -> read: the API server and its watch.  Up to 1 s too long, since the time
+	 * of creation has whole seconds; of the wall clocks of two machines.  Counted when the pod is
+	 * read, once, and not of pods of a list. */
+	STAGE_SERVE,
 	STAGES
 };
 extern const char *const stage_names[STAGES];
@@ -58,7 +62,7 @@ struct latency_profile {
 
 /* A slow pod. */
 struct latency_story {
-	uint64_t ns[STAGES]; /* without STAGE_WATCH */
+	uint64_t ns[STAGES]; /* without STAGE_WATCH and STAGE_SERVE */
 	uint64_t ended_ns;
 	uint32_t tries;
 	char namespace[64], name[256], gang[256], node[256];
@@ -98,7 +102,10 @@ struct pod_put {
 	node_id node; /* ID_NONE: not bound */
 	bool ours;
 	bool gated;
+	uint64_t created_ns; /* since 1970; 0: not known */
+	uint64_t served_ns;  /* from then on; LATENCY_NOT_SERVED: it comes from a list */
 };
+#define LATENCY_NOT_SERVED UINT64_MAX
 void latency_put(struct latency *l, const struct pod_put *p, uint64_t heard_ns, uint64_t now_ns);
 void latency_sent(struct latency *l, pod_id id, uint32_t generation, uint64_t now_ns);
 void latency_dropped(struct latency *l, pod_id id, uint32_t generation);

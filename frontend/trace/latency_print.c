@@ -59,7 +59,7 @@ static void story_write(struct jsonout *out, const struct latency_story *s, uint
 		first ? "" : ",", s->namespace, s->name, s->gang, s->node, (unsigned long long)s->tries,
 		(unsigned long long)(now_ns - s->ended_ns));
 	for (int i = 0; i < STAGES; i++)
-		if (i != STAGE_WATCH)
+		if (i != STAGE_WATCH && i != STAGE_SERVE)
 			jsonout_add(out, "@r@s:@u", i > 0 ? "," : "", stage_names[i],
 			            (unsigned long long)s->ns[i]);
 	jsonout_add(out, "}}");

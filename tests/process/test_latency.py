@@ -15,7 +15,7 @@ from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, main, until  # noqa: E402
 from lib.objects import node, pod  # noqa: E402
 
-STAGES = ["extract", "send", "wait", "plan", "queue", "bind", "watch", "ours", "total"]
+STAGES = ["extract", "send", "wait", "plan", "queue", "bind", "watch", "ours", "total", "serve"]
 UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -57,6 +57,8 @@ def test_nothing_yet_then_a_gang():
         check(latency(c, locale="C")[1].isascii(), "a terminal without UTF-8")
         picture(c)
         follow(c)
+        # Of the 12, created within this test: at most the second that the time of creation lacks, and what they waited.
+        check(0 < said["serve"]["p50"] < 60e9 and said["serve"]["count"] == 12, said["serve"])
         trace(c)
         interval(c)
 

@@ -212,15 +212,15 @@ def test_latency_tells_where_the_time_went():
         c.up()
         status, text = c.fetch("/latency")
         equal(status, 200, text[:200])
-        equal([s["count"] for s in json.loads(text)["stages"]], [0] * 9, "nothing was placed")
+        equal([s["count"] for s in json.loads(text)["stages"]], [0] * 10, "nothing was placed")
         c.create(objects.pod_group("g", 12), *(pod(f"g-{i}", group="g", cpu="1") for i in range(12)))
         until(lambda: json.loads(c.fetch("/latency")[1])["stages"][6]["count"] == 12, 60, "all are seen")
         said = json.loads(c.fetch("/latency")[1])
         stages = {s["stage"]: s for s in said["stages"]}
-        equal(list(stages), ["extract", "send", "wait", "plan", "queue", "bind", "watch", "ours", "total"], "stages")
+        equal(list(stages), ["extract", "send", "wait", "plan", "queue", "bind", "watch", "ours", "total", "serve"], "stages")
         for stage in stages.values():
-            equal(sum(stage["counts"]), 12, stage)
-            check(stage["p50"] <= stage["p90"] <= stage["p99"] <= stage["p999"] <= stage["max"], stage)
+            equal((sum(stage["counts"]), sum(n for _, n in stage["fine"])), (12, 12), stage)
+            check(stage["p50"] <= stage["p90"] <= stage["p99"] <= stage["p999"] <= stage["p9999"] <= stage["max"], stage)
         equal(len(said["bounds"]) + 1, len(stages["plan"]["counts"]), "a bound for each count but the last")
         equal(len(said["slowest"]), 10, "slowest")
         ours = [s["stages"]["ours"] for s in said["slowest"]]

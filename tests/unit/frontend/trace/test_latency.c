@@ -10,7 +10,9 @@
 
 static struct pod_put put_of(pod_id id, uint32_t generation)
 {
-	return (struct pod_put){ .id = id, .generation = generation, .node = ID_NONE, .ours = true };
+	return (struct pod_put){
+		.id = id, .generation = generation, .node = ID_NONE, .ours = true, .served_ns = 700 * US
+	};
 }
 
 static struct cmd_bind bind_of(pod_id id, uint32_t generation, node_id node)
@@ -51,7 +53,7 @@ static uint64_t waiting(const struct latency *l)
 
 Test(latency, every_stage_gets_its_own_time)
 {
-	static const uint64_t us[STAGES] = { 1, 2, 4, 8, 16, 32, 100, 59, 63 };
+	static const uint64_t us[STAGES] = { 1, 2, 4, 8, 16, 32, 100, 59, 63, 700 };
 	struct latency *l = latency_new();
 	const struct latency_figures *f = latency_figures(l);
 	struct latency_story *story = go(l, 5, 1, 1000 * US);
@@ -63,7 +65,7 @@ Test(latency, every_stage_gets_its_own_time)
 		cr_assert_eq(f->stages[i].n, 1, "%s", stage_names[i]);
 		cr_assert_eq(f->stages[i].sum, us[i] * US, "%s: %llu", stage_names[i],
 		             (unsigned long long)f->stages[i].sum);
-		if (i != STAGE_WATCH)
+		if (i != STAGE_WATCH && i != STAGE_SERVE)
 			cr_assert_eq(story->ns[i], us[i] * US);
 	}
 	cr_assert_eq(f->profiles_n, 1);
@@ -264,5 +266,21 @@ Test(latency, is_written_as_json)
 			"\"queue\":16000,\"bind\":32000,\"ours\":59000,\"total\":63000}}]}\n"),
 		"%s", text);
 	free(text);
+	latency_free(l);
+}
+
+/* A pod that changes while it waits was served once; one of a list never. */
+Test(latency, a_pod_is_served_once)
+{
+	struct latency *l = latency_new();
+	struct pod_put put = put_of(5, 1);
+
+	latency_put(l, &put, 1000 * US, 1001 * US);
+	latency_put(l, &put, 2000 * US, 2001 * US);
+	put = put_of(6, 1);
+	put.served_ns = LATENCY_NOT_SERVED;
+	latency_put(l, &put, 1000 * US, 1001 * US);
+	cr_assert_eq(latency_figures(l)->stages[STAGE_SERVE].n, 1);
+	cr_assert_eq(latency_figures(l)->stages[STAGE_SERVE].sum, 700 * US);
 	latency_free(l);
 }
