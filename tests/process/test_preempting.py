@@ -298,10 +298,15 @@ def test_the_rack_where_fewer_go():
 
 def test_a_higher_gang_takes_the_nomination_over():
     """PRE-18: no other pod goes for it, and the first gang goes back."""
-    low = full_nodes(1, terminationGracePeriodSeconds=6)
-    with Preempting(*nodes(1), *low, *group("g", 9, 4, [None] * 4), apisim=("--grace-ms", "6000")) as c:
+    low = full_nodes(1)
+    for made in low:
+        made["metadata"]["finalizers"] = ["example.com/held"]  # they end for as long as the test wants
+    with Preempting(*nodes(1), *low, *group("g", 9, 4, [None] * 4)) as c:
         until(lambda: len(c.gone()) == 4, SOON_S, "they go")
         c.create(*group("h", 10, 4, [None] * 4))
+        until(lambda: c.metrics()['muster_preemptions_total{result="taken_over"}'] == 1, SOON_S, lambda: c.ask("explain", "default/h"))
+        for made in low:
+            c.client.patch("Pod", made["metadata"]["name"], {"metadata": {"finalizers": None}})
         c.starts("h", 4)
         equal((c.bound("g-"), c.gone()), (0, names(low)))
         equal(c.metrics()['muster_preemptions_total{result="taken_over"}'], 1)
