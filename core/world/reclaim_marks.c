@@ -23,6 +23,7 @@ struct unit {
 
 struct marking {
 	const struct core *c; /* the world */
+	const struct pods *kept;
 	const struct search_facts *facts;
 	uint32_t gang;
 	struct share_ask ask;
@@ -33,10 +34,14 @@ struct marking {
 	size_t n, cap;
 };
 
-static bool runs(const struct pod *p)
+/* Victims of nominations are deleted in the kept core (core/world/keeper.h), whatever their records
+ * say: they end anyway, and are supposed gone with all that does. */
+static bool runs(const struct marking *m, pod_id id)
 {
-	return p->generation != 0 && p->node != ID_NONE && reservation_is_bound(p) &&
-	       !(p->flags & POD_DELETING);
+	const struct pod *p = &m->c->pods.slots[id], *kept = pods_find(m->kept, id);
+
+	return p->generation != 0 && p->node != ID_NONE && reservation_is_bound(p) && kept &&
+	       !((p->flags | kept->flags) & POD_DELETING);
 }
 
 static void unit_add(struct marking *m, const struct unit *u)
@@ -71,7 +76,7 @@ static void gang_list(struct marking *m, uint32_t gang)
 	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next) {
 		const struct pod *p = &m->c->pods.slots[id];
 
-		if (!runs(p))
+		if (!runs(m, id))
 			continue;
 		bound++;
 		spared = spared || search_spares(m->facts, id) || !reclaim_is_other(m->c, m->gang, id);
@@ -90,7 +95,7 @@ static void gang_list(struct marking *m, uint32_t gang)
 		unit_add(m, &u);
 	for (pod_id id = g->first; m->surplus[gang] > 0 && id != ID_NONE;
 	     id = m->c->pods.slots[id].next)
-		if (runs(&m->c->pods.slots[id]) && !search_spares(m->facts, id))
+		if (runs(m, id) && !search_spares(m->facts, id))
 			pod_list(m, id, false);
 }
 
@@ -105,7 +110,7 @@ static void extras_list(struct marking *m, uint32_t gang)
 	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next) {
 		const struct pod *p = &m->c->pods.slots[id];
 
-		if (!runs(p))
+		if (!runs(m, id))
 			continue;
 		bound++;
 		priority = p->priority > priority ? p->priority : priority;
@@ -116,7 +121,7 @@ static void extras_list(struct marking *m, uint32_t gang)
 		return;
 	m->surplus[gang] = bound - g->declared;
 	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next)
-		if (runs(&m->c->pods.slots[id]) && !search_spares(m->facts, id))
+		if (runs(m, id) && !search_spares(m->facts, id))
 			pod_list(m, id, false);
 }
 
@@ -143,7 +148,7 @@ static void units_list(struct marking *m)
 			continue;
 		}
 		m->marks[id] = RECLAIM_SPARED;
-		if (!runs(p) || search_spares(m->facts, id))
+		if (!runs(m, id) || search_spares(m->facts, id))
 			continue;
 		if (p->gang == ID_NONE || !gang_is_group(&m->c->gangs, p->gang) ||
 		    m->facts->gangs[p->gang].mode == DISRUPT_POD) {
@@ -177,7 +182,7 @@ static int units_compare(const void *a, const void *b, void *context)
 
 static bool is_given(const struct marking *m, pod_id id)
 {
-	return runs(&m->c->pods.slots[id]) && m->marks[id] != RECLAIM_MAY;
+	return runs(m, id) && m->marks[id] != RECLAIM_MAY;
 }
 
 /* All of it goes, or what did stays. */
@@ -190,7 +195,7 @@ static void gang_give(struct marking *m, const struct unit *u)
 		if (is_given(m, id))
 			reclaim_suppose(m->c, id, true);
 	for (pod_id id = g->first; id != ID_NONE && allowed; id = m->c->pods.slots[id].next)
-		allowed = !runs(&m->c->pods.slots[id]) || reclaim_allows(m->c, m->gang, &m->ask, id);
+		allowed = !runs(m, id) || reclaim_allows(m->c, m->gang, &m->ask, id);
 	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next) {
 		if (!is_given(m, id))
 			continue;
@@ -219,7 +224,7 @@ static void pod_give(struct marking *m, const struct unit *u)
 uint8_t *reclaim_marks(const struct kept *kept, gang_id gang)
 {
 	const struct core *c = kept->world;
-	struct marking m = { .c = c, .facts = &kept->facts, .gang = gang };
+	struct marking m = { .c = c, .kept = &kept->core->pods, .facts = &kept->facts, .gang = gang };
 
 	if (!reclaim_is_on(c))
 		return NULL;

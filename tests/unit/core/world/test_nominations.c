@@ -1069,3 +1069,28 @@ Test(nominations, members_beyond_a_quorum_are_given_back)
 	preempt();
 	cr_assert_eq(x.evicts, 2, "the quorum stays");
 }
+
+/* They counted twice, as what ends and as what may be given: b's use fell below nothing. */
+Test(nominations, victims_of_a_nomination_are_given_back_once)
+{
+	char name[32];
+
+	end();
+	start_with(MODEL_QUEUES_VOLCANO, 0, 0);
+	x.loop.preemption |= PREEMPTION_RECLAIM;
+	queue("a", "\"deserved\":{\"cpu\":\"4\"}");
+	queue("b", "\"weight\":1");
+	node("n1", 4);
+	for (int i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "r-%d", i);
+		pod_in("b", name, 50, "", "n1");
+	}
+	model_set_synced(x.m);
+	waits_in("a", "g", 4, 0);
+	preempt();
+	cr_assert_eq(x.evicts, 4);
+	waits_in("a", "h", 1, 0);
+	preempt();
+	cr_assert_eq(x.evicts, 4);
+	cr_assert_eq(counts()->open, 1);
+}
