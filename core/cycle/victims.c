@@ -38,6 +38,7 @@ enum mark {
 	MARK_OWN = 1u << 0,    /* a victim of the answer */
 	MARK_OTHERS = 1u << 1, /* ... of a nomination */
 	MARK_ASKED = 1u << 2,  /* the first member of a gang whose terms were looked at */
+	MARK_LOWER = 1u << 3,  /* ... whose priority was */
 };
 
 static bool runs(const struct pod *p)
@@ -216,11 +217,16 @@ static bool terms_allow(struct trial *t, pod_id id, int32_t priority)
 		return false;
 	if (goes_by_itself(c, p))
 		return other || p->priority < priority;
+	/* Its members may be of several queues. */
+	if (!other && !(t->marks[g->first] & MARK_LOWER)) {
+		if (unit_priority(c, g) >= priority && !gives_extras(t, g, priority))
+			return false;
+		t->marks[g->first] |= MARK_LOWER;
+	}
 	if (t->marks[g->first] & MARK_ASKED)
 		return true;
 	t->marks[g->first] |= MARK_ASKED;
-	return (other || unit_priority(c, g) < priority || gives_extras(t, g, priority)) &&
-	       mode_allows(t, g);
+	return mode_allows(t, g);
 }
 
 static bool victims_hold(struct trial *t, const struct answer_record *a)

@@ -95,7 +95,7 @@ static void gang_list(struct marking *m, uint32_t gang)
 		unit_add(m, &u);
 	for (pod_id id = g->first; m->surplus[gang] > 0 && id != ID_NONE;
 	     id = m->c->pods.slots[id].next)
-		if (runs(m, id) && !search_spares(m->facts, id))
+		if (runs(m, id) && !search_spares(m->facts, id) && reclaim_is_other(m->c, m->gang, id))
 			pod_list(m, id, false);
 }
 

@@ -1094,3 +1094,36 @@ Test(nominations, victims_of_a_nomination_are_given_back_once)
 	cr_assert_eq(x.evicts, 4);
 	cr_assert_eq(counts()->open, 1);
 }
+
+/* Its member of b comes first, and goes by guarantee; that of a is of a higher priority. */
+Test(nominations, a_gang_of_two_queues_gives_no_higher_member_to_one_of_them)
+{
+	struct event_answer *body;
+	struct answer_pod *victims;
+	char name[32];
+
+	end();
+	start_with(MODEL_QUEUES_VOLCANO, 0, 0);
+	x.loop.preemption |= PREEMPTION_RECLAIM;
+	queue("a", "\"deserved\":{\"cpu\":\"6\"}");
+	queue("b", "\"weight\":1");
+	node("n1", 6);
+	group("v", 2);
+	for (int i = 0; i < 6; i++) {
+		snprintf(name, sizeof(name), "v-%d", i);
+		pod_in(i < 3 ? "b" : "a", name, 50, "v", "n1");
+	}
+	model_set_synced(x.m);
+	waits_in("a", "g", 2, 0);
+	search();
+	cr_assert(x.answer);
+	body = (void *)(x.answer + 1);
+	victims = (void *)(body + 1);
+	cr_assert_eq(body->victims_n, 2u);
+	for (uint32_t i = 0; i < 2; i++)
+		cr_assert_lt(victims[i].pod, pod_named("v-3"), "of its own queue");
+	victims[1].pod = pod_named("v-3");
+	victims[1].generation = x.loop.core->pods.slots[victims[1].pod].generation;
+	answer_apply();
+	cr_assert_eq(x.evicts, 0);
+}
