@@ -156,12 +156,12 @@ static void give_way(struct binder *w, size_t n)
 	}
 }
 
-/* Members without lines: all, or as many as make the quorum. */
+/* Members without lines: all, or as many as make the quorum; of a gang that has it bound, one. */
 static size_t lacking(const struct prebind_stage *s, bool all)
 {
 	struct gang_view gang;
 	const struct bind *b;
-	size_t n = 0, there = 0;
+	size_t n = 0, there = 0, needed;
 
 	TAILQ_FOREACH (b, &s->binds, link) {
 		n += !b->held->failed && !b->held->lined;
@@ -170,8 +170,9 @@ static size_t lacking(const struct prebind_stage *s, bool all)
 	if (all || s->gang == ID_NONE ||
 	    !model_gang(s->binder->config.model, s->gang, s->generation, &gang))
 		return n;
-	there += gang.pods.bound;
-	return gang.quorum < there ? 0 : gang.quorum - there < n ? gang.quorum - there : n;
+	needed = gang.quorum > gang.pods.bound ? gang.quorum - gang.pods.bound : 1;
+	needed = needed > there ? needed - there : 0;
+	return needed < n ? needed : n;
 }
 
 static void give_lines(struct prebind_stage *s, size_t n)
@@ -198,6 +199,8 @@ void prebind_lines_take(struct prebind_stage *s)
 		return;
 	if (!admits(s, n))
 		n = lacking(s, false);
+	if (n == 0) /* the quorum has its lines */
+		return;
 	if (admits(s, n)) {
 		give_lines(s, n);
 	} else if (!w->lines_short && is_within_share(s, n)) {

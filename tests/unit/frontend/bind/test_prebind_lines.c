@@ -17,7 +17,7 @@
 #define LINES 32u
 #define MOST 16u
 
-/* Pods whose names begin with "v" have a volume that nobody provisions. */
+/* Pods whose names begin with "v" have a volume that nobody provisions, but for "vd". */
 static struct bench {
 	struct world w;
 	struct model *m;
@@ -46,10 +46,13 @@ static bool wants(void *context, pod_id pod, uint32_t generation)
 
 static void *prepare(void *context, const struct prebind_member *m, struct prebind_why *why)
 {
+	char *work = calloc(1, 1);
+
 	(void)context;
-	(void)m;
 	(void)why;
-	return calloc(1, 1);
+	cr_assert(work);
+	*work = m->name[1] == 'd';
+	return work;
 }
 
 static void start(void *context, void *work)
@@ -126,6 +129,38 @@ static struct http_call *open_call(const char *method, const char *part)
 	return NULL;
 }
 
+static void pod_put(const char *namespace, const char *name, const char *uid, const char *group,
+                    const char *version, const char *node)
+{
+	char json[800];
+
+	snprintf(json, sizeof(json),
+	         "{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\","
+	         "\"uid\":\"%s\",\"resourceVersion\":\"%s\","
+	         "\"creationTimestamp\":\"2026-01-01T00:00:00Z\","
+	         "\"labels\":{\"%s\":\"%s\"}},"
+	         "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"%s\","
+	         "\"containers\":[{\"name\":\"c\"}]},"
+	         "\"status\":{\"phase\":\"Pending\"}}",
+	         namespace, name, uid, version, *group ? "scheduling.x-k8s.io/pod-group" : "alone",
+	         group, node);
+	world_put(b.m, RESOURCE_INDEX_PODS, json);
+}
+
+/* The Binding is accepted, and the watch shows it. */
+static void binding_taken(struct http_call *c)
+{
+	char namespace[64], name[64], uid[64], gang[64];
+	struct pod_view v;
+
+	cr_assert_eq(sscanf(c->path, "/api/v1/namespaces/%63[^/]/pods/%63[^/]/", namespace, name), 2);
+	cr_assert(model_pod_by_name(b.m, namespace, name, &v), "%s", name);
+	snprintf(uid, sizeof(uid), "%s", v.uid);
+	snprintf(gang, sizeof(gang), "%s", v.gang);
+	world_answer(c, 201, "{}");
+	pod_put(namespace, name, uid, gang, "6", "n1");
+}
+
 /* Whatever is asked of the API server but for the provisioner succeeds. */
 static void turns(unsigned n)
 {
@@ -138,7 +173,7 @@ static void turns(unsigned n)
 		while ((c = open_call("PUT", JOURNAL)) != NULL)
 			world_answer(c, 200, journal_object());
 		while ((c = open_call("POST", "/binding")) != NULL)
-			world_answer(c, 201, "{}");
+			binding_taken(c);
 		while ((c = open_call("GET", GROUPS)) != NULL)
 			world_answer(c, 200, world_group("g", "3", 4));
 	}
@@ -196,17 +231,10 @@ TestSuite(prebind_lines, .init = begin, .fini = end);
 static void pod(const char *namespace, const char *name, const char *group)
 {
 	static unsigned uid;
-	char json[800];
+	char text[40];
 
-	snprintf(json, sizeof(json),
-	         "{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\","
-	         "\"uid\":\"00000000-0000-0000-0000-%012x\",\"resourceVersion\":\"5\","
-	         "\"creationTimestamp\":\"2026-01-01T00:00:00Z\","
-	         "\"labels\":{\"%s\":\"%s\"}},"
-	         "\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\"}]},"
-	         "\"status\":{\"phase\":\"Pending\"}}",
-	         namespace, name, ++uid, *group ? "scheduling.x-k8s.io/pod-group" : "alone", group);
-	world_put(b.m, RESOURCE_INDEX_PODS, json);
+	snprintf(text, sizeof(text), "00000000-0000-0000-0000-%012x", ++uid);
+	pod_put(namespace, name, text, group, "5", "");
 }
 
 static void command(const char *namespace, const char *name)
@@ -316,6 +344,21 @@ Test(prebind_lines, more_members_than_lines_begin_with_the_quorum)
 	commands("ns", "vg", 20, "g");
 	turns(8);
 	cr_assert_eq(b.started, 4, "%u", b.started);
+}
+
+/* There are not enough lines for all of them at once, and the quorum needs none of them. */
+Test(prebind_lines, members_that_follow_a_bound_quorum_take_the_lines_that_there_are)
+{
+	commands("ns", "v", 12, "");
+	turns(4);
+	group(4);
+	commands("ns", "vd", 10, "g");
+	turns(16);
+	cr_assert_geq(b.bound, 4, "%u", b.bound);
+	turns(16);
+	cr_assert_eq(b.bound, 10, "%u", b.bound);
+	cr_assert_eq(b.refused, 0);
+	cr_assert_eq(b.undone, 0);
 }
 
 Test(prebind_lines, a_gang_that_can_never_fit_is_told_so)
