@@ -206,15 +206,18 @@ static void gang_give(struct marking *m, const struct unit *u)
 	}
 }
 
+/* What the own queue gives stays in its use here: else the search could take for it, of another
+ * queue, what is inside the guarantee only when that went as well. */
 static void pod_give(struct marking *m, const struct unit *u)
 {
 	if (!u->whole && m->surplus[u->gang] == 0)
 		return;
-	reclaim_suppose(m->c, u->pod, true);
-	if (reclaim_is_other(m->c, m->gang, u->pod) &&
-	    !reclaim_allows(m->c, m->gang, &m->ask, u->pod)) {
-		reclaim_suppose(m->c, u->pod, false);
-		return;
+	if (reclaim_is_other(m->c, m->gang, u->pod)) {
+		reclaim_suppose(m->c, u->pod, true);
+		if (!reclaim_allows(m->c, m->gang, &m->ask, u->pod)) {
+			reclaim_suppose(m->c, u->pod, false);
+			return;
+		}
 	}
 	m->marks[u->pod] = RECLAIM_MAY;
 	if (!u->whole)
@@ -243,7 +246,7 @@ uint8_t *reclaim_marks(const struct kept *kept, gang_id gang)
 			pod_give(&m, &m.units[i]);
 	}
 	for (pod_id id = 0; id < c->pods.used; id++)
-		if (m.marks[id] == RECLAIM_MAY)
+		if (m.marks[id] == RECLAIM_MAY && reclaim_is_other(c, gang, id))
 			reclaim_suppose(c, id, false);
 	reclaim_suppose_ending(c, false);
 	free(m.surplus);

@@ -1127,3 +1127,30 @@ Test(nominations, a_gang_of_two_queues_gives_no_higher_member_to_one_of_them)
 	answer_apply();
 	cr_assert_eq(x.evicts, 0);
 }
+
+/* With those supposed gone, b's pods were given as well, and were better: each answer was refused.
+ */
+Test(nominations, what_the_own_queue_gives_makes_no_room_in_its_guarantee)
+{
+	char name[32];
+
+	end();
+	start_with(MODEL_QUEUES_VOLCANO, 0, 0);
+	x.loop.preemption |= PREEMPTION_RECLAIM;
+	queue("a", "\"deserved\":{\"cpu\":\"4\"}");
+	queue("b", "\"weight\":1");
+	node("n1", 8);
+	group("v", 2);
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), i < 4 ? "v-%d" : "r-%d", i);
+		pod_in(i < 4 ? "a" : "b", name, i < 4 ? 5 : 0, i < 4 ? "v" : "", "n1");
+	}
+	model_set_synced(x.m);
+	waits_in("a", "g", 2, 5);
+	preempt();
+	cr_assert_eq(x.evicts, 2);
+	for (int i = 4; i < 8; i++) {
+		snprintf(name, sizeof(name), "r-%d", i);
+		cr_assert_eq(asked(name), 0u);
+	}
+}
