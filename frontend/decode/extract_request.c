@@ -135,6 +135,13 @@ static bool is_pod_level(const struct pod_object *pod, uint32_t resource)
 	       text_starts(pod->resources.at[resource], "hugepages-");
 }
 
+/* Of a resize that can't be the status counts alone, where it has the resource. */
+static bool was_never_given(const struct pod_object *pod, uint32_t resource)
+{
+	return pod->resize_infeasible && !quantities_find(&pod->actual.requests, resource) &&
+	       !quantities_find(&pod->actual.allocated, resource);
+}
+
 /* The amount of the pod level as the status has it, if that is larger. */
 static nano_t larger_of(const struct quantities *q, uint32_t resource, nano_t amount)
 {
@@ -153,7 +160,7 @@ static void pod_level_amounts(const struct pod_object *pod, const struct countin
 	for (size_t i = 0; i < q->n; i++) {
 		const uint32_t r = q->at[i].resource;
 
-		if (!is_pod_level(pod, r))
+		if (!is_pod_level(pod, r) || (resized && was_never_given(pod, r)))
 			continue;
 		out->at[r] = resized && pod->resize_infeasible ? 0 : q->at[i].amount;
 		if (resized)

@@ -320,6 +320,11 @@ Test(extract, effective_requests_while_a_container_is_resized)
 		{ "... and alone when that can't be", "\"containers\":[{" R("1", "1") "}]," R("5", "5"),
 		  "\"conditions\":[{\"type\":\"PodResizePending\",\"reason\":\"Infeasible\"}]," R("3", "4"),
 		  true, 3000, 4, 3000, 4 },
+		{ "... which leaves to the containers what the pod was not given",
+		  "\"containers\":[{" R("4", "1") "}]," R("100", "5"),
+		  "\"conditions\":[{\"type\":\"PodResizePending\",\"reason\":\"Infeasible\"}],"
+		  "\"resources\":{\"requests\":{\"memory\":\"4\"}}",
+		  true, 4000, 4, 4000, 4 },
 		{ "... nothing of it without a request of the pod", "\"containers\":[{" R("1", "1") "}]",
 		  R("3", "9"), true, 1000, 1, 1000, 1 },
 	};
