@@ -367,12 +367,14 @@ static void frontend_begin(struct instance *p)
 {
 	static const char *const names[] = { "muster" };
 	const struct knobs *k = &p->sim->script->knobs;
+	const bool evicts = p->sim->script->seed % 4 == 1;
 	struct model_config model = {
 		.scheduler_names = names,
 		.scheduler_names_n = 1,
 		.limits = p->limits,
 		.hash_key = { env_random(p), env_random(p) },
 		.preemption = true,
+		.may_evict = evicts,
 	};
 	struct lease_config lease = {
 		.namespace = "kube-system",
@@ -398,7 +400,7 @@ static void frontend_begin(struct instance *p)
 		.instance = "muster-sim",
 		.lease = p->sim->script->instances > 1 ? &lease : NULL,
 		.journal = &journal,
-		.evicts = p->sim->script->seed % 4 == 1,
+		.evicts = evicts,
 		.evictions_per_second = 20,
 		.scheduler = "muster",
 	};
