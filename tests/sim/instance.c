@@ -367,7 +367,7 @@ static void frontend_begin(struct instance *p)
 {
 	static const char *const names[] = { "muster" };
 	const struct knobs *k = &p->sim->script->knobs;
-	const bool evicts = p->sim->script->seed % 4 == 1;
+	const bool evicts = script_evicts(p->sim->script);
 	struct model_config model = {
 		.scheduler_names = names,
 		.scheduler_names_n = 1,

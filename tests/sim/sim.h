@@ -130,6 +130,12 @@ struct script {
 	bool foreign; /* others bind, and nodes change */
 };
 
+/* Gangs evict pods. */
+static inline bool script_evicts(const struct script *s)
+{
+	return s->seed % 4 == 1;
+}
+
 void script_make(struct script *p, uint64_t seed);
 void script_free(struct script *p);
 const char *action_name(enum action_kind kind);
