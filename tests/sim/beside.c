@@ -115,6 +115,8 @@ void beside_free(struct beside *b)
 
 void beside_input(struct beside *b, const struct record *r)
 {
+	if (r->kind == EVENT_BEGIN)
+		memset(b->tickets, 0, sizeof(b->tickets)); /* their numbers are those of an epoch */
 	feed_input(b->feed, r);
 }
 
