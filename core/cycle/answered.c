@@ -46,13 +46,14 @@ static enum plan_answer plan_with_victims(struct core *c, uint32_t index, bool b
 
 /* Its own room is released. */
 static enum plan_answer plan_nominated_now(struct core *c, uint32_t index, bool behind,
-                                           const struct nomination *n)
+                                           struct nomination *n)
 {
 	const struct gang *g = &c->gangs.slots[index];
 
-	if (n->victims_n == 0 && !gang_has_levels(g) &&
-	    plan_fixed(&c->plan, &c->views, false, &c->gangs, g, &c->need, n->places, n->places_n) ==
-	        PLAN_PLACED)
+	n->placed_there = n->victims_n == 0 && !gang_has_levels(g) &&
+	                  plan_fixed(&c->plan, &c->views, false, &c->gangs, g, &c->need, n->places,
+	                             n->places_n) == PLAN_PLACED;
+	if (n->placed_there)
 		return PLAN_PLACED;
 	return plan_now(c, index, n->victims_n > 0 && behind);
 }
@@ -64,15 +65,21 @@ static enum plan_answer plan_nominated(struct core *c, uint32_t index, bool behi
 
 	nomination_release_tentatively(c, n);
 	answer = plan_nominated_now(c, index, behind, n);
-	if (answer == PLAN_PLACED) {
+	if (answer != PLAN_PLACED)
+		plan_judged(c, n, false);
+	return answer;
+}
+
+void plan_judged(struct core *c, struct nomination *n, bool accepted)
+{
+	if (accepted) {
 		nomination_release_finally(c, n);
 		nomination_end(c, n, n->victims_n > 0 ? NOMINATION_ELSEWHERE : NOMINATION_PLACED);
-		return answer;
+		return;
 	}
 	nomination_restore(c, n);
-	if (n->victims_n == 0)
+	if (n->victims_n == 0 && !n->placed_there)
 		nomination_end(c, n, NOMINATION_LOST);
-	return answer;
 }
 
 enum plan_answer plan_answered(struct core *c, uint32_t index, bool behind)

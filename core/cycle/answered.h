@@ -11,14 +11,19 @@
  * each victim is as it was and may still be evicted, by priority, facts and its gang's mode, (3)
  * with the victims, and all that ends anyway, released the gang's plan places it now, and (4)
  * without any single victim it does not (not asked of more than 64 victims).  Budgets are the
- * frontend's: the Eviction API checks them. */
+ * frontend's: the Eviction API checks them.  Nothing is evicted that would break a promised start
+ * of the same or a higher priority (core/timeline/timeline.h). */
 #ifndef MUSTER_CORE_ANSWERED_H
 #define MUSTER_CORE_ANSWERED_H
 
 #include "core/lifecycle/state.h"
 
-/* plan_gang() of the gang in the cycle; c->need is set. */
+/* plan_gang() of the gang in the cycle; c->need is set.  A nominated gang that is placed is still
+ * nominated, and its room released, until plan_judged() is called. */
 enum plan_answer plan_answered(struct core *c, uint32_t index, bool behind);
+
+/* The plan that placed a nominated gang may be reserved, or was undone. */
+void plan_judged(struct core *c, struct nomination *n, bool accepted);
 
 /* After a plan that placed nothing: true if the gang is nominated, and then the reason. */
 bool nominated_reason(struct core *c, uint32_t index, struct reason *r);

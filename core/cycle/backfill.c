@@ -28,11 +28,19 @@
 #define WHOLE_NS (600 * UINT64_C(1000000000))
 #define WHOLE_PERIOD_NS (2 * WHOLE_NS)
 
+/* Its capacity is that of its promise: it needs no reservation, and no other
+ * gang's reservation keeps it from it. */
+static bool is_promised(const struct core *c, const struct gang *g)
+{
+	return c->promises.timeline && promise_of(c->promises.timeline, gangs_index(&c->gangs, g));
+}
+
 bool backfill_is_behind(const struct core *c, uint32_t index)
 {
 	const uint32_t owner = c->backfill.gang;
 
-	return owner != ID_NONE && owner != index && gang_before(&c->gangs, owner, index);
+	return owner != ID_NONE && owner != index && gang_before(&c->gangs, owner, index) &&
+	       !is_promised(c, &c->gangs.slots[index]);
 }
 
 bool wanted_find(const struct core *c, const struct gang *g, struct wanted *w)
@@ -153,12 +161,6 @@ static void promote(struct core *c)
 		g->promoted = true;
 		gang_requeue(c, index); /* it may be before the owner now */
 	}
-}
-
-/* Its capacity is that of its promise: it needs no reservation. */
-static bool is_promised(const struct core *c, const struct gang *g)
-{
-	return c->promises.timeline && promise_of(c->promises.timeline, gangs_index(&c->gangs, g));
 }
 
 /* Capacity of a partially bound gang is of no use while it waits, so it needs not wait first. */

@@ -103,6 +103,38 @@ static void search_note(struct core *c, struct gang *g, enum plan_answer answer)
 		refresh_note_search_deferred(&c->refresh);
 }
 
+/* Promises judge a plan where they were not asked before: the room that a gang is nominated to was
+ * judged before its victims went, who may have taken longer. */
+static bool promises_judge(struct core *c, const struct nomination *n)
+{
+	if (!n || !n->placed_there)
+		return promises_accept(c);
+	if (!promises_accept_from(c, c->now_ns))
+		timeline_overran(c->promises.timeline, n->gang);
+	return true;
+}
+
+/* True if the plan that placed the gang may be reserved; else it was undone, and *why is set. */
+static bool plan_accept(struct core *c, uint32_t index, bool barred, enum wait_reason *why)
+{
+	struct nomination *n = c->nominations.n > 0 ? nomination_of(c, index) : NULL;
+
+	*why = WAIT_NONE;
+	if (n)
+		nomination_timeline_release(c, n);
+	if (barred)
+		undo_all(&c->plan, &c->views, &c->gangs);
+	if (c->promises.timeline && (barred || !promises_judge(c, n)))
+		*why = WAIT_RESERVED;
+	else if (c->turns.shares && !turns_accept(c, index))
+		*why = WAIT_QUEUE;
+	if (n && *why != WAIT_NONE)
+		nomination_timeline_restore(c, n);
+	if (n)
+		plan_judged(c, n, *why == WAIT_NONE);
+	return *why == WAIT_NONE;
+}
+
 /* Plans the gang while capacity that its refused members retained is released. */
 static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, struct reason *r)
 {
@@ -110,6 +142,7 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 	struct plan *plan = &c->plan;
 	const bool behind = backfill_is_behind(c, index);
 	enum plan_answer answer;
+	enum wait_reason why;
 	uint32_t need;
 	bool barred; /* by promises: the plan is only made for the reason */
 
@@ -131,16 +164,13 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 	search_note(c, g, answer);
 	if (c->nominations.n > 0 && answer != PLAN_PLACED && nominated_reason(c, index, r))
 		return WAIT_VICTIMS;
-	if (barred && answer == PLAN_PLACED)
-		undo_all(plan, &c->views, &c->gangs);
-	if (c->promises.timeline && answer == PLAN_PLACED && (barred || !promises_accept(c))) {
+	if (answer == PLAN_PLACED && !plan_accept(c, index, barred, &why)) {
+		if (why == WAIT_RESERVED && nominated_reason(c, index, r))
+			return WAIT_VICTIMS;
 		reason_begin(r, g, &c->nodes);
-		return WAIT_RESERVED;
-	}
-	if (c->turns.shares && answer == PLAN_PLACED && !turns_accept(c, index)) {
-		reason_begin(r, g, &c->nodes);
-		turns_reason(c, &c->turns.block, r);
-		return WAIT_QUEUE;
+		if (why == WAIT_QUEUE)
+			turns_reason(c, &c->turns.block, r);
+		return why;
 	}
 	if (answer == PLAN_PLACED) {
 		PROBE(planned, index, g->generation, plan->n, plan->placed);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cycle/promises.h"
 
+#include "core/cycle/backfill.h"
 #include "core/cycle/turns.h"
 #include "core/lifecycle/members.h"
+#include "core/lifecycle/nominate.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
@@ -217,6 +219,15 @@ bool promises_accept(struct core *c)
 	return false;
 }
 
+bool promises_accept_from(struct core *c, uint64_t start_ns)
+{
+	struct promising *s = &c->promises;
+	const uint32_t n = places_find(c);
+
+	assert(s->asked);
+	return promises_hold_from(s->timeline, &s->ask, s->places, n, start_ns, c->now_ns);
+}
+
 void promises_gang_tried(struct core *c, uint32_t index, bool waits_for_capacity, bool placed)
 {
 	struct promising *s = &c->promises;
@@ -225,7 +236,8 @@ void promises_gang_tried(struct core *c, uint32_t index, bool waits_for_capacity
 		promises_started(s->timeline, &s->ask, c->now_ns);
 	else if (!waits_for_capacity && promise_drop(s->timeline, index))
 		nodes_note_freed(&c->nodes);
-	if (waits_for_capacity && !placed && s->asked && s->ask.wants_n > 0)
+	if (waits_for_capacity && !placed && s->asked && s->ask.wants_n > 0 &&
+	    !nomination_of(c, index) && !backfill_is_behind(c, index))
 		promise_make(s->timeline, &s->ask, true, c->now_ns);
 	s->asked = false;
 }

@@ -26,6 +26,10 @@ bool promises_bar(struct core *c, uint32_t index);
  * others that c->plan has now.  False: it was undone. */
 bool promises_accept(struct core *c);
 
+/* The same of places that victims of c->plan, which are in the timeline as such, leave by start_ns:
+ * true if the promises hold.  The plan is unchanged. */
+bool promises_accept_from(struct core *c, uint64_t start_ns);
+
 void promises_gang_tried(struct core *c, uint32_t index, bool waits_for_capacity, bool placed);
 
 /* The promise of the gang, for its reason. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cycle/victims.h"
 
+#include "core/cycle/promises.h"
 #include "core/cycle/reclaim.h"
 #include "core/lifecycle/nominate.h"
 #include "core/lifecycle/queued.h"
@@ -470,6 +471,43 @@ static void victims_ending(struct trial *t, bool anywhere)
 	}
 }
 
+/* The victims are known ends from here on, and what is taken over has left: all promises that the
+ * gang does not outrank hold?  Asked before any eviction. */
+static __attribute__((noinline, cold)) bool promises_allow(struct trial *t)
+{
+	struct core *c = t->c;
+	struct timeline *timeline = c->promises.timeline;
+	uint64_t start_ns = victims_gone_ns(c, t->victims, t->own); /* they may be on other nodes */
+	bool allowed;
+
+	for (uint32_t i = 0; i < t->released_n; i++) {
+		const struct pod *p = &c->pods.slots[t->released[i]];
+		const struct eviction v = { .pod = t->released[i],
+			                        .generation = p->generation,
+			                        .state = p->flags & POD_DELETING ? VICTIM_ENDING : VICTIM_DUE };
+		const uint64_t gone_ns = victim_gone_ns(c, &v);
+
+		/* Victims of nominations are known ends already. */
+		if (!(p->flags & POD_DELETING) && !(t->marks[v.pod] & MARK_OWN))
+			continue;
+		timeline_pod_evict(timeline, v.pod, gone_ns);
+		if (is_planned_on(c, p->node) && gone_ns > start_ns)
+			start_ns = gone_ns;
+	}
+	for (uint32_t i = 0; i < t->taken_n; i++) {
+		start_ns = t->taken[i]->start_ns > start_ns ? t->taken[i]->start_ns : start_ns;
+		nomination_timeline_leave(c, t->taken[i]);
+	}
+	allowed = promises_accept_from(c, start_ns);
+	if (allowed)
+		return true;
+	for (uint32_t i = 0; i < t->own; i++)
+		timeline_pod_evict(timeline, t->victims[i].pod, 0);
+	for (uint32_t i = 0; i < t->taken_n; i++)
+		nomination_timeline_enter(c, t->taken[i]);
+	return false;
+}
+
 static bool try_out(struct trial *t, const struct answer_record *a)
 {
 	marks_make(t);
@@ -482,7 +520,12 @@ static bool try_out(struct trial *t, const struct answer_record *a)
 	}
 	surplus_undo(t->c);
 	restore(t, false);
-	return true;
+	if (!t->c->promises.timeline || promises_allow(t))
+		return true;
+	undo_all(&t->c->plan, &t->c->views, &t->c->gangs);
+	for (uint32_t i = 0; i < t->taken_n; i++)
+		nomination_restore(t->c, t->taken[i]);
+	return false;
 }
 
 bool victims_commit(struct core *c, uint32_t index, bool behind, const struct answer_record *a)
@@ -499,6 +542,8 @@ bool victims_commit(struct core *c, uint32_t index, bool behind, const struct an
 			victims_ending(&t, true);
 		nomination_make(c, n, index, t.ticket, t.victims, t.n);
 		n->evicted = t.evicted;
+		if (c->promises.timeline)
+			promises_outranked(c->promises.timeline, &c->promises.ask, c->now_ns);
 		if (t.n == 0)
 			refresh_defer(&c->refresh, index); /* it can be placed with its next plan */
 		t.victims = NULL;

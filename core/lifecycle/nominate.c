@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #define NS_PER_S UINT64_C(1000000000)
-#define GRACE_NS (30 * NS_PER_S) /* of a pod whose deletionTimestamp is not known */
 #define COMMANDS_FIRST 64u
 #define COMMANDS_MOST 65536u /* that wait: then no gang is nominated */
 
@@ -114,7 +113,8 @@ void nomination_make(struct core *c, struct nomination *n, uint32_t index, uint6
 		                      .priority = gang_priority(g),
 		                      .victims = victims,
 		                      .victims_n = victims_n,
-		                      .places = must_array(plan->placed, sizeof(*n->places)) };
+		                      .places = must_array(plan->placed, sizeof(*n->places)),
+		                      .start_ns = victims_gone_ns(c, victims, victims_n) };
 	for (uint32_t i = 0; i < plan->n; i++)
 		if (plan->nodes[i] != ID_NONE)
 			member_nominate(c, n, plan->pods[i], plan->nodes[i]);
@@ -124,6 +124,8 @@ void nomination_make(struct core *c, struct nomination *n, uint32_t index, uint6
 		if (victims[i].state == VICTIM_DUE)
 			evict(c, n, &victims[i], due);
 	c->nominations.n++;
+	if (c->promises.timeline)
+		nomination_timeline_begin(c, n);
 	stat_add(&stats(c)->nominations, 1);
 	stat_set(&stats(c)->open, c->nominations.n);
 }
@@ -162,6 +164,8 @@ void nomination_release_finally(struct core *c, const struct nomination *n)
 		struct pod *p = &c->pods.slots[n->places[i].pod];
 
 		assert(is_nominated(p));
+		if (c->promises.timeline)
+			timeline_pod_leave(c->promises.timeline, n->places[i].pod);
 		if (c->turns.shares)
 			queued_leave(c, n->places[i].pod);
 		p->node = ID_NONE;
@@ -194,6 +198,7 @@ static void victims_end(struct core *c, const struct nomination *n, bool kept)
 				.ticket = v->ticket, .pod = v->pod, .pod_generation = v->generation
 			};
 	}
+	nomination_victims_expect(c, n, 0);
 	if (!kept)
 		stat_add(&stats(c)->wasted, n->evicted);
 }
@@ -229,6 +234,8 @@ void nomination_end(struct core *c, struct nomination *n, enum nomination_end ho
 	c->nominations.n--;
 	members_end(c, &ended, bound);
 	victims_end(c, &ended, how == NOMINATION_PLACED || how == NOMINATION_TAKEN_OVER);
+	if (!bound && c->promises.timeline)
+		promise_nominate(c->promises.timeline, ended.gang, false);
 	free(ended.places);
 	free(ended.victims);
 	stat_add(count_of(c, how), 1);
@@ -409,7 +416,7 @@ bool victim_is_stuck(const struct core *c, const struct eviction *v)
 		return false;
 	if (f->generation == v->generation && f->ends_s > 0)
 		return c->now_ns > f->ends_s * NS_PER_S + patience_ns;
-	return c->now_ns > v->since_ns + GRACE_NS + patience_ns;
+	return c->now_ns > v->since_ns + VICTIM_GRACE_NS + patience_ns;
 }
 
 /* Once a second: a record comes with each new time, and victims may be thousands. */

@@ -53,6 +53,25 @@ void nomination_end(struct core *c, struct nomination *n, enum nomination_end ho
 /* The pod has a node in the API, and no nomination: it loses that. */
 void nomination_clear(struct core *c, pod_id id);
 
+#define VICTIM_GRACE_NS (30 * UINT64_C(1000000000)) /* where no deletionTimestamp is known */
+
+/* When the victim is gone: by its deletionTimestamp, or the default grace. */
+uint64_t victim_gone_ns(const struct core *c, const struct eviction *v);
+/* The last of them; now: there are none. */
+uint64_t victims_gone_ns(const struct core *c, const struct eviction *victims, uint32_t n);
+
+/* With promises: room that is being emptied is taken, and will be free of the victims. */
+void nomination_timeline_begin(struct core *c, const struct nomination *n);
+/* Victims that have not begun to end will be gone by then; 0: they stay. */
+void nomination_victims_expect(struct core *c, const struct nomination *n, uint64_t by_ns);
+/* With promises: the members are in the timeline from start_ns on, or leave it while a plan of
+ * another gang that takes over is judged. */
+void nomination_timeline_enter(struct core *c, const struct nomination *n);
+void nomination_timeline_leave(struct core *c, const struct nomination *n);
+/* The same for another plan of its own, after which its victims would stay where they are. */
+void nomination_timeline_restore(struct core *c, const struct nomination *n);
+void nomination_timeline_release(struct core *c, const struct nomination *n);
+
 /* The capacity of its members is released, or allocated again. */
 void nomination_release_tentatively(struct core *c, const struct nomination *n);
 void nomination_restore(struct core *c, const struct nomination *n);

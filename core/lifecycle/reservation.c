@@ -121,7 +121,7 @@ void reservation_relist(struct core *c, struct pod *p, enum reservation to)
 	if (reservation_is_retained(p) && --c->gangs.slots[p->gang].retained == 0)
 		retaining_remove(c, p->gang);
 	/* It may have been entered by capacity_move(). */
-	if ((to == RESERVATION_RETAINED || to == RESERVATION_NOMINATED) && c->promises.timeline)
+	if (to == RESERVATION_RETAINED && c->promises.timeline)
 		promises_leave(c, p);
 	if (to == RESERVATION_RETAINED) {
 		if (c->gangs.slots[p->gang].retained++ == 0 && c->retaining_n < RETAINING_SHOWN)

@@ -191,6 +191,8 @@ struct nomination {
 	uint32_t generation;
 	int32_t priority;
 	uint32_t evicted;         /* victims that end, or ended, because of it */
+	uint64_t start_ns;        /* its victims are gone, as far as is known */
+	bool placed_there;        /* the last plan placed the gang where it is nominated */
 	struct eviction *victims; /* that are not gone */
 	uint32_t victims_n;
 	uint32_t places_n;

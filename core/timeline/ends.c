@@ -78,6 +78,10 @@ static void stay_end(struct timeline *t, pod_id pod)
 	s->end_ns = end_of(t, s, s->expected_s);
 	s->soft = s->end_ns < s->hard_ns;
 	s->end_ns = s->due_ns = s->soft ? s->end_ns : s->hard_ns;
+	if (s->evicted_ns > 0 && time_grain(t, s->evicted_ns) < s->end_ns) {
+		s->end_ns = s->due_ns = time_grain(t, s->evicted_ns);
+		s->soft = false;
+	}
 	if (s->end_ns != TIME_NEVER)
 		end_put(t, pod);
 	if (before_ns != TIME_NEVER && s->end_ns > before_ns)
@@ -138,8 +142,25 @@ void timeline_pod_leave(struct timeline *t, pod_id pod)
 		end_take(t, pod);
 	s->node = ID_NONE;
 	s->end_ns = TIME_NEVER;
-	s->since_ns = 0;
+	s->since_ns = s->evicted_ns = 0;
 	note(t);
+}
+
+void timeline_pod_evict(struct timeline *t, pod_id pod, uint64_t by_ns)
+{
+	struct stay *s = &t->stays[pod];
+
+	assert(pod < t->pods);
+	if (s->node == ID_NONE || s->evicted_ns == by_ns)
+		return;
+	s->evicted_ns = by_ns;
+	stay_end(t, pod);
+	t->changed = true;
+}
+
+void timeline_overran(struct timeline *t, uint32_t gang)
+{
+	suspect(t, MOVE_END_OVERRUN, gang);
 }
 
 static uint64_t time_floor(const struct timeline *t, uint64_t ns)

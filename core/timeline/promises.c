@@ -102,7 +102,7 @@ static void improve(struct timeline *t, uint32_t index, uint64_t now_ns)
 	struct promise *p = &t->promises[index];
 	uint64_t at_ns;
 
-	if (p->at_ns <= now_ns)
+	if (p->at_ns <= now_ns || p->nominated)
 		return;
 	profile_make(t, binding(t, p->ask.priority), now_ns);
 	profile_promise(t, p, 1, now_ns);
@@ -212,6 +212,11 @@ static void repair(struct timeline *t, enum promise_move why, uint32_t who, uint
 
 		t->promises_n = kept;
 		t->profile_old = true;
+		if (p.nominated) {
+			t->promises[kept++] = p;
+			t->slots[p.ask.gang] = kept;
+			continue;
+		}
 		profile_make(t, INT32_MIN, now_ns);
 		profile_begin(t, from_ns);
 		at_ns = earliest(t, &p.ask, ID_NONE, from_ns, TIME_NEVER, now_ns);
@@ -251,7 +256,8 @@ static uint64_t first_due(const struct timeline *t)
 	uint64_t first_ns = TIME_NEVER;
 
 	for (uint32_t i = 0; i < t->promises_n; i++)
-		first_ns = t->promises[i].at_ns < first_ns ? t->promises[i].at_ns : first_ns;
+		if (t->promises[i].at_ns < first_ns && !t->promises[i].nominated)
+			first_ns = t->promises[i].at_ns;
 	return first_ns;
 }
 
@@ -261,7 +267,7 @@ static uint32_t first_gang(const struct timeline *t)
 	const uint64_t first_ns = first_due(t);
 	uint32_t i = 0;
 
-	while (i + 1 < t->promises_n && t->promises[i].at_ns != first_ns)
+	while (i + 1 < t->promises_n && (t->promises[i].at_ns != first_ns || t->promises[i].nominated))
 		i++;
 	return t->promises[i].ask.gang;
 }
@@ -326,6 +332,8 @@ static void promise_changed(struct timeline *t, const struct timeline_ask *ask, 
 	p->earlier = before.earlier;
 	p->later = before.later;
 	p->moves_n = before.moves_n;
+	p->nominated = before.nominated;
+	t->profile_old = t->profile_old || p->nominated;
 	memcpy(p->moves, before.moves, sizeof(p->moves));
 	at_ns = p->at_ns;
 	p->at_ns = before.at_ns;
@@ -353,22 +361,42 @@ bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint
 static bool some_bind(const struct timeline *t, const struct timeline_ask *ask)
 {
 	for (uint32_t i = 0; i < t->promises_n; i++)
-		if (t->promises[i].ask.priority >= ask->priority && t->promises[i].ask.gang != ask->gang)
+		if (t->promises[i].ask.priority >= ask->priority && !t->promises[i].nominated &&
+		    t->promises[i].ask.gang != ask->gang)
 			return true;
 	return false;
 }
 
-bool promises_hold(struct timeline *t, const struct timeline_ask *ask,
-                   const struct timeline_place *places, uint32_t n, uint64_t now_ns)
+bool promises_hold_from(struct timeline *t, const struct timeline_ask *ask,
+                        const struct timeline_place *places, uint32_t n, uint64_t start_ns,
+                        uint64_t now_ns)
 {
 	const struct picture p = { .priority = binding(t, ask->priority),
 		                       .without = t->slots[ask->gang] - 1,
 		                       .more = places,
 		                       .more_n = n,
-		                       .more_end_ns = ask_end(t, ask, now_ns),
+		                       .more_end_ns = ask_end(t, ask, start_ns),
 		                       .now_ns = now_ns };
 
 	return !some_bind(t, ask) || some_hold(t, &p);
+}
+
+bool promises_hold(struct timeline *t, const struct timeline_ask *ask,
+                   const struct timeline_place *places, uint32_t n, uint64_t now_ns)
+{
+	return promises_hold_from(t, ask, places, n, now_ns, now_ns);
+}
+
+void promise_nominate(struct timeline *t, uint32_t gang, bool nominated)
+{
+	struct promise *p = t->slots[gang] > 0 ? &t->promises[t->slots[gang] - 1] : NULL;
+
+	if (!p || p->nominated == nominated)
+		return;
+	p->nominated = nominated;
+	t->changed = t->profile_old = true;
+	if (!nominated)
+		timeline_overran(t, gang);
 }
 
 uint32_t promises_places(struct timeline *t, const struct timeline_ask *ask, bool kept,
@@ -498,6 +526,11 @@ void promises_started(struct timeline *t, const struct timeline_ask *ask, uint64
 		kept_count(t, &t->promises[t->slots[ask->gang] - 1], now_ns);
 		promise_remove(t, t->slots[ask->gang] - 1);
 	}
+	promises_outranked(t, ask, now_ns);
+}
+
+void promises_outranked(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns)
+{
 	if (some_lower(t, ask->priority))
 		repair(t, MOVE_OUTRANKED, ask->gang, now_ns);
 }

@@ -71,6 +71,7 @@ struct promise {
 	struct promised_moved moves[PROMISE_MOVES_MAX];
 	uint32_t moves_n;
 	bool told;       /* since it changed: promise_told() */
+	bool nominated;  /* its room is among what is taken: no picture has it */
 	uint64_t serial; /* order in which they were made */
 	/* Its nodes in the last picture that held: still a proof when more becomes free, where the
 	 * first nodes with room may not be. */
@@ -118,6 +119,13 @@ void timeline_pod_enter(struct timeline *t, const struct timeline_entry *entry, 
 /* It releases it, or will not run there; without effect for one that is not there. */
 void timeline_pod_leave(struct timeline *t, pod_id pod);
 
+/* The pod, which has a node, is being evicted, and will be gone by then: a known end.  0: it is not
+ * evicted after all. */
+void timeline_pod_evict(struct timeline *t, pod_id pod, uint64_t by_ns);
+/* The gang ends later than promises_hold_from() assumed: promises that no longer hold are moved by
+ * the next promises_look(). */
+void timeline_overran(struct timeline *t, uint32_t gang);
+
 /* True if something changed since the last promises_look(), or a known end or promise is due. */
 bool timeline_changed(const struct timeline *t, uint64_t now_ns);
 
@@ -151,6 +159,18 @@ bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint
  * priority and above but its own still hold.  places: n, as placed. */
 bool promises_hold(struct timeline *t, const struct timeline_ask *ask,
                    const struct timeline_place *places, uint32_t n, uint64_t now_ns);
+
+/* The same of a gang that starts there when the pods in its way have gone. */
+bool promises_hold_from(struct timeline *t, const struct timeline_ask *ask,
+                        const struct timeline_place *places, uint32_t n, uint64_t start_ns,
+                        uint64_t now_ns);
+
+/* The gang is nominated and its members are entered, or it is not any more and they have left: its
+ * promise, if it has one, keeps its time, and is moved if that can't be kept. */
+void promise_nominate(struct timeline *t, uint32_t gang, bool nominated);
+
+/* The gang was accepted: promises of lower priority that no longer hold move later. */
+void promises_outranked(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns);
 
 /* Places on which the gang can start now and all those promises hold; good until the next call.
  * `kept`: those that were proved with its own promise.  0: none was found. */

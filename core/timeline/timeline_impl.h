@@ -23,6 +23,7 @@ struct stay {
 	uint64_t since_ns;          /* 0: not known yet */
 	uint64_t hard_ns;           /* the enforced end; TIME_NEVER: none */
 	bool soft;                  /* end_ns is an expected one */
+	uint64_t evicted_ns;        /* it is evicted, and gone by then; 0: it is not */
 };
 
 /* Free capacity over time: row i holds from times[i] to times[i + 1], the last for ever. */

@@ -288,3 +288,21 @@ plan
 drop pod h-0 h-1 h-2
 plan
 	start w=100 g=200
+
+story a_hold_keeps_no_node_from_a_promise
+# big asks for more than its members do, so it is never promised a start, and holds what it could
+# use.  b was promised the room of a, and starts then.
+cluster hold_ms=3000 promises=64 grain_ms=1
+node n0 n1 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=1 run=100
+pod there cpu=1 node=n1
+pod b cpu=1 run=10
+	start b=101
+gang big quorum=1 cpu=2 priority=5
+pods 1 big gang=big cpu=1 priority=5
+ticks 30
+	ledger held=1
+	start b=101
+drop pod a
+tick 10
+	on b=n0

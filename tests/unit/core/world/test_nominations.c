@@ -1154,3 +1154,135 @@ Test(nominations, what_the_own_queue_gives_makes_no_room_in_its_guarantee)
 		cr_assert_eq(asked(name), 0u);
 	}
 }
+
+/* A bound pod with a known end. */
+static void ends(const char *name, int priority, const char *on, int cpu)
+{
+	put("v1", "Pod", name, "",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"%s\",\"priority\":%d,"
+	    "\"restartPolicy\":\"Never\",\"activeDeadlineSeconds\":1000,\"containers\":[{\"name\":\"c\","
+	    "\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}]},\"status\":{\"phase\":\"Running\"}",
+	    on, priority, cpu);
+}
+
+/* A gang of priority 10 that evicts nobody: it gets a promise. */
+static void promised(const char *name, int members)
+{
+	char member[32];
+
+	group(name, members);
+	for (int i = 0; i < members; i++) {
+		snprintf(member, sizeof(member), "%s-%d", name, i);
+		put("v1", "Pod", member, ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"p\"}",
+		    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":10,\"preemptionPolicy\":\"Never\","
+		    "\"restartPolicy\":\"Never\",\"activeDeadlineSeconds\":500,\"containers\":[{\"name\":\"c\","
+		    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\"}");
+	}
+	flush();
+	tick(3 * S);
+	cr_assert_eq(x.loop.ledger->starts.standing, 1);
+}
+
+static void one_node_that_is_promised(void)
+{
+	end();
+	start_with(MODEL_QUEUES_NONE, 4, 0);
+	node("n1", 2);
+	ends("low-0", 0, "n1", 1);
+	ends("low-1", 0, "n1", 1);
+	model_set_synced(x.m);
+	flush();
+	promised("p", 2);
+}
+
+/* The victims' room was promised to a gang of the same priority, from their known ends on. */
+Test(nominations, no_victim_goes_for_a_gang_that_would_break_a_promise_of_its_priority)
+{
+	one_node_that_is_promised();
+	waits("g", 2, 10);
+	preempt();
+	cr_assert_eq(x.evicts + x.nominated, 0);
+	cr_assert_eq(counts()->stale, 1);
+	cr_assert_eq(x.loop.ledger->starts.standing, 2, "g is promised what comes after p");
+	cr_assert_eq(x.loop.ledger->starts.later[MOVE_OUTRANKED], 0);
+	cr_assert_eq(x.loop.ledger->starts.lost, 0);
+}
+
+/* Where the gang would not have ended by then. */
+Test(nominations, a_gang_of_higher_priority_outranks_a_promise_by_name)
+{
+	one_node_that_is_promised();
+	waits("g", 2, 20);
+	preempt();
+	cr_assert_eq(x.evicts, 2);
+	cr_assert_eq(x.nominated, 2);
+	cr_assert_eq(x.loop.ledger->starts.lost, 1, "nothing says when the gang ends");
+	result("low-0", RESULT_EVICT_SENT);
+	result("low-1", RESULT_EVICT_SENT);
+	gone("low-0");
+	gone("low-1");
+	flush();
+	cr_assert_eq(x.binds, 2);
+}
+
+/* The promise of its own stands, and is the one that it had when the nomination ends. */
+Test(nominations, a_promise_survives_a_nomination_that_comes_to_nothing)
+{
+	const struct promise *p;
+	uint64_t at_ns;
+
+	end();
+	start_with(MODEL_QUEUES_NONE, 4, 0);
+	node("n1", 2);
+	ends("low-0", 0, "n1", 1);
+	ends("low-1", 0, "n1", 1);
+	model_set_synced(x.m);
+	flush();
+	waits("g", 2, 10);
+	flush();
+	cr_assert_eq(x.loop.ledger->starts.standing, 1);
+	at_ns = promise_at(x.loop.core->promises.timeline, 0)->at_ns;
+	preempt();
+	cr_assert_eq(x.nominated, 2);
+	cr_assert_eq(x.loop.ledger->starts.standing, 1);
+	result("low-0", RESULT_EVICT_REFUSED);
+	cr_assert_eq(counts()->open, 0);
+	tick(3 * S);
+	cr_assert_eq(x.loop.ledger->starts.standing, 1);
+	p = promise_at(x.loop.core->promises.timeline, 0);
+	cr_assert_eq(p->at_ns, at_ns);
+	cr_assert_eq(p->later, 0);
+	cr_assert(!p->nominated);
+}
+
+/* It fits on n3 before its victims are gone, where another gang is promised the room. */
+Test(nominations, a_gang_that_promises_keep_from_other_room_stays_nominated)
+{
+	end();
+	start_with(MODEL_QUEUES_NONE, 4, 0);
+	node("n1", 2);
+	pod("low-0", 0, "", "n1", "");
+	pod("low-1", 0, "", "n1", "");
+	node("n3", 4);
+	ends("e", 100, "n3", 2);
+	ends("f", 100, "n3", 2);
+	model_set_synced(x.m);
+	flush();
+	promised("p", 4);
+	waits("g", 2, 10);
+	preempt();
+	cr_assert_eq(x.evicts, 2);
+	gone("f");
+	flush();
+	cr_assert_eq(x.cancels, 0);
+	cr_assert_eq(counts()->open, 1);
+	cr_assert_eq(x.binds, 0);
+	result("low-0", RESULT_EVICT_SENT);
+	result("low-1", RESULT_EVICT_SENT);
+	gone("low-0");
+	gone("low-1");
+	flush();
+	cr_assert_eq(x.binds, 2);
+	cr_assert_eq(counts()->placed, 1);
+	cr_assert_eq(counts()->wasted, 0);
+}
