@@ -15,7 +15,11 @@
 void eviction_free(struct eviction *v)
 {
 	struct evictor *e = v->evictor;
+	struct eviction **at = &e->by_pod[v->cmd.pod];
 
+	while (*at != v)
+		at = &(*at)->same;
+	*at = v->same;
 	if (v->intent) {
 		journal_remove(e->config.journal, v->intent);
 		e->lines--;

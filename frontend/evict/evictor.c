@@ -48,6 +48,7 @@ void evictor_free(struct evictor *e)
 	list_free(&e->retries);
 	list_free(&e->flying);
 	nominations_free(e);
+	free(e->by_pod);
 	jsonout_free(&e->path);
 	jsonout_free(&e->body);
 	free(e);
@@ -102,38 +103,35 @@ static void texts_set(struct eviction *v, const struct pod_view *pod)
 /* Behind the evictions of its ticket; guarded ones before the others of it. */
 static void queue_add(struct evictor *e, struct eviction *v)
 {
-	struct eviction *before = TAILQ_LAST(&e->queue, eviction_list);
+	struct ticket *t = v->ticket;
 
-	while (v->guarded && before && before->ticket == v->ticket && !before->guarded)
-		before = TAILQ_PREV(before, eviction_list, link);
-	if (before)
-		TAILQ_INSERT_AFTER(&e->queue, before, v, link);
+	if (v->guarded && t->plain)
+		TAILQ_INSERT_BEFORE(t->plain, v, link);
 	else
-		TAILQ_INSERT_HEAD(&e->queue, v, link);
+		TAILQ_INSERT_TAIL(&e->queue, v, link);
+	if (!v->guarded && !t->plain)
+		t->plain = v;
 	e->queued++;
 }
 
-static struct eviction *find_in(struct eviction_list *list, pod_id pod, uint32_t generation,
-                                uint64_t ticket)
+static void queue_remove(struct evictor *e, struct eviction *v)
 {
-	struct eviction *v;
+	struct eviction *after = TAILQ_NEXT(v, link);
 
-	TAILQ_FOREACH (v, list, link)
-		if (v->cmd.pod == pod && v->cmd.pod_generation == generation && v->ticket &&
-		    (ticket == 0 || v->cmd.ticket == ticket))
-			return v;
-	return NULL;
+	if (v->ticket->plain == v)
+		v->ticket->plain = after && after->ticket == v->ticket ? after : NULL;
+	TAILQ_REMOVE(&e->queue, v, link);
+	e->queued--;
 }
 
-/* The eviction of a pod that has no result yet; of any ticket for 0.  The lists are short: a ticket
- * has 4,080 at most, and cancels come once. */
+/* The eviction of a pod for the ticket that has no result yet. */
 static struct eviction *find(struct evictor *e, pod_id pod, uint32_t generation, uint64_t ticket)
 {
-	struct eviction *v = find_in(&e->queue, pod, generation, ticket);
+	struct eviction *v = pod < e->by_pod_n ? e->by_pod[pod] : NULL;
 
-	if (!v)
-		v = find_in(&e->flying, pod, generation, ticket);
-	return v ? v : find_in(&e->retries, pod, generation, ticket);
+	while (v && (v->cmd.pod_generation != generation || !v->ticket || v->cmd.ticket != ticket))
+		v = v->same;
+	return v;
 }
 
 int evictor_evict(struct evictor *e, const struct cmd_evict *cmd)
@@ -146,6 +144,9 @@ int evictor_evict(struct evictor *e, const struct cmd_evict *cmd)
 	v = must_alloc(sizeof(*v));
 	v->evictor = e;
 	v->cmd = *cmd;
+	e->by_pod = must_reach(e->by_pod, &e->by_pod_n, cmd->pod, 1024, sizeof(struct eviction *));
+	v->same = e->by_pod[cmd->pod];
+	e->by_pod[cmd->pod] = v;
 	v->step = e->config.best_effort ? EVICT_STEP_MARK : EVICT_STEP_SEND;
 	v->backoff = (struct backoff){ .first_ns = 50 * NS_PER_MS,
 		                           .cap_ns = 10 * NS_PER_S,
@@ -176,8 +177,7 @@ void evictor_cancel(struct evictor *e, const struct cmd_cancel_evict *cmd)
 	v->cancelled = true;
 	if (v->begun)
 		return; /* its own answer is its result */
-	TAILQ_REMOVE(&e->queue, v, link);
-	e->queued--;
+	queue_remove(e, v);
 	e->counts.withdrawn++;
 	eviction_end(v, RESULT_EVICT_NOT_SENT);
 }
@@ -217,8 +217,9 @@ static void lines_add(struct evictor *e)
 }
 
 /* Of one pod one request at a time: an earlier ticket's may still be in flight. */
-static bool may_begin(struct evictor *e, const struct eviction *v, uint64_t now)
+static bool may_begin(const struct evictor *e, const struct eviction *v, uint64_t now)
 {
+	const struct eviction *other = e->by_pod[v->cmd.pod];
 	const struct ticket *t = v->ticket;
 
 	if (t->is_void || (t->read < v->cmd.victims && now < t->whole_ns))
@@ -227,8 +228,10 @@ static bool may_begin(struct evictor *e, const struct eviction *v, uint64_t now)
 		return false;
 	if (e->config.journal && (!v->intent || !intent_is_durable(e->config.journal, v->intent)))
 		return false;
-	return !find_in(&e->flying, v->cmd.pod, v->cmd.pod_generation, 0) &&
-	       !find_in(&e->retries, v->cmd.pod, v->cmd.pod_generation, 0);
+	while (other &&
+	       (!other->begun || !other->ticket || other->cmd.pod_generation != v->cmd.pod_generation))
+		other = other->same;
+	return !other;
 }
 
 static void queue_send(struct evictor *e, size_t most, uint64_t now)
@@ -239,8 +242,7 @@ static void queue_send(struct evictor *e, size_t most, uint64_t now)
 		after = TAILQ_NEXT(v, link);
 		if (!may_begin(e, v, now))
 			continue;
-		TAILQ_REMOVE(&e->queue, v, link);
-		e->queued--;
+		queue_remove(e, v);
 		e->tokens -= 1;
 		eviction_step(v);
 	}

@@ -17,17 +17,19 @@ enum evict_step { EVICT_STEP_MARK, EVICT_STEP_SEND, EVICT_STEP_READ };
 struct ticket {
 	TAILQ_ENTRY(ticket) link;
 	uint64_t id;
-	uint32_t read;     /* commands */
-	uint32_t open;     /* without a result */
-	uint32_t guarded;  /* ... of pods that a budget matches */
-	uint64_t whole_ns; /* sent at the latest then, though commands are missing */
-	bool is_void;      /* one was refused, or can't be sent: the core withdraws the others */
-	char *scheduler;   /* of the preemptor: its name is in the condition of its victims */
+	uint32_t read;          /* commands */
+	uint32_t open;          /* without a result */
+	uint32_t guarded;       /* ... of pods that a budget matches */
+	struct eviction *plain; /* the first in the queue of the others; NULL: none */
+	uint64_t whole_ns;      /* sent at the latest then, though commands are missing */
+	bool is_void;           /* one was refused, or can't be sent: the core withdraws the others */
+	char *scheduler;        /* of the preemptor: its name is in the condition of its victims */
 };
 TAILQ_HEAD(ticket_list, ticket);
 
 struct eviction {
 	TAILQ_ENTRY(eviction) link;
+	struct eviction *same; /* of the pod: the next one */
 	struct evictor *evictor;
 	struct ticket *ticket; /* NULL: its core is gone */
 	struct cmd_evict cmd;
@@ -60,6 +62,8 @@ struct evictor {
 	struct eviction_list flying;
 	struct ticket_list tickets;
 	size_t queued, flying_n, lines;
+	struct eviction **by_pod; /* in any list */
+	size_t by_pod_n;
 	double tokens;
 	uint64_t tokens_ns;
 	struct nomination *nominations; /* by pod */

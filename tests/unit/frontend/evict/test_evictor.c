@@ -226,18 +226,22 @@ Test(evictor, waits_until_the_ticket_is_whole)
 	cr_assert_eq(world_open(&b.w), 3);
 }
 
+/* The bound pod, with the label that a budget matches. */
+static const char *web(const char *name)
+{
+	static char text[2000];
+	const char *pod = bound(name, "6"), *at = strstr(pod, "\"resourceVersion\"");
+
+	snprintf(text, sizeof(text), "%.*s\"labels\":{\"app\":\"web\"},%s", (int)(at - pod), pod, at);
+	return text;
+}
+
 Test(evictor, pods_of_a_budget_go_first_and_a_refusal_costs_no_other)
 {
 	struct http_call *c;
-	char label[] = "\"labels\":{\"app\":\"web\"},";
-	char text[2000];
-	const char *pod;
 
 	begin();
-	pod = bound("b", "6");
-	snprintf(text, sizeof(text), "%.*s%s%s", (int)(strstr(pod, "\"resourceVersion\"") - pod), pod,
-	         label, strstr(pod, "\"resourceVersion\""));
-	world_put(b.m, RESOURCE_INDEX_PODS, text);
+	world_put(b.m, RESOURCE_INDEX_PODS, web("b"));
 	budget("web");
 	evict("a", 1, 3);
 	evict("b", 1, 3);
@@ -378,6 +382,53 @@ Test(evictor, what_is_in_flight_has_its_own_result)
 	world_answer(c, 504, "?");
 	world_answer(take("GET", POD("b")), 200, bound("b", "8"));
 	expect("not-sent:3 ");
+}
+
+/* Each command of a pod is found by its ticket, whatever others the pod has. */
+Test(evictor, a_pod_of_several_tickets_has_a_result_for_each)
+{
+	begin();
+	evict("a", 1, 1);
+	evict("a", 2, 1);
+	evict("a", 3, 1);
+	evict("b", 1, 1);
+	cr_expect_eq(evict("a", 2, 1), -EPROTO);
+	cancel("a", 2);
+	expect("not-sent:2 ");
+	cancel("a", 2);
+	expect("");
+	cancel("a", 1);
+	expect("not-sent:1 ");
+	cr_assert_eq(evictor_queued(b.e), 2);
+	b.w.now_ns += SECOND;
+	poll();
+	cr_assert_eq(world_open(&b.w), 2);
+	world_answer(world_take(&b.w, "POST", POD("a") "/eviction"), 201, "{}");
+	world_answer(world_take(&b.w, "POST", POD("b") "/eviction"), 201, "{}");
+	expect("sent:3 sent:1 ");
+}
+
+/* Also when those before them in the queue have been withdrawn. */
+Test(evictor, pods_of_a_budget_stay_before_the_others_of_their_ticket)
+{
+	struct http_call *c;
+
+	begin();
+	budget("web");
+	world_put(b.m, RESOURCE_INDEX_PODS, web("c"));
+	world_put(b.m, RESOURCE_INDEX_PODS, web("d"));
+	evict("a", 1, 4);
+	evict("b", 1, 4);
+	evict("c", 1, 4);
+	cancel("a", 1);
+	expect("not-sent:1 ");
+	evict("d", 1, 4);
+	c = take("POST", POD("c") "/eviction");
+	world_answer(c, 201, "{}");
+	expect("sent:1 ");
+	world_answer(take("POST", POD("d") "/eviction"), 201, "{}");
+	world_answer(take("POST", POD("b") "/eviction"), 201, "{}");
+	expect("sent:1 sent:1 ");
 }
 
 Test(evictor, nothing_is_sent_for_another_core)
