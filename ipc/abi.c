@@ -184,7 +184,10 @@
 	F(s, gang_generation) \
 	F(s, attempt) F(s, spec_id)
 #define FIELDS_event_node_devices(F, s) \
-	F(s, node) F(s, generation) F(s, layout) F(s, devices_n) F(s, flags) F(s, reserved)
+	F(s, node) F(s, generation) F(s, layout) F(s, devices_n) F(s, flags) F(s, counters_n) \
+	F(s, uses_n) F(s, reserved)
+#define FIELDS_node_counter(F, s) F(s, pool) F(s, reserved) F(s, low) F(s, high)
+#define FIELDS_node_use(F, s) F(s, device) F(s, counter) F(s, low) F(s, high)
 #define FIELDS_event_question(F, s) \
 	F(s, question) F(s, options_n) F(s, constraints_n) F(s, reserved)
 #define FIELDS_question_option(F, s) F(s, claim) F(s, request) F(s, flags) F(s, count)
@@ -221,7 +224,8 @@
 	S(event_queue) S(queue_amount) S(queue_row) S(queue_amounts) \
 	S(event_pod) S(pod_label) S(event_namespace) S(event_assume) S(event_drop) \
 	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_assume) \
-	S(event_node_devices) S(event_question) S(question_option) S(question_constraint) \
+	S(event_node_devices) S(node_counter) S(node_use) \
+	S(event_question) S(question_option) S(question_constraint) \
 	S(event_match) S(cmd_devices) S(device_pick) S(event_promised)
 /* One cache line for each writer: gaps are intended. */
 #define SPREAD_STRUCTS(S) S(intake) S(ledger)
@@ -254,7 +258,7 @@
 	N(CMD_NOMINATE) N(CMD_EVICT) N(CMD_CANCEL_EVICT) N(CMD_DEVICES) N(RECORD_KINDS) \
 	N(QUESTIONS_MAX) N(QUESTION_OPTIONS_MAX) N(QUESTION_CONSTRAINTS_MAX) N(NODE_DEVICES_MAX) \
 	N(DEVICE_PICKS_MAX) N(NODE_DEVICES_INVALID) N(QUESTION_ALL) N(QUESTION_DISTINCT) \
-	N(QUESTION_ADMIN) N(QUESTION_PREFERS) \
+	N(QUESTION_ADMIN) N(QUESTION_PREFERS) N(NODE_COUNTERS_MAX) N(NODE_USES_MAX) \
 	N(EFFECT_ANY) N(EFFECT_NO_SCHEDULE) N(EFFECT_PREFER_NO_SCHEDULE) N(EFFECT_NO_EXECUTE) \
 	N(REQUIRE_IN) N(REQUIRE_NOT_IN) N(REQUIRE_EXISTS) N(REQUIRE_NOT_EXISTS) N(REQUIRE_GT) \
 	N(REQUIRE_LT) \

@@ -19,19 +19,40 @@
 #define QUESTION_CONSTRAINTS_MAX 8u /* of a question: a record of NODE_DEVICES_MAX has room */
 #define NODE_DEVICES_MAX 1024u      /* of a node */
 #define DEVICE_PICKS_MAX 128u       /* of a pod */
+#define NODE_COUNTERS_MAX 512u      /* of the pools of a node */
+#define NODE_USES_MAX 2000u         /* of them, by its devices */
 
 enum node_devices_flags {
 	NODE_DEVICES_INVALID = 1u << 0, /* a pool of the node is */
 };
 
-/* Followed by one set: devices in some claim's allocation, or in one that the frontend writes. */
+/* Followed by one set: devices in some claim's allocation, or in one that the frontend writes; and
+ * by the counters and their uses. */
 struct event_node_devices {
 	uint32_t node;
 	uint32_t generation; /* of the node */
 	uint32_t layout;
 	uint32_t devices_n; /* 0: the node has none any more */
 	uint32_t flags;     /* enum node_devices_flags */
+	uint32_t counters_n;
+	uint32_t uses_n;
 	uint32_t reserved;
+};
+
+/* A counter of a pool (sharedCounters), sorted by pool; what devices in use take is not subtracted.
+ * The amount is a device_amount of ipc/devices.h, not negative. */
+struct node_counter {
+	uint32_t pool;
+	uint32_t reserved;
+	uint64_t low, high;
+};
+
+/* What a device takes of a counter (consumesCounters), sorted by device.  All that one device uses
+ * is of one pool. */
+struct node_use {
+	uint32_t device;
+	uint32_t counter;
+	uint64_t low, high;
 };
 
 /* Followed by the options and the constraints. */

@@ -16,6 +16,12 @@
 /* 10^-9 of a unit, the smallest suffix of a quantity. */
 typedef __int128 device_amount;
 
+/* As records have it: two halves. */
+static inline device_amount device_amount_of(uint64_t low, uint64_t high)
+{
+	return (device_amount)((unsigned __int128)high << 64 | low);
+}
+
 #define DEVICE_RESULTS_MAX 32u /* of a claim (resource.k8s.io: AllocationResultsMaxSize) */
 #define DEVICE_OPTIONS_MAX 8u  /* of a request (FirstAvailableDeviceRequestMaxSize) */
 

@@ -28,11 +28,54 @@ static void matches_free(struct node_devices *n)
 	n->matches_n = 0;
 }
 
+static void counted_free(struct counted *c)
+{
+	if (!c)
+		return;
+	free(c->pools);
+	free(c->totals);
+	free(c->uses);
+	free(c);
+}
+
+static struct counted *counted_new(const struct event_node_devices *e,
+                                   const struct node_counter *counters, const struct node_use *uses)
+{
+	struct counted *c = must_alloc(sizeof(*c) + e->devices_n * sizeof(c->devices[0]));
+	uint32_t *pool_of = must_array(e->counters_n + 1, sizeof(*pool_of));
+
+	c->pools = must_array(e->counters_n + 1, sizeof(*c->pools));
+	c->totals = must_array(e->counters_n + 1, sizeof(*c->totals));
+	c->uses = must_array(e->uses_n + 1, sizeof(*c->uses));
+	c->counters_n = e->counters_n;
+	c->uses_n = e->uses_n;
+	for (uint32_t i = 0; i < e->counters_n; i++) {
+		if (i == 0 || counters[i].pool != counters[i - 1].pool)
+			c->pools[c->pools_n++] = (struct device_pool){ .counters = { i, 0 } };
+		c->pools[c->pools_n - 1].counters.n++;
+		pool_of[i] = c->pools_n - 1;
+		c->totals[i] = device_amount_of(counters[i].low, counters[i].high);
+	}
+	c->pools[0].devices = (struct span){ 0, e->devices_n };
+	for (uint32_t i = 0; i < e->uses_n; i++) {
+		struct counted_device *d = &c->devices[uses[i].device];
+
+		if (d->uses.n++ == 0)
+			d->uses.first = i;
+		d->pool = pool_of[uses[i].counter];
+		c->uses[i] =
+			(struct device_use){ uses[i].counter, device_amount_of(uses[i].low, uses[i].high) };
+	}
+	free(pool_of);
+	return c;
+}
+
 static void node_free(struct node_devices *n)
 {
 	if (!n)
 		return;
 	matches_free(n);
+	counted_free(n->counted);
 	for (uint32_t i = 0; i < n->holdings_n; i++)
 		free(n->holdings[i]);
 	free(n->holdings);
@@ -72,7 +115,8 @@ static void used_set(struct node_devices *n)
 }
 
 void inventory_node_set(struct inventory *v, const struct event_node_devices *e,
-                        const uint64_t *taken)
+                        const uint64_t *taken, const struct node_counter *counters,
+                        const struct node_use *uses)
 {
 	struct node_devices *n = v->nodes[e->node];
 
@@ -86,6 +130,8 @@ void inventory_node_set(struct inventory *v, const struct event_node_devices *e,
 	n->layout = e->layout;
 	n->devices_n = e->devices_n;
 	n->flags = e->flags;
+	counted_free(n->counted);
+	n->counted = e->uses_n > 0 ? counted_new(e, counters, uses) : NULL;
 	memset(n->taken, 0, sizeof(n->taken));
 	memcpy(n->taken, taken, DEVICE_WORDS(e->devices_n) * sizeof(*taken));
 	used_set(n);
@@ -102,6 +148,8 @@ void inventory_node_drop(struct inventory *v, node_id node)
 	for (uint32_t i = 0; i < n->holdings_n; i++)
 		n->holdings[i]->picks_n = 0;
 	n->devices_n = 0;
+	counted_free(n->counted);
+	n->counted = NULL;
 	memset(n->taken, 0, sizeof(n->taken));
 	used_set(n);
 }

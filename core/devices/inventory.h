@@ -15,6 +15,8 @@
  * by the record of the node.  New devices of a node (another layout) end what is held there: the
  * frontend rejects a choice for the layout before.
  *
+ * Counters of a pool are what its devices that are not in `used` leave of them.
+ *
  * Memory: 8 bytes for each pod of the limit, touched as pods hold devices; sets of its devices for
  * each node and question.  Nothing exists before the first record of devices. */
 #ifndef MUSTER_CORE_INVENTORY_H
@@ -41,7 +43,8 @@ void inventory_free(struct inventory *v);
 
 /* Of records that were checked (core/shm/records.h). */
 void inventory_node_set(struct inventory *v, const struct event_node_devices *e,
-                        const uint64_t *taken);
+                        const uint64_t *taken, const struct node_counter *counters,
+                        const struct node_use *uses);
 void inventory_node_drop(struct inventory *v, node_id node);
 void inventory_question_set(struct inventory *v, const struct event_question *e,
                             const struct question_option *options,

@@ -42,6 +42,7 @@ static void choose_simple(const struct question *q, const struct match *m,
 /* A question in the form of the search. */
 struct form {
 	struct device devices[NODE_DEVICES_MAX];
+	device_amount counters[NODE_COUNTERS_MAX]; /* what is left */
 	struct device_option options[QUESTION_OPTIONS_MAX];
 	struct device_request requests[QUESTION_OPTIONS_MAX];
 	struct device_claim claims[QUESTION_OPTIONS_MAX];
@@ -135,6 +136,26 @@ static void picks_set(const struct question *q, const struct form *f, const stru
 	out->n = c->picks_n;
 }
 
+/* Devices of no counters are of the first pool: that of a device matters for its counters alone. */
+static void form_counters(struct form *f, const struct counted *c, uint32_t devices_n,
+                          const uint64_t *used)
+{
+	memcpy(f->counters, c->totals, c->counters_n * sizeof(*f->counters));
+	for (uint32_t i = 0; i < devices_n; i++) {
+		const struct counted_device *d = &c->devices[i];
+
+		f->devices[i].pool = d->pool;
+		f->devices[i].uses = d->uses;
+		for (uint32_t k = 0; device_in(used, i) && k < d->uses.n; k++)
+			f->counters[c->uses[d->uses.first + k].counter] -= c->uses[d->uses.first + k].amount;
+	}
+	f->node.pools = c->pools;
+	f->node.pools_n = c->pools_n;
+	f->node.uses = c->uses;
+	f->node.counters = f->counters;
+	f->node.counters_n = c->counters_n;
+}
+
 static void choose_searched(const struct question *q, const struct match *m,
                             const struct node_devices *n, const uint64_t *used, struct picks *out)
 {
@@ -144,6 +165,8 @@ static void choose_searched(const struct question *q, const struct match *m,
 	form_options(&f, q, m, n);
 	form_constraints(&f, q, m, n);
 	form_node(&f, n, used);
+	if (n->counted)
+		form_counters(&f, n->counted, n->devices_n, used);
 	choice_make(&f.node, &f.question, &choice);
 	out->gave_up = choice.outcome == CHOICE_GAVE_UP;
 	if (choice.outcome == CHOICE_FOUND && choice.picks_n <= DEVICE_PICKS_MAX)
@@ -162,7 +185,7 @@ void inventory_choose(const struct inventory *v, const struct node_devices *n, u
 	memset(out->idle, 0, sizeof(out->idle));
 	if (!m)
 		return;
-	if (q->simple)
+	if (q->simple && !n->counted)
 		choose_simple(q, m, n, used, out);
 	else
 		choose_searched(q, m, n, used, out);
@@ -240,7 +263,7 @@ uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t questi
 
 	if (!m)
 		return 0;
-	if (v->questions[question].simple) {
+	if (v->questions[question].simple && !n->counted) {
 		for (uint32_t word = 0; word < DEVICE_WORDS(n->devices_n); word++)
 			n_free += (uint32_t)__builtin_popcountll(free_word(m, n, n->used, word));
 		n_free /= v->questions[question].options->count;

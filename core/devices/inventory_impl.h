@@ -18,8 +18,21 @@ struct match {
 	uint64_t sets[]; /* by option: match, tolerated; then the values by constraint and device */
 };
 
+/* Counters of a node's pools, and what its devices use of them. */
+struct counted {
+	struct device_pool *pools; /* all devices are in the first one's span */
+	uint32_t pools_n, counters_n, uses_n;
+	device_amount *totals; /* by counter */
+	struct device_use *uses;
+	struct counted_device {
+		uint32_t pool;
+		struct span uses;
+	} devices[]; /* by number */
+};
+
 struct node_devices {
 	uint32_t layout, devices_n;
+	struct counted *counted;    /* NULL: no device uses counters */
 	uint32_t flags;             /* enum node_devices_flags */
 	uint64_t version;           /* counts changes of `used` and of matches; not 0 */
 	uint64_t taken[NODE_WORDS]; /* by the record */

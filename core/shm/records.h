@@ -85,6 +85,8 @@ struct answer_record {
 struct node_devices_record {
 	const struct event_node_devices *body;
 	const uint64_t *taken;
+	const struct node_counter *counters;
+	const struct node_use *uses;
 };
 
 struct question_record {

@@ -5,17 +5,45 @@
 #include "core/shm/records_impl.h"
 #include "ipc/devices.h"
 
+/* Sums of all of them have no overflow. */
+#define HIGH_MAX (UINT64_C(1) << 48)
+
+static const char *counters_fault(const struct node_devices_record *q)
+{
+	const struct event_node_devices *e = q->body;
+
+	for (uint32_t i = 0; i < e->counters_n; i++)
+		if (q->counters[i].high > HIGH_MAX ||
+		    (i > 0 && q->counters[i].pool < q->counters[i - 1].pool))
+			return "the counters of a node are not in order";
+	for (uint32_t i = 0; i < e->uses_n; i++) {
+		const struct node_use *u = &q->uses[i], *before = i > 0 ? u - 1 : u;
+
+		if (u->device >= e->devices_n || u->counter >= e->counters_n || u->high > HIGH_MAX ||
+		    u->device < before->device ||
+		    (u->device == before->device &&
+		     q->counters[u->counter].pool != q->counters[before->counter].pool))
+			return "the uses of a node's counters are not in order";
+	}
+	return NULL;
+}
+
 const char *record_node_devices(const struct record *r, const struct limits *l,
                                 struct node_devices_record *out)
 {
 	struct body b = body_of(r);
 	struct node_devices_record q = { .body = take(&b, 1, sizeof(*q.body)) };
 
-	if (q.body && q.body->devices_n > NODE_DEVICES_MAX)
+	if (q.body && (q.body->devices_n > NODE_DEVICES_MAX || q.body->counters_n > NODE_COUNTERS_MAX ||
+	               q.body->uses_n > NODE_USES_MAX))
 		return "a node has too many devices";
 	if (q.body)
 		q.taken = take(&b, DEVICE_WORDS(q.body->devices_n), sizeof(*q.taken));
-	if (!q.body || !q.taken || b.left != 0)
+	if (q.taken)
+		q.counters = take(&b, q.body->counters_n, sizeof(*q.counters));
+	if (q.counters)
+		q.uses = take(&b, q.body->uses_n, sizeof(*q.uses));
+	if (!q.body || !q.uses || b.left != 0)
 		return "the record of a node's devices has a wrong length";
 	if (q.body->node >= l->nodes)
 		return "the node of devices is out of bounds";
@@ -24,7 +52,7 @@ const char *record_node_devices(const struct record *r, const struct limits *l,
 	if (q.body->flags & ~(uint32_t)NODE_DEVICES_INVALID)
 		return "the devices of a node have unknown flags";
 	*out = q;
-	return NULL;
+	return counters_fault(&q);
 }
 
 /* Claims and their requests are numbered without gaps. */

@@ -27,7 +27,7 @@ static int on_node_devices(struct core *c, const struct record *r)
 		fault = "devices of an unknown node";
 	if (fault)
 		return refuse(c, fault);
-	inventory_node_set(inventory_of(c), record.body, record.taken);
+	inventory_node_set(inventory_of(c), record.body, record.taken, record.counters, record.uses);
 	nodes_touch(&c->nodes, record.body->node);
 	return 0;
 }

@@ -13,8 +13,8 @@
  * (live_writing()).
  *
  * Served live are slices of one node (spec.nodeName) and requests for a number of devices or for
- * all, with alternatives, selectors, tolerations, adminAccess and constraints.  Devices with
- * counters, multiple allocations or binding conditions are not used.
+ * all, with alternatives, selectors, tolerations, adminAccess and constraints, of devices that may
+ * use counters.  Devices with multiple allocations or binding conditions are not used.
  *
  * Single-threaded.  Memory: ipc/memory.h; of what tenants write nothing is kept twice. */
 #ifndef MUSTER_FRONTEND_LIVE_H

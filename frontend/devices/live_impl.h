@@ -68,6 +68,11 @@ struct live_node {
 	struct device_entry **devices;
 	uint32_t *keys; /* of devices */
 	uint32_t devices_n;
+	/* Counters of its pools, if some device uses them and they are not too many: as asked_pools()
+	 * fills them. */
+	struct device_node counted; /* counters_n 0: none */
+	uint32_t *pool_of;          /* by counter */
+	uint32_t uses_n;
 	bool *matched; /* by question: the core has it */
 	size_t matched_n;
 };
@@ -159,6 +164,9 @@ void live_node_touch(struct live *l, uint32_t node);
 void live_node_free(struct live_node *n);
 /* The devices of the node in their order. */
 void live_node_lay(struct live *l, struct live_node *n);
+/* True if the pools have what the devices in use and `more` (numbers) take of counters. */
+bool live_counters_suffice(const struct live *l, const struct live_node *n, const uint32_t *more,
+                           uint32_t more_n);
 
 /* live_questions.c */
 /* LIVE_NONE: all are in use, or `namespace` has its share of them.  The last eighth is for

@@ -178,6 +178,73 @@ static void asked_of(struct live *l, struct live_node *n, struct asked *a)
 	d->slices_n = 0;
 }
 
+static void *keep(struct live_node *n, const void *from, size_t count, size_t bytes)
+{
+	void *to = arena_array(&n->arena, count + 1, bytes);
+
+	if (count > 0)
+		memcpy(to, from, count * bytes);
+	return to;
+}
+
+/* Of devices of pools that are usable; too many, or one below 0: none of them is used. */
+static void counters_lay(struct live_node *n, const struct device_node *from)
+{
+	bool below = false;
+
+	n->counted = (struct device_node){ 0 };
+	n->uses_n = 0;
+	for (uint32_t i = 0; i < n->devices_n; i++)
+		n->uses_n += from->devices[i].uses.n;
+	for (uint32_t i = 0; i < n->uses_n; i++)
+		below = below || from->uses[i].amount < 0;
+	for (uint32_t i = 0; i < from->counters_n; i++)
+		below = below || from->counters[i] < 0;
+	if (below || n->uses_n == 0 || n->uses_n > NODE_USES_MAX ||
+	    from->counters_n > NODE_COUNTERS_MAX) {
+		n->uses_n = 0;
+		return;
+	}
+	n->counted.devices = keep(n, from->devices, n->devices_n, sizeof(*from->devices));
+	n->counted.uses = keep(n, from->uses, n->uses_n, sizeof(*from->uses));
+	n->counted.counters = keep(n, from->counters, from->counters_n, sizeof(*from->counters));
+	n->counted.counters_n = from->counters_n;
+	n->pool_of = arena_array(&n->arena, from->counters_n + 1, sizeof(*n->pool_of));
+	for (uint32_t i = 0; i < from->pools_n; i++)
+		for (uint32_t k = 0; k < from->pools[i].counters.n; k++)
+			n->pool_of[from->pools[i].counters.first + k] = i;
+}
+
+bool live_counters_suffice(const struct live *l, const struct live_node *n, const uint32_t *more,
+                           uint32_t more_n)
+{
+	uint64_t used[DEVICE_WORDS(NODE_DEVICES_MAX)] = { 0 };
+	device_amount left[NODE_COUNTERS_MAX];
+	bool suffice = true;
+
+	if (n->counted.counters_n == 0)
+		return true;
+	memcpy(left, n->counted.counters, n->counted.counters_n * sizeof(*left));
+	for (uint32_t i = 0; i < n->devices_n; i++)
+		if (l->taken[n->keys[i]] > 0)
+			device_add(used, i);
+	for (uint32_t i = 0; i < more_n; i++)
+		device_add(used, more[i]);
+	for (uint32_t i = 0; i < n->devices_n; i++) {
+		const struct span *s = &n->counted.devices[i].uses;
+
+		for (uint32_t k = s->first; device_in(used, i) && k < s->first + s->n; k++)
+			left[n->counted.uses[k].counter] -= n->counted.uses[k].amount;
+	}
+	for (uint32_t i = 0; i < more_n; i++) {
+		const struct span *s = &n->counted.devices[more[i]].uses;
+
+		for (uint32_t k = s->first; k < s->first + s->n; k++)
+			suffice = suffice && left[n->counted.uses[k].counter] >= 0;
+	}
+	return suffice;
+}
+
 void live_node_lay(struct live *l, struct live_node *n)
 {
 	struct asked a = { 0 };
@@ -208,6 +275,7 @@ void live_node_lay(struct live *l, struct live_node *n)
 		n->devices[n->devices_n] = a.devices[i];
 		n->keys[n->devices_n++] = number;
 	}
+	counters_lay(n, &a.problem.node);
 	arena_free(&a.arena);
 }
 
@@ -254,7 +322,33 @@ size_t live_node_bytes(const struct live *l, uint32_t at)
 	struct live_node *n = l->nodes[at];
 
 	live_node_lay((struct live *)(uintptr_t)l, n);
-	return sizeof(struct event_node_devices) + DEVICE_WORDS(n->devices_n) * sizeof(uint64_t);
+	return sizeof(struct event_node_devices) + DEVICE_WORDS(n->devices_n) * sizeof(uint64_t) +
+	       n->counted.counters_n * sizeof(struct node_counter) +
+	       n->uses_n * sizeof(struct node_use);
+}
+
+static void counters_write(const struct live_node *n, void *at)
+{
+	const struct device_node *from = &n->counted;
+	struct node_counter *counters = at;
+	struct node_use *use = (void *)(counters + from->counters_n);
+
+	for (uint32_t i = 0; i < from->counters_n; i++)
+		counters[i] =
+			(struct node_counter){ .pool = n->pool_of[i],
+			                       .low = (uint64_t)from->counters[i],
+			                       .high = (uint64_t)((unsigned __int128)from->counters[i] >> 64) };
+	for (uint32_t i = 0; n->uses_n > 0 && i < n->devices_n; i++) {
+		const struct span *s = &from->devices[i].uses;
+
+		for (uint32_t k = s->first; k < s->first + s->n; k++)
+			*use++ = (struct node_use){
+				.device = i,
+				.counter = from->uses[k].counter,
+				.low = (uint64_t)from->uses[k].amount,
+				.high = (uint64_t)((unsigned __int128)from->uses[k].amount >> 64),
+			};
+	}
 }
 
 void live_node_write(struct live *l, uint32_t at, node_id node, uint32_t generation, void *record)
@@ -267,11 +361,14 @@ void live_node_write(struct live *l, uint32_t at, node_id node, uint32_t generat
 		                              .generation = generation,
 		                              .layout = n->layout,
 		                              .devices_n = n->devices_n,
-		                              .flags = n->invalid ? NODE_DEVICES_INVALID : 0 };
+		                              .flags = n->invalid ? NODE_DEVICES_INVALID : 0,
+		                              .counters_n = n->counted.counters_n,
+		                              .uses_n = n->uses_n };
 	memset(taken, 0, DEVICE_WORDS(n->devices_n) * sizeof(*taken));
 	for (uint32_t i = 0; i < n->devices_n; i++)
 		if (l->taken[n->keys[i]] > 0)
 			device_add(taken, i);
+	counters_write(n, taken + DEVICE_WORDS(n->devices_n));
 	due_set(l, n, false);
 }
 

@@ -457,6 +457,7 @@ static bool picks_hold(const struct live *l, const struct live_node *n, const st
                        const struct cmd_devices *cmd, const struct device_pick *picks)
 {
 	const struct live_question *q;
+	uint32_t taken[DEVICE_PICKS_MAX], taken_n = 0;
 
 	if (!n || n->relaid || n->layout != cmd->layout || cmd->question != p->question ||
 	    p->question == LIVE_NONE || cmd->picks_n == 0 || cmd->picks_n > DEVICE_PICKS_MAX)
@@ -471,8 +472,10 @@ static bool picks_hold(const struct live *l, const struct live_node *n, const st
 		for (uint32_t j = 0; j < i; j++)
 			if (picks_clash(q, &picks[j], k))
 				return false;
+		if (!o->admin)
+			taken[taken_n++] = k->device;
 	}
-	return true;
+	return live_counters_suffice(l, n, taken, taken_n);
 }
 
 /* asked.h, of the question's claims on the node. */

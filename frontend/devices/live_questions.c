@@ -384,9 +384,10 @@ size_t live_match_bytes(const struct live *l, uint32_t at, uint32_t question)
 }
 
 /* What a live server does not serve yet. */
-static bool is_served(const struct device_entry *e)
+static bool is_served(const struct live_node *n, const struct device_entry *e)
 {
-	return !e->unusable && e->uses_n == 0 && !e->facts.allow_multiple_allocations &&
+	return !e->unusable && (e->uses_n == 0 || n->uses_n > 0) &&
+	       !e->facts.allow_multiple_allocations &&
 	       jsontree_get(e->tree, "bindingConditions")->n == 0;
 }
 
@@ -483,7 +484,7 @@ static void matches_write(struct live *l, struct live_question *q, const struct 
 		const struct tree *tolerations = jsontree_get(o->entry->tree, "tolerations");
 
 		for (uint32_t d = 0; d < n->devices_n; d++) {
-			if (is_served(n->devices[d]) && !(o->entry->all && n->broken) &&
+			if (is_served(n, n->devices[d]) && !(o->entry->all && n->broken) &&
 			    is_selected(l, q, n, o, n->devices[d]))
 				device_add(sets + 2 * i * words, d);
 			if (tolerated(n->devices[d], tolerations))

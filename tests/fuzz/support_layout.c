@@ -292,6 +292,20 @@ static const struct field node_devices_fields[] = {
 	U32(struct event_node_devices, layout, 1, UINT32_MAX),
 	U32(struct event_node_devices, devices_n, 0, NODE_DEVICES_MAX),
 	BITS(struct event_node_devices, flags, NODE_DEVICES_INVALID),
+	U32(struct event_node_devices, counters_n, 0, NODE_COUNTERS_MAX),
+	U32(struct event_node_devices, uses_n, 0, NODE_USES_MAX),
+};
+#define AMOUNT_HIGH_MAX (INT64_C(1) << 48)
+static const struct field counter_fields[] = {
+	ANY(struct node_counter, pool),
+	I64(struct node_counter, low, INT64_MIN, INT64_MAX),
+	I64(struct node_counter, high, 0, AMOUNT_HIGH_MAX),
+};
+static const struct field use_fields[] = {
+	U32(struct node_use, device, 0, NODE_DEVICES_MAX - 1),
+	U32(struct node_use, counter, 0, NODE_COUNTERS_MAX - 1),
+	I64(struct node_use, low, INT64_MIN, INT64_MAX),
+	I64(struct node_use, high, 0, AMOUNT_HIGH_MAX),
 };
 static const struct field question_fields[] = {
 	U32(struct event_question, question, 0, QUESTIONS_MAX - 1),
@@ -352,6 +366,28 @@ static const char *pod_more(const struct view_of *v)
 	return intents != 0 && (e->node == ID_NONE || (e->flags & POD_BINDING) != 0)
 	           ? "an intent without a node, or with a binding"
 	           : NULL;
+}
+
+/* Counters are sorted by pool, uses by device, and a device uses those of one pool. */
+static const char *node_devices_more(const struct view_of *v)
+{
+	const struct event_node_devices *e = (const void *)v->body;
+	const struct node_counter *c = (const void *)v->at[1];
+	const struct node_use *u = (const void *)v->at[2];
+
+	for (uint32_t i = 1; i < v->n[1]; i++)
+		if (c[i - 1].pool > c[i].pool)
+			return "order of counters";
+	for (uint32_t i = 0; i < v->n[2]; i++) {
+		if (u[i].device >= e->devices_n || u[i].counter >= v->n[1])
+			return "a use of nothing";
+		if (i > 0 && u[i - 1].device > u[i].device)
+			return "order of uses";
+		if (i > 0 && u[i - 1].device == u[i].device &&
+		    c[u[i - 1].counter].pool != c[u[i].counter].pool)
+			return "a device of two pools";
+	}
+	return NULL;
 }
 
 /* Claims, and the requests of each, are numbered without gaps; several options of one request are
@@ -586,9 +622,11 @@ static uint32_t match_words(const unsigned char *body)
 
 static const struct layout node_devices_layout = {
 	BODY(struct event_node_devices, node_devices_fields),
-	{ { 0, 8, number_fields, N(number_fields), false, taken_words } },
-	1,
-	NULL,
+	{ { 0, 8, number_fields, N(number_fields), false, taken_words },
+	  ARRAY(struct event_node_devices, counters_n, struct node_counter, counter_fields),
+	  ARRAY(struct event_node_devices, uses_n, struct node_use, use_fields) },
+	3,
+	node_devices_more,
 };
 static const struct layout question_layout = {
 	BODY(struct event_question, question_fields),

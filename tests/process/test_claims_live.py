@@ -426,6 +426,32 @@ def test_admin_access_takes_nothing():
         equal(devices(c, "x-gpu"), ["gpu-0"])
 
 
+def test_partitions_share_the_counters_of_their_gpu():
+    """DRA-14: MIG, a GPU of 7 slices of which two 3g.40gb fit; a foreign claim has another partition meanwhile."""
+    def uses(slices):
+        return [{"counterSet": "gpu-0", "counters": {"slices": {"value": str(slices)}}}]
+
+    mig = slice_of("n1", 0)
+    mig["spec"]["pool"]["resourceSliceCount"] = 2
+    counters = {**mig, "metadata": {"name": "n1-counters"}, "spec": {**mig["spec"], "sharedCounters": [
+        {"name": "gpu-0", "counters": {"slices": {"value": "7"}}}]}}
+    del counters["spec"]["devices"]
+    mig["spec"]["devices"] = [{"name": f"{profile}-{i}", "attributes": {"profile": {"string": profile}}, "consumesCounters": uses(n)}
+                              for profile, n, of in (("1g", 1, 7), ("3g", 3, 2), ("7g", 7, 1)) for i in range(of)]
+    spec = claim_spec(1, selector=f"device.attributes['{DRIVER}'].profile == '3g'")
+    with Cluster(objects.node("n1", cpu="64"), counters, mig, device_class(), apisim=GATE) as c:
+        c.up(*ON)
+        gang_with(c, "g", 3, spec)
+        until(lambda: "cannot allocate all claims" in reason(c, "g-0"), 10, lambda: reason(c, "g-0"))
+        equal(len(allocated(c)), 0)
+        foreign(c, "other", "n1", "7g-0")
+        gang_with(c, "h", 2, spec)
+        until(lambda: "cannot allocate all claims" in reason(c, "h-0"), 10, lambda: reason(c, "h-0"))
+        free(c, "other")
+        bound(c, "h", 2)
+        equal(sorted(devices(c, f"h-{i}-gpu") for i in range(2)), [["3g-0"], ["3g-1"]])
+
+
 def test_what_is_not_served_is_refused():
     spec = claim_spec()
     spec["devices"]["requests"][0]["exactly"]["capacity"] = {"requests": {"memory": "1Gi"}}

@@ -229,6 +229,69 @@ Test(devices, with_admin_access_stay_free)
 	story_free(s);
 }
 
+#define PART 4u /* question: one partition */
+
+/* Two GPUs of 7 slices each, as partitions: of the first GPU 0 to 3, of the second 4 to 7, each
+ * with 4, 3, 2 and 7 slices.  Some are taken by others. */
+static void partitions(struct story *s, uint32_t node, uint64_t taken)
+{
+	static const uint64_t slices[] = { 4, 3, 2, 7 };
+	struct {
+		struct event_node_devices e;
+		uint64_t taken;
+		struct node_counter counters[2];
+		struct node_use uses[8];
+	} d = { .e = { .node = node,
+		           .generation = 1,
+		           .layout = 1,
+		           .devices_n = 8,
+		           .counters_n = 2,
+		           .uses_n = 8 },
+		    .taken = taken,
+		    .counters = { { .pool = 3, .low = 7 }, { .pool = 5, .low = 7 } } };
+
+	for (uint32_t i = 0; i < 8; i++)
+		d.uses[i] = (struct node_use){ .device = i, .counter = i / 4, .low = slices[i % 4] };
+	cr_assert_eq(story_feed(s, EVENT_NODE_DEVICES, &d, sizeof(d)), 0);
+}
+
+/* What a partition uses of a GPU no other one can have: 4 and 3 slices of each GPU, then none. */
+Test(devices, that_share_counters_run_out_together)
+{
+	struct story *s = scene(0, 0xff);
+
+	question(s, PART, 1, false);
+	partitions(s, 0, 0);
+	match(s, PART, 0, 1, 8, 0xff);
+	story_gang(s, .name = "g", .quorum = 5);
+	story_pods(s, 5, .name = "m", .gang = "g", .cpu = 1, .devices = PART + 1);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "m"), 0);
+	story_skip(s);
+	story_pods(s, 4, .name = "p", .cpu = 1, .devices = PART + 1);
+	story_plan(s);
+	story_expect(s, "devices p-0 n1: 0\nbind p-0 n1\ndevices p-1 n1: 1\nbind p-1 n1\n"
+	                "devices p-2 n1: 4\nbind p-2 n1\ndevices p-3 n1: 5\nbind p-3 n1\n");
+	story_free(s);
+}
+
+Test(devices, that_others_have_use_counters)
+{
+	struct story *s = scene(0, 0xff);
+
+	question(s, PART, 1, false);
+	match(s, PART, 0, 1, 8, 0xff);
+	partitions(s, 0, 1u << 3 | 1u << 5 | 1u << 6);
+	story_pod(s, .name = "a", .cpu = 1, .devices = PART + 1);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "a"), "", "2 slices are left, of which no free partition is");
+	story_skip(s);
+	partitions(s, 0, 1u << 3 | 1u << 5);
+	story_plan(s);
+	story_expect(s, "devices a n1: 4\nbind a n1\n");
+	story_free(s);
+}
+
 /* The frontend writes the claims: its record has the devices, and the pod asks for nothing more. */
 Test(devices, stay_taken_when_the_record_has_them)
 {
