@@ -33,7 +33,7 @@ for part in "$@"; do
 		# The others mostly wait, so more than there are CPUs run at a time; the longest begin.
 		alone='bench demo limits scale simulate_live syscalls'
 		first='kill packages preempting port reports page extender'
-		echo '@4'
+		echo '@3'
 		echo 'python3 tests/faults/run.py --quick'
 		for name in $first; do
 			echo "python3 tests/process/test_$name.py"
