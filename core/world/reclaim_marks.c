@@ -65,31 +65,42 @@ static void pod_list(struct marking *m, pod_id id, bool whole)
 	                            .pod = id });
 }
 
-/* Its members beyond the quorum one by one, and all of them together. */
-static void gang_list(struct marking *m, uint32_t gang)
+/* All of its members that run; *bound: how many count for its quorum. */
+static struct unit gang_unit(const struct marking *m, uint32_t gang, uint32_t *bound)
 {
 	const struct gang *g = &m->c->gangs.slots[gang];
 	struct unit u = { .whole = true, .priority = INT32_MIN, .start_s = START_NONE, .gang = gang };
-	uint32_t bound = 0;
-	bool spared = false;
 
+	*bound = m->facts->gangs[gang].succeeded;
 	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next) {
 		const struct pod *p = &m->c->pods.slots[id];
 
 		if (!runs(m, id))
 			continue;
-		bound++;
-		spared = spared || search_spares(m->facts, id) || !reclaim_is_other(m->c, m->gang, id);
+		(*bound)++;
 		u.pod = id;
 		u.priority = p->priority > u.priority ? p->priority : u.priority;
 		if (m->facts->pods[id].start_s < u.start_s)
 			u.start_s = m->facts->pods[id].start_s;
 	}
-	bound += m->facts->gangs[gang].succeeded;
-	if (m->facts->gangs[gang].mode == DISRUPT_QUORUM && bound > g->declared)
-		m->surplus[gang] = bound - g->declared;
 	if (g->flags & GANG_PRIORITY)
 		u.priority = g->parts->priority;
+	return u;
+}
+
+/* Its members beyond the quorum one by one, and all of them together. */
+static void gang_list(struct marking *m, uint32_t gang)
+{
+	const struct gang *g = &m->c->gangs.slots[gang];
+	uint32_t bound;
+	struct unit u = gang_unit(m, gang, &bound);
+	bool spared = false;
+
+	for (pod_id id = g->first; id != ID_NONE && !spared; id = m->c->pods.slots[id].next)
+		spared =
+			runs(m, id) && (search_spares(m->facts, id) || !reclaim_is_other(m->c, m->gang, id));
+	if (m->facts->gangs[gang].mode == DISRUPT_QUORUM && bound > g->declared)
+		m->surplus[gang] = bound - g->declared;
 	u.over = over_of(m, u.pod);
 	if (!spared)
 		unit_add(m, &u);
@@ -104,20 +115,10 @@ static void gang_list(struct marking *m, uint32_t gang)
 static void extras_list(struct marking *m, uint32_t gang)
 {
 	const struct gang *g = &m->c->gangs.slots[gang];
-	uint32_t bound = m->facts->gangs[gang].succeeded;
-	int32_t priority = INT32_MIN;
+	uint32_t bound;
+	const struct unit u = gang_unit(m, gang, &bound);
 
-	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next) {
-		const struct pod *p = &m->c->pods.slots[id];
-
-		if (!runs(m, id))
-			continue;
-		bound++;
-		priority = p->priority > priority ? p->priority : priority;
-	}
-	if (g->flags & GANG_PRIORITY)
-		priority = g->parts->priority;
-	if (priority > gang_priority(&m->c->gangs.slots[m->gang]) || bound <= g->declared)
+	if (u.priority > gang_priority(&m->c->gangs.slots[m->gang]) || bound <= g->declared)
 		return;
 	m->surplus[gang] = bound - g->declared;
 	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next)
