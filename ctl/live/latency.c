@@ -5,6 +5,7 @@
 #include "ctl/term/options.h"
 #include "ctl/term/table.h"
 #include "ctl/live/http.h"
+#include "ipc/clock.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -18,7 +19,6 @@
 #define TIMEOUT_MS 5000L
 #define DEFAULT_LISTEN "127.0.0.1:10261"
 #define LAST_MOST_S 3600
-#define NS_PER_S UINT64_C(1000000000)
 
 struct options {
 	const char *command;
