@@ -235,25 +235,36 @@ int list_page_items(const struct list_page *page, frame_fn each, void *context)
 	return json_end(&j) ? 0 : -EINVAL;
 }
 
+/* The next member of the object's metadata; *inside: whether the one before it was. */
+static bool metadata_member(struct json *j, bool *inside, struct text *name)
+{
+	for (;;) {
+		if (!json_member(j, name)) {
+			if (!*inside)
+				return false;
+			*inside = false; /* its end */
+		} else if (*inside) {
+			return true;
+		} else if (text_is(*name, "metadata")) {
+			*inside = json_object(j);
+		} else {
+			json_skip(j);
+		}
+	}
+}
+
 /* Stops at the version: most of the object follows its metadata. */
 static bool version_find(struct json *j, char *out, size_t out_bytes)
 {
 	struct text name;
+	bool inside = false;
 
 	if (!json_object(j))
 		return false;
-	while (json_member(j, &name)) {
-		if (!text_is(name, "metadata")) {
-			json_skip(j);
-			continue;
-		}
-		if (!json_object(j))
-			continue;
-		while (json_member(j, &name)) {
-			if (text_is(name, "resourceVersion"))
-				return short_string(j, out, out_bytes);
-			json_skip(j);
-		}
+	while (metadata_member(j, &inside, &name)) {
+		if (text_is(name, "resourceVersion"))
+			return short_string(j, out, out_bytes);
+		json_skip(j);
 	}
 	return false;
 }
@@ -290,6 +301,7 @@ static bool initial_end_find(struct json *j)
 int bookmark_read(const char *json, size_t bytes, char *out, size_t out_bytes, bool *initial_end)
 {
 	struct arena arena = { 0 };
+	bool is_object, inside = false;
 	struct text name;
 	struct json j;
 	int rc = 0;
@@ -297,22 +309,14 @@ int bookmark_read(const char *json, size_t bytes, char *out, size_t out_bytes, b
 	out[0] = '\0';
 	*initial_end = false;
 	json_begin(&j, json, bytes, &arena);
-	if (json_object(&j))
-		while (json_member(&j, &name)) {
-			if (!text_is(name, "metadata")) {
-				json_skip(&j);
-				continue;
-			}
-			if (!json_object(&j))
-				continue;
-			while (json_member(&j, &name))
-				if (text_is(name, "resourceVersion"))
-					short_string(&j, out, out_bytes);
-				else if (text_is(name, "annotations"))
-					*initial_end = initial_end_find(&j);
-				else
-					json_skip(&j);
-		}
+	is_object = json_object(&j);
+	while (is_object && metadata_member(&j, &inside, &name))
+		if (text_is(name, "resourceVersion"))
+			short_string(&j, out, out_bytes);
+		else if (text_is(name, "annotations"))
+			*initial_end = initial_end_find(&j);
+		else
+			json_skip(&j);
 	if (!json_end(&j))
 		rc = -EINVAL;
 	arena_free(&arena);
