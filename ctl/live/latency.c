@@ -32,12 +32,9 @@ struct options {
 
 static bool option_last(const char *command, const char *text, void *to)
 {
-	char *end;
-	unsigned long n;
+	uint64_t n;
 
-	errno = 0;
-	n = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || n < 1 || n > LAST_MOST_S) {
+	if (!option_digits(text, &n) || n < 1 || n > LAST_MOST_S) {
 		ctl_usage(command, "--last \"%s\" is no number of seconds from 1 to %d", text, LAST_MOST_S);
 		return false;
 	}

@@ -129,10 +129,9 @@ static int run(int argc, char **argv)
 
 static bool read_seconds(const char *command, const char *text, void *to)
 {
-	char *end;
-	unsigned long s = strtoul(text, &end, 10);
+	uint64_t s;
 
-	if (*text < '0' || *text > '9' || *end != '\0' || s < 1 || s > 3600)
+	if (!option_digits(text, &s) || s < 1 || s > 3600)
 		return ctl_usage(command, "--progress %s: not a number of seconds from 1 to 3600", text),
 		       false;
 	*(uint32_t *)to = (uint32_t)s;

@@ -119,15 +119,8 @@ void offline_free(struct offline *o)
 
 bool offline_steps(const char *command, const char *text, void *to)
 {
-	uint64_t *steps = to;
-	char *end;
-
-	errno = 0;
-	*steps = strtoull(text, &end, 10);
-	if (errno == 0 && *end == '\0' && text[0] >= '0' && text[0] <= '9')
-		return true;
-	ctl_usage(command, "--search-steps %s: not a number", text);
-	return false;
+	return option_digits(text, to) ||
+	       (ctl_usage(command, "--search-steps %s: not a number", text), false);
 }
 
 bool offline_score(const char *command, const char *text, void *to)

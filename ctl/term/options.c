@@ -3,8 +3,10 @@
 
 #include "ctl/term/near.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FLAGS_MAX 24
@@ -21,6 +23,15 @@ bool option_text(const char *command, const char *text, void *to)
 	(void)command;
 	*(const char **)to = text;
 	return true;
+}
+
+bool option_digits(const char *text, uint64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	return errno == 0 && *end == '\0' && text[0] >= '0' && text[0] <= '9';
 }
 
 bool option_texts(const char *command, const char *text, void *to)

@@ -10,6 +10,7 @@
 #include "ctl/term/ctl.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Stores the value of a flag at `to`.  False, and a message, if it is not valid. */
 typedef bool (*option_read_fn)(const char *command, const char *text, void *to);
@@ -64,6 +65,8 @@ void arguments_add(struct arguments *t, const char *text);
 
 bool option_text(const char *command, const char *text, void *to);  /* const char * */
 bool option_texts(const char *command, const char *text, void *to); /* struct arguments */
+/* Digits and nothing else, of 64 bits; without a message. */
+bool option_digits(const char *text, uint64_t *out);
 bool option_output(const char *command, const char *text,
                    void *to); /* enum output: "json" alone is valid */
 
