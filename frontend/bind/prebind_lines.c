@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EDGE_PART 8u /* of the lines: the last part */
 #define AGAIN_MS 10000u
 
 struct held_share {
@@ -96,7 +95,8 @@ static bool admits(const struct prebind_stage *s, size_t n)
 		return false;
 	if (is_within_share(s, n))
 		return true;
-	return !w->lines_short && !w->lines_were_short && w->held_lines + n <= most - most / EDGE_PART;
+	return !w->lines_short && !w->lines_were_short &&
+	       w->held_lines + n <= most - most / SHARE_RESERVE_PART;
 }
 
 static size_t lines_going(struct binder *w)

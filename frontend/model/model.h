@@ -31,6 +31,9 @@ struct model;
 /* Nodes and pods come first, then those of the dialects (frontend/dialect/dialect.h). */
 enum { RESOURCE_INDEX_NODES, RESOURCE_INDEX_PODS, RESOURCE_INDEX_DIALECTS };
 
+/* Of what namespaces share, the last part is for those below their share (decision 049). */
+#define SHARE_RESERVE_PART 8u
+
 struct volumes;
 
 /* Whose objects define queues; from `config` on as enum queue_source. */

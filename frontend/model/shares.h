@@ -28,8 +28,6 @@ bool share_admits(struct model *m, enum share_of of, uint32_t namespace, uint64_
  * `flag` may be of a limit without shares. */
 const char *share_text(struct model *m, struct arena *arena, const char *flag, uint32_t namespace);
 
-#define SHARE_RESERVE_PART 8u /* of a table, for namespaces below their share */
-
 struct share_table {
 	const char *flag;
 	uint64_t limit, used;
