@@ -21,6 +21,7 @@ struct stay {
 	uint32_t gang;              /* by which it is named */
 	uint32_t run_s, expected_s; /* hard and soft */
 	uint64_t since_ns;          /* 0: not known yet */
+	bool started;               /* since_ns is when it started, else when it got its node */
 	uint64_t hard_ns;           /* the enforced end; TIME_NEVER: none */
 	bool soft;                  /* end_ns is an expected one */
 	uint64_t evicted_ns;        /* it is evicted, and gone by then; 0: it is not */
@@ -101,14 +102,18 @@ static inline uint64_t time_grain(const struct timeline *t, uint64_t at_ns)
 	return rest == 0 ? at_ns : time_add(at_ns - rest, t->grain_ns);
 }
 
-/* When a gang that starts at that time has ended, rounded as the ends of its pods will be: a start
- * that comes a little late moves no other promise. */
+/* By how much a pod may start after its time without moving anybody: the kubelet's part, and the
+ * tick in which the gang is planned. */
+static inline uint64_t late_start_ns(const struct timeline *t)
+{
+	return t->grain_ns >= 10 * NS_PER_SECOND ? t->grain_ns / 6 : 0;
+}
+
+/* When a gang that starts at that time has ended, rounded as the ends of its pods will be. */
 static inline uint64_t ask_end(const struct timeline *t, const struct timeline_ask *ask,
                                uint64_t at_ns)
 {
-	const uint64_t late_ns = t->grain_ns >= 10 * NS_PER_SECOND ? t->grain_ns / 6 : 0;
-
-	return time_grain(t, time_add(time_add(at_ns, late_ns), ask->length_ns));
+	return time_grain(t, time_add(time_add(at_ns, late_start_ns(t)), ask->length_ns));
 }
 
 /* ends.c: those that have passed are moved on. */
