@@ -44,7 +44,7 @@ def ends_for_memory(t, memory, name, flags, nth):
     child = subprocess.Popen([muster.program(name), *map(str, flags)], env={**os.environ, **memory.env},
                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     with contextlib.suppress(Failed):
-        until(lambda: child.poll() is not None, 1, every_s=0.01)
+        until(lambda: child.poll() is not None, 1, every_s=0.01, exactly=True)
     failed = memory.failed()
     child.terminate()
     said = child.communicate()[1]

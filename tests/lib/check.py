@@ -155,7 +155,7 @@ class History:
 
     def __enter__(self):
         self._thread.start()
-        if not self._fresh.wait(30):
+        if not self._fresh.wait(120):
             raise TimeoutError("the history of pods did not start")
         return self
 

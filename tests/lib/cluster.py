@@ -190,7 +190,7 @@ class Cluster:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def run(name, *flags, timeout_s=60, stdin=None, env=None):
+def run(name, *flags, timeout_s=180, stdin=None, env=None):
     """(exit code, standard output, standard error) of one of our programs."""
     done = subprocess.run([muster.program(name), *[str(f) for f in flags]], capture_output=True, timeout=timeout_s,
                           input=stdin, text=True, env={**os.environ, **(env or {})})

@@ -30,16 +30,49 @@ def equal(got, wanted, what=""):
     check(got == wanted, f"{what}: {got!r} instead of {wanted!r}")
 
 
-def until(question, timeout_s, what="", every_s=0.05):
-    """Call until the result is true; returns the result.  what may be a function, called at the end."""
-    end = time.monotonic() + timeout_s
+PATIENCE_S = 60  # a wait that is over early costs nothing, and other tests may use the CPUs
+NOT_YET = (LookupError, TypeError, AttributeError, StopIteration)  # a field or an object that comes later
+
+
+def until(question, timeout_s=PATIENCE_S, what="", every_s=0.05, exactly=False):
+    """Call until the result is true; returns the result.  what may be a function, called at the end.
+
+    The limit is at least PATIENCE_S unless it is to be exactly that: it ends a test that can't pass any more
+    and asserts no speed.  A test of a speed measures it.  An answer without what is looked for in it (NOT_YET,
+    or 404 of the API server) is no answer yet."""
+    limit_s = timeout_s if exactly else max(timeout_s, PATIENCE_S)
+    end = time.monotonic() + limit_s
     while True:
-        answer = question()
+        missing = ""
+        try:
+            answer = question()
+        except Exception as error:
+            if not isinstance(error, NOT_YET) and getattr(error, "status", None) != 404:
+                raise
+            answer, missing = None, f" ({error!r})"
         if answer:
             return answer
         if time.monotonic() > end:
-            raise Failed(f"not within {timeout_s} s: {what() if callable(what) else what}")
+            raise Failed(f"not within {limit_s} s: {_said(what)}{missing}")
         time.sleep(every_s)
+
+
+def _said(what):
+    try:
+        return what() if callable(what) else what
+    except Exception as error:
+        return f"no more is known: {error!r}"
+
+
+def becomes(read, wanted, what="", timeout_s=PATIENCE_S):
+    """until() the result of the call is that; a failure shows the last one."""
+    last = ["nothing"]
+
+    def same():
+        last[0] = read()
+        return last[0] == wanted
+
+    until(same, timeout_s, lambda: f"{what}: {last[0]!r} instead of {wanted!r}")
 
 
 def steady(question, seconds, what="", every_s=0.1):

@@ -263,7 +263,7 @@ class Client:
         """Admission reads PriorityClasses by a watch of its own: one that was just created may be
         unknown to it for a moment."""
         path = self.path(kind_of(obj), obj["metadata"].get("namespace", namespace))
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while True:
             try:
                 return self.request("POST", path, obj)
@@ -333,7 +333,7 @@ class Client:
         finally:
             connection.close()
 
-    def wait_ready(self, timeout_s=60, path="/readyz"):
+    def wait_ready(self, timeout_s=120, path="/readyz"):
         """Until the server returns 200 there; TimeoutError with the last response."""
         end, last = time.monotonic() + timeout_s, "no answer"
         while time.monotonic() < end:
@@ -363,7 +363,7 @@ def retry(call, timeout_s=30, errors=(OSError, http.client.HTTPException)):
 def fetch(address, path):
     """(status, text) of a page at HOST:PORT; (0, reason) without a response."""
     host, port = address.rsplit(":", 1)
-    connection = http.client.HTTPConnection(host, int(port), timeout=5)
+    connection = http.client.HTTPConnection(host, int(port), timeout=20)
     try:
         connection.request("GET", path)
         answer = connection.getresponse()

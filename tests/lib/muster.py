@@ -40,7 +40,7 @@ def program(name):
 _ports = itertools.count()
 _PORTS_FIRST, _PORTS_EACH, _BLOCKS = 10000, 160, 137  # below those that the kernel gives to connections
 _PORT_WAIT_S = 70
-_PORT_TAKEN_S = 30  # a program that was given a port listens by then
+_PORT_TAKEN_S = 60  # a program that was given a port listens by then
 _ports_lock = threading.Lock()
 _given = {}  # by port: not again before
 
@@ -125,9 +125,16 @@ class Process:
         with open(self.log_path, encoding="utf-8", errors="replace") as file:
             return file.read()
 
-    def stop(self, timeout_s=15):
+    def _stopped(self):
+        """By SIGSTOP: it will not end by itself."""
+        with contextlib.suppress(OSError), open(f"/proc/{self.pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "T"
+
+    def stop(self, timeout_s=60):
         """SIGTERM, then SIGKILL to the rest of its process group;
         returns the exit code."""
+        if self.running() and self._stopped():
+            self.child.kill()
         if self.running():
             self.child.terminate()
             try:
@@ -165,7 +172,7 @@ class Muster(Process):
     def fetch(self, path):
         return kube.fetch(self.listen, path)
 
-    def wait_ready(self, timeout_s=30):
+    def wait_ready(self, timeout_s=120):
         """Until its lists are in the ledger."""
         end = time.monotonic() + timeout_s
         while True:
@@ -187,7 +194,7 @@ class Muster(Process):
     def ctl(self, *arguments, check=True):
         """The parsed JSON of a musterctl question about this scheduler."""
         done = subprocess.run([program("musterctl"), arguments[0], "--socket", self.socket, "-o", "json",
-                               *arguments[1:]], capture_output=True, text=True, timeout=30)
+                               *arguments[1:]], capture_output=True, text=True, timeout=180)
         if check and done.returncode != 0:
             raise AssertionError(f"musterctl {arguments}: exit {done.returncode}: {done.stderr}")
         return json.loads(done.stdout)
@@ -206,7 +213,7 @@ class Apisim(Process):
         super().__init__([program("muster-apisim"), "--port", str(self.port), "--kubeconfig-out", self.kubeconfig,
                           *extra], os.path.join(folder, "apisim.log"), env)
 
-    def wait_ready(self, timeout_s=30):
+    def wait_ready(self, timeout_s=120):
         """Returns a client of it."""
         kube.wait_for(lambda: os.path.exists(self.kubeconfig) or not self.running(), "apisim's kubeconfig", timeout_s)
         if not self.running():

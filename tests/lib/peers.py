@@ -117,7 +117,7 @@ class Frontend:
         self.intake.put(0, "<QQQQ", INTAKE_MAGIC, layout, INTAKE_HEAD + EVENT_BYTES + RESULT_BYTES, 0)
         self.intake.put(EVENT_RING, "<QQQQ", INTAKE_HEAD, EVENT_BYTES, INTAKE_HEAD + EVENT_BYTES, RESULT_BYTES)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(10)
+        self.socket.settimeout(60)
         self.socket.connect(path)
         socket.send_fds(self.socket, [HEAD.pack(MAGIC, layout, HELLO, FRONTEND)], [self.intake.fd])
         message, fds, _, _ = socket.recv_fds(self.socket, 512, 4)
@@ -160,7 +160,7 @@ class Frontend:
 def ledger_copy(path, layout):
     """The bytes of a live core's ledger, and its published limits: for a simulated core."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
-        peer.settimeout(10)
+        peer.settimeout(60)
         peer.connect(path)
         peer.send(HEAD.pack(MAGIC, layout, HELLO, OBSERVER))
         message, fds, _, _ = socket.recv_fds(peer, 512, 4)
@@ -182,13 +182,13 @@ class Core:
         self.listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.listening.bind(path)
         self.listening.listen(4)
-        self.listening.settimeout(15)
+        self.listening.settimeout(60)
 
     def accept(self, damage=None):
         """Let the frontend in; damage(segment) is done to the ledger before it is passed."""
         self.leave()
         self.peer, _ = self.listening.accept()
-        self.peer.settimeout(10)
+        self.peer.settimeout(60)
         _, fds, _, _ = socket.recv_fds(self.peer, 512, 4)
         for fd in fds:
             os.close(fd)

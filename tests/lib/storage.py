@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Storage objects, and stand-ins for who answers when claims are bound: the PersistentVolume controller of kube-controller-manager
 (left out where the real one runs) and an external provisioner."""
+import http.client
 import threading
 import time
 
@@ -82,8 +83,8 @@ class Storage:
         while not self.ends.wait(0.05):
             try:
                 self.turn()
-            except (ApiError, OSError):
-                continue
+            except (ApiError, OSError, http.client.HTTPException, LookupError):
+                continue  # as a class that was created after the classes were listed
 
     def turn(self):
         classes = {c["metadata"]["name"]: c for c in self.client.list("StorageClass")}

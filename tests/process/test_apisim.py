@@ -103,15 +103,15 @@ def test_bad_usage():
         (["--nonsense"], "nonsense"),
         (["surplus"], "surplus"),
     ):
-        code, out, err = run("muster-apisim", *flags, timeout_s=10)
+        code, out, err = run("muster-apisim", *flags)
         equal((code, out), (2, ""), str(flags))
         check(words in err, f"{flags}: {err!r}")
-    code, out, _ = run("muster-apisim", "--help", timeout_s=10)
+    code, out, _ = run("muster-apisim", "--help")
     check(code == 0 and "--kubeconfig-out" in out, out)
-    code, out, _ = run("muster-apisim", "--version", timeout_s=10)
+    code, out, _ = run("muster-apisim", "--version")
     check(code == 0 and out.startswith("muster-apisim "), out)
     with apisim() as a:
-        code, _, err = run("muster-apisim", "--port", str(a.port), timeout_s=10)
+        code, _, err = run("muster-apisim", "--port", str(a.port))
         check(code == 1 and str(a.port) in err, f"a port in use: {code} {err!r}")
 
 
@@ -224,7 +224,7 @@ def test_a_slow_watcher_is_cut_and_the_others_are_not():
         reader.start()
         add_pods(a, 1200, size=8000)
         until(lambda: stat(a, "watchesLagged") == 1, 10, "one is cut")
-        reader.join(20)
+        reader.join(120)
         equal(len(seen), 1200, "events of the quick one")
         equal([e["object"]["metadata"]["name"] for e in seen], [f"p{i}" for i in range(1200)], "in order")
         until(lambda: stat(a, "watchesOpen") == 1, 5, "the slow one is closed")

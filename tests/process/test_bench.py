@@ -125,7 +125,7 @@ def test_report():
         with open(f"{root}/docs/bench/figures.json", "w") as file:
             json.dump(figures, file)
         subprocess.run([sys.executable, f"{root}/bench/report.py", "--render"], check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, timeout=30)
+                       stderr=subprocess.DEVNULL, timeout=180)
         text = open(f"{root}/docs/bench/README.md").read()
         page = open(f"{root}/docs/bench/index.html").read()
         prose = open(f"{root}/docs/performance.md").read()

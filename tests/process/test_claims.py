@@ -140,7 +140,7 @@ def pod(name, of, **labels):
 
 def run(objects, *words):
     return subprocess.run([muster.program("musterctl"), *words, "-f", "-", "-o", "json"], input=json.dumps(objects), capture_output=True,
-                          text=True, timeout=30)
+                          text=True, timeout=180)
 
 
 def test_pods_of_one_claim_share_its_device():

@@ -25,7 +25,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 def completed(*words, cwd=None):
     """What bash offers for the last word."""
     done = subprocess.run(["bash", "--norc", "-c", IN_BASH, "bash", *words], cwd=cwd, capture_output=True, text=True,
-                          timeout=30, env={**os.environ, "PROGRAM": muster.program("musterctl")})
+                          timeout=180, env={**os.environ, "PROGRAM": muster.program("musterctl")})
     equal((done.returncode, done.stderr), (0, ""), words)
     return done.stdout.split()
 
@@ -85,7 +85,7 @@ def test_plugin_of_kubectl():
         (folder / name).symlink_to(muster.program("musterctl"))
 
     def ran(name, *words):
-        done = subprocess.run([folder / name, *words], capture_output=True, text=True, timeout=30)
+        done = subprocess.run([folder / name, *words], capture_output=True, text=True, timeout=180)
         return done.returncode, done.stdout, done.stderr
 
     code, out, err = ran("kubectl-muster", "--help")

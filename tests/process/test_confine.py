@@ -77,8 +77,8 @@ def test_a_core_that_asks_for_more_ends():
             trace.kill()
             raise Skip("ptrace is not allowed here")
         trace.stderr.close()
-        trace.wait(20)
-        equal(c.core.child.wait(20), -signal.SIGSYS, "how the core ended")
+        trace.wait(60)
+        equal(c.core.child.wait(60), -signal.SIGSYS, "how the core ended")
         said = c.core.log()
         check(re.search(r'level=error msg="a system call that was given up; ending" call="getppid" number=\d+', said),
               said[-2000:])

@@ -39,7 +39,7 @@ def test_what_is_not_there_is_refused():
 def test_full_disk_is_an_error():
     with open("/dev/full", "w") as full:
         done = subprocess.run([muster.program("musterctl"), "simulate", "-f", str(DATA / "order.yaml")], stdout=full,
-                              stderr=subprocess.PIPE, text=True, timeout=30)
+                              stderr=subprocess.PIPE, text=True, timeout=180)
     equal(done.returncode, USAGE, "exit code")
     check("No space left" in done.stderr, done.stderr)
 
@@ -252,7 +252,7 @@ def test_up_passes_flags_on():
         check("--no-such-flag" in err, err)
         # muster-core refuses the value: no restart would help.
         code, _, err = run("musterctl", "up", "--kubeconfig", c.kubeconfig, "--socket", c.socket, "--max-nodes", "0",
-                           "--listen", f"127.0.0.1:{muster.free_port()}", timeout_s=20)
+                           "--listen", f"127.0.0.1:{muster.free_port()}")
         equal(code, USAGE, err)
         check("--max-nodes" in err and "muster-core ended" in err, err)
         # --hold-after: a former name.
@@ -285,7 +285,7 @@ def test_up_on_a_terminal_says_three_lines():
             equal(lines[3:], [""], "and nothing else")
         finally:
             up.terminate()
-            equal(up.wait(20), 0, "stopped")
+            equal(up.wait(60), 0, "stopped")
             os.close(terminal)
 
 
@@ -338,7 +338,7 @@ def test_up_makes_a_socket_of_its_own():
                 check(f"2 musters run: {both}; --socket" in err, err)
         finally:
             up.send_signal(signal.SIGINT)
-            code = up.wait(20)
+            code = up.wait(60)
             up.stdout.close()
         equal(code, DONE, "exit code after SIGINT")
         equal(sorted(os.listdir(runtime)), ["muster-killed", "muster-second"], "left behind")

@@ -18,7 +18,7 @@ SHARED = pathlib.Path(os.environ.get("MUSTER_SHARED") or muster.ROOT.parent / "s
 
 
 def run(*words, text=None):
-    return subprocess.run([muster.program("musterctl"), "devices", *words], input=text, capture_output=True, text=True, timeout=60)
+    return subprocess.run([muster.program("musterctl"), "devices", *words], input=text, capture_output=True, text=True, timeout=180)
 
 
 def slices():

@@ -409,7 +409,7 @@ def on_a_terminal(path, term):
     ours, theirs = pty.openpty()
     with subprocess.Popen([muster.program("musterctl"), "explain", "-f", path, "default/train"], stdout=subprocess.DEVNULL,
                           stderr=theirs, env={**os.environ, "TERM": term}) as child:
-        child.wait(30)
+        child.wait(60)
     os.set_blocking(ours, False)
     try:
         return os.read(ours, 65536)

@@ -76,7 +76,7 @@ def test_a_stop_said_twice_at_once_waits_for_answers():
             c.frontend.child.terminate()
             time.sleep(0.02)
         creates.join()
-        equal(c.frontend.child.wait(20), 0, c.frontend.log()[-2000:])
+        equal(c.frontend.child.wait(60), 0, c.frontend.log()[-2000:])
         check('msg=stopped' in c.frontend.log() or 'msg="stopped"' in c.frontend.log(), c.frontend.log()[-2000:])
 
 

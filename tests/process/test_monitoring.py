@@ -34,7 +34,7 @@ PAGE = live_page()
 
 
 def promtool(*arguments, stdin=None):
-    done = subprocess.run(["promtool", *map(str, arguments)], input=stdin, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["promtool", *map(str, arguments)], input=stdin, capture_output=True, text=True, timeout=180)
     return done.returncode, done.stdout + done.stderr
 
 

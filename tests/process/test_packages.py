@@ -222,7 +222,7 @@ def test_units_are_sound():
         path.write_text(path.read_text().replace("ExecStart=/usr", f"ExecStart={folder}/usr"))
     paths = [folder / "units" / f"{unit}.service" for unit in UNITS]
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", *paths], capture_output=True,
-                          text=True, timeout=60, check=False)
+                          text=True, timeout=180, check=False)
     equal((done.returncode, done.stdout, done.stderr), (0, "", ""), "systemd-analyze verify")
     for path in paths:
         told("systemd-analyze", "security", "--offline=yes", "--no-pager", f"--threshold={EXPOSURE_MOST}", path)
@@ -270,7 +270,7 @@ def test_calls_are_among_the_allowed():
             for pid, parent, _ in muster.processes():
                 if parent == process.pid:
                     os.kill(pid, 15)
-            process.child.wait(30)
+            process.child.wait(60)
         for unit in UNITS:
             text = pathlib.Path(c.folder, f"{unit}.calls").read_text(errors="replace")
             made = set(re.findall(r"^\d+ +([a-z_0-9]+)\(", text, re.M))

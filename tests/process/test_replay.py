@@ -143,7 +143,7 @@ def test_killed_core_leaves_it_readable():
         until(lambda: not c.metric("muster_gangs_binding"), 10, "the core has the results")
         equal(replayed(path + ".old")["records"], killed["records"])
         c.core.child.send_signal(signal.SIGABRT)
-        equal(c.core.child.wait(10), -signal.SIGABRT)
+        equal(c.core.child.wait(60), -signal.SIGABRT)
         crashed = replayed(path)
         equal(crashed["end"], f"ended when the core crashed (signal {signal.SIGABRT.value})")
         check(told(crashed, "RESULT_BOUND") >= 50, crashed)

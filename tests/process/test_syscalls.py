@@ -43,7 +43,7 @@ class Strace:
         """({call: count}, seconds)"""
         took = time.monotonic() - self.start
         self.popen.send_signal(signal.SIGINT)
-        self.popen.wait(10)
+        self.popen.wait(60)
         self.popen.stderr.close()
         counts = {}
         for line in open(self.out):

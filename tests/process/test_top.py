@@ -114,7 +114,7 @@ def test_batch_goes_on_until_the_core_ends():
         with process:
             until(lambda: process.log().count("muster on ") >= 3, 10, "three times")
             os.kill(c.daemons()["muster-core"], signal.SIGKILL)
-            equal(process.child.wait(10), NO)
+            equal(process.child.wait(60), NO)
             check("muster-core went away" in process.log(), process.log()[-300:])
 
 

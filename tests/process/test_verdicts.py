@@ -177,7 +177,7 @@ def test_form_of_a_verdict():
     _, both = musterctl("verdict", path, "--pod", second, "--pod", first)
     check([p["pod"] for p in both] == [second, first] and both[1] == one, both)
     table = subprocess.run([muster.program("musterctl"), "verdict", "-f", path, "--pod", first], stdout=subprocess.PIPE,
-                           text=True, timeout=30).stdout
+                           text=True, timeout=180).stdout
     for n in one["nodes"]:
         row = next(line for line in table.splitlines() if line.startswith(n["node"] + " "))
         said = ["yes", str(n["score"])] if n["feasible"] else ["no", *", ".join(n["reasons"]).split()]
@@ -189,7 +189,7 @@ def test_form_of_a_verdict():
 
 def refused(*flags, objects=None):
     done = subprocess.run([muster.program("musterctl"), "verdict", *map(str, flags)], capture_output=True, text=True,
-                          timeout=30, input=json.dumps(objects) if objects else "")
+                          timeout=180, input=json.dumps(objects) if objects else "")
     check(done.returncode == 2 and done.stdout == "" and len(done.stderr.splitlines()) == 1, done)
     return done.stderr
 
