@@ -44,7 +44,7 @@ struct bench_options {
 	uint32_t pods;
 	uint32_t gang;
 	const char *data; /* folder with the openb trace */
-	const char *only; /* openb: one trace */
+	const char *only; /* openb: one trace; preempt: one row */
 	const char *file; /* trace: the log */
 	uint32_t depth;   /* trace: of promises */
 	uint32_t add_nodes;

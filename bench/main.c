@@ -55,7 +55,7 @@ static void usage(FILE *out)
 	      "  --rate N           e2e: create so many pods a second, whatever their latency (500)\n"
 	      "  --hgrm FILE        e2e: write the latencies at that rate as HdrHistogram percentiles\n"
 	      "  --data DIR         openb: where the trace lies, if not in the source tree\n"
-	      "  --only NAME        openb: one trace\n"
+	      "  --only NAME        openb: one trace; preempt: one row, without its number of nodes\n"
 	      "  --promise-depth N  trace: so many jobs that wait are promised a start (64); 0: none\n"
 	      "  --true-times       trace: limits are the run times, as if users knew them\n"
 	      "  --add-nodes N      trace: so many nodes more than --nodes or the log say\n"

@@ -65,7 +65,7 @@ SHARE_TURN = "core/share/share_turn.c"
 CHOICE = "core/devices/choice.c"
 SHARES = "core/devices/shares.c"
 PACK_BOUNDS, PACK_FILL = "core/pack/pack_bounds.c", "core/pack/pack_fill.c"
-SEARCH_BRANCH, SEARCH_COUNTS = "core/search/gang_branch.c", "core/search/gang_counts.c"
+SEARCH_BRANCH, SEARCH_COUNTS, SEARCH_SHARE = "core/search/gang_branch.c", "core/search/counts_impl.h", "core/search/gang_share.c"
 
 BUGS = [
     bug("keeper: pods where their records have them", unit("core/world/test_keeper"),
@@ -505,7 +505,14 @@ BUGS = [
     bug("victims: counts prefer the older pods", unit("ctl/preempt/test_victims"),
         (SEARCH_COUNTS, "numbers_compare(b->start_sum, a->start_sum)", "numbers_compare(a->start_sum, b->start_sum)")),
     bug("victims: counts decide by the last name", unit("ctl/preempt/test_victims"),
-        (SEARCH_COUNTS, "\t\tif (at < *rank) {", "\t\tif (at > *rank || *rank == UINT32_MAX) {")),
+        (SEARCH_SHARE, "if (*first == ID_NONE || gang_name_before(t->q, at, *first)) {",
+         "if (*first == ID_NONE || !gang_name_before(t->q, at, *first)) {")),
+    bug("victims: the cheapest member first, where two together are cheaper", unit("ctl/preempt/test_victims"),
+        (SEARCH_SHARE, "if (extra_compare(t, &before, &next) > 0)", "if (extra_compare(t, &before, &next) > 1)")),
+    bug("victims: of two nodes the last name goes", unit("ctl/preempt/test_victims"),
+        (SEARCH_SHARE, "\treturn b_goes ? 1 : -1;", "\treturn b_goes ? -1 : 1;")),
+    bug("victims: just enough room is none", unit("ctl/preempt/test_victims"),
+        ("core/search/gang_room.c", "return room->takes_n >= room->most;", "return room->takes_n > room->most;")),
     bug("victims: a gang loses more than its surplus and lives", unit("ctl/preempt/test_victims"),
         (SEARCH_BRANCH, "return goes > search_gang_facts(&q->s, gang)->surplus;",
          "return goes > search_gang_facts(&q->s, gang)->surplus + 1;")),
@@ -528,7 +535,7 @@ BUGS = [
     bug("victims: a pod of two budgets may be evicted by the Eviction API", unit("ctl/preempt/test_victims"),
         ("core/search/search.c", "if (f->spared || (facts->respect && f->budgets_n > 1))", "if (f->spared)")),
     bug("victims: a search leaves a pod away", unit("ctl/preempt/test_victims"),
-        ("core/search/search.c", "\tfor (pod_id id = 0; id < s->c->pods.used; id++)\n\t\tsearch_restore(s, id);\n", "")),
+        ("core/search/search.c", "\tfor (pod_id id = 0; s->away_n > 0; id++)\n\t\tsearch_restore(s, id);\n", "")),
 ]
 
 

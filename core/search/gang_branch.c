@@ -43,7 +43,7 @@ static bool names_better(const struct gang_question *q, const pod_id *a, const p
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (a[i] != b[i])
-			return q->ranks[a[i]] < q->ranks[b[i]];
+			return gang_name_before(q, a[i], b[i]);
 	return false;
 }
 
@@ -82,6 +82,11 @@ static void count_budgets(struct gang_question *q, pod_id id, int change)
 	}
 }
 
+static struct gang_undo *before(struct gang_question *q, const struct gang_unit *u)
+{
+	return &q->before[u - q->units];
+}
+
 /* The gang whose members are decided one by one; NULL: none. */
 static struct tally *tally_of(struct gang_question *q, const struct gang_unit *u)
 {
@@ -104,7 +109,7 @@ static bool unit_go(struct gang_question *q, struct gang_unit *u)
 	if (t && is_broken(q, u->gang, t->goes + 1) && (t->stays > 0 || !f->goes_whole))
 		return false;
 	u->decision = GOES;
-	u->objective = q->objective;
+	before(q, u)->objective = q->objective;
 	for (uint32_t i = 0; i < u->n; i++) {
 		objective_add(&q->objective, &q->s, q->pods[u->pods + i], u->importance.priority);
 		count_budgets(q, q->pods[u->pods + i], 1);
@@ -124,7 +129,7 @@ static void unit_ungo(struct gang_question *q, struct gang_unit *u)
 		q->tallies[u->gang].goes--;
 	for (uint32_t i = 0; i < u->n; i++)
 		count_budgets(q, q->pods[u->pods + i], -1);
-	q->objective = u->objective;
+	q->objective = before(q, u)->objective;
 	u->decision = UNDECIDED;
 }
 
@@ -198,7 +203,7 @@ static void leaf(struct gang_question *q, enum plan_answer answer)
 static bool decide(struct gang_question *q, struct gang_unit *u, enum plan_answer *answer)
 {
 	if (u->decision == UNDECIDED) {
-		u->answer = *answer;
+		before(q, u)->answer = *answer;
 		if (may_stay(q, u)) {
 			unit_stay(q, u);
 			*answer = q->monotone || q->seeding ? gang_ask(q) : *answer;
@@ -212,7 +217,7 @@ static bool decide(struct gang_question *q, struct gang_unit *u, enum plan_answe
 		unit_ungo(q, u);
 		return false;
 	}
-	*answer = u->answer;
+	*answer = before(q, u)->answer;
 	if (!unit_go(q, u))
 		return false;
 	if (may_be_best(q))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by search_gang.c (the question and its levels), gang_units.c (candidates) and
- * gang_branch.c (which of them go). */
+/* Shared by search_gang.c (the question and its levels), gang_units.c (candidates), gang_room.c
+ * (are they enough, by sums), gang_counts.c and gang_branch.c (which of them go). */
 #ifndef MUSTER_CORE_SEARCH_GANG_IMPL_H
 #define MUSTER_CORE_SEARCH_GANG_IMPL_H
 
@@ -15,10 +15,15 @@ struct gang_unit {
 	struct importance importance;
 	uint32_t gang; /* whose quorum counts; ID_NONE: a lone pod */
 	bool whole;
+	uint8_t decision;
+	node_id node;     /* of one that is not whole ... */
+	class_id class;   /* ... and its pod's */
 	uint32_t pods, n; /* q->pods[pods .. pods + n) */
 	uint32_t senior;  /* a twin that stays longer: goes only after this one; NO_UNIT */
-	uint8_t decision;
-	/* Before the unit was decided. */
+};
+
+/* Before a unit was decided. */
+struct gang_undo {
 	struct objective objective;
 	enum plan_answer answer;
 };
@@ -36,11 +41,15 @@ struct gang_question {
 	bool seeding;  /* the first set is wanted, as if that held */
 	struct gang_unit *units;
 	uint32_t units_n, units_cap;
+	struct gang_undo *before; /* by unit */
 	pod_id *pods;
 	uint32_t pods_n;
-	uint32_t *ranks;       /* by pod: its place by name */
-	struct tally *tallies; /* by gang */
-	uint32_t *used;        /* by budget: pods that go */
+	uint32_t *singles; /* units that are not whole: by node, then twins together, senior first */
+	uint32_t singles_n;
+	uint32_t *ranks;        /* by pod: its place by name; NULL: gang_rank_names() */
+	struct gang_room *room; /* NULL: gang_room_add() knows nothing */
+	struct tally *tallies;  /* by gang */
+	uint32_t *used;         /* by budget: pods that go */
 
 	struct objective objective; /* of the units that go */
 	bool unsure;                /* the planner gave up on a set that might have been better */
@@ -49,8 +58,24 @@ struct gang_question {
 /* search_gang.c: can the members that have to start together be placed as things are? */
 enum plan_answer gang_ask(struct gang_question *q);
 
-/* gang_units.c: candidates, the most important first; their twins and the ranks of their names. */
+/* gang_units.c: candidates, the most important first, and their twins. */
 void gang_units_find(struct gang_question *q);
+
+/* gang_units.c: ranks names, once, for a search that compares many. */
+void gang_rank_names(struct gang_question *q);
+
+/* True if the first pod's name is before the other's. */
+bool gang_name_before(const struct gang_question *q, pod_id a, pod_id b);
+
+/* gang_room.c: true if the members that are missing would not have room without all that ends, is
+ * nominated or a candidate. */
+bool gang_is_hopeless(struct gang_question *q);
+
+/* gang_room.c: what is free now; then with units [first, end) away too: false if that is not
+ * enough, whatever the rules are. */
+void gang_room_begin(struct gang_question *q);
+bool gang_room_add(struct gang_question *q, uint32_t first, uint32_t end);
+void gang_room_free(struct gang_room *room);
 
 /* gang_branch.c: all sets of units from `first` on, which are away; those before stay.  `answer`:
  * of the planner with all of them away.  The best set is kept in the answer. */

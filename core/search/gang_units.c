@@ -21,6 +21,8 @@ static void unit_of_pod(struct gang_question *q, pod_id id, uint32_t gang, int32
 {
 	struct gang_unit u = { .importance = search_importance(&q->s, id),
 		                   .gang = gang,
+		                   .node = search_at(&q->s, id)->node,
+		                   .class = search_at(&q->s, id)->class,
 		                   .pods = q->pods_n,
 		                   .n = 1,
 		                   .senior = NO_UNIT };
@@ -75,21 +77,53 @@ static void collect(struct gang_question *q, pod_id id, bool *blocks)
 	blocks[p->gang] = true;
 }
 
-/* By importance; of two that are equal but for their names the first name goes. */
-static int units_compare(const void *a, const void *b)
-{
-	struct importance left = ((const struct gang_unit *)a)->importance;
-	struct importance right = ((const struct gang_unit *)b)->importance;
-	const struct importance kept = left;
+/* Where a unit is sorted to; the name decides the rest. */
+struct unit_key {
+	uint64_t major; /* priority, then members, the highest first */
+	uint32_t start_s;
+	uint32_t unit;
+};
 
-	left.name = right.name;
-	left.name_bytes = right.name_bytes;
-	right.name = kept.name;
-	right.name_bytes = kept.name_bytes;
-	return importance_compare(&left, &right);
+/* By importance; of two that are equal but for their names the first name goes. */
+static int keys_compare(const void *a, const void *b, void *context)
+{
+	const struct unit_key *x = a, *y = b;
+	const struct gang_question *q = context;
+	const struct importance *left, *right;
+
+	if (x->major != y->major)
+		return x->major < y->major ? -1 : 1;
+	if (x->start_s != y->start_s)
+		return x->start_s < y->start_s ? -1 : 1;
+	left = &q->units[x->unit].importance;
+	right = &q->units[y->unit].importance;
+	return search_names_compare(right->name, right->name_bytes, left->name, left->name_bytes);
 }
 
-/* By what twins have in common: 0 for two of them. */
+static void units_sort(struct gang_question *q)
+{
+	struct unit_key *keys = must_array(q->units_n + 1u, sizeof(*keys));
+	struct gang_unit *sorted = must_array(q->units_n + 1u, sizeof(*sorted));
+
+	for (uint32_t i = 0; i < q->units_n; i++) {
+		const struct importance *m = &q->units[i].importance;
+
+		keys[i] = (struct unit_key){ .major = (uint64_t)(INT32_MAX - (int64_t)m->priority) << 32 |
+			                                  (UINT32_MAX - m->members),
+			                         .start_s = m->start_s,
+			                         .unit = i };
+	}
+	if (q->units_n > 1)
+		qsort_r(keys, q->units_n, sizeof(*keys), keys_compare, q);
+	for (uint32_t i = 0; i < q->units_n; i++)
+		sorted[i] = q->units[keys[i].unit];
+	free(keys);
+	free(q->units);
+	q->units = sorted;
+	q->units_cap = q->units_n + 1;
+}
+
+/* By what twins of one node have in common: 0 for two of them. */
 static int twins_order(const struct gang_question *q, const struct gang_unit *u,
                        const struct gang_unit *v)
 {
@@ -97,10 +131,8 @@ static int twins_order(const struct gang_question *q, const struct gang_unit *u,
 					 *r = search_at(&q->s, q->pods[v->pods]);
 	const struct search_pod *f = search_facts_of(&q->s, q->pods[u->pods]);
 	const struct search_pod *h = search_facts_of(&q->s, q->pods[v->pods]);
-	int order = numbers_compare(p->node, r->node);
+	int order = numbers_compare(u->class, v->class);
 
-	order = order ? order : numbers_compare(u->whole, v->whole);
-	order = order ? order : numbers_compare(p->class, r->class);
 	order = order ? order : numbers_compare(u->gang, v->gang);
 	order = order ? order : numbers_compare(p->role, r->role);
 	order = order ? order : numbers_compare((uint32_t)p->priority, (uint32_t)r->priority);
@@ -119,23 +151,45 @@ static int twins_compare(const void *a, const void *b, void *context)
 	return order ? order : numbers_compare(i, k);
 }
 
+/* Units that are not whole, by node; within one by importance. */
+static void singles_sort(struct gang_question *q)
+{
+	const uint32_t nodes_n = q->s.c->nodes.used;
+	uint32_t *first = must_array(nodes_n + 2u, sizeof(*first));
+
+	q->singles = must_array(q->units_n + 1u, sizeof(*q->singles));
+	for (uint32_t i = 0; i < q->units_n; i++)
+		if (!q->units[i].whole)
+			first[q->units[i].node + 2]++;
+	for (uint32_t i = 2; i < nodes_n + 2u; i++)
+		first[i] += first[i - 1];
+	for (uint32_t i = 0; i < q->units_n; i++)
+		if (!q->units[i].whole)
+			q->singles[first[q->units[i].node + 1]++] = i;
+	q->singles_n = first[nodes_n];
+	free(first);
+}
+
 /* Exchanging a pod that goes for a twin that started later, or has a lower name, is better by the
  * last two criteria and equal by the others. */
 static void find_twins(struct gang_question *q)
 {
-	uint32_t *order = must_array(q->units_n + 1u, sizeof(*order));
+	singles_sort(q);
+	for (uint32_t at = 0, end; at < q->singles_n; at = end) {
+		const node_id node = q->units[q->singles[at]].node;
 
-	for (uint32_t i = 0; i < q->units_n; i++)
-		order[i] = i;
-	if (q->units_n > 1)
-		qsort_r(order, q->units_n, sizeof(*order), twins_compare, q);
-	for (uint32_t i = 1; i < q->units_n; i++) {
-		struct gang_unit *u = &q->units[order[i]];
+		end = at + 1;
+		while (end < q->singles_n && q->units[q->singles[end]].node == node)
+			end++;
+		if (end - at > 1)
+			qsort_r(q->singles + at, end - at, sizeof(*q->singles), twins_compare, q);
+		for (uint32_t i = at + 1; i < end; i++) {
+			const uint32_t senior = q->singles[i - 1], unit = q->singles[i];
 
-		if (!u->whole && twins_order(q, &q->units[order[i - 1]], u) == 0)
-			u->senior = order[i - 1];
+			if (twins_order(q, &q->units[senior], &q->units[unit]) == 0)
+				q->units[unit].senior = senior;
+		}
 	}
-	free(order);
 }
 
 int gang_names_compare(const void *a, const void *b, void *context)
@@ -146,13 +200,23 @@ int gang_names_compare(const void *a, const void *b, void *context)
 	return search_names_compare(p->name, p->name_bytes, r->name, r->name_bytes);
 }
 
-static void rank_names(struct gang_question *q)
+bool gang_name_before(const struct gang_question *q, pod_id a, pod_id b)
 {
-	pod_id *sorted = must_array(q->pods_n + 1u, sizeof(*sorted));
+	return q->ranks ? q->ranks[a] < q->ranks[b]
+	                : gang_names_compare(&a, &b, (void *)(uintptr_t)&q->s) < 0;
+}
 
+void gang_rank_names(struct gang_question *q)
+{
+	pod_id *sorted;
+
+	if (q->ranks)
+		return;
+	sorted = must_array(q->pods_n + 1u, sizeof(*sorted));
 	memcpy(sorted, q->pods, q->pods_n * sizeof(*sorted));
 	if (q->pods_n > 1)
 		qsort_r(sorted, q->pods_n, sizeof(*sorted), gang_names_compare, &q->s);
+	q->ranks = must_array(q->s.c->pods.used + 1u, sizeof(*q->ranks));
 	for (uint32_t i = 0; i < q->pods_n; i++)
 		q->ranks[sorted[i]] = i;
 	free(sorted);
@@ -165,9 +229,8 @@ void gang_units_find(struct gang_question *q)
 	for (pod_id id = 0; id < q->s.c->pods.used; id++)
 		collect(q, id, blocks);
 	free(blocks);
-	if (q->units_n > 1)
-		qsort(q->units, q->units_n, sizeof(*q->units), units_compare);
+	units_sort(q);
 	find_twins(q);
-	rank_names(q);
+	q->before = must_array(q->units_n + 1u, sizeof(*q->before));
 	q->s.steps += q->s.c->pods.used;
 }

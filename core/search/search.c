@@ -22,7 +22,7 @@ void search_begin(struct search *s, struct core *c, const struct search_facts *f
 
 void search_end(struct search *s)
 {
-	for (pod_id id = 0; id < s->c->pods.used; id++)
+	for (pod_id id = 0; s->away_n > 0; id++)
 		search_restore(s, id);
 	free(s->away);
 	free(s->gangs);
@@ -37,6 +37,7 @@ void search_remove(struct search *s, pod_id id)
 	assert(p->node != ID_NONE);
 	pod_counts_release(&s->c->pod_counts, p->node, p->class, p->leaving);
 	s->away[id] = true;
+	s->away_n++;
 	s->steps += MOVE_STEPS;
 }
 
@@ -48,6 +49,7 @@ void search_restore(struct search *s, pod_id id)
 		return;
 	pod_counts_allocate(&s->c->pod_counts, p->node, p->class, p->leaving);
 	s->away[id] = false;
+	s->away_n--;
 	s->steps += MOVE_STEPS;
 }
 

@@ -58,17 +58,23 @@ static bool class_is_monotone(const struct pod_counts *cs, class_id class)
 	return links->affinity == SELECTOR_NONE && !links->policy.policy;
 }
 
-/* Nothing is decided, and the units from `first` on are away. */
-static void level_remove(struct gang_question *q, uint32_t first)
+/* Nothing is decided. */
+static void level_reset(struct gang_question *q)
 {
-	for (uint32_t i = first; i < q->units_n; i++)
-		for (uint32_t k = 0; k < q->units[i].n; k++)
-			search_remove(&q->s, q->pods[q->units[i].pods + k]);
 	for (uint32_t i = 0; i < q->units_n; i++)
 		q->units[i].decision = UNDECIDED;
 	memset(q->tallies, 0, q->s.c->gangs.groups * sizeof(*q->tallies));
 	memset(q->used, 0, q->s.facts->budgets_n * sizeof(*q->used));
 	q->objective = (struct objective){ .highest = INT32_MIN };
+}
+
+/* ... and the units from `first` on are away. */
+static void level_remove(struct gang_question *q, uint32_t first)
+{
+	for (uint32_t i = first; i < q->units_n; i++)
+		for (uint32_t k = 0; k < q->units[i].n; k++)
+			search_remove(&q->s, q->pods[q->units[i].pods + k]);
+	level_reset(q);
 }
 
 /* Units are sorted by priority: index of the first of the level below that of units[end - 1]. */
@@ -82,33 +88,54 @@ static uint32_t level_begin(const struct gang_question *q, uint32_t end)
 	return first;
 }
 
+/* True if the level's best set is found by counts: what is found by anything else is no better. */
+static bool level_counts(struct gang_question *q, uint32_t first)
+{
+	level_reset(q);
+	return gang_counts(q, first);
+}
+
+static void level_branch(struct gang_question *q, uint32_t first, enum plan_answer answer)
+{
+	level_remove(q, first);
+	if (answer == PLAN_PLACED && !q->monotone) {
+		q->seeding = true;
+		gang_branch(q, first, answer);
+		q->seeding = false;
+		level_remove(q, first);
+	}
+	if (answer != PLAN_IMPOSSIBLE || !q->monotone) {
+		gang_branch(q, first, answer);
+		level_remove(q, first);
+	}
+}
+
 static void search_levels(struct gang_question *q)
 {
-	uint32_t end = q->units_n;
+	const class_id class = q->g->ready_class;
+	/* Then room by sums is as good as an answer of the planner, or nearly so. */
+	const bool plain = class != CLASS_NONE && !class_links(&q->s.c->pod_counts, class);
 
-	while (end > 0 && !search_spent(&q->s)) {
+	gang_room_begin(q);
+	for (uint32_t end = q->units_n; end > 0 && !search_spent(&q->s);) {
 		const uint32_t first = level_begin(q, end);
+		/* Units of all levels are enough. */
+		const bool enough = first == 0 || gang_room_add(q, first, end);
 		enum plan_answer answer;
 
-		level_remove(q, first);
-		answer = gang_ask(q);
-		if (answer == PLAN_PLACED && gang_counts(q, first))
+		end = first;
+		if (!enough)
+			continue;
+		if (plain && level_counts(q, first))
 			return;
 		level_remove(q, first);
-		if (answer == PLAN_PLACED && !q->monotone) {
-			q->seeding = true;
-			gang_branch(q, first, answer);
-			q->seeding = false;
-			level_remove(q, first);
-		}
-		if (answer != PLAN_IMPOSSIBLE || !q->monotone) {
-			gang_branch(q, first, answer);
-			level_remove(q, first);
-		}
+		answer = gang_ask(q);
+		if (!plain && answer == PLAN_PLACED && level_counts(q, first))
+			return;
+		level_branch(q, first, answer);
 		/* A higher level is better only with fewer violations. */
 		if (q->out->found && q->out->objective.violations == 0)
 			return;
-		end = first;
 	}
 }
 
@@ -136,7 +163,6 @@ static void question_begin(struct gang_question *q)
 	const struct core *c = q->s.c;
 
 	q->pods = must_array(c->pods.used + 1u, sizeof(*q->pods));
-	q->ranks = must_array(c->pods.used + 1u, sizeof(*q->ranks));
 	q->tallies = must_array(c->gangs.groups, sizeof(*q->tallies));
 	q->used = must_array(q->s.facts->budgets_n + 1u, sizeof(*q->used));
 	q->monotone = true;
@@ -149,14 +175,19 @@ static void question_free(struct gang_question *q)
 {
 	search_end(&q->s);
 	free(q->units);
+	free(q->before);
 	free(q->pods);
+	free(q->singles);
 	free(q->ranks);
+	gang_room_free(q->room);
 	free(q->tallies);
 	free(q->used);
 }
 
 static enum gang_answer answer_of(struct gang_question *q)
 {
+	if (gang_is_hopeless(q))
+		return VICTIMS_IMPOSSIBLE;
 	if (gang_ask(q) == PLAN_PLACED)
 		return VICTIMS_NEEDLESS;
 	if (search_remove_nominated(&q->s) + search_remove_ending(&q->s) > 0 &&

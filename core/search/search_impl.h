@@ -24,6 +24,7 @@ struct search {
 	const struct search_facts *facts;
 	int32_t priority; /* of the preemptor */
 	bool *away;       /* by pod: released */
+	uint32_t away_n;
 	struct gang_facts *gangs;
 	uint64_t steps;
 	uint64_t asked; /* facts->ends(), at so many steps */
