@@ -551,5 +551,7 @@ bool timeline_valid(struct timeline *t, uint64_t now_ns)
 	for (uint32_t i = 0; i < t->promises_n; i++)
 		if (t->slots[t->promises[i].ask.gang] != i + 1)
 			return false;
-	return t->changed || timeline_changed(t, now_ns) || some_hold(t, &all);
+	/* Without picture_keep(): a check changes nothing. */
+	return t->changed || timeline_changed(t, now_ns) || picture_holds(t, &all) ||
+	       picture_kept_holds(t, &all);
 }
