@@ -311,8 +311,8 @@ void promises_look(struct timeline *t, uint64_t now_ns)
 	t->changed = false;
 }
 
-/* The gang asks for something else than it was promised: it gets a new promise, and its first time
- * stands. */
+/* The gang asks for something else than it was promised: it gets a new promise, if it can be given
+ * one, and its first time stands. */
 static void promise_changed(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns)
 {
 	const struct promise before = t->promises[t->slots[ask->gang] - 1];
@@ -321,7 +321,7 @@ static void promise_changed(struct timeline *t, const struct timeline_ask *ask, 
 	uint64_t at_ns;
 
 	promise_remove(t, t->slots[ask->gang] - 1);
-	if (!promise_make(t, ask, false, now_ns)) {
+	if (ask->wants_n == 0 || !promise_make(t, ask, false, now_ns)) {
 		t->counts.lost += t->counts.made == made; /* else it is counted */
 		t->counts.made = made;
 		return;

@@ -331,3 +331,13 @@ ticks 30
 drop pod a
 tick 10
 	on b=n0
+
+story a_promised_gang_that_can_be_promised_nothing_any_more
+# With minResources it is not known what it will take.
+use ten_nodes 64
+use job a 9 100
+use job b 9 100
+	start b=100
+gang b quorum=9 cpu=1
+plan
+	start b=-
