@@ -66,6 +66,7 @@ static void ask_find(struct core *c, uint32_t index)
 	}
 	if (ask->length_ns != TIME_NEVER)
 		ask->length_ns = most_s * SECOND_NS;
+	ask->some_suffice = g->ready_class == CLASS_NONE && n > c->need.total;
 	if (!certain)
 		ask->wants_n = 0;
 }

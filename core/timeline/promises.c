@@ -346,13 +346,16 @@ bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint
 {
 	const struct promise *own = promise_of(t, ask->gang);
 
-	if (own && ask_same(&own->ask, ask))
-		return own->at_ns <= now_ns;
-	if (own) {
+	if (own && !ask_same(&own->ask, ask)) {
 		promise_changed(t, ask, now_ns);
 		own = promise_of(t, ask->gang);
-		return own && own->at_ns <= now_ns;
+		if (!own)
+			return ask->some_suffice;
 	}
+	if (ask->some_suffice)
+		return true;
+	if (own)
+		return own->at_ns <= now_ns;
 	profile_make(t, binding(t, ask->priority), now_ns);
 	return profile_suffices(t, ask, ask_end(t, ask, now_ns));
 }

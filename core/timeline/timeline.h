@@ -48,6 +48,7 @@ struct timeline_ask {
 	uint32_t gang;
 	int32_t priority;
 	uint64_t length_ns; /* TIME_NEVER: not known */
+	bool some_suffice;  /* it may start with fewer members than it asks for */
 	uint32_t wants_n;
 	struct {
 		shape_id shape;

@@ -341,3 +341,14 @@ use job b 9 100
 gang b quorum=9 cpu=1
 plan
 	start b=-
+
+story of_unlike_members_some_may_start
+# All of them have no room, which is no reason to keep back as many as its quorum needs.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=2 memory=8
+pod a cpu=1 node=n0
+gang g quorum=1
+pod g-0 gang=g cpu=1 run=100
+pod g-1 gang=g cpu=2 run=100
+plan
+	placed g*=1
