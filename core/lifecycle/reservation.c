@@ -47,6 +47,11 @@ static __attribute__((noinline, cold)) void promises_leave(struct core *c, const
 	timeline_pod_leave(c->promises.timeline, pods_id(&c->pods, p));
 }
 
+static __attribute__((noinline, cold)) void promises_retain(struct core *c, const struct pod *p)
+{
+	timeline_pod_retain(c->promises.timeline, pods_id(&c->pods, p));
+}
+
 static __attribute__((noinline, cold)) void promises_enter(struct core *c, const struct pod *p)
 {
 	const struct timeline_entry entry = {
@@ -122,7 +127,7 @@ void reservation_relist(struct core *c, struct pod *p, enum reservation to)
 		retaining_remove(c, p->gang);
 	/* It may have been entered by capacity_move(). */
 	if (to == RESERVATION_RETAINED && c->promises.timeline)
-		promises_leave(c, p);
+		promises_retain(c, p);
 	if (to == RESERVATION_RETAINED) {
 		if (c->gangs.slots[p->gang].retained++ == 0 && c->retaining_n < RETAINING_SHOWN)
 			c->retaining[c->retaining_n++] = p->gang;

@@ -154,6 +154,15 @@ void timeline_pod_leave(struct timeline *t, pod_id pod)
 	note(t);
 }
 
+void timeline_pod_retain(struct timeline *t, pod_id pod)
+{
+	const struct stay *s = &t->stays[pod];
+
+	if (s->node != ID_NONE && s->end_ns != TIME_NEVER)
+		suspect(t, MOVE_END_OVERRUN, s->gang);
+	timeline_pod_leave(t, pod);
+}
+
 void timeline_pod_evict(struct timeline *t, pod_id pod, uint64_t by_ns)
 {
 	struct stay *s = &t->stays[pod];

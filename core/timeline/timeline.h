@@ -119,6 +119,8 @@ struct timeline_entry {
 void timeline_pod_enter(struct timeline *t, const struct timeline_entry *entry, uint64_t now_ns);
 /* It releases it, or will not run there; without effect for one that is not there. */
 void timeline_pod_leave(struct timeline *t, pod_id pod);
+/* Its capacity stays allocated for an unknown time: it has no known end any more. */
+void timeline_pod_retain(struct timeline *t, pod_id pod);
 
 /* The pod, which has a node, is being evicted, and will be gone by then: a known end.  0: it is not
  * evicted after all. */
