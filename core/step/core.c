@@ -302,6 +302,13 @@ static int on_node_drop(struct core *c, const struct record *r)
 	return node_forget(c, drop->id);
 }
 
+static void shape_leaves(struct core *c, shape_id id)
+{
+	pod_counts_shape_drop(&c->pod_counts, id);
+	if (c->promises.timeline)
+		timeline_shape_drop(c->promises.timeline, id);
+}
+
 static int on_shape(struct core *c, const struct record *r)
 {
 	struct shape_record record;
@@ -324,7 +331,7 @@ static int on_shape(struct core *c, const struct record *r)
 		return 0;
 	links = pod_counts_links_make(&c->pod_counts, &fresh);
 	if (shapes_find(&c->shapes, id))
-		pod_counts_shape_drop(&c->pod_counts, id);
+		shape_leaves(c, id);
 	shapes_put(&c->shapes, &fresh);
 	PROBE(shape_set, id);
 	pod_counts_links_set(&c->pod_counts, id, links);
@@ -344,7 +351,7 @@ static int on_shape_drop(struct core *c, const struct record *r)
 		return refuse(c, "drop of an unknown shape");
 	if (s->pods > 0)
 		return refuse(c, "drop of a shape that pods have");
-	pod_counts_shape_drop(&c->pod_counts, drop->id);
+	shape_leaves(c, drop->id);
 	PROBE(shape_dropped, drop->id);
 	shapes_drop(&c->shapes, drop->id);
 	return 0;

@@ -110,7 +110,7 @@ void profile_make(struct timeline *t, int32_t priority, uint64_t now_ns)
 		const struct promise *p = &t->promises[i];
 		const uint64_t from_ns = p->at_ns > now_ns ? p->at_ns : now_ns;
 
-		if (p->ask.priority >= priority && !p->nominated)
+		if (p->ask.priority >= priority && promise_in_pictures(p))
 			profile_change(t, &p->ask, from_ns, ask_end(t, &p->ask, from_ns), -1);
 	}
 	budget_spend(t->budget, t->promises_n * UINT64_C(10));

@@ -102,7 +102,7 @@ static void improve(struct timeline *t, uint32_t index, uint64_t now_ns)
 	struct promise *p = &t->promises[index];
 	uint64_t at_ns;
 
-	if (p->at_ns <= now_ns || p->nominated)
+	if (p->at_ns <= now_ns || !promise_in_pictures(p))
 		return;
 	profile_make(t, binding(t, p->ask.priority), now_ns);
 	profile_promise(t, p, 1, now_ns);
@@ -212,7 +212,7 @@ static void repair(struct timeline *t, enum promise_move why, uint32_t who, uint
 
 		t->promises_n = kept;
 		t->profile_old = true;
-		if (p.nominated) {
+		if (!promise_in_pictures(&p)) {
 			t->promises[kept++] = p;
 			t->slots[p.ask.gang] = kept;
 			continue;
@@ -241,7 +241,7 @@ static void repair(struct timeline *t, enum promise_move why, uint32_t who, uint
 static node_id lost_node(const struct timeline *t)
 {
 	for (uint32_t i = 0; i < t->promises_n; i++)
-		for (uint32_t k = 0; k < t->promises[i].places_n; k++) {
+		for (uint32_t k = 0; k < t->promises[i].places_n && !t->promises[i].stale; k++) {
 			const struct timeline_place *at = &t->promises[i].places[k];
 
 			if (!shape_allows(&t->shapes->slots[at->shape], at->node))
@@ -256,7 +256,7 @@ static uint64_t first_due(const struct timeline *t)
 	uint64_t first_ns = TIME_NEVER;
 
 	for (uint32_t i = 0; i < t->promises_n; i++)
-		if (t->promises[i].at_ns < first_ns && !t->promises[i].nominated)
+		if (t->promises[i].at_ns < first_ns && promise_in_pictures(&t->promises[i]))
 			first_ns = t->promises[i].at_ns;
 	return first_ns;
 }
@@ -267,7 +267,8 @@ static uint32_t first_gang(const struct timeline *t)
 	const uint64_t first_ns = first_due(t);
 	uint32_t i = 0;
 
-	while (i + 1 < t->promises_n && (t->promises[i].at_ns != first_ns || t->promises[i].nominated))
+	while (i + 1 < t->promises_n &&
+	       (t->promises[i].at_ns != first_ns || !promise_in_pictures(&t->promises[i])))
 		i++;
 	return t->promises[i].ask.gang;
 }
@@ -346,7 +347,7 @@ bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint
 {
 	const struct promise *own = promise_of(t, ask->gang);
 
-	if (own && !ask_same(&own->ask, ask)) {
+	if (own && (own->stale || !ask_same(&own->ask, ask))) {
 		promise_changed(t, ask, now_ns);
 		own = promise_of(t, ask->gang);
 		if (!own)
@@ -364,7 +365,7 @@ bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint
 static bool some_bind(const struct timeline *t, const struct timeline_ask *ask)
 {
 	for (uint32_t i = 0; i < t->promises_n; i++)
-		if (t->promises[i].ask.priority >= ask->priority && !t->promises[i].nominated &&
+		if (t->promises[i].ask.priority >= ask->priority && promise_in_pictures(&t->promises[i]) &&
 		    t->promises[i].ask.gang != ask->gang)
 			return true;
 	return false;
@@ -388,6 +389,17 @@ bool promises_hold(struct timeline *t, const struct timeline_ask *ask,
                    const struct timeline_place *places, uint32_t n, uint64_t now_ns)
 {
 	return promises_hold_from(t, ask, places, n, now_ns, now_ns);
+}
+
+void timeline_shape_drop(struct timeline *t, shape_id shape)
+{
+	for (uint32_t i = 0; i < t->promises_n; i++) {
+		struct promise *p = &t->promises[i];
+
+		for (uint32_t k = 0; k < p->ask.wants_n && !p->stale; k++)
+			p->stale = p->ask.wants[k].shape == shape;
+		t->profile_old = t->profile_old || p->stale;
+	}
 }
 
 void promise_nominate(struct timeline *t, uint32_t gang, bool nominated)

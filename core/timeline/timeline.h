@@ -71,8 +71,9 @@ struct promise {
 	/* Its last moves to later, the oldest first. */
 	struct promised_moved moves[PROMISE_MOVES_MAX];
 	uint32_t moves_n;
-	bool told;       /* since it changed: promise_told() */
-	bool nominated;  /* its room is among what is taken: no picture has it */
+	bool told;      /* since it changed: promise_told() */
+	bool nominated; /* its room is among what is taken: no picture has it */
+	bool stale; /* a shape that it asks for is gone: no picture has it until its gang is planned */
 	uint64_t serial; /* order in which they were made */
 	/* Its nodes in the last picture that held: still a proof when more becomes free, where the
 	 * first nodes with room may not be. */
@@ -167,6 +168,10 @@ bool promises_hold(struct timeline *t, const struct timeline_ask *ask,
 bool promises_hold_from(struct timeline *t, const struct timeline_ask *ask,
                         const struct timeline_place *places, uint32_t n, uint64_t start_ns,
                         uint64_t now_ns);
+
+/* No pod has the shape any more, and its slot may get another one.  The gangs that were promised
+ * room for such pods have lost them, so they are planned in the next cycle. */
+void timeline_shape_drop(struct timeline *t, shape_id shape);
 
 /* The gang is nominated and its members are entered, or it is not any more and they have left: its
  * promise, if it has one, keeps its time, and is moved if that can't be kept. */

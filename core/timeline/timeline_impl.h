@@ -109,6 +109,12 @@ static inline uint64_t late_start_ns(const struct timeline *t)
 	return t->grain_ns >= 10 * NS_PER_SECOND ? t->grain_ns / 6 : 0;
 }
 
+/* It has a place of its own in pictures. */
+static inline bool promise_in_pictures(const struct promise *p)
+{
+	return !p->nominated && !p->stale;
+}
+
 /* When a gang that starts at that time has ended, rounded as the ends of its pods will be. */
 static inline uint64_t ask_end(const struct timeline *t, const struct timeline_ask *ask,
                                uint64_t at_ns)
