@@ -96,15 +96,17 @@ static void untold(struct timeline *t, struct promise *p)
 	p->told = false;
 }
 
-/* Tries one promise earlier, the others fixed. */
-static void improve(struct timeline *t, uint32_t index, uint64_t now_ns)
+/* Tries one promise earlier, with those of its priority and above fixed.  True if one of lower
+ * priority may have lost its room by that. */
+static bool improve(struct timeline *t, uint32_t index, uint64_t now_ns)
 {
 	struct promise *p = &t->promises[index];
+	const int32_t priority = binding(t, p->ask.priority);
 	uint64_t at_ns;
 
 	if (p->at_ns <= now_ns || !promise_in_pictures(p))
-		return;
-	profile_make(t, binding(t, p->ask.priority), now_ns);
+		return false;
+	profile_make(t, priority, now_ns);
 	profile_promise(t, p, 1, now_ns);
 	at_ns = earliest(t, &p->ask, index, now_ns, p->at_ns, now_ns);
 	if (at_ns != TIME_NEVER) {
@@ -115,6 +117,7 @@ static void improve(struct timeline *t, uint32_t index, uint64_t now_ns)
 		untold(t, p);
 	}
 	profile_promise(t, p, -1, now_ns);
+	return at_ns != TIME_NEVER && priority != INT32_MIN;
 }
 
 static int by_end(const void *a, const void *b, void *context)
@@ -130,22 +133,6 @@ static int by_end(const void *a, const void *b, void *context)
 	if (x_ns != y_ns)
 		return x_ns < y_ns ? -1 : 1;
 	return x->serial < y->serial ? -1 : 1;
-}
-
-/* Those that would end first are tried first: of the orders that were measured this one makes the
- * mean slowdown least (decision 058); none of them makes a promise later. */
-static void improve_all(struct timeline *t, uint64_t now_ns)
-{
-	if (t->order_room < t->promises_n) {
-		t->order_room = t->promises_n * 2 + 64;
-		t->order = must_grow(t->order, t->order_room * sizeof(*t->order));
-	}
-	for (uint32_t i = 0; i < t->promises_n; i++)
-		t->order[i] = i;
-	if (t->promises_n > 1)
-		qsort_r(t->order, t->promises_n, sizeof(*t->order), by_end, t);
-	for (uint32_t i = 0; i < t->promises_n; i++)
-		improve(t, t->order[i], now_ns);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -235,6 +222,29 @@ static void repair(struct timeline *t, enum promise_move why, uint32_t who, uint
 	}
 	t->promises_n = kept;
 	t->profile_old = true;
+}
+
+/* Those that would end first are tried first: of the orders that were measured this one makes the
+ * mean slowdown least (decision 058); none of them makes a promise of the same priority later. */
+static void improve_all(struct timeline *t, uint64_t now_ns)
+{
+	uint32_t outranks_n = 0, who = ID_NONE;
+
+	if (t->order_room < t->promises_n) {
+		t->order_room = t->promises_n * 2 + 64;
+		t->order = must_grow(t->order, t->order_room * sizeof(*t->order));
+	}
+	for (uint32_t i = 0; i < t->promises_n; i++)
+		t->order[i] = i;
+	if (t->promises_n > 1)
+		qsort_r(t->order, t->promises_n, sizeof(*t->order), by_end, t);
+	for (uint32_t i = 0; i < t->promises_n; i++)
+		if (improve(t, t->order[i], now_ns)) {
+			who = t->promises[t->order[i]].ask.gang;
+			outranks_n++;
+		}
+	if (outranks_n > 0)
+		repair(t, MOVE_OUTRANKED, outranks_n == 1 ? who : ID_NONE, now_ns);
 }
 
 /* A node of a promise that its members may no longer use; ID_NONE: none. */

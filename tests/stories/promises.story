@@ -352,3 +352,19 @@ pod g-0 gang=g cpu=1 run=100
 pod g-1 gang=g cpu=2 run=100
 plan
 	placed g*=1
+
+story a_promise_that_moves_earlier_outranks_a_lower_one
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=2 memory=8
+pod a cpu=1 node=n0 scheduled=1 run=50
+pod b cpu=1 node=n0 scheduled=1 run=100
+gang h quorum=2
+pods 2 h gang=h cpu=1 run=100 priority=5
+plan
+pod l cpu=1 run=30
+plan
+	start h=101 l=51
+tick 30000
+drop pod b
+plan
+	start h=51 l=151:Outranked
