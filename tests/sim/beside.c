@@ -59,6 +59,9 @@ struct beside *beside_new(const struct core_config *config)
 		                             .score = config->score,
 		                             .reserve_after_ns = config->reserve_after_ns,
 		                             .retain_for_ns = config->retain_for_ns,
+		                             .promise_depth = config->promise_depth,
+		                             .promise_grain_ns = config->promise_grain_ns,
+		                             .backfill_by_soft = config->backfill_by_soft,
 		                             .stats = &b->stats };
 
 	if (feed_open(&b->feed, FEED_BYTES_LEAST) < 0)

@@ -324,6 +324,9 @@ static void core_begin(struct instance *p)
 		.limits = p->limits,
 		.score = SCORE_KUBE,
 		.reserve_after_ns = p->sim->script->reserve_after_ns,
+		.promise_depth = script_promises(p->sim->script),
+		.promise_grain_ns = p->sim->script->seed % 2 == 0 ? SIM_S : 12 * SIM_S,
+		.backfill_by_soft = p->sim->script->seed % 5 < 2,
 		.emit = emit,
 		.context = p,
 	};
@@ -645,6 +648,11 @@ bool instance_leads(const struct instance *p)
 bool instance_holds(const struct instance *p)
 {
 	return p->core != NULL && atomic_load(&p->ledger->gauges.reserved_gang) != 0;
+}
+
+bool instance_promises(const struct instance *p)
+{
+	return p->core != NULL && atomic_load(&p->ledger->starts.standing) != 0;
 }
 
 bool instance_holds_for_tenant(const struct instance *p)

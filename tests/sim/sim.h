@@ -136,6 +136,12 @@ static inline bool script_evicts(const struct script *s)
 	return s->seed % 4 == 1;
 }
 
+/* How many starts are promised at most; 0: in most runs none. */
+static inline uint32_t script_promises(const struct script *s)
+{
+	return s->seed % 3 == 1 ? 1 + (uint32_t)(s->seed / 3 % 7) : 0;
+}
+
 void script_make(struct script *p, uint64_t seed);
 void script_free(struct script *p);
 const char *action_name(enum action_kind kind);
@@ -271,6 +277,7 @@ struct instance *sim_leader(struct sim *s);    /* NULL: none */
 /* The core has a backfill reservation; and for a gang of SIM_TENANT. */
 bool instance_holds(const struct instance *p);
 bool instance_holds_for_tenant(const struct instance *p);
+bool instance_promises(const struct instance *p); /* some start is promised */
 bool instance_may_write(void *instance);
 void instance_check(struct instance *p, bool thorough);
 uint64_t instance_crashes(const struct instance *p);

@@ -54,17 +54,21 @@ static void pod_make(struct sim *s, uint32_t pod, uint32_t group, uint32_t shape
 	const char *class = shape == SIM_HUGE_FIRST || (!huge && shape % 7 == 0)
 	                        ? ",\"priorityClassName\":\"high\""
 	                        : "";
-	char label[80] = "", run[64] = "";
+	char label[80] = "", run[64] = "", ends[80] = "";
 
 	if (group != SIM_NONE)
 		snprintf(label, sizeof(label), "\"scheduling.x-k8s.io/pod-group\":\"g%u\"", group);
 	if (!huge && shape % 5 == 0)
 		snprintf(run, sizeof(run), "\"muster.io/run-seconds\":\"%u\"", 1 + shape % 13);
+	/* Some stay beyond their limit: apisim's kubelets know the run time alone. */
+	if (script_promises(s->script) > 0 && shape % 4 > 0)
+		snprintf(ends, sizeof(ends), ",\"restartPolicy\":\"Never\",\"activeDeadlineSeconds\":%u",
+		         10 + shape % 29);
 	sim_user(
 		s, "POST", PODS,
-		"{\"metadata\":{\"name\":\"p%u\",\"labels\":{%s},\"annotations\":{%s}},\"spec\":{\"schedulerName\":\"muster\"%s%s%s,"
+		"{\"metadata\":{\"name\":\"p%u\",\"labels\":{%s},\"annotations\":{%s}},\"spec\":{\"schedulerName\":\"muster\"%s%s%s%s,"
 		"\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":\"%s\"%s}}}]}}",
-		pod, label, run, gate, class,
+		pod, label, run, ends, gate, class,
 		huge ? ",\"tolerations\":[{\"key\":\"huge\",\"operator\":\"Exists\"}]" : "",
 		gpu    ? "250m"
 		: huge ? shape == SIM_HUGE_HALF ? "6" : "12"
