@@ -7,7 +7,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* What each side does when gangs may evict (PREEMPTION_ON).  C: the core, F: the frontend.
+/* What each side does when gangs may evict (PREEMPTION_ON); a lone pod is a gang of one.  C: the
+ * core, F: the frontend.
  *
  *   C  a gang waits: a ticket is opened; the world's thread searches; its EVENT_ANSWER is checked
  *      by the loop against the present state; if it holds, the members are nominated: their nodes'
@@ -120,15 +121,15 @@ enum answer_verdict {
 	ANSWER_VERDICTS
 };
 
-/* What the world's thread says about a ticket of a gang: a record of the loop's input that no
+/* What the world's thread says about a ticket: a record of the loop's input that no
  * process sends.  Followed by struct answer_pod[victims_n], then [places_n]. */
 struct event_answer {
 	uint64_t ticket;
-	uint64_t position; /* records that the core which was searched had applied */
-	uint32_t gang;
-	uint32_t generation;
-	uint32_t verdict; /* enum answer_verdict */
-	uint32_t gap;     /* 0: proved; else the search ended early: a better set is not excluded */
+	uint64_t position;   /* records that the core which was searched had applied */
+	uint32_t gang;       /* of a lone pod: limits.gangs + the pod */
+	uint32_t generation; /* of the gang, or the lone pod */
+	uint32_t verdict;    /* enum answer_verdict */
+	uint32_t gap;        /* 0: proved; else the search ended early: a better set is not excluded */
 	uint32_t victims_n;
 	uint32_t places_n; /* members that start; only ANSWER_PACKED has them */
 	uint64_t steps;
@@ -151,8 +152,10 @@ struct cmd_evict {
 	uint32_t pod_generation;
 	uint32_t node; /* where it runs */
 	uint32_t node_generation;
-	uint32_t gang; /* for which it goes */
+	uint32_t gang; /* for which it goes; ID_NONE: for a lone pod */
 	uint32_t gang_generation;
+	uint32_t lone; /* that pod; ID_NONE: for a gang */
+	uint32_t lone_generation;
 	uint32_t victims; /* of the ticket: so many commands */
 	uint32_t members; /* that start in their place */
 };
@@ -266,7 +269,7 @@ static_assert(sizeof(struct event_preemption) == 16 && sizeof(struct event_budge
                   sizeof(struct event_pod_facts) == 32,
               "facts");
 static_assert(sizeof(struct event_answer) == 48 && sizeof(struct answer_pod) == 16, "answers");
-static_assert(sizeof(struct cmd_evict) == 40 && sizeof(struct cmd_cancel_evict) == 16 &&
+static_assert(sizeof(struct cmd_evict) == 48 && sizeof(struct cmd_cancel_evict) == 16 &&
                   sizeof(struct cmd_nominate) == 24 && sizeof(struct evict_result) == 24,
               "evictions");
 static_assert(sizeof(struct core_preemption) == 128, "two cache lines");

@@ -37,11 +37,14 @@ static enum plan_answer plan_with_victims(struct core *c, uint32_t index, bool b
 {
 	const enum plan_answer answer = plan_now(c, index, behind);
 
-	if (answer != PLAN_PLACED && !victims_commit(c, index, behind, a)) {
-		ticket_stale(c, index);
-		return plan_now(c, index, behind); /* the reason is that of the present state */
+	if (answer == PLAN_PLACED)
+		return answer;
+	if (victims_commit(c, index, behind, a)) {
+		ticket_held(c, index);
+		return answer;
 	}
-	return answer;
+	ticket_stale(c, index);
+	return plan_now(c, index, behind); /* the reason is that of the present state */
 }
 
 /* Its own room is released. */

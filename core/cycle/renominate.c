@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#define LONE_TRIED (2 * NOMINATIONS_MAX) /* each costs a look at all pods */
+
 /* The node that a pending pod is nominated to; ID_NONE: none. */
 static node_id nominated_to(const struct core *c, pod_id id)
 {
@@ -36,7 +38,7 @@ static uint32_t places_find(const struct core *c, const struct gang *g, struct a
 	return n;
 }
 
-static void gang_renominate(struct core *c, gang_id id, struct answer_pod *places)
+static void gang_renominate(struct core *c, uint32_t id, struct answer_pod *places)
 {
 	struct gang *g = &c->gangs.slots[id];
 	uint32_t n;
@@ -57,12 +59,20 @@ static void gang_renominate(struct core *c, gang_id id, struct answer_pod *place
 void renominate(struct core *c)
 {
 	struct answer_pod *places = must_array(c->pods.used + 1u, sizeof(*places));
+	uint32_t tried = 0;
 
 	for (gang_id id = 0; c->nodes.present > 0 && id < c->gangs.used; id++)
 		if (gangs_group(&c->gangs, id) && c->gangs.slots[id].members > 0)
 			gang_renominate(c, id, places);
-	for (pod_id id = 0; id < c->pods.used; id++)
+	for (pod_id id = 0; id < c->pods.used; id++) {
+		const uint32_t index = c->pods.slots[id].gang;
+
+		if (nominated_to(c, id) == ID_NONE)
+			continue;
+		if (index != ID_NONE && !gang_is_group(&c->gangs, index) && tried++ < LONE_TRIED)
+			gang_renominate(c, index, places);
 		if (nominated_to(c, id) != ID_NONE)
 			nomination_clear(c, id);
+	}
 	free(places);
 }

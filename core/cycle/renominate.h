@@ -2,8 +2,9 @@
 /* Nominations of an earlier epoch, made again from what the API has of them
  * (event_pod_facts.nominated).
  *
- * A gang whose members that have to start are all nominated, and fit there with what ends gone, is
- * nominated again: no pod is evicted for it.  Members of other gangs lose their node in the API. */
+ * A gang (a lone pod, too) whose members that have to start are all nominated, and fit there with
+ * what ends gone, is nominated again: no pod is evicted for it.  Members of other gangs lose their
+ * node in the API. */
 #ifndef MUSTER_CORE_RENOMINATE_H
 #define MUSTER_CORE_RENOMINATE_H
 

@@ -531,7 +531,7 @@ static bool try_out(struct trial *t, const struct answer_record *a)
 bool victims_commit(struct core *c, uint32_t index, bool behind, const struct answer_record *a)
 {
 	struct trial t = { .c = c, .index = index, .behind = behind, .ticket = a->body->ticket };
-	struct nomination *n = nomination_new(c);
+	struct nomination *n = nomination_new(c, index);
 	bool holds = n != NULL && try_out(&t, a);
 
 	if (holds) {
@@ -558,7 +558,7 @@ void victims_renominate(struct core *c, uint32_t index, const struct answer_pod 
                         uint32_t places_n)
 {
 	struct trial t = { .c = c, .index = index };
-	struct nomination *n = nomination_new(c);
+	struct nomination *n = nomination_new(c, index);
 	bool holds;
 
 	if (!n)

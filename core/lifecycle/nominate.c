@@ -27,14 +27,24 @@ struct nomination *nomination_of(struct core *c, uint32_t index)
 	return NULL;
 }
 
-struct nomination *nomination_new(struct core *c)
+struct nomination *nomination_new(struct core *c, uint32_t index)
 {
+	const bool lone = !gang_is_group(&c->gangs, index);
+	const uint32_t end = lone ? NOMINATIONS_MAX : NOMINATIONS_GANGS;
+	struct nomination *free = NULL;
+	uint32_t same = 0;
+
 	if (c->nominations.commands_n > COMMANDS_MOST)
 		return NULL;
-	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++)
-		if (c->nominations.all[i].ticket == 0)
-			return &c->nominations.all[i];
-	return NULL;
+	for (uint32_t i = lone ? NOMINATIONS_GANGS : 0; i < end; i++) {
+		struct nomination *n = &c->nominations.all[i];
+
+		if (n->ticket == 0)
+			free = free ? free : n;
+		else if (lone)
+			same += gang_same_namespace(&c->gangs.slots[n->gang], &c->gangs.slots[index]);
+	}
+	return same < (NOMINATIONS_MAX - NOMINATIONS_GANGS) / 2 ? free : NULL;
 }
 
 static struct eviction_command *command_add(struct core *c, enum record_kind kind)
@@ -66,14 +76,18 @@ void nomination_clear(struct core *c, pod_id id)
 static void evict(struct core *c, const struct nomination *n, const struct eviction *v,
                   uint32_t due)
 {
+	const bool group = gang_is_group(&c->gangs, n->gang);
+
 	command_add(c, CMD_EVICT)->evict =
 		(struct cmd_evict){ .ticket = v->ticket,
 		                    .pod = v->pod,
 		                    .pod_generation = v->generation,
 		                    .node = v->node,
 		                    .node_generation = c->nodes.slots[v->node].generation,
-		                    .gang = n->gang,
-		                    .gang_generation = n->generation,
+		                    .gang = group ? n->gang : ID_NONE,
+		                    .gang_generation = group ? n->generation : 0,
+		                    .lone = group ? ID_NONE : gang_lone_pod(&c->gangs, n->gang),
+		                    .lone_generation = group ? 0 : n->generation,
 		                    .victims = due,
 		                    .members = n->places_n };
 }
@@ -431,7 +445,8 @@ void nominations_tick(struct core *c)
 		for (uint32_t k = 0; n->ticket != 0 && k < n->victims_n; k++) {
 			if (!victim_is_stuck(c, &n->victims[k]))
 				continue;
-			ticket_note_stuck(c, n->gang, n->victims[k].pod, n->victims[k].generation);
+			if (gang_is_group(&c->gangs, n->gang))
+				ticket_note_stuck(c, n->gang, n->victims[k].pod, n->victims[k].generation);
 			nomination_end(c, n, NOMINATION_STUCK);
 		}
 	}

@@ -38,8 +38,9 @@ enum nomination_end {
 /* Of the gang; NULL: none. */
 struct nomination *nomination_of(struct core *c, uint32_t index);
 
-/* A free slot; NULL: there are too many, or commands wait. */
-struct nomination *nomination_new(struct core *c);
+/* A free slot for it; NULL: there are too many, or commands wait.  Half of those for lone pods are
+ * for one namespace at most. */
+struct nomination *nomination_new(struct core *c, uint32_t index);
 
 /* Each member that c->plan has placed is nominated there; the plan has allocated its capacity.
  * `victims`: memory that is the nomination's then; those that are due are evicted. */

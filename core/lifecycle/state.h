@@ -139,13 +139,15 @@ struct turns {
 };
 
 /* core/lifecycle/tickets.h */
-#define TICKETS_MAX 16u
+#define TICKETS_GANGS 16u /* the first ones; the others are of lone pods */
+#define TICKETS_MAX 32u
 
 struct ticket {
 	uint64_t number; /* 0: unused */
-	gang_id gang;
+	uint32_t gang;   /* index: of a group, or a lone pod */
 	uint32_t generation;
 	int32_t priority;
+	uint32_t nth; /* of a lone pod, among the open tickets of equal pods */
 	uint64_t opened_ns;
 	struct record *answer; /* NULL: none yet */
 };
@@ -156,7 +158,7 @@ struct ticket_wait {
 	uint32_t generation;       /* of the gang */
 	uint32_t stuck_pod;        /* struct reason */
 	uint32_t stuck_generation; /* 0: none */
-	uint32_t reserved;
+	int32_t priority;          /* of lone pods: those above it need not wait */
 };
 
 struct tickets {
@@ -164,15 +166,18 @@ struct tickets {
 	uint32_t n;
 	uint64_t last; /* number of the latest one */
 	struct ticket all[TICKETS_MAX];
-	struct ticket_wait *waits; /* by gang; NULL: they were never on */
+	uint32_t lone_next;        /* of the unschedulable queue: where tickets_refresh() goes on */
+	struct ticket_wait *waits; /* by group, then by class of lone pods; NULL: they are off */
 	/* With PREEMPTION_ON: */
 	struct event_preemption terms;
 	struct event_pod_facts *facts; /* by pod; NULL: it is off */
 	bool renominates;              /* before the next plan: core/cycle/renominate.h */
+	bool lone_again;               /* lone pods may have tickets before the next round of reasons */
 };
 
 /* core/lifecycle/nominate.h */
-#define NOMINATIONS_MAX 16u
+#define NOMINATIONS_GANGS 16u /* the first ones; the others are of lone pods */
+#define NOMINATIONS_MAX 64u
 
 enum victim_state { VICTIM_DUE, VICTIM_SENT, VICTIM_ENDING, VICTIM_REFUSED };
 
@@ -187,7 +192,7 @@ struct eviction {
 
 struct nomination {
 	uint64_t ticket; /* 0: unused */
-	gang_id gang;
+	uint32_t gang;   /* index */
 	uint32_t generation;
 	int32_t priority;
 	uint32_t evicted;         /* victims that end, or ended, because of it */

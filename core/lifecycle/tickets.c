@@ -17,6 +17,7 @@
 #define PUT_OFF_FIRST_NS (10 * NS_PER_S)
 #define PUT_OFF_MOST_NS (300 * NS_PER_S)
 #define PURPOSES ((uint32_t)(PREEMPTION_PACK | PREEMPTION_ON))
+#define LONE_LOOKED_AT 1024u /* gangs of the queue, in one round of reasons */
 
 static struct core_preemption *stats(struct core *c)
 {
@@ -33,19 +34,13 @@ void tickets_clear(struct core *c)
 {
 	for (uint32_t i = 0; i < TICKETS_MAX; i++)
 		ticket_end(&c->tickets.all[i]);
-	if (c->tickets.waits)
-		memset(c->tickets.waits, 0, c->gangs.groups * sizeof(*c->tickets.waits));
 	c->tickets.flags = c->tickets.n = 0;
-	c->tickets.renominates = false;
+	c->tickets.renominates = c->tickets.lone_again = false;
 	c->tickets.last = 0;
-	free(c->tickets.facts); /* mostly untouched: freeing is cheaper than clearing */
-	c->tickets.facts = NULL;
-}
-
-void tickets_free(struct core *c)
-{
-	tickets_clear(c);
+	c->tickets.lone_next = ID_NONE;
+	free(c->tickets.facts); /* mostly untouched, both: freeing is cheaper than clearing */
 	free(c->tickets.waits);
+	c->tickets.facts = NULL;
 	c->tickets.waits = NULL;
 }
 
@@ -54,7 +49,8 @@ void tickets_set(struct core *c, const struct event_preemption *e)
 	const uint32_t flags = e->flags & PREEMPTION_EXPLAIN ? e->flags & PURPOSES : 0;
 
 	if (flags && !c->tickets.waits)
-		c->tickets.waits = must_array(c->gangs.groups, sizeof(*c->tickets.waits));
+		c->tickets.waits = must_array((size_t)c->gangs.groups + c->pod_counts.pod_classes.limit,
+		                              sizeof(*c->tickets.waits));
 	if ((flags & PREEMPTION_ON) && !c->tickets.facts)
 		c->tickets.facts = must_array(c->pods.limit, sizeof(*c->tickets.facts));
 	if (c->nominations.n > 0 && !(flags & PREEMPTION_ON))
@@ -63,21 +59,17 @@ void tickets_set(struct core *c, const struct event_preemption *e)
 	c->tickets.flags = flags;
 }
 
-static struct ticket *find(struct core *c, gang_id gang)
+static struct ticket *find(struct core *c, uint32_t index)
 {
 	for (uint32_t i = 0; c->tickets.n > 0 && i < TICKETS_MAX; i++)
-		if (c->tickets.all[i].number != 0 && c->tickets.all[i].gang == gang)
+		if (c->tickets.all[i].number != 0 && c->tickets.all[i].gang == index)
 			return &c->tickets.all[i];
 	return NULL;
 }
 
-const struct ticket *ticket_of(const struct core *c, gang_id gang)
+static const struct pod *lone_pod(const struct core *c, uint32_t index)
 {
-	for (uint32_t i = 0; c->tickets.n > 0 && i < TICKETS_MAX; i++)
-		if (c->tickets.all[i].number != 0 && c->tickets.all[i].gang == gang &&
-		    !c->tickets.all[i].answer)
-			return &c->tickets.all[i];
-	return NULL;
+	return &c->pods.slots[gang_lone_pod(&c->gangs, index)];
 }
 
 static void close(struct core *c, struct ticket *t)
@@ -86,29 +78,47 @@ static void close(struct core *c, struct ticket *t)
 	c->tickets.n--;
 }
 
-/* How long a gang waits for its next ticket; reset when the slot has another gang. */
-static struct ticket_wait *wait_of(struct core *c, gang_id gang)
+/* How long a gang, or the lone pods of a class, wait for their next ticket; reset when the slot has
+ * another gang, or the class is one of another shape. */
+static struct ticket_wait *wait_of(struct core *c, uint32_t index)
 {
-	struct ticket_wait *w = &c->tickets.waits[gang];
-	const uint32_t generation = c->gangs.slots[gang].generation;
+	const bool group = gang_is_group(&c->gangs, index);
+	const uint32_t at = group ? index : c->gangs.groups + lone_pod(c, index)->class;
+	const uint32_t generation =
+		group ? c->gangs.slots[index].generation : lone_pod(c, index)->shape + 1;
+	struct ticket_wait *w = &c->tickets.waits[at];
 
 	if (w->generation != generation)
 		*w = (struct ticket_wait){ .generation = generation };
 	return w;
 }
 
-static void wait_longer(struct core *c, gang_id gang, uint64_t first_ns, uint64_t most_ns)
+/* What is of no use to a pod is so to equal ones of no higher priority. */
+static bool has_to_wait(struct core *c, uint32_t index)
 {
-	struct ticket_wait *w = wait_of(c, gang);
+	const struct ticket_wait *w = wait_of(c, index);
 
+	return c->now_ns < w->due_ns && (gang_is_group(&c->gangs, index) ||
+	                                 gang_priority(&c->gangs.slots[index]) <= w->priority);
+}
+
+static void wait_longer(struct core *c, uint32_t index, uint64_t first_ns, uint64_t most_ns)
+{
+	struct ticket_wait *w = wait_of(c, index);
+
+	if (!gang_is_group(&c->gangs, index)) {
+		if (has_to_wait(c, index))
+			return; /* by the answer to an equal one */
+		w->priority = gang_priority(&c->gangs.slots[index]);
+	}
 	w->wait_ns = w->wait_ns < first_ns / 2 ? first_ns : 2 * w->wait_ns;
 	w->wait_ns = w->wait_ns < most_ns ? w->wait_ns : most_ns;
 	w->due_ns = c->now_ns + w->wait_ns;
 }
 
-void ticket_put_off(struct core *c, gang_id gang)
+void ticket_put_off(struct core *c, uint32_t index)
 {
-	wait_longer(c, gang, PUT_OFF_FIRST_NS, PUT_OFF_MOST_NS);
+	wait_longer(c, index, PUT_OFF_FIRST_NS, PUT_OFF_MOST_NS);
 }
 
 void ticket_note_stuck(struct core *c, gang_id gang, pod_id pod, uint32_t generation)
@@ -127,17 +137,42 @@ void ticket_reason(struct core *c, gang_id gang, struct reason *r)
 	r->stuck_generation = w->stuck_generation;
 }
 
-/* A free slot; or that of the lowest gang without an answer, if its priority is lower. */
-static struct ticket *slot_find(struct core *c, int32_t priority)
+/* Tickets of lone pods of the gang's namespace. */
+static uint32_t namespace_tickets(const struct core *c, const struct gang *g)
 {
+	uint32_t n = 0;
+
+	for (uint32_t i = TICKETS_GANGS; i < TICKETS_MAX; i++)
+		if (c->tickets.all[i].number != 0)
+			n += gang_same_namespace(&c->gangs.slots[c->tickets.all[i].gang], g);
+	return n;
+}
+
+/* True if the ticket, which has no answer, ends so that the gang can have one. */
+static bool yields(const struct core *c, const struct ticket *t, uint32_t index)
+{
+	const struct gang *g = &c->gangs.slots[index];
+
+	if (t->answer || t->priority > gang_priority(g))
+		return false;
+	return t->priority < gang_priority(g) ||
+	       (!gang_is_group(&c->gangs, index) &&
+	        namespace_tickets(c, &c->gangs.slots[t->gang]) > namespace_tickets(c, g) + 1);
+}
+
+/* A free slot; or that of the lowest gang that yields. */
+static struct ticket *slot_find(struct core *c, uint32_t index)
+{
+	const bool group = gang_is_group(&c->gangs, index);
+	const uint32_t end = group ? TICKETS_GANGS : TICKETS_MAX;
 	struct ticket *lowest = NULL;
 
-	for (uint32_t i = 0; i < TICKETS_MAX; i++) {
+	for (uint32_t i = group ? 0 : TICKETS_GANGS; i < end; i++) {
 		struct ticket *t = &c->tickets.all[i];
 
 		if (t->number == 0)
 			return t;
-		if (!t->answer && t->priority < priority && (!lowest || t->priority < lowest->priority))
+		if ((!lowest || t->priority < lowest->priority) && yields(c, t, index))
 			lowest = t;
 	}
 	if (lowest)
@@ -145,20 +180,49 @@ static struct ticket *slot_find(struct core *c, int32_t priority)
 	return lowest;
 }
 
-static void ticket_open(struct core *c, gang_id gang)
+/* The least number that no open ticket of an equal pod has. */
+static uint32_t nth_find(const struct core *c, uint32_t index)
 {
-	const struct gang *g = &c->gangs.slots[gang];
+	uint32_t used = 0, n = 0;
+
+	for (uint32_t i = TICKETS_GANGS; i < TICKETS_MAX; i++) {
+		const struct ticket *t = &c->tickets.all[i];
+
+		if (t->number != 0 && t->generation == c->gangs.slots[t->gang].generation &&
+		    t->priority == gang_priority(&c->gangs.slots[index]) &&
+		    lone_pod(c, t->gang)->class == lone_pod(c, index)->class)
+			used |= UINT32_C(1) << t->nth;
+	}
+	while (used & UINT32_C(1) << n)
+		n++;
+	return n;
+}
+
+/* True if the pod may evict, and could be nominated.  One that waits and may has no facts. */
+static bool lone_may_ask(struct core *c, uint32_t index)
+{
+	const struct event_pod_facts *f = &c->tickets.facts[gang_lone_pod(&c->gangs, index)];
+	const bool never = f->generation == c->gangs.slots[index].generation && (f->flags & FACT_NEVER);
+
+	return !never && nomination_new(c, index);
+}
+
+static void ticket_open(struct core *c, uint32_t index)
+{
+	const struct gang *g = &c->gangs.slots[index];
+	const bool group = gang_is_group(&c->gangs, index);
 	struct ticket *t;
 
-	if (c->now_ns < wait_of(c, gang)->due_ns)
+	if (has_to_wait(c, index) || (!group && !lone_may_ask(c, index)))
 		return;
-	t = slot_find(c, gang_priority(g));
+	t = slot_find(c, index);
 	if (!t)
 		return;
 	*t = (struct ticket){ .number = ++c->tickets.last,
-		                  .gang = gang,
+		                  .gang = index,
 		                  .generation = g->generation,
 		                  .priority = gang_priority(g),
+		                  .nth = group ? 0 : nth_find(c, index),
 		                  .opened_ns = c->now_ns };
 	c->tickets.n++;
 	stat_add(&stats(c)->tickets, 1);
@@ -183,9 +247,13 @@ void ticket_follow(struct core *c, uint32_t index, enum wait_reason why)
 {
 	struct ticket *t;
 
-	if (!gang_is_group(&c->gangs, index))
+	if (!gang_is_group(&c->gangs, index) && !(c->tickets.flags & PREEMPTION_ON))
 		return;
 	t = find(c, index);
+	if (t && t->generation != c->gangs.slots[index].generation) {
+		close(c, t);
+		t = NULL;
+	}
 	if (is_for(c, &c->gangs.slots[index], why)) {
 		if (!t)
 			ticket_open(c, index);
@@ -201,9 +269,13 @@ void ticket_answered(struct core *c, const struct record *r, const struct answer
 {
 	struct ticket *t = find(c, a->body->gang);
 
-	if (!t || t->answer || t->number != a->body->ticket || t->generation != a->body->generation ||
-	    c->gangs.slots[t->gang].generation != t->generation) {
+	if (!t || t->answer || t->number != a->body->ticket || t->generation != a->body->generation) {
 		stat_add(&stats(c)->stale, 1);
+		return;
+	}
+	if (c->gangs.slots[t->gang].generation != t->generation) {
+		stat_add(&stats(c)->stale, 1);
+		close(c, t);
 		return;
 	}
 	stat_add(&stats(c)->answers, 1);
@@ -220,15 +292,27 @@ void ticket_answered(struct core *c, const struct record *r, const struct answer
 
 struct record *ticket_take(struct core *c, uint32_t index)
 {
-	struct ticket *t = gang_is_group(&c->gangs, index) ? find(c, index) : NULL;
+	struct ticket *t = find(c, index);
 	struct record *answer;
 
-	if (!t || !t->answer)
+	if (!t || !t->answer || t->generation != c->gangs.slots[index].generation)
 		return NULL;
 	answer = t->answer;
 	t->answer = NULL;
 	close(c, t);
 	return answer;
+}
+
+void ticket_held(struct core *c, uint32_t index)
+{
+	struct ticket_wait *w = wait_of(c, index);
+
+	if (gang_is_group(&c->gangs, index))
+		return;
+	c->tickets.lone_again = true;
+	w->due_ns = 0;
+	if (w->wait_ns < PUT_OFF_FIRST_NS)
+		w->wait_ns = 0;
 }
 
 void ticket_stale(struct core *c, uint32_t index)
@@ -237,10 +321,27 @@ void ticket_stale(struct core *c, uint32_t index)
 	stat_add(&stats(c)->stale, 1);
 }
 
+/* Goes on where it ended the last time: those behind many that have to wait have a turn, too. */
+static void lone_refresh(struct core *c)
+{
+	const struct queue *q = &c->queue.unschedulable;
+	uint32_t index = c->tickets.lone_next, n = 0;
+
+	if (index == ID_NONE || c->gangs.slots[index].queue != QUEUE_UNSCHEDULABLE)
+		index = queue_first(q);
+	for (; index != ID_NONE && n < LONE_LOOKED_AT; index = queue_next(q, index), n++)
+		if (!gang_is_group(&c->gangs, index))
+			ticket_follow(c, index, (enum wait_reason)c->gangs.slots[index].published_why);
+	c->tickets.lone_next = index;
+	c->tickets.lone_again = false;
+}
+
 void tickets_tick(struct core *c)
 {
 	if (c->nominations.n > 0)
 		nominations_tick(c);
+	if (c->tickets.lone_again)
+		lone_refresh(c);
 	for (uint32_t i = 0; c->tickets.n > 0 && i < TICKETS_MAX; i++) {
 		struct ticket *t = &c->tickets.all[i];
 
@@ -253,7 +354,10 @@ void tickets_tick(struct core *c)
 
 void tickets_refresh(struct core *c)
 {
-	if (!(c->tickets.flags & PREEMPTION_ON) || c->gangs.states[GANG_WAITING] == 0)
+	if (!(c->tickets.flags & PREEMPTION_ON))
+		return;
+	lone_refresh(c);
+	if (c->gangs.states[GANG_WAITING] == 0)
 		return;
 	for (gang_id id = 0; id < c->gangs.used; id++) {
 		const struct gang *g = gangs_group(&c->gangs, id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tickets: gangs that wait and are searched for beside the loop (core/world/lookout.h).
+/* Tickets: gangs and lone pods that wait and are searched for beside the loop
+ * (core/world/lookout.h).
  *
  *   the gang waits ──► open ──EVENT_ANSWER──► answered ──the gang's next plan──► none
  *                        └──10 s, or the gang waits for capacity no more──► none
@@ -8,6 +9,12 @@
  * needs no message.  An answer that says where the gang could start requeues it; its next plan
  * checks the answer against the present state (core/cycle/answered.c).  After another answer, or
  * one that no longer held, a gang has a ticket again after two seconds, then four, up to a minute.
+ *
+ * Lone pods have tickets of their own, with PREEMPTION_ON, so that they take none of those of
+ * gangs. One of a higher priority takes another's; of equal ones that of a namespace with more.
+ * Equal pods (of one class and priority) wait together after an answer that was of no use, since
+ * the same would be answered to each; as long as one of them waits, so does no other one's search.
+ * Those with open tickets are answered with different nodes (struct ticket: nth).
  *
  * There is no ticket unless EVENT_PREEMPTION asks for what they are for.  EVENT_BEGIN ends all. */
 #ifndef MUSTER_CORE_TICKETS_H
@@ -19,7 +26,6 @@
 /* What is asked for from now on. */
 void tickets_set(struct core *c, const struct event_preemption *e);
 void tickets_clear(struct core *c);
-void tickets_free(struct core *c);
 
 /* True if gangs may have tickets. */
 static inline bool tickets_are_on(const struct core *c)
@@ -30,9 +36,6 @@ static inline bool tickets_are_on(const struct core *c)
 /* The gang was planned and waits because of `why`, or does not (WAIT_NONE). */
 void ticket_follow(struct core *c, uint32_t index, enum wait_reason why);
 
-/* The open ticket of the gang; NULL: none. */
-const struct ticket *ticket_of(const struct core *c, gang_id gang);
-
 /* An answer has come; see above. */
 void ticket_answered(struct core *c, const struct record *r, const struct answer_record *a);
 
@@ -41,14 +44,17 @@ void ticket_answered(struct core *c, const struct record *r, const struct answer
 struct record *ticket_take(struct core *c, uint32_t index);
 
 /* The gang's nomination came to nothing: 10 s, doubled to five minutes. */
-void ticket_put_off(struct core *c, gang_id gang);
+void ticket_put_off(struct core *c, uint32_t index);
 
-/* A victim of the gang did not go; what the reason says of it. */
+/* A victim of the group did not go; what the reason says of it. */
 void ticket_note_stuck(struct core *c, gang_id gang, pod_id pod, uint32_t generation);
 void ticket_reason(struct core *c, gang_id gang, struct reason *r);
 
 /* Once for each round of reasons: gangs that wait may have a ticket, although nothing changed. */
 void tickets_refresh(struct core *c);
+
+/* The answer held, and the gang is nominated: pods that are equal to a lone one wait no longer. */
+void ticket_held(struct core *c, uint32_t index);
 
 /* It did not hold: the gang has to wait for its next ticket. */
 void ticket_stale(struct core *c, uint32_t index);

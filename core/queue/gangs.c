@@ -51,6 +51,14 @@ void gangs_note_gone(struct gangs *gs, const struct gang *g)
 	gs->states[g->state]--;
 }
 
+bool gang_same_namespace(const struct gang *a, const struct gang *b)
+{
+	const char *slash = a->generation && b->generation ? memchr(a->name, '/', a->name_bytes) : NULL;
+	const size_t n = slash ? (size_t)(slash - a->name) + 1 : 0;
+
+	return n > 0 && n <= b->name_bytes && memcmp(a->name, b->name, n) == 0;
+}
+
 void gangs_set_state(struct gangs *gs, struct gang *g, enum gang_state state)
 {
 	assert(gs->states[g->state] > 0);

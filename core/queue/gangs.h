@@ -116,6 +116,9 @@ void gangs_clear(struct gangs *gs);
 void gangs_note_new(struct gangs *gs, gang_id id);
 void gangs_note_gone(struct gangs *gs, const struct gang *g);
 
+/* True if both are of one namespace; not if one is gone. */
+bool gang_same_namespace(const struct gang *a, const struct gang *b);
+
 /* The group's state, and the count of each. */
 void gangs_set_state(struct gangs *gs, struct gang *g, enum gang_state state);
 

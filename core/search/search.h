@@ -134,6 +134,9 @@ struct pod_search {
  *   -EBUSY    it has a node */
 int search_pod(struct core *core, const struct search_facts *facts, pod_id pod,
                struct pod_search *out);
+/* The nth best of the nodes, 0: `best`; NULL: there is none that costs as much as the best, but for
+ * when the victims started. */
+const struct node_victims *pod_search_nth(const struct pod_search *s, uint32_t nth);
 void pod_search_free(struct pod_search *s);
 
 /* True if the pod may not go, whatever its priority: facts and budgets. */

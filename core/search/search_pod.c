@@ -96,22 +96,26 @@ static bool is_resolvable(const struct pod_question *q, node_id node)
 	return q->shape->absent_n == 0;
 }
 
+/* Negative if x costs less; when its victims started is left out. */
+static int cost_compare(const struct objective *x, const struct objective *y)
+{
+	if (x->violations != y->violations)
+		return x->violations < y->violations ? -1 : 1;
+	if (x->highest != y->highest)
+		return x->highest < y->highest ? -1 : 1;
+	if (x->broken != y->broken)
+		return x->broken < y->broken ? -1 : 1;
+	if (x->sum != y->sum)
+		return x->sum < y->sum ? -1 : 1;
+	return (x->pods > y->pods) - (x->pods < y->pods);
+}
+
 /* framework/preemption: pickOneNodeForPreemption; of equal nodes the first by name. */
 static bool is_better(const struct node_victims *a, const struct node_victims *b)
 {
-	const struct objective *x = &a->objective, *y = &b->objective;
+	const int order = cost_compare(&a->objective, &b->objective);
 
-	if (x->violations != y->violations)
-		return x->violations < y->violations;
-	if (x->highest != y->highest)
-		return x->highest < y->highest;
-	if (x->broken != y->broken)
-		return x->broken < y->broken;
-	if (x->sum != y->sum)
-		return x->sum < y->sum;
-	if (x->pods != y->pods)
-		return x->pods < y->pods;
-	return a->start_s > b->start_s;
+	return order != 0 ? order < 0 : a->start_s > b->start_s;
 }
 
 static void nodes_try(struct pod_question *q)
@@ -182,12 +186,14 @@ static void question_free(struct pod_question *q)
 	free(q->left);
 }
 
-/* True if it fits on some node when the pods that are being deleted have gone; they stay away. */
+/* True if it fits on some node when the pods that are being deleted have gone, and nominations of
+ * lower priority are given up; they stay away. */
 static bool fits_later(struct pod_question *q)
 {
 	const struct nodes *ns = &q->s.c->nodes;
 
-	if (q->out->first.whole != FILTER_PASSED || search_remove_ending(&q->s) == 0)
+	if (q->out->first.whole != FILTER_PASSED ||
+	    search_remove_nominated(&q->s) + search_remove_ending(&q->s) == 0)
 		return false;
 	for (node_id id = 0; id < ns->used; id++)
 		if (node_present(&ns->slots[id]) && is_resolvable(q, id) && pod_fits(q, id))
@@ -256,6 +262,25 @@ int search_pod(struct core *c, const struct search_facts *facts, pod_id pod, str
 	out->steps = q.s.steps;
 	question_free(&q);
 	return 0;
+}
+
+const struct node_victims *pod_search_nth(const struct pod_search *s, uint32_t nth)
+{
+	const struct node_victims *best = s->best < s->nodes_n ? &s->nodes[s->best] : NULL;
+	const struct node_victims *at = best;
+	bool *passed = must_array(s->nodes_n + 1u, sizeof(*passed));
+
+	for (; at && nth > 0; nth--) {
+		const struct node_victims *next = NULL;
+
+		passed[at - s->nodes] = true;
+		for (uint32_t i = 0; i < s->nodes_n; i++)
+			if (!passed[i] && (!next || is_better(&s->nodes[i], next)))
+				next = &s->nodes[i];
+		at = next && cost_compare(&next->objective, &best->objective) == 0 ? next : NULL;
+	}
+	free(passed);
+	return at;
 }
 
 void pod_search_free(struct pod_search *s)

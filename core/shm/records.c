@@ -545,7 +545,7 @@ const char *record_answer(const struct record *r, const struct limits *l, struct
 	a.places = a.victims ? take(&b, a.body->places_n, sizeof(*a.places)) : NULL;
 	if (!a.places || b.left != 0)
 		return "the answer record has a wrong length";
-	if (a.body->gang >= l->gangs)
+	if (a.body->gang >= l->gangs + l->pods)
 		return "the gang of an answer is out of bounds";
 	if (a.body->verdict >= ANSWER_VERDICTS)
 		return "the verdict of an answer is of no known kind";

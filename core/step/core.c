@@ -110,7 +110,7 @@ void core_free(struct core *c)
 	timeline_free(c->promises.timeline);
 	turns_free(c);
 	free(c->promises.places);
-	tickets_free(c);
+	tickets_clear(c);
 	nominations_clear(c);
 	free(c->promises.before);
 	gangs_free(&c->gangs);

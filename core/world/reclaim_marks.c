@@ -225,6 +225,20 @@ static void pod_give(struct marking *m, const struct unit *u)
 		m->surplus[u->gang]--;
 }
 
+uint8_t *reclaim_marks_lone(const struct kept *kept, uint32_t index)
+{
+	const struct core *c = kept->world;
+	uint8_t *marks;
+
+	if (!reclaim_is_on(c))
+		return NULL;
+	marks = must_array(c->pods.limit, sizeof(*marks));
+	for (pod_id id = 0; id < c->pods.used; id++)
+		if (c->pods.slots[id].generation != 0 && reclaim_is_other(c, index, id))
+			marks[id] = RECLAIM_SPARED;
+	return marks;
+}
+
 uint8_t *reclaim_marks(const struct kept *kept, gang_id gang)
 {
 	const struct core *c = kept->world;

@@ -16,5 +16,7 @@
 
 /* By pod: enum search_reclaim, to be freed; NULL: reclaim is off. */
 uint8_t *reclaim_marks(const struct kept *kept, gang_id gang);
+/* The same for a lone pod, by its index among the gangs: it takes nothing of other queues. */
+uint8_t *reclaim_marks_lone(const struct kept *kept, uint32_t index);
 
 #endif

@@ -69,6 +69,43 @@ static void pack(struct kept *kept, const struct gang *g, struct found *f)
 	undo_all(&c->plan, &c->views, &c->gangs);
 }
 
+/* A lone pod: the victims of a node. */
+static void pod_victims(struct kept *kept, const struct ticket *t, struct found *f)
+{
+	static const uint32_t verdicts[] = {
+		[POD_FITS] = ANSWER_FREE,        [POD_NEVER] = ANSWER_NEVER,
+		[POD_TERMINATING] = ANSWER_FREE, [POD_WAITS] = ANSWER_FREE,
+		[POD_VICTIMS] = ANSWER_GAVE_UP,  [POD_NONE] = ANSWER_IMPOSSIBLE,
+		[POD_GAVE_UP] = ANSWER_GAVE_UP,
+	};
+	const struct core *c = kept->core;
+	const uint64_t steps_most = kept->facts.steps_most;
+	uint8_t *marks = reclaim_marks_lone(kept, t->gang);
+	const struct node_victims *node;
+	struct pod_search s;
+	int rc;
+
+	kept->facts.reclaim = marks;
+	kept->facts.steps_most = steps_most / (TICKETS_MAX - TICKETS_GANGS);
+	rc = search_pod(kept->core, &kept->facts, gang_lone_pod(&c->gangs, t->gang), &s);
+	kept->facts.steps_most = steps_most;
+	kept->facts.reclaim = NULL;
+	free(marks);
+	if (rc < 0)
+		return;
+	f->body.verdict = verdicts[s.answer];
+	f->body.steps += s.steps;
+	node = f->body.verdict == ANSWER_GAVE_UP ? pod_search_nth(&s, t->nth) : NULL;
+	if (node && node->objective.pods <= ANSWER_PODS_MAX) {
+		f->body.verdict = ANSWER_VICTIMS;
+		f->body.gap = s.answer != POD_VICTIMS;
+		for (uint32_t i = 0; i < node->objective.pods; i++)
+			f->pods[f->body.victims_n++] =
+				answer_pod(c, node->pods[i], c->pods.slots[node->pods[i]].node);
+	}
+	pod_search_free(&s);
+}
+
 /* True if the gang waits for capacity in that core, too. */
 static bool waits(struct kept *kept, struct gang *g)
 {
@@ -119,10 +156,18 @@ static void victims(struct kept *kept, struct found *f)
 	gang_search_free(&s);
 }
 
+static void group_search(struct kept *kept, const struct gang *g, uint32_t flags, struct found *f)
+{
+	if ((flags & PREEMPTION_PACK) && !gang_has_levels(g))
+		pack(kept, g, f);
+	if ((flags & PREEMPTION_ON) && f->body.verdict != ANSWER_PACKED)
+		victims(kept, f);
+}
+
 struct record *ticket_search(struct kept *kept, const struct ticket *t, uint64_t position,
                              uint32_t flags)
 {
-	struct gang *g = gangs_group(&kept->core->gangs, t->gang);
+	struct gang *g = &kept->core->gangs.slots[t->gang];
 	struct found f = { .body = { .ticket = t->number,
 		                         .position = position,
 		                         .gang = t->gang,
@@ -131,11 +176,11 @@ struct record *ticket_search(struct kept *kept, const struct ticket *t, uint64_t
 		               .pods = must_array(ANSWER_PODS_MAX, sizeof(*f.pods)) };
 	struct record *r;
 
-	if (g && g->generation == t->generation && waits(kept, g)) {
-		if ((flags & PREEMPTION_PACK) && !gang_has_levels(g))
-			pack(kept, g, &f);
-		if ((flags & PREEMPTION_ON) && f.body.verdict != ANSWER_PACKED)
-			victims(kept, &f);
+	if (g->generation == t->generation && waits(kept, g)) {
+		if (gang_is_group(&kept->core->gangs, t->gang))
+			group_search(kept, g, flags, &f);
+		else
+			pod_victims(kept, t, &f);
 	}
 	r = record_of(&f);
 	free(f.pods);

@@ -147,10 +147,14 @@ static void say_assume(const struct names *names, const struct cmd_assume *c, ch
 static void say_evict(const struct names *names, const struct cmd_evict *c, char *out,
                       size_t out_bytes)
 {
-	snprintf(out, out_bytes, "evict %s from %s for gang %s, ticket %llu",
+	const bool lone = c->gang == ID_NONE;
+
+	snprintf(out, out_bytes, "evict %s from %s for %s %s, ticket %llu",
 	         name_of(names->pods, names->limits.pods, c->pod),
-	         name_of(names->nodes, names->limits.nodes, c->node),
-	         name_of(names->gangs, names->limits.gangs, c->gang), (unsigned long long)c->ticket);
+	         name_of(names->nodes, names->limits.nodes, c->node), lone ? "pod" : "gang",
+	         lone ? name_of(names->pods, names->limits.pods, c->lone)
+	              : name_of(names->gangs, names->limits.gangs, c->gang),
+	         (unsigned long long)c->ticket);
 }
 
 static void say_cancel_evict(const struct names *names, const struct cmd_cancel_evict *c, char *out,

@@ -54,9 +54,23 @@ void evictor_free(struct evictor *e)
 	free(e);
 }
 
+/* Of the preemptor. */
+static const char *scheduler_of(const struct evictor *e, const struct cmd_evict *cmd)
+{
+	struct gang_view gang;
+	struct pod_view pod;
+
+	if (cmd->gang != ID_NONE &&
+	    model_gang(e->config.model, cmd->gang, cmd->gang_generation, &gang) && *gang.scheduler_name)
+		return gang.scheduler_name;
+	if (cmd->gang == ID_NONE && cmd->lone != ID_NONE &&
+	    model_pod(e->config.model, cmd->lone, cmd->lone_generation, &pod))
+		return pod.scheduler_name;
+	return e->config.scheduler;
+}
+
 static struct ticket *ticket_of(struct evictor *e, const struct cmd_evict *cmd)
 {
-	struct gang_view gang = { .scheduler_name = "" };
 	struct ticket *t;
 
 	TAILQ_FOREACH (t, &e->tickets, link)
@@ -64,9 +78,7 @@ static struct ticket *ticket_of(struct evictor *e, const struct cmd_evict *cmd)
 			return t;
 	t = must_alloc(sizeof(*t));
 	t->id = cmd->ticket;
-	if (cmd->gang != ID_NONE)
-		(void)model_gang(e->config.model, cmd->gang, cmd->gang_generation, &gang);
-	t->scheduler = must_copy(*gang.scheduler_name ? gang.scheduler_name : e->config.scheduler);
+	t->scheduler = must_copy(scheduler_of(e, cmd));
 	TAILQ_INSERT_TAIL(&e->tickets, t, link);
 	return t;
 }

@@ -14,19 +14,27 @@
 
 #define NAME_BYTES 600
 
-/* "gang ns/name (uid)" of the preemptor, and its scheduler's name in *view. */
-static bool preemptor(struct frontend *f, const struct cmd_evict *cmd, char *out, size_t out_bytes,
-                      struct gang_view *view)
+/* "gang ns/name (uid)" or "pod uid", the preemptor; returns its scheduler's name. */
+static const char *preemptor(const struct frontend *f, const struct cmd_evict *cmd, char *out,
+                             size_t out_bytes)
 {
 	struct gang_object object;
+	struct gang_view gang;
+	struct pod_view pod;
 	bool has_object;
 
-	if (cmd->gang == ID_NONE || !model_gang(f->model, cmd->gang, cmd->gang_generation, view))
-		return false;
-	has_object = model_gang_object(f->model, cmd->gang, cmd->gang_generation, &object);
-	snprintf(out, out_bytes, "gang %s/%s (%s)", view->namespace, view->name,
-	         has_object ? object.uid : "no object");
-	return true;
+	if (cmd->gang != ID_NONE && model_gang(f->model, cmd->gang, cmd->gang_generation, &gang)) {
+		has_object = model_gang_object(f->model, cmd->gang, cmd->gang_generation, &object);
+		snprintf(out, out_bytes, "gang %s/%s (%s)", gang.namespace, gang.name,
+		         has_object ? object.uid : "no object");
+		return *gang.scheduler_name ? gang.scheduler_name : f->config.scheduler;
+	}
+	if (cmd->lone != ID_NONE && model_pod(f->model, cmd->lone, cmd->lone_generation, &pod)) {
+		snprintf(out, out_bytes, "pod %s", pod.uid);
+		return pod.scheduler_name;
+	}
+	snprintf(out, out_bytes, "a pod");
+	return f->config.scheduler;
 }
 
 /* An Event on the object of the gang, if it has one. */
@@ -60,14 +68,27 @@ static void gang_happened(struct frontend *f, gang_id gang, uint32_t generation,
 /* Once for each ticket. */
 static void preemptor_tell(struct frontend *f, const struct cmd_evict *cmd)
 {
+	struct pod_view pod;
 	char note[200];
 
-	if (f->told_ticket == cmd->ticket || cmd->gang == ID_NONE)
+	if (f->told_ticket == cmd->ticket)
 		return;
 	f->told_ticket = cmd->ticket;
-	snprintf(note, sizeof(note), "evicts %u pods to make room for %u members", cmd->victims,
-	         cmd->members);
-	gang_happened(f, cmd->gang, cmd->gang_generation, REPORT_PREEMPTING, note);
+	if (cmd->gang != ID_NONE) {
+		snprintf(note, sizeof(note), "evicts %u pods to make room for %u members", cmd->victims,
+		         cmd->members);
+		gang_happened(f, cmd->gang, cmd->gang_generation, REPORT_PREEMPTING, note);
+		return;
+	}
+	if (cmd->lone == ID_NONE || !model_pod(f->model, cmd->lone, cmd->lone_generation, &pod))
+		return;
+	snprintf(note, sizeof(note), "evicts %u pods to make room", cmd->victims);
+	report_happened(f->report, &(struct report_event){ .what = REPORT_PREEMPTING,
+	                                                   .namespace = pod.namespace,
+	                                                   .name = pod.name,
+	                                                   .uid = pod.uid,
+	                                                   .scheduler = pod.scheduler_name,
+	                                                   .note = note });
 }
 
 void preempt_reason(struct frontend *f, const struct cmd_reason *cmd)
@@ -94,27 +115,27 @@ void preempt_reason(struct frontend *f, const struct cmd_reason *cmd)
 static void victim_noticed(void *context, const struct evict_notice *n)
 {
 	struct frontend *f = context;
-	struct gang_view gang = { .scheduler_name = "" };
 	char note[1000], who[NAME_BYTES];
+	const char *scheduler = preemptor(f, n->cmd, who, sizeof(who));
 	const struct log_field fields[] = { { "pod", n->name, 0 },
 		                                { "namespace", n->namespace, 0 },
 		                                { "uid", n->uid, 0 },
 		                                { "node", n->node, 0 },
 		                                { "for", who, 0 } };
 
-	if (!preemptor(f, n->cmd, who, sizeof(who), &gang))
-		snprintf(who, sizeof(who), "a pod");
-	snprintf(note, sizeof(note), "Preempted by %s on node %s: %u pods make room for %u members",
-	         who, n->node, n->cmd->victims, n->cmd->members);
+	/* For a lone pod kube-scheduler's text: framework/preemption, prepareCandidate. */
+	if (n->cmd->gang == ID_NONE)
+		snprintf(note, sizeof(note), "Preempted by %s on node %s", who, n->node);
+	else
+		snprintf(note, sizeof(note), "Preempted by %s on node %s: %u pods make room for %u members",
+		         who, n->node, n->cmd->victims, n->cmd->members);
 	env_tell(f->env, "info", "pod evicted", fields, sizeof(fields) / sizeof(fields[0]));
-	report_happened(f->report,
-	                &(struct report_event){ .what = REPORT_PREEMPTED,
-	                                        .namespace = n->namespace,
-	                                        .name = n->name,
-	                                        .uid = n->uid,
-	                                        .scheduler = *gang.scheduler_name ? gang.scheduler_name
-	                                                                          : f->config.scheduler,
-	                                        .note = note });
+	report_happened(f->report, &(struct report_event){ .what = REPORT_PREEMPTED,
+	                                                   .namespace = n->namespace,
+	                                                   .name = n->name,
+	                                                   .uid = n->uid,
+	                                                   .scheduler = scheduler,
+	                                                   .note = note });
 	preemptor_tell(f, n->cmd);
 }
 
@@ -188,7 +209,8 @@ uint64_t preempt_poll(struct frontend *f, bool binds_waiting)
 int preempt_evict(struct frontend *f, const struct cmd_evict *cmd)
 {
 	if (!f->evictor || cmd->pod >= f->limits.pods || cmd->pod_generation == 0 ||
-	    cmd->node >= f->limits.nodes || (cmd->gang != ID_NONE && cmd->gang >= f->limits.gangs))
+	    cmd->node >= f->limits.nodes || (cmd->gang != ID_NONE && cmd->gang >= f->limits.gangs) ||
+	    (cmd->lone != ID_NONE && cmd->lone >= f->limits.pods))
 		return -EPROTO;
 	return f->stopping ? 0 : evictor_evict(f->evictor, cmd);
 }

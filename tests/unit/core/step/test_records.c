@@ -167,7 +167,7 @@ Test(records, invalid_answers_and_results_of_evictions_change_nothing)
 	a.pods[1].node = STORY_MAX;
 	cr_assert_eq(story_feed(s, EVENT_ANSWER, &a, sizeof(a)), -EPROTO, "the node of a place");
 	a.pods[1].node = 0;
-	a.e.gang = STORY_MAX;
+	a.e.gang = STORY_MAX + STORY_MAX; /* behind the last lone pod */
 	cr_assert_eq(story_feed(s, EVENT_ANSWER, &a, sizeof(a)), -EPROTO, "its gang");
 	cr_assert_eq(story_feed(s, RESULT_EVICT_SENT, &e, sizeof(e)), 0);
 	e.generation = 0;

@@ -37,6 +37,11 @@ struct scene {
 	struct victims_row *rows;
 	unsigned version;
 	struct record *answer;
+	struct record *answers[TICKETS_MAX]; /* with `many`: all of a search */
+	unsigned answers_n;
+	bool many;
+	const char *namespace;
+	struct cmd_evict evict; /* the last one */
 	uint64_t now_ns;
 	uint64_t asked[PODS]; /* by pod: ticket of a CMD_EVICT without a result; 0: none */
 	unsigned evicts, cancels, nominated, cleared, binds;
@@ -47,6 +52,10 @@ static struct scene x;
 static void answered(void *context, struct record *r)
 {
 	(void)context;
+	if (x.many) {
+		x.answers[x.answers_n++] = r;
+		return;
+	}
 	free(x.answer);
 	x.answer = r;
 }
@@ -61,6 +70,7 @@ static void commanded(enum record_kind kind, const void *body)
 		cr_assert_eq(x.asked[e->pod], 0, "a pod is evicted twice");
 		cr_assert(reservation_is_bound(&x.loop.core->pods.slots[e->pod]));
 		x.asked[e->pod] = e->ticket;
+		x.evict = *e;
 		x.evicts++;
 		break;
 	case CMD_CANCEL_EVICT:
@@ -102,6 +112,7 @@ static void start_with(enum model_queues_of queues, uint32_t promise_depth, uint
 		                        .reserve_after_ns = reserve_ns };
 
 	memset(&x, 0, sizeof(x));
+	x.namespace = "ns";
 	x.m = model_new(&config);
 	loop_new(&x.loop, core, FEED_BYTES_LEAST * 16);
 	x.loop.preemption = PREEMPTION_ON | PREEMPTION_EXPLAIN;
@@ -139,8 +150,8 @@ static void put(const char *api, const char *kind, const char *name, const char 
 	va_end(list);
 	snprintf(json, sizeof(json),
 	         "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\","
-	         "\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":\"%u\"%s},%s}",
-	         api, kind, name, name, ++x.version, meta, rest);
+	         "\"namespace\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%u\"%s},%s}",
+	         api, kind, name, x.namespace, name, ++x.version, meta, rest);
 	cr_assert_eq(model_put(x.m, model_resource_index(x.m, api, kind), json, strlen(json), &error),
 	             0, "%s: %s: %s", error.object, error.field, error.text);
 }
@@ -1285,4 +1296,285 @@ Test(nominations, a_gang_that_promises_keep_from_other_room_stays_nominated)
 	cr_assert_eq(x.binds, 2);
 	cr_assert_eq(counts()->placed, 1);
 	cr_assert_eq(counts()->wasted, 0);
+}
+
+static void preempt_many(void)
+{
+	x.many = true;
+	search();
+	x.many = false;
+	for (unsigned i = 0; i < x.answers_n; i++) {
+		apply(x.answers[i]);
+		free(x.answers[i]);
+	}
+	x.answers_n = 0;
+}
+
+static void asked_go(void)
+{
+	char name[32];
+
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "low-%d", i);
+		if (asked(name) == 0)
+			continue;
+		result(name, RESULT_EVICT_SENT);
+		gone(name);
+		flush();
+	}
+}
+
+static void lone_many(unsigned n, int priority)
+{
+	char name[32];
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "%s-high-%u", x.namespace, i);
+		pod(name, priority, "", "", "");
+	}
+	flush();
+}
+
+static unsigned tickets_of(bool lone)
+{
+	const struct core *c = x.loop.core;
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < TICKETS_MAX; i++)
+		n += c->tickets.all[i].number != 0 &&
+		     lone != gang_is_group(&c->gangs, c->tickets.all[i].gang);
+	return n;
+}
+
+Test(nominations, a_lone_pod_is_nominated_and_starts_when_its_victim_is_gone)
+{
+	two_full_nodes();
+	pod("high", 10, "", "", "");
+	preempt();
+	cr_assert_eq(x.nominated, 1);
+	cr_assert_eq(x.evicts, 1);
+	cr_assert_eq(x.binds, 0);
+	cr_assert_eq(x.evict.gang, ID_NONE);
+	cr_assert_eq(x.evict.lone, pod_named("high"));
+	cr_assert_eq(x.evict.lone_generation, x.loop.core->pods.slots[x.evict.lone].generation);
+	cr_assert_eq(x.evict.victims, 1);
+	cr_assert_eq(counts()->open, 1);
+	pod("between", 5, "", "", ""); /* it does not get the room */
+	asked_go();
+	cr_assert_eq(x.binds, 1);
+	cr_assert_eq(x.cancels + x.cleared, 0);
+	cr_assert_eq(counts()->placed, 1);
+	cr_assert_eq(counts()->open + counts()->wasted, 0);
+	cr_assert(x.loop.core->pods.slots[pod_named("high")].node != ID_NONE);
+}
+
+Test(nominations, no_pod_goes_for_a_lone_pod_of_equal_priority)
+{
+	two_full_nodes();
+	pod("equal", 0, "", "", "");
+	preempt();
+	cr_assert_eq(x.evicts + x.nominated, 0);
+	cr_assert_eq(x.loop.core->tickets.n, 0);
+}
+
+Test(nominations, a_lone_pod_that_may_not_preempt_is_not_searched_for)
+{
+	two_full_nodes();
+	put("v1", "Pod", "high", "",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":10,\"preemptionPolicy\":\"Never\","
+	    "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},"
+	    "\"status\":{\"phase\":\"Pending\"}");
+	flush();
+	tick(3 * S);
+	cr_assert_eq(x.loop.core->tickets.last, 0);
+}
+
+Test(nominations, equal_lone_pods_are_answered_with_different_nodes)
+{
+	two_full_nodes();
+	lone_many(2, 10);
+	preempt_many();
+	cr_assert_eq(x.evicts, 2);
+	cr_assert_eq(x.nominated, 2);
+	cr_assert_eq(counts()->stale, 0);
+	cr_assert_eq(nodes_free_amount(&x.loop.core->nodes, 0, RESOURCE_CPU), -1000);
+	cr_assert_eq(nodes_free_amount(&x.loop.core->nodes, 1, RESOURCE_CPU), -1000);
+}
+
+/* The victims of the second node have a higher priority: four go from the first one. */
+Test(nominations, equal_lone_pods_evict_no_higher_pod_for_being_many)
+{
+	char name[32];
+
+	node("n1", 4);
+	node("n2", 4);
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "low-%d", i);
+		pod(name, i < 4 ? 0 : 5, "", i < 4 ? "n1" : "n2", "");
+	}
+	model_set_synced(x.m);
+	lone_many(4, 10);
+	for (int i = 0; i < 12; i++) {
+		preempt_many();
+		tick(2 * S);
+	}
+	cr_assert_eq(x.nominated, 4);
+	cr_assert_eq(x.evicts, 4);
+	for (int i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "low-%d", i);
+		cr_assert(asked(name) != 0);
+	}
+}
+
+Test(nominations, equal_lone_pods_for_which_nothing_was_found_wait_together)
+{
+	two_full_nodes();
+	lone_many(30, 0);
+	cr_assert_eq(tickets_of(true), TICKETS_MAX - TICKETS_GANGS);
+	preempt_many();
+	cr_assert_eq(x.loop.core->tickets.n, 0);
+	tick(S);
+	cr_assert_eq(x.loop.core->tickets.n, 0);
+	cr_assert_eq(x.loop.core->tickets.last, TICKETS_MAX - TICKETS_GANGS);
+	/* One of a higher priority need not wait. */
+	pod("high", 10, "", "", "");
+	flush();
+	cr_assert_eq(tickets_of(true), 1);
+	preempt();
+	cr_assert_eq(x.evicts, 1);
+	tick(3 * S);
+	cr_assert_eq(tickets_of(true), TICKETS_MAX - TICKETS_GANGS);
+}
+
+Test(nominations, many_lone_pods_take_no_ticket_of_a_gang)
+{
+	two_full_nodes();
+	lone_many(40, 20);
+	waits("g", 2, 10);
+	flush();
+	cr_assert_eq(tickets_of(true), TICKETS_MAX - TICKETS_GANGS);
+	cr_assert_eq(tickets_of(false), 1);
+}
+
+Test(nominations, lone_pods_of_another_namespace_have_a_share_of_the_tickets)
+{
+	two_full_nodes();
+	lone_many(20, 10);
+	x.namespace = "other";
+	lone_many(20, 10);
+	cr_assert_eq(tickets_of(true), TICKETS_MAX - TICKETS_GANGS);
+	for (uint32_t i = TICKETS_GANGS, of_other = 0; i < TICKETS_MAX; i++) {
+		const struct core *c = x.loop.core;
+
+		of_other += memcmp(c->gangs.slots[c->tickets.all[i].gang].name, "other/", 6) == 0;
+		cr_assert(i < TICKETS_MAX - 1 || of_other == 8, "%u of 16", of_other);
+	}
+}
+
+Test(nominations, a_lone_pod_that_goes_withdraws_what_was_not_sent)
+{
+	two_full_nodes();
+	pod("high", 10, "", "", "");
+	preempt();
+	cr_assert_eq(x.evicts, 1);
+	gone("high");
+	flush();
+	cr_assert_eq(x.cancels, 1);
+	cr_assert_eq(counts()->changed, 1);
+	cr_assert_eq(counts()->open, 0);
+	cr_assert_eq(nodes_free_amount(&x.loop.core->nodes, 0, RESOURCE_CPU), 0);
+}
+
+Test(nominations, a_refused_victim_of_a_lone_pod_puts_its_class_off)
+{
+	char name[32];
+
+	two_full_nodes();
+	pod("high", 10, "", "", "");
+	preempt();
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "low-%d", i);
+		if (asked(name) != 0)
+			result(name, RESULT_EVICT_REFUSED);
+	}
+	cr_assert_eq(counts()->refused, 1);
+	cr_assert_eq(x.cleared, 1);
+	pod("high-2", 10, "", "", "");
+	flush();
+	tick(5 * S);
+	cr_assert_eq(x.loop.core->tickets.n, 0, "both wait ten seconds");
+	tick(10 * S);
+	cr_assert_eq(x.loop.core->tickets.n, 2);
+}
+
+Test(nominations, a_higher_lone_pod_takes_over_and_evicts_no_other_pod)
+{
+	node("n1", 1);
+	pod("low", 0, "", "n1", "");
+	model_set_synced(x.m);
+	pod("high", 10, "", "", "");
+	preempt();
+	cr_assert_eq(x.evicts, 1);
+	pod("higher", 20, "", "", "");
+	preempt();
+	cr_assert_eq(counts()->taken_over, 1);
+	cr_assert_eq(counts()->open, 1);
+	cr_assert_eq(x.evicts, 1);
+	cr_assert_eq(x.cancels, 0);
+	cr_assert_eq(x.cleared, 1);
+	result("low", RESULT_EVICT_SENT);
+	gone("low");
+	flush();
+	cr_assert_eq(x.binds, 1);
+	cr_assert(x.loop.core->pods.slots[pod_named("higher")].node != ID_NONE);
+}
+
+Test(nominations, the_next_epoch_makes_those_of_lone_pods_again)
+{
+	pod_id id;
+
+	two_full_nodes();
+	ending("low-2", 0, "n1");
+	pod("high", 10, "", "", "");
+	pod("not-nominated", 10, "", "", "");
+	flush();
+	id = pod_named("high");
+	model_set_evicts(x.m, true);
+	model_nominate(x.m, id, x.loop.core->pods.slots[id].generation, "n1");
+	model_restart(x.m);
+	flush();
+	cr_assert_eq(x.loop.core->nominations.n, 1, "before any search");
+	cr_assert_eq(x.nominated, 1);
+	cr_assert_eq(x.cleared + x.evicts, 0);
+	gone("low-2");
+	flush();
+	cr_assert_eq(x.binds, 1);
+	cr_assert(x.loop.core->pods.slots[pod_named("high")].node != ID_NONE);
+}
+
+Test(nominations, half_of_those_for_lone_pods_are_for_one_namespace)
+{
+	const uint32_t most = (NOMINATIONS_MAX - NOMINATIONS_GANGS) / 2;
+	char name[32];
+
+	node("n1", (int)most + 2);
+	for (uint32_t i = 0; i < most + 2; i++) {
+		snprintf(name, sizeof(name), "low-%u", i);
+		pod(name, 0, "", "n1", "");
+		flush();
+		ending(name, 0, "n1");
+	}
+	model_set_synced(x.m);
+	flush();
+	lone_many(most + 2, 10);
+	for (int i = 0; i < 6; i++) {
+		preempt_many();
+		tick(2 * S);
+	}
+	cr_assert_eq(x.loop.core->nominations.n, most);
+	x.namespace = "other";
+	lone_many(1, 10);
+	preempt_many();
+	cr_assert_eq(x.loop.core->nominations.n, most + 1);
+	cr_assert_eq(x.evicts, 0);
 }
