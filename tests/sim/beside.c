@@ -31,6 +31,7 @@ struct beside {
 };
 
 static struct core_preemption preempted;
+static uint64_t lone_all; /* evictions for lone pods */
 
 static uint64_t found_all;
 
@@ -79,6 +80,11 @@ struct beside *beside_new(const struct core_config *config)
 	                                                   .answer = answered,
 	                                                   .context = b });
 	return b;
+}
+
+uint64_t beside_lone(void)
+{
+	return lone_all;
 }
 
 void beside_preempted(struct core_preemption *out)
@@ -137,8 +143,8 @@ static const struct nomination *nomination_find(const struct core *c, const stru
 	return NULL;
 }
 
-/* No eviction without a nomination, none of a priority that is not lower, and no more for a ticket
- * than it has victims. */
+/* No eviction without a nomination of who it is for, none of a priority that is not lower, and no
+ * more for a ticket than it has victims. */
 static const char *evict_fault(struct beside *b, const struct core *c, const struct cmd_evict *e)
 {
 	const struct nomination *n = nomination_find(c, e);
@@ -146,6 +152,10 @@ static const char *evict_fault(struct beside *b, const struct core *c, const str
 
 	if (!n)
 		return "an eviction without a nomination";
+	if (n->gang != (e->gang != ID_NONE ? e->gang : c->gangs.groups + e->lone) ||
+	    n->generation != (e->gang != ID_NONE ? e->gang_generation : e->lone_generation))
+		return "an eviction for another gang than the nominated one";
+	lone_all += e->gang == ID_NONE;
 	if (c->pods.slots[e->pod].priority >= n->priority)
 		return "an eviction of a priority that is not lower";
 	if (b->tickets[at].ticket != e->ticket) {

@@ -30,5 +30,7 @@ struct record *beside_answer(struct beside *b);
 /* Of all cores that have ended. */
 struct core_preemption;
 void beside_preempted(struct core_preemption *out);
+/* Evictions for lone pods, of all simulations of this process. */
+uint64_t beside_lone(void);
 
 #endif

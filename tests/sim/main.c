@@ -187,9 +187,9 @@ int main(int argc, char **argv)
 	printf("searches for victims: %llu proved a set\n", (unsigned long long)beside_found());
 	beside_preempted(&preempted);
 	printf("nominations: %llu, %llu of them placed on the room that was made; %llu evictions, %llu "
-	       "wasted; %llu stale answers\n",
+	       "for lone pods, %llu wasted; %llu stale answers\n",
 	       (unsigned long long)preempted.nominations, (unsigned long long)preempted.placed,
-	       (unsigned long long)preempted.evictions, (unsigned long long)preempted.wasted,
-	       (unsigned long long)preempted.stale);
+	       (unsigned long long)preempted.evictions, (unsigned long long)beside_lone(),
+	       (unsigned long long)preempted.wasted, (unsigned long long)preempted.stale);
 	return failed > 0;
 }
