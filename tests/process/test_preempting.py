@@ -80,13 +80,13 @@ TARGETS = (["muster-core"], ["muster-frontend"], ["muster-core", "muster-fronten
 
 
 def killed(n):
-    """One round: kill -9 between ticket and binding."""
+    """One round: kill -9 between ticket and binding; in each fourth six lone pods instead of a gang."""
     rng, begun = random.Random(f"15 {n}"), time.monotonic()
     low = full_nodes(2, terminationGracePeriodSeconds=2)
     with Preempting(*nodes(2), *low, apisim=("--grace-ms", "2000"), together=True,
                     frontend=("--preemption", "on", "--evictions-per-second", str(rng.choice([2, 20])))) as c:
         until(lambda: all(p["status"].get("phase") == "Running" for p in c.pods("low-")), 10, "they run")
-        c.create(*group("g", 10, 6, [None] * 6))
+        c.create(*([pod(f"g-{i}", 10) for i in range(6)] if n % 4 == 3 else group("g", 10, 6, [None] * 6)))
         who, when = TARGETS[n % 3], rng.choice([1, 2, 4, 6])
         until(lambda: len(c.gone()) >= when or c.bound("g-"), SOON_S, "evictions begin", every_s=0.01)
         time.sleep(rng.uniform(0, 1.0))
@@ -101,7 +101,7 @@ def killed(n):
 
 
 def test_whoever_dies():
-    """PRE-15: the gang starts, and no more pods have gone than one plan has.  The longest test, so it begins."""
+    """PRE-15: the gang starts, or the pods do, and no more have gone than one plan has.  The longest test, so it begins."""
     with ThreadPoolExecutor(JOBS) as pool:
         went = list(pool.map(killed, range(ROUNDS)))
     equal(went, [6] * ROUNDS)
@@ -141,6 +141,23 @@ def test_a_gang_of_one_costs_one_pod():
     with Preempting(*nodes(1), *full_nodes(1), *group("g", 10, 1, [None])) as c:
         c.starts("g", 1)
         equal(len(c.gone()), 1)
+
+
+def test_a_lone_pod_costs_one_pod():
+    """PRE-1 and PRE-2: kube-scheduler's condition and events; one that may not preempt waits."""
+    low, recording = full_nodes(2, terminationGracePeriodSeconds=2), os.path.join(muster.scratch(), "recording")
+    high = [pod("never", 10, preemptionPolicy="Never"), pod("equal", 0), pod("high-0", 10), pod("high-1", 10)]
+    with Preempting(*nodes(2), *low, *high, apisim=("--grace-ms", "2000"), core=("--record", recording)) as c:
+        until(lambda: set(c.nominated("high")) & {"n1", "n2"} or c.bound("high-"), SOON_S, "a nomination")
+        c.starts("high", 2)
+        equal(len(c.gone()), 2)
+        equal(c.metrics()['muster_preemptions_total{result="placed"}'], 2)
+        until(lambda: len([e for e in c.client.list("Event") if e["reason"] == "Preempted"]) == 2, SOON_S, "events")
+        notes = {e["note"] for e in c.client.list("Event") if e["reason"] == "Preempted"}
+        equal(notes, {f"Preempted by pod {p['metadata']['uid']} on node {p['spec']['nodeName']}" for p in c.pods("high-")})
+        c.rests(c.gone(), 2)
+        equal(c.bound("never") + c.bound("equal"), 0)
+        answers_are_right(recording)
 
 
 def test_no_pod_goes_in_vain():
