@@ -58,6 +58,8 @@ static bool pod_classes_valid(struct recount *k)
 	for (pod_id id = 0; id < cs->pods->used; id++) {
 		const struct pod *p = &cs->pods->slots[id];
 
+		if ((cs->pods->ending[id / 64] >> id % 64 & 1) != !!(p->flags & POD_DELETING))
+			return wrong(k, "a pod that is being deleted is not listed so");
 		if (p->generation == 0)
 			continue;
 		if (cs->labels.sets[p->labels].refs == 0)

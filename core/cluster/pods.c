@@ -13,6 +13,7 @@ void pods_init(struct pods *ps, const struct limits *limits)
 	/* Zeroed by the kernel on first use: slots that are never used take no memory. */
 	ps->memory = must_array(limits->pods + (size_t)1, sizeof(*ps->slots));
 	ps->slots = (void *)((char *)ps->memory + CACHE_LINE - (uintptr_t)ps->memory % CACHE_LINE);
+	ps->ending = must_array(limits->pods / 64 + (size_t)1, sizeof(*ps->ending));
 }
 
 void pods_clear(struct pods *ps)
@@ -21,6 +22,7 @@ void pods_clear(struct pods *ps)
 		free(ps->slots[id].name);
 		memset(&ps->slots[id], 0, sizeof(ps->slots[id]));
 	}
+	memset(ps->ending, 0, (ps->limit / 64 + (size_t)1) * sizeof(*ps->ending));
 	ps->used = ps->count = 0;
 	memset(ps->by_readiness, 0, sizeof(ps->by_readiness));
 	memset(ps->reservations, 0, sizeof(ps->reservations));
@@ -31,8 +33,25 @@ void pods_free(struct pods *ps)
 	if (ps->slots)
 		pods_clear(ps);
 	free(ps->memory);
+	free(ps->ending);
 	ps->memory = NULL;
+	ps->ending = NULL;
 	ps->slots = NULL;
+}
+
+pod_id pods_ending(const struct pods *ps, pod_id id)
+{
+	const uint32_t words = (ps->used + 63) / 64;
+
+	if (id >= ps->used)
+		return ID_NONE;
+	for (uint32_t word = id / 64, from = id % 64; word < words; word++, from = 0) {
+		const uint64_t bits = ps->ending[word] >> from << from;
+
+		if (bits)
+			return word * 64 + (uint32_t)__builtin_ctzll(bits);
+	}
+	return ID_NONE;
 }
 
 void pod_list_init(struct pod_list *list)

@@ -72,6 +72,7 @@ static_assert(sizeof(struct pod) == 2 * CACHE_LINE, "two cache lines");
 struct pods {
 	struct pod *slots; /* aligned to cache lines */
 	void *memory;      /* what is freed */
+	uint64_t *ending;  /* by id: bits of pods that are being deleted */
 	uint32_t limit;
 	uint32_t used;  /* slots below this were used at least once */
 	uint32_t count; /* in use */
@@ -101,6 +102,16 @@ static inline void pods_note_gone(struct pods *ps)
 	ps->count--;
 	ps->reservations[RESERVATION_NONE]--;
 }
+
+/* The pod begins or ends to be deleted; its flags are what they were. */
+static inline void pods_note_flags(struct pods *ps, pod_id id, uint32_t flags)
+{
+	if ((ps->slots[id].flags ^ flags) & POD_DELETING)
+		ps->ending[id / 64] ^= UINT64_C(1) << id % 64;
+}
+
+/* The first pod from `id` on that is being deleted; ID_NONE: none. */
+pod_id pods_ending(const struct pods *ps, pod_id id);
 
 static inline struct pod *pods_find(const struct pods *ps, pod_id id)
 {

@@ -34,9 +34,8 @@ void reclaim_suppose(const struct core *c, pod_id id, bool gone)
 
 void reclaim_suppose_ending(const struct core *c, bool gone)
 {
-	for (pod_id id = 0; id < c->pods.used; id++)
-		if (c->pods.slots[id].generation != 0 && (c->pods.slots[id].flags & POD_DELETING))
-			reclaim_suppose(c, id, gone);
+	for (pod_id id = pods_ending(&c->pods, 0); id != ID_NONE; id = pods_ending(&c->pods, id + 1))
+		reclaim_suppose(c, id, gone);
 	for (uint32_t i = 0; c->nominations.n > 0 && i < NOMINATIONS_MAX; i++)
 		for (uint32_t k = 0; k < c->nominations.all[i].victims_n; k++) {
 			const pod_id id = c->nominations.all[i].victims[k].pod;

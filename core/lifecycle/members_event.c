@@ -193,6 +193,7 @@ static void pod_remove(struct core *c, struct pod *p)
 	PROBE(pod_dropped, pods_id(&c->pods, p), p->generation);
 	pod_counts_pod_leave(&c->pod_counts, pods_id(&c->pods, p));
 	c->shapes.slots[p->shape].pods--;
+	pods_note_flags(&c->pods, pods_id(&c->pods, p), 0);
 	pods_note_gone(&c->pods);
 	free(p->name);
 	memset(p, 0, sizeof(*p));
@@ -276,6 +277,7 @@ static __attribute__((noinline, cold)) void promises_set(const struct core *c,
 /* The fields that the record sets as they are. */
 static void fields_set(struct core *c, struct pod *p, const struct event_pod *e)
 {
+	pods_note_flags(&c->pods, e->pod, e->flags);
 	p->flags = e->flags;
 	/* kube-scheduler's PreFilter rejects the pod before it comes to what muster does not support;
 	 * no plan can place it, and that reason is published. */

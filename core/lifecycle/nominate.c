@@ -377,17 +377,33 @@ void nominations_result(struct core *c, enum record_kind kind, const struct evic
 	}
 }
 
+/* Commands follow the order of victims, and one that stands is of its gang's own nomination. */
+static struct eviction *victim_of(struct core *c, const struct cmd_evict *e)
+{
+	struct nomination *n = nomination_of(c, e->gang);
+	uint32_t *at = &c->nominations.at;
+
+	if (!n)
+		return NULL;
+	for (uint32_t k = 0; k < n->victims_n; k++, ++*at) {
+		if (*at >= n->victims_n)
+			*at = 0;
+		if (n->victims[*at].pod == e->pod)
+			return &n->victims[*at];
+	}
+	return NULL;
+}
+
 /* False: it is not wanted any more. */
 static bool command_stands(struct core *c, const struct eviction_command *e)
 {
-	struct nomination *n;
 	const struct eviction *v;
 
 	if (e->kind == CMD_NOMINATE)
 		return c->pods.slots[e->nominate.pod].generation == e->nominate.pod_generation;
 	if (e->kind != CMD_EVICT)
 		return true;
-	v = victim_find(c, e->evict.pod, &n);
+	v = victim_of(c, &e->evict);
 	return v && v->ticket == e->evict.ticket && v->state == VICTIM_DUE;
 }
 
@@ -396,13 +412,12 @@ static bool command_emit(struct core *c, const struct eviction_command *e)
 	const uint32_t bytes = e->kind == CMD_NOMINATE ? sizeof(e->nominate)
 	                       : e->kind == CMD_EVICT  ? sizeof(e->evict)
 	                                               : sizeof(e->cancel);
-	struct nomination *n;
 
 	if (!c->config.emit(c->config.context, (enum record_kind)e->kind, &e->evict, bytes))
 		return false;
 	if (e->kind != CMD_EVICT)
 		return true;
-	victim_find(c, e->evict.pod, &n)->state = VICTIM_SENT;
+	victim_of(c, &e->evict)->state = VICTIM_SENT;
 	stat_add(&stats(c)->evictions, 1);
 	return true;
 }

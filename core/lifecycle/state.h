@@ -220,6 +220,7 @@ struct nominations {
 	struct eviction_command *commands; /* from `first` on they are not in the ring yet */
 	size_t commands_cap;
 	uint32_t first, commands_n;
+	uint32_t at; /* in its nomination, of the last victim of a command */
 };
 
 struct core {

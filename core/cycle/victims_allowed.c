@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* May the victims of an answer go, as things are now?  Their facts, their gangs' terms, and with
+ * reclaim their queues. */
+#include "core/cycle/victims_impl.h"
+
+#include "core/cycle/reclaim.h"
+#include "core/lifecycle/queued.h"
+#include "core/lifecycle/reservation.h"
+#include "ipc/memory.h"
+
+#include <stdlib.h>
+
+static bool runs(const struct pod *p)
+{
+	return p->generation != 0 && p->node != ID_NONE && reservation_is_bound(p) &&
+	       !(p->flags & POD_DELETING);
+}
+
+void victims_add(struct trial *t, const struct eviction *v)
+{
+	t->victims = must_reach(t->victims, &t->cap, t->n, 64, sizeof(*t->victims));
+	t->victims[t->n++] = *v;
+}
+
+int32_t victims_preemptor_priority(const struct core *c, const struct gang *g)
+{
+	int32_t priority = INT32_MAX;
+
+	if (g->flags & GANG_PRIORITY)
+		return g->parts->priority;
+	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next) {
+		const struct pod *p = &c->pods.slots[id];
+
+		if (p->readiness == MEMBER_READY && p->priority < priority)
+			priority = p->priority;
+	}
+	return priority;
+}
+
+static bool goes_by_itself(const struct core *c, const struct pod *p)
+{
+	return p->gang == ID_NONE || !gang_is_group(&c->gangs, p->gang) ||
+	       (c->gangs.slots[p->gang].disruption & GANG_DISRUPT_POD);
+}
+
+/* The gang's own, else the highest of its bound members. */
+static int32_t unit_priority(const struct core *c, const struct gang *g)
+{
+	int32_t priority = INT32_MIN;
+
+	if (g->flags & GANG_PRIORITY)
+		return g->parts->priority;
+	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next)
+		if (runs(&c->pods.slots[id]) && c->pods.slots[id].priority > priority)
+			priority = c->pods.slots[id].priority;
+	return priority;
+}
+
+static bool facts_allow(const struct core *c, pod_id id, uint32_t generation)
+{
+	const struct event_pod_facts *f = &c->tickets.facts[id];
+	const struct event_preemption *terms = &c->tickets.terms;
+	const uint64_t now_s = c->now_ns / NS_PER_S;
+
+	if (f->generation != generation || (f->flags & FACT_SPARED) ||
+	    (!(f->flags & FACT_OURS) && !(terms->flags & PREEMPTION_ALL)))
+		return false;
+	if (terms->min_run_s > 0 &&
+	    (f->start_s == 0 || (uint64_t)f->start_s + terms->min_run_s > now_s))
+		return false;
+	return f->evicted_s == 0 || (uint64_t)f->evicted_s + terms->cooldown_s <= now_s;
+}
+
+/* No pod goes twice. */
+static bool victim_holds(const struct trial *t, const struct answer_pod *v)
+{
+	const struct core *c = t->c;
+	const struct pod *p = pods_find(&c->pods, v->pod);
+
+	return p && p->generation == v->generation && runs(p) && p->node == v->node &&
+	       c->nodes.slots[v->node].generation == v->node_generation &&
+	       facts_allow(c, v->pod, v->generation) && t->marks[v->pod] == 0;
+}
+
+static int by_pod(const void *a, const void *b)
+{
+	const struct eviction *left = a, *right = b;
+
+	return left->pod < right->pod ? -1 : left->pod > right->pod;
+}
+
+/* Bound members of the gang, and of the role if it is one's; those that stay: no victims of the
+ * answer, nor of a nomination. */
+static void members_count(const struct trial *t, const struct gang *g, uint32_t role,
+                          uint32_t *bound, uint32_t *left)
+{
+	*bound = *left = 0;
+	for (pod_id id = g->first; id != ID_NONE; id = t->c->pods.slots[id].next) {
+		const struct pod *p = &t->c->pods.slots[id];
+
+		if (!runs(p) || (role != ID_NONE && p->role != role))
+			continue;
+		*bound += 1;
+		*left += !(t->marks[id] & (MARK_OWN | MARK_OTHERS));
+	}
+}
+
+/* True if the gang's mode allows those of its members that go. */
+static bool mode_allows(const struct trial *t, const struct gang *g)
+{
+	uint32_t bound, left, of_role;
+
+	members_count(t, g, ID_NONE, &bound, &left);
+	if (left == 0)
+		return true;
+	if ((g->disruption & GANG_DISRUPT_WHOLE) || left + g->succeeded < g->declared)
+		return false;
+	for (uint32_t r = 0; r < gang_roles_n(g); r++) {
+		members_count(t, g, g->parts->roles[r].role, &bound, &of_role);
+		if (of_role < g->parts->roles[r].quorum)
+			return false;
+	}
+	return true;
+}
+
+/* True if the gang is of the preemptor's queue, of no higher priority, and keeps its quorum: with
+ * reclaim it gives what it has beyond it. */
+static bool gives_extras(const struct trial *t, const struct gang *g, int32_t priority)
+{
+	const struct core *c = t->c;
+	const uint32_t gang = (uint32_t)(g - c->gangs.slots);
+	uint32_t bound, left;
+
+	if (!reclaim_is_on(c) || queued_gang(c, gang) != queued_gang(c, t->index) ||
+	    unit_priority(c, g) > priority)
+		return false;
+	members_count(t, g, ID_NONE, &bound, &left);
+	return left > 0;
+}
+
+/* True if the victim is lower or of another queue, and may go by the terms of its gang, which are
+ * looked at once. */
+static bool terms_allow(struct trial *t, pod_id id, int32_t priority)
+{
+	const struct core *c = t->c;
+	const struct pod *p = &c->pods.slots[id];
+	const bool other = reclaim_is_other(c, t->index, id); /* then reclaim_holds() says */
+	const struct gang *g;
+
+	if (p->gang == ID_NONE || !gang_is_group(&c->gangs, p->gang))
+		return other || p->priority < priority;
+	g = &c->gangs.slots[p->gang];
+	if (p->gang == t->index || (g->disruption & GANG_DISRUPT_NEVER))
+		return false;
+	if (goes_by_itself(c, p))
+		return other || p->priority < priority;
+	/* Its members may be of several queues. */
+	if (!other && !(t->marks[g->first] & MARK_LOWER)) {
+		if (unit_priority(c, g) >= priority && !gives_extras(t, g, priority))
+			return false;
+		t->marks[g->first] |= MARK_LOWER;
+	}
+	if (t->marks[g->first] & MARK_ASKED)
+		return true;
+	t->marks[g->first] |= MARK_ASKED;
+	return mode_allows(t, g);
+}
+
+bool victims_hold(struct trial *t, const struct answer_record *a)
+{
+	const int32_t priority = victims_preemptor_priority(t->c, &t->c->gangs.slots[t->index]);
+
+	for (uint32_t i = 0; i < a->body->victims_n; i++) {
+		const struct answer_pod *v = &a->victims[i];
+
+		if (!victim_holds(t, v))
+			return false;
+		t->marks[v->pod] |= MARK_OWN;
+		victims_add(t, &(struct eviction){ .pod = v->pod,
+		                                   .generation = v->generation,
+		                                   .node = v->node,
+		                                   .state = VICTIM_DUE,
+		                                   .ticket = t->ticket });
+	}
+	t->own = t->n;
+	if (t->n > 1)
+		qsort(t->victims, t->n, sizeof(*t->victims), by_pod);
+	for (uint32_t i = 0; i < t->own; i++)
+		if (!terms_allow(t, t->victims[i].pod, priority))
+			return false;
+	return reclaim_holds(t->c, t->index, t->victims, t->own);
+}
+
+uint32_t victims_unit(const struct trial *t, uint32_t i)
+{
+	const struct pod *p = &t->c->pods.slots[t->victims[i].pod];
+	uint32_t bound, left;
+
+	if (goes_by_itself(t->c, p))
+		return ID_NONE;
+	members_count(t, &t->c->gangs.slots[p->gang], ID_NONE, &bound, &left);
+	return left == 0 ? p->gang : ID_NONE;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is away while the planner is asked: all that ends in time, victims of nominations and of the
+ * answer, and the room of lower nominations that are given up. */
+#include "core/cycle/victims_impl.h"
+
+#include "core/cycle/reclaim.h"
+#include "core/lifecycle/queued.h"
+#include "core/lifecycle/reservation.h"
+#include "core/lifecycle/retain.h"
+#include "ipc/memory.h"
+
+void victims_release(struct trial *t, pod_id id)
+{
+	const struct pod *p = &t->c->pods.slots[id];
+
+	if (t->c->pod_counts.inventory)
+		inventory_return(t->c->pod_counts.inventory, id);
+	pod_counts_release(&t->c->pod_counts, p->node, p->class, p->leaving);
+}
+
+static void release(struct trial *t, pod_id id)
+{
+	t->released =
+		must_reach(t->released, &t->released_cap, t->released_n, 64, sizeof(*t->released));
+	t->released[t->released_n++] = id;
+	victims_release(t, id);
+}
+
+void victims_allocate(struct trial *t, pod_id id)
+{
+	const struct pod *p = &t->c->pods.slots[id];
+
+	pod_counts_allocate(&t->c->pod_counts, p->node, p->class, p->leaving);
+	if (t->c->pod_counts.inventory)
+		devices_adopt(t->c, p);
+}
+
+/* A pod that ends, and does in time. */
+static bool is_room_to_come(const struct core *c, pod_id id)
+{
+	const struct pod *p = &c->pods.slots[id];
+	const struct event_pod_facts *f = &c->tickets.facts[id];
+
+	if (p->generation == 0 || p->node == ID_NONE || !(p->flags & POD_DELETING))
+		return false;
+	return f->generation != p->generation || f->ends_s == 0 ||
+	       c->now_ns <= (f->ends_s + (uint64_t)c->tickets.terms.patience_s) * NS_PER_S;
+}
+
+void victims_ends_release(struct trial *t)
+{
+	struct core *c = t->c;
+
+	for (pod_id id = pods_ending(&c->pods, 0); id != ID_NONE; id = pods_ending(&c->pods, id + 1))
+		if (is_room_to_come(c, id))
+			release(t, id);
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++)
+		for (uint32_t k = 0; k < c->nominations.all[i].victims_n; k++) {
+			const struct pod *p = &c->pods.slots[c->nominations.all[i].victims[k].pod];
+
+			if (p->node != ID_NONE && !(p->flags & POD_DELETING))
+				release(t, c->nominations.all[i].victims[k].pod);
+		}
+	for (uint32_t i = 0; i < t->own; i++)
+		release(t, t->victims[i].pod);
+}
+
+bool victims_fit(struct trial *t)
+{
+	struct core *c = t->c;
+
+	return plan_gang(&c->plan, &c->views, t->behind, &c->gangs, &c->gangs.slots[t->index],
+	                 &c->need) == PLAN_PLACED;
+}
+
+/* With reclaim a nomination is given up to gangs of its own queue alone. */
+static bool of_queue(const struct core *c, const struct nomination *n, uint32_t index)
+{
+	return !reclaim_is_on(c) || queued_gang(c, n->gang) == queued_gang(c, index);
+}
+
+static struct nomination *lowest_nomination(struct trial *t)
+{
+	const int32_t priority = victims_preemptor_priority(t->c, &t->c->gangs.slots[t->index]);
+	struct nomination *lowest = NULL;
+
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++) {
+		struct nomination *n = &t->c->nominations.all[i];
+		bool taken = false;
+
+		for (uint32_t k = 0; k < t->taken_n; k++)
+			taken = taken || t->taken[k] == n;
+		if (n->ticket != 0 && !taken && n->priority < priority && of_queue(t->c, n, t->index) &&
+		    (!lowest || n->priority < lowest->priority))
+			lowest = n;
+	}
+	return lowest;
+}
+
+bool victims_fit_by_taking_over(struct trial *t)
+{
+	struct nomination *n;
+
+	while (!victims_fit(t)) {
+		n = lowest_nomination(t);
+		if (!n)
+			return false;
+		nomination_release_tentatively(t->c, n);
+		t->taken[t->taken_n++] = n;
+	}
+	return true;
+}
+
+void victims_ends_restore(struct trial *t, bool taken_too)
+{
+	for (uint32_t i = 0; i < t->released_n; i++)
+		victims_allocate(t, t->released[i]);
+	for (uint32_t i = 0; taken_too && i < t->taken_n; i++)
+		nomination_restore(t->c, t->taken[i]);
+}
