@@ -75,6 +75,22 @@ def becomes(read, wanted, what="", timeout_s=PATIENCE_S):
     until(same, timeout_s, lambda: f"{what}: {last[0]!r} instead of {wanted!r}")
 
 
+def eventually(assertions, timeout_s=PATIENCE_S, every_s=0.1):
+    """Call until it passes; a failure is its last one.  For what several sources say of a state that doesn't change
+    any more: it only reads, and has none of what must hold at once."""
+    last = [None]
+
+    def passes():
+        try:
+            assertions()
+        except Failed as error:
+            last[0] = error
+            return False
+        return True
+
+    until(passes, timeout_s, lambda: last[0], every_s)
+
+
 def steady(question, seconds, what="", every_s=0.1):
     """The result of the call stays true throughout."""
     end = time.monotonic() + seconds

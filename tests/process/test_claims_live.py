@@ -123,8 +123,7 @@ def test_a_pod_gets_the_first_device_and_its_claim_is_written_before():
     with Cluster(*nodes(1), device_class(), apisim=GATE) as c:
         c.up(*ON)
         c.create(pod_with("a"))
-        until(lambda: reason(c, "a") != "", 10, "a reason")
-        check('pod "default/a": ResourceClaim not created yet' in reason(c, "a"), reason(c, "a"))
+        until(lambda: 'pod "default/a": ResourceClaim not created yet' in reason(c, "a"), 10, lambda: reason(c, "a"))
         make_claim(c, "a", claim_spec())
         bound(c, "a", 1)
         got, pod = c.client.get("ResourceClaim", "a-gpu"), c.client.get("Pod", "a")
@@ -179,10 +178,11 @@ def test_a_refused_write_takes_the_gang_back():
     """DRA-5."""
     with Cluster(*nodes(2), device_class(), apisim=GATE) as c, Proxy(c.kubeconfig, c.folder) as proxy:
         down = [True]
-        proxy.rule(lambda call: down[0] and call.method == "PATCH" and call.path.partition("?")[0].endswith("g-6-gpu/status"),
-                   lambda call: call.status(403, "no such luck", "Forbidden"))
+        refused = proxy.rule(lambda call: down[0] and call.method == "PATCH" and call.path.partition("?")[0].endswith("g-6-gpu/status"),
+                             lambda call: call.status(403, "no such luck", "Forbidden"))
         Pair(c, 1, proxy.kubeconfig, *ON).ready()
         gang_with(c, "g", 10, claim_spec())
+        until(lambda: refused.hits > 0, 30, "a refused write")
         time.sleep(5)
         until(lambda: not allocated(c), 10, lambda: f"{len(allocated(c))} allocated")
         equal(c.bound("g"), 0)
@@ -352,15 +352,20 @@ def test_a_selector_that_fails_on_a_device():
         equal(len(allocated(c)), 0)
 
 
+def slices_seen(c):
+    return c.metrics()['muster_watch_events_total{group="resource.k8s.io",resource="resourceslices"}']
+
+
 def test_devices_that_are_gone_are_not_used():
     """DRA-19: a newer generation of one device, and a pool of which a slice is missing."""
     with Cluster(*nodes(2), device_class(), apisim=GATE) as c:
         c.up(*ON)
+        before = slices_seen(c)
         newer = slice_of("n1", 1, generation=2)
         newer["metadata"]["name"] += "-new"
         c.create(newer)
         c.client.patch("ResourceSlice", f"n2-{DRIVER}", {"spec": {"pool": {"resourceSliceCount": 2}}})
-        time.sleep(0.5)
+        until(lambda: slices_seen(c) >= before + 2, 30, "both changes are seen")
         gang_with(c, "g", 2, claim_spec())
         until(lambda: "cannot allocate all claims" in reason(c, "g-0"), 10, lambda: reason(c, "g-0"))
         c.delete("Pod", "g-1")

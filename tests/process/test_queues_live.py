@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lib import objects  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
-from lib.harness import check, equal, main, steady, until  # noqa: E402
+from lib.harness import becomes, check, equal, eventually, main, steady, until  # noqa: E402
 from lib.proxy import Proxy  # noqa: E402
 
 GPU = "nvidia.com/gpu"
@@ -68,12 +68,12 @@ def says(c, name, text):
 
 
 def settles(c, prefix, n):
-    until(lambda: c.bound(prefix) == n, SOON_S, f"{n} of {prefix} bound, {c.bound(prefix)} are")
+    becomes(lambda: c.bound(prefix), n, f"bound of {prefix}", SOON_S)
     steady(lambda: c.bound(prefix) == n, 0.5, f"{n} of {prefix} bound")
 
 
 def used(c, queue, n):
-    until(lambda: c.queue(queue).get("used", {}).get(GPU, 0) == n, SOON_S, f"{queue} uses {n}: {c.queue(queue)}")
+    until(lambda: c.queue(queue).get("used", {}).get(GPU, 0) == n, SOON_S, lambda: f"{queue} uses {n}: {c.queue(queue)}")
 
 
 def ended(c, *names):
@@ -86,16 +86,19 @@ def test_que_1_a_limit():
         c.create(*pods("a", 5, 4))
         settles(c, "a", 4)
         says(c, "a-04", f"queue a is at its limit: {GPU} need 4, have 0")
-        until(lambda: c.queue("a").get("blocked", {}).get("by") == "limit", SOON_S, f"blocked: {c.queue('a')}")
-        a = c.queue("a")
-        equal(a["blocked"], {"by": "limit", "at": "root/a", "resource": GPU, "need": 4, "have": 0})
-        equal((a["first"], a["source"], a["state"], a["limit"], a["asked"][GPU]),
-              ("default/a-04", "config", "Open", {GPU: 16}, 20))
+
+        def told():
+            a = c.queue("a")
+            equal(a["blocked"], {"by": "limit", "at": "root/a", "resource": GPU, "need": 4, "have": 0})
+            equal((a["first"], a["source"], a["state"], a["limit"], a["asked"][GPU]),
+                  ("default/a-04", "config", "Open", {GPU: 16}, 20))
+
+        eventually(told)
         ended(c, "a-00")
         settles(c, "a-04", 1)
         used(c, "a", 16)
         until(lambda: c.metrics().get(f'muster_queue_used{{queue="a",resource="{GPU}"}}') == 16, SOON_S, "metrics")
-        equal(c.metrics()['muster_queue_gangs{queue="a",state="placed"}'], 4)
+        becomes(lambda: c.metrics()['muster_queue_gangs{queue="a",state="placed"}'], 4, "gangs placed")
 
 
 def test_que_2_later_ones_go_around_or_wait():
@@ -127,6 +130,7 @@ def test_que_4_a_guarantee_is_lent_and_takes_the_first_room():
     with Queues("- {name: a, guarantee: {nvidia.com/gpu: 32}}\n- name: b\n", *pods("b", 11, 8)) as c:
         settles(c, "b", 10)
         c.create(*pods("a", 4, 8))
+        becomes(lambda: c.queue("a").get("waiting"), 4, "of a that wait")
         settles(c, "a", 0)
         bound = [p["metadata"]["name"] for p in c.pods("b") if p["spec"].get("nodeName")]
         ended(c, *bound[:4])
@@ -166,8 +170,8 @@ def test_que_9_nothing_idles():
 
 def test_que_10_guarantees_are_scaled():
     with Queues("- {name: a, guarantee: {nvidia.com/gpu: 60}}\n- {name: b, guarantee: {nvidia.com/gpu: 60}}\n") as c:
-        until(lambda: c.queue("b").get("guarantee") == {GPU: 40}, SOON_S, f"{c.queue('b')}")
-        equal((c.queue("a")["guarantee"], c.queue("a")["scaled"]), ({GPU: 40}, True))
+        becomes(lambda: c.queue("b").get("guarantee"), {GPU: 40}, "b", SOON_S)
+        becomes(lambda: (c.queue("a")["guarantee"], c.queue("a")["scaled"]), ({GPU: 40}, True), "a", SOON_S)
         check("(scaled)" in c.ask("queues")[1], c.ask("queues"))
 
 
@@ -176,7 +180,7 @@ def test_que_11_a_limit_is_lowered():
         settles(c, "a", 3)
         used(c, "a", 24)
         c.edit("- {name: a, limit: {nvidia.com/gpu: 8}}\n")
-        until(lambda: c.queue("a")["limit"] == {GPU: 8}, SOON_S, "the edit")
+        becomes(lambda: c.queue("a")["limit"], {GPU: 8}, "the edit", SOON_S)
         c.create(*pods("a", 1, 4, first=3))
         says(c, "a-03", f"queue a is at its limit: {GPU} need 4, have 0")
         equal(c.bound("a"), 3)
@@ -191,7 +195,7 @@ def test_que_12_a_queue_is_deleted_and_made_again():
         settles(c, "a", 2)
         c.edit("- name: b\n")
         says(c, "a-02", "queue a does not exist")
-        equal(c.queue("a"), {})
+        becomes(lambda: c.queue("a"), {}, "a")
         used(c, "root", 16)
         c.edit("- {name: a, limit: {nvidia.com/gpu: 16}}\n- name: b\n")
         says(c, "a-02", f"queue a is at its limit: {GPU} need 8, have 0")
@@ -225,7 +229,7 @@ def test_que_13_a_volcano_queue_that_closes():
         settles(c, "d", 1)
         c.client.patch("Queue.scheduling.volcano.sh", "a", {"status": {"state": "Open"}}, sub="status")
         settles(c, "a", 1)
-        equal(c.queue("a")["source"], "volcano")
+        becomes(lambda: c.queue("a")["source"], "volcano")
 
 
 def test_a_parent_that_is_missing_parks_and_a_refused_field_is_told():
@@ -235,9 +239,9 @@ def test_a_parent_that_is_missing_parks_and_a_refused_field_is_told():
         c.create(*marked("a", 1, 8), *marked("bad", 1, 8))
         says(c, "a-00", "queue a is not below the root: a parent does not exist, or is in a cycle")
         says(c, "bad-00", "queue bad does not exist")
-        equal(c.queue("a")["state"], "Parked")
-        check("QueuesInvalid" in c.frontend.log() and "hierarchy" in c.frontend.log(), c.frontend.log()[-2000:])
-        check(c.metric("muster_queues_refused_total") >= 1, "refused")
+        becomes(lambda: c.queue("a")["state"], "Parked")
+        until(lambda: "QueuesInvalid" in c.frontend.log() and "hierarchy" in c.frontend.log(), SOON_S, lambda: c.frontend.log()[-2000:])
+        until(lambda: c.metric("muster_queues_refused_total") >= 1, SOON_S, "refused")
         c.create(volcano("up"))
         settles(c, "a", 1)
 
@@ -258,9 +262,8 @@ def test_que_14_koordinator_quotas():
             quota("b", {GPU: "8"}, {GPU: "80"}, labels={"parent": "up"}))
     key = "quota.scheduling.koordinator.sh/name"
     with Queues(None, *made, flags=("--queues", "koordinator"), apisim=("--crd", CRDS["koordinator"])) as c:
-        until(lambda: c.queue("a").get("reserved") == {GPU: 16}, SOON_S, f"{c.queue('a')}")
-        equal((c.queue("a")["limit"], c.queue("b")["guarantee"], c.queue("b")["queue"]),
-              ({GPU: 24}, {GPU: 8}, "root/up/b"))
+        becomes(lambda: (c.queue("a")["reserved"], c.queue("a")["limit"], c.queue("b")["guarantee"], c.queue("b")["queue"]),
+                ({GPU: 16}, {GPU: 24}, {GPU: 8}, "root/up/b"), "a and b", SOON_S)
         c.create(*marked("b", 10, 8, key=key, part="labels"))
         settles(c, "b", 8)  # 16 are kept for a
         c.create(*marked("a", 4, 8, key=key, part="labels"), *marked("", 1, 8, prefix="d"))
@@ -281,7 +284,7 @@ def test_que_14_kai_queues():
         c.create(*marked("a", 2, 8, key=key, part="labels"), *marked("b", 1, 8, key=key, part="labels"))
         settles(c, "a", 2)
         says(c, "b-00", f"can never start: queue b has a limit of 0 {GPU}, needs 8")
-        equal(c.queue("a")["source"], "kai")
+        becomes(lambda: c.queue("a")["source"], "kai")
 
 
 def test_auto_goes_on_without_queues_that_it_may_not_read():
@@ -299,8 +302,8 @@ def test_auto_goes_on_without_queues_that_it_may_not_read():
         c.ready(c.frontend)
         settles(c, "a", 1)  # its queue would let nothing start
         for resource in ("queues.scheduling.volcano.sh", "elasticquotas.scheduling.sigs.k8s.io", "queues.scheduling.run.ai"):
-            check(f"the API server forbids to list {resource} (403): --queues auto goes on without these queues (deploy/queues has the rights)"
-                  in c.frontend.log(), resource, c.frontend.log()[-3000:])
+            said = f"the API server forbids to list {resource} (403): --queues auto goes on without these queues (deploy/queues has the rights)"
+            until(lambda: said in c.frontend.log(), SOON_S, lambda: (resource, c.frontend.log()[-3000:]))
 
 
 def test_que_15_pods_of_other_schedulers_count():
@@ -340,7 +343,7 @@ def test_que_4_a_guarantee_takes_back_what_was_lent():
         c.create(*gangs("a", ["a1"]), *gangs("b", ["b-more"]))
         until(lambda: c.queue("b").get("waiting") == 1 and c.queue("a").get("waiting") == 1, SOON_S, "both wait")
         steady(lambda: (c.bound("a0-"), len(left(c, "b"))) == (4, 7), 2.5, "nobody else goes")
-        equal(c.metrics()['muster_evictions_total{mode="respect"}'], 4)
+        becomes(lambda: c.metrics()['muster_evictions_total{mode="respect"}'], 4, "evictions")
 
 
 def test_members_beyond_the_quorum_are_taken_first():
@@ -396,8 +399,9 @@ def test_a_bad_file_changes_nothing():
         settles(c, "a", 1)
         c.edit("- name: a\n  limit:\n    cpu: many\n")
         until(lambda: "QueuesInvalid" in c.frontend.log(), SOON_S, "the log")
-        check('3:10: [0].limit[' in c.frontend.log() and "many is not a quantity of 0 or more" in c.frontend.log(), c.frontend.log()[-1500:])
-        check(c.metric("muster_queues_refused_total") >= 1, "refused")
+        until(lambda: '3:10: [0].limit[' in c.frontend.log() and "many is not a quantity of 0 or more" in c.frontend.log(), SOON_S,
+              lambda: c.frontend.log()[-1500:])
+        until(lambda: c.metric("muster_queues_refused_total") >= 1, SOON_S, "refused")
         equal(c.queue("a")["limit"], {GPU: 8})
         settles(c, "a", 1)
         c.edit("- {name: a, limit: {nvidia.com/gpu: 16}}\n")
@@ -424,10 +428,12 @@ def test_a_gang_names_its_queue_and_explain_says_why():
     with Queues("- {name: a, limit: {nvidia.com/gpu: 12}}\n", group, *members) as c:
         text = f"can never start: queue a has a limit of 12 {GPU}, needs 16"
         says(c, "g-0", text)
-        gang = [g for g in c.ask_json("gangs")[1]["gangs"] if g["gang"] == "default/g"][0]
-        equal((gang["queue"], gang["reason"]), ("a", text))
-        code, out, err = c.ask("explain", "default/g")
-        check(text in out, code, out, err)
+
+        def told():
+            gang = next(g for g in c.ask_json("gangs")[1]["gangs"] if g["gang"] == "default/g")
+            return gang["queue"], gang.get("reason"), text in c.ask("explain", "default/g")[1]
+
+        becomes(told, ("a", text, True), "gangs and explain")
 
 
 if __name__ == "__main__":
