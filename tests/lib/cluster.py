@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 from collections import defaultdict
@@ -195,6 +196,12 @@ def run(name, *flags, timeout_s=180, stdin=None, env=None):
     done = subprocess.run([muster.program(name), *[str(f) for f in flags]], capture_output=True, timeout=timeout_s,
                           input=stdin, text=True, env={**os.environ, **(env or {})})
     return done.returncode, done.stdout, done.stderr
+
+
+def cpu_of_children_s():
+    """CPU time of those that have ended: what a command takes, whatever else the machine does."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class Follower(check.History):

@@ -137,7 +137,7 @@ class Sender(threading.Thread):
         except Exception as error:
             self.error = error
 
-    def join(self, timeout=60):
+    def join(self, timeout=240):
         super().join(timeout)
         if self.error:
             raise self.error

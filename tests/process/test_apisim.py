@@ -200,7 +200,7 @@ def test_pods_run_end_and_go():
         until(lambda: send(a, "GET", PODS + "/p0")[1]["status"]["phase"] == "Running", 5, "running")
         equal(send(a, "DELETE", PODS + "/p0")[0], 200, "delete")
         until(lambda: send(a, "GET", PODS + "/p0")[0] == 404, 5, "gone")
-        equal(stat(a, "kubeletRemoved"), 1, "removed")
+        until(lambda: stat(a, "kubeletRemoved") == 1, 5, "removed")
 
 
 # ---- watches and faults ----
@@ -285,9 +285,11 @@ def test_answers_that_do_not_come():
         arm(a, "bind-429", retryAfterSeconds=3)
         status, _, headers = send(a, "POST", f"{PODS}/p2/binding", conformance.binding("p2", "node-0"))
         equal((status, headers["Retry-After"]), (429, "3"), "too many")
-        arm(a, "bind-late", ms=300)
+        arm(a, "bind-late", ms=1500)
+        start = time.monotonic()
         equal(send(a, "POST", f"{PODS}/p2/binding", conformance.binding("p2", "node-0"))[0], 504, "late")
-        equal(send(a, "GET", f"{PODS}/p2")[1]["spec"].get("nodeName"), None, "not yet")
+        there = send(a, "GET", f"{PODS}/p2")[1]["spec"].get("nodeName")
+        check(there is None or time.monotonic() > start + 1.5, "not yet")
         until(lambda: send(a, "GET", f"{PODS}/p2")[1]["spec"].get("nodeName") == "node-0", 5, "late")
 
 

@@ -14,7 +14,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import check as sums, muster, objects  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
-from lib.harness import check, equal, main, until  # noqa: E402
+from lib.harness import check, equal, eventually, main, until  # noqa: E402
 
 DATA = muster.ROOT / "tests" / "data" / "simulate"
 DONE, NO, USAGE = 0, 1, 2
@@ -164,7 +164,11 @@ def test_views_of_a_live_scheduler():
         equal((big["state"], big["quorum"], big["members"], big["placed"]), ("Waiting", 5, 5, 0), "big")
         equal(big["shortfall"], [{"resource": "nvidia.com/gpu", "need": 10, "have": 4}], "shortfall of big")
         check("nvidia.com/gpu: need 10, have 4" in big["reason"], big["reason"])
-        train = ask(c, "gangs", "default/train")["gangs"][0]
+        def of_train():
+            return ask(c, "gangs", "default/train")["gangs"][0]
+
+        until(lambda: of_train()["state"] == "Running", 10, of_train)  # the core is told a moment after it was bound
+        train = of_train()
         equal((train["state"], train["placed"], train["dialect"]), ("Running", 4, "scheduler-plugins"), "train")
         equal((train["formerState"], train["succeeded"], train["failed"]), ("Placed", 0, 0), "train")
 
@@ -177,9 +181,12 @@ def test_views_of_a_live_scheduler():
                 for name, amount in sums.request_of(pod).items():
                     if name in row and name != "pods":
                         row[name] += int(amount * (1000 if name == "cpu" else 1))
-        for node in ask(c, "nodes")["nodes"]:
-            got = {name: node["used"][name] for name in used[node["node"]]}
-            equal(got, used[node["node"]], f"used on {node['node']}")
+        def used_there():
+            for node in ask(c, "nodes")["nodes"]:
+                got = {name: node["used"][name] for name in used[node["node"]]}
+                equal(got, used[node["node"]], f"used on {node['node']}")
+
+        eventually(used_there)
         # A confirmation rings no doorbell: the core may read it 100 ms later.
         status = until(lambda: (s := ask(c, "status"))["pods_bound"] >= 5 and s, 10, "status counts 5 bound pods")
         equal((status["nodes"], status["pods_bound"], status["gangs"], status["synced"]), (3, 5, 2, True), "status")
@@ -197,7 +204,8 @@ def test_views_of_a_live_scheduler():
                      10, "a reason of a placed gang")
         equal((part["placed"], part["members"]), (1, 2), part)
         check("0 of 1 members have room" in part["reason"], part)
-        check("0 of 1 members have room; cpu: need 100, have 0. 0/3 nodes are available: " in c.ask("gangs", "default/part")[1], part)
+        until(lambda: "0 of 1 members have room; cpu: need 100, have 0. 0/3 nodes are available: " in c.ask("gangs", "default/part")[1], 10,
+              lambda: c.ask("gangs", "default/part"))
         code, out, err = c.ask("explain", "default/part", "--try")
         equal((code, err), (DONE, ""))
         check("Running, 1 of 2 members placed" in out and part["reason"] in out and "would let" not in out, out)
@@ -214,6 +222,7 @@ def test_lists_take_kubectls_flags():
                 o["metadata"]["namespace"] = ns
             c.create(group, *pods)
         until(lambda: sum(g["position"] is not None for g in ask(c, "gangs")["gangs"]) == 3, 10, lambda: ask(c, "gangs"))
+        until(lambda: ask(c, "gangs", "default/train")["gangs"][0]["state"] == "Running", 10, lambda: ask(c, "gangs"))
         gangs = {g["gang"]: g for g in ask(c, "gangs")["gangs"]}
         equal(sorted(g["position"] for g in gangs.values() if g["position"]), [1, 2, 3], "positions")
         equal({(g["queue"], g["start"]) for g in gangs.values()}, {(None, None)}, "without queues")

@@ -29,7 +29,7 @@ def children(pid):
 
 def test_part_of_the_input():
     with tempfile.TemporaryDirectory() as runtime:
-        demo = start(runtime, "--jobs", "1000", "--arrive", "1")
+        demo = start(runtime, "--jobs", "1000", "--arrive", "1", "--limit", "170")
         out, _ = demo.communicate(timeout=180)
         equal(demo.returncode, 0, out)
         last = out.strip().splitlines()[-1]
@@ -42,7 +42,7 @@ def test_part_of_the_input():
 def test_less_than_a_second():
     """The fastest second is not slower than the whole."""
     with tempfile.TemporaryDirectory() as runtime:
-        demo = start(runtime, "--jobs", "3", "--arrive", "0.1")
+        demo = start(runtime, "--jobs", "3", "--arrive", "0.1", "--limit", "170")
         out, _ = demo.communicate(timeout=180)
         equal(demo.returncode, 0, out)
         mean, fastest = re.search(r"speed +([0-9]+) pods per second, .*; ([0-9]+) in the fastest second", out).groups()
@@ -59,7 +59,7 @@ def test_broken_off():
         out, _ = demo.communicate(timeout=180)
         equal(demo.returncode, 1, out)
         equal(out.strip().splitlines()[-1], "demo: failed: stopped: Interrupt", "the last line")
-        check(not family & {p for p, _, _ in muster.processes()}, "processes are left")
+        until(lambda: not family & {p for p, _, _ in muster.processes()}, 10, "processes are left")
         equal(os.listdir(runtime), [], "left behind")
 
 
@@ -77,7 +77,7 @@ def test_time_is_up():
 def test_a_daemon_dies():
     """The scheduler continues, and the demo succeeds nevertheless."""
     with tempfile.TemporaryDirectory() as runtime:
-        demo = start(runtime, "--jobs", "1500", "--arrive", "3")
+        demo = start(runtime, "--jobs", "1500", "--arrive", "3", "--limit", "170")
         until(lambda: len(children(demo.pid)) == 4, 15, "apisim, up and both daemons")
         time.sleep(1.5)
         for pid, _, name in list(muster.processes()):

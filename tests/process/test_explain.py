@@ -19,7 +19,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import load, muster, objects  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
-from lib.harness import check, equal, figure, main, until  # noqa: E402
+from lib.harness import check, equal, eventually, figure, main, until  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
 
 WANTED = 200  # gangs that wait
@@ -251,14 +251,17 @@ def test_a_live_scheduler_with_reservations():
     objects_made += [objects.pod(f"first-{i}", group="first", cpu="4") for i in range(3)] + simple()[2:]
     objects_made += [objects.node("tainted", cpu="8", taints=[{"key": "odd", "effect": "NoSchedule"}])]
     with Cluster(*objects_made) as c:
-        c.pair(core=("--reserve-after", "1"), frontend=("--extender-keep", "60"))
-        until(lambda: "fit" in told_live(c, "default/train")[1], 10, "train waits")
-        code, said = told_live(c, "default/train")
-        equal((code, said["state"], said["quorum"], said["members"], said["placed"], said["need"], said["fit"]),
-              (1, "Waiting", 4, 4, 0, 4, 2))
-        equal(said["before"], ["default/first"])
-        check({"reason": "node(s) had untolerated taint(s)", "nodes": 1} in said["rules"], said["rules"])
-        check("help" not in said, said)
+        c.pair(core=("--reserve-after", "1"), frontend=("--extender-keep", "300"))
+
+        def waits():
+            code, said = told_live(c, "default/train")
+            equal((code, said["state"], said["quorum"], said["members"], said["placed"], said["need"], said["fit"]),
+                  (1, "Waiting", 4, 4, 0, 4, 2))
+            equal(said["before"], ["default/first"])
+            check({"reason": "node(s) had untolerated taint(s)", "nodes": 1} in said["rules"], said["rules"])
+            check("help" not in said, said)
+
+        eventually(waits)
         # An assumed pod of another scheduler is a reservation, too.
         theirs = objects.pod("theirs", cpu="3", scheduler="default-scheduler")
         c.create(theirs)
@@ -268,13 +271,17 @@ def test_a_live_scheduler_with_reservations():
         # With one more node the gang before it would fit without that pod: it gets the backfill reservation.
         c.create(objects.node("n2", cpu="4"))
         until(lambda: told_live(c, "default/train")[1]["live"].get("roomHeldFor") == "default/first", 15, "the hold")
-        code, out, _ = run("musterctl", "explain", "--socket", c.socket, "default/train")
-        equal(code, 1)
-        check("Before it in the queue: default/first (waits)" in out and "capacity for default/first" in out and
-              "1 assumed pod of other schedulers" in out and "--try" in out, out)
-        # Objects are listed once it is asked what would help.
-        said = told_live(c, "default/train", "--kubeconfig", c.kubeconfig)[1]
-        check(any(h["kind"] == "nodes" for h in said["help"]), said["help"])
+
+        def told():
+            code, out, _ = run("musterctl", "explain", "--socket", c.socket, "default/train")
+            equal(code, 1)
+            check("Before it in the queue: default/first (waits)" in out and "capacity for default/first" in out and
+                  "1 assumed pod of other schedulers" in out and "--try" in out, out)
+            # Objects are listed once it is asked what would help.
+            said = told_live(c, "default/train", "--kubeconfig", c.kubeconfig)[1]
+            check(any(h["kind"] == "nodes" for h in said["help"]), said["help"])
+
+        eventually(told)
         # All of it but that is there without an API server.
         c.apisim.stop()
         equal(told_live(c, "default/train")[1]["before"], ["default/first"])
@@ -285,7 +292,7 @@ def test_a_live_scheduler_with_reservations():
 
 def ask_filter(c, pod, names):
     host, port = c.listen.rsplit(":", 1)
-    connection = http.client.HTTPConnection(host, int(port), timeout=10)
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
     connection.request("POST", "/filter", json.dumps({"Pod": pod, "NodeNames": names}), {"Content-Type": "application/json"})
     answer = json.loads(connection.getresponse().read())
     connection.close()

@@ -46,10 +46,14 @@ class Life:
         return {p["metadata"]["name"]: (check.condition(p) or {}).get("message") for p in self.c.pods(GANG)
                 if not check.is_bound(p)}
 
-    def waits(self, part, n=0):
-        """n are bound and all others have this reason."""
+    def told(self, part):
+        """All that aren't bound have this reason."""
         until(lambda: self.says() and all(said and part in said for said in self.says().values()), SOON_S,
               lambda: f"{part!r} in {self.says()}")
+
+    def waits(self, part, n=0):
+        """n are bound and all others have this reason."""
+        self.told(part)
         self.bound(n)
 
 
@@ -80,12 +84,14 @@ def described_by_an_object(life):
     life.c.delete("Pod", next(p["metadata"]["name"] for p in life.c.pods(GANG) if check.is_bound(p)))
     life.bound(4)
     life.c.delete(life.kind, GANG)
-    life.c.create(objects.node("n2", cpu="4"))
     life.members(5, quorum=4)
+    life.told("not")  # before there is room for it
+    life.c.create(objects.node("n2", cpu="4"))
     life.waits("not", 4)  # its group does not exist; running pods stay
     life.describe(4)
     life.bound(5)
     life.c.client.patch(life.kind, GANG, quorum_patch(life.kind, 8))
+    until(lambda: [g["quorum"] for g in life.c.ask_json("gangs")[1]["gangs"]] == [8], SOON_S, "the quorum is known")
     life.members(6, quorum=8)
     time.sleep(STILL_S)
     life.waits("of 8", 5)

@@ -9,7 +9,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import muster, objects, yamlsub  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
-from lib.harness import check, equal, main, until  # noqa: E402
+from lib.harness import check, equal, eventually, main, until  # noqa: E402
 from lib.proxy import Proxy  # noqa: E402
 
 DONE, NO, USAGE = 0, 1, 2
@@ -52,15 +52,19 @@ def test_the_same_as_the_ledger():
         fill(c)
         until(lambda: c.stats()["binds"] == 4, 30, "bound")
         until(lambda: [g.get("reason", "") for g in gangs("--kubeconfig", c.kubeconfig, "a/big")[1]][0], 30, "big was told")
-        _, live, _ = gangs("--socket", c.socket)
-        code, far, err = gangs("--kubeconfig", c.kubeconfig)
-        equal((code, err), (DONE, ""), "gangs")
-        equal(names(far), ["a/big", "a/train", "b/secret"], "gangs of all namespaces")
-        for one, other in zip(live, far):
-            for field in ("gang", "state", "dialect", "quorum", "members", "placed", "succeeded", "failed", "priority"):
-                equal(one[field], other[field], (one["gang"], field))
-        equal(far[0]["reason"].split(". ")[-1], live[0]["reason"].split(". ")[-1], "the reason that muster wrote")
-        equal([g["position"] for g in far], [None] * 3, "the queue is not shown")
+
+        def same():
+            _, live, _ = gangs("--socket", c.socket)
+            code, far, err = gangs("--kubeconfig", c.kubeconfig)
+            equal((code, err), (DONE, ""), "gangs")
+            equal(names(far), ["a/big", "a/train", "b/secret"], "gangs of all namespaces")
+            for one, other in zip(live, far):
+                for field in ("gang", "state", "dialect", "quorum", "members", "placed", "succeeded", "failed", "priority"):
+                    equal(one[field], other[field], (one["gang"], field))
+            equal(far[0]["reason"].split(". ")[-1], live[0]["reason"].split(". ")[-1], "the reason that muster wrote")
+            equal([g["position"] for g in far], [None] * 3, "the queue is not shown")
+
+        eventually(same)
         equal(names(gangs("--kubeconfig", c.kubeconfig, "-n", "b")[1]), ["b/secret"], "-n")
         equal(names(gangs("--kubeconfig", c.kubeconfig, "--state", "waiting")[1]), ["a/big"], "--state")
 

@@ -9,7 +9,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import kube, load, muster, objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
-from lib.harness import check, equal, figure, main, until  # noqa: E402
+from lib.harness import becomes, check, equal, figure, main, until  # noqa: E402
 from lib.instances import ELECTED, Pair  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
 from lib.proxy import Proxy, is_binding  # noqa: E402
@@ -59,8 +59,9 @@ def check_late(c, sent):
     while time.monotonic() < sent[0] + LATE_S + 3:
         worst = max(worst, used(c))
         time.sleep(0.1)
+    becomes(lambda: c.bound("p"), 1, "one of the two pods fits")
+    worst = max(worst, used(c))
     check(worst <= 4, f"{worst} of 4 cpu on the node")
-    equal(c.bound("p"), 1, "one of the two pods fits")
 
 
 def test_a_binding_lands_after_both_daemons_died():
@@ -116,8 +117,8 @@ def test_a_journal_that_cannot_be_written_keeps_pods_waiting():
         no = proxy.rule(lambda call: call.resource == "configmaps" and call.name == "muster-journal",
                         lambda call: call.status(403, "configmaps is forbidden", "Forbidden"))
         c.create(objects.pod("a"))
-        until(lambda: one.fetch("/readyz")[0] != 200, 10, "not ready")
-        check("muster-system/muster-journal" in one.fetch("/readyz")[1], one.fetch("/readyz"))
+        until(lambda: "muster-system/muster-journal" in one.fetch("/readyz")[1], 10, lambda: one.fetch("/readyz"))
+        check(one.fetch("/readyz")[0] != 200, "ready")
         time.sleep(1)
         equal(c.bound("a"), 0, "bound without a journal")
         equal(one.metric("muster_journal_writable"), 0)
@@ -134,9 +135,9 @@ def test_a_journal_that_cannot_be_read_fences_all_that_waits():
         before = c.client.get("Pod", "p1")["metadata"]["resourceVersion"]
         c.client.patch("ConfigMap", "muster-journal", {"data": {"intents": "bind what\n"}}, "muster-system")
         two = Pair(c, 2, proxy.kubeconfig).ready()
-        check("muster-system/muster-journal is not a journal: data.intents line 1" in two.frontend.log(), two.frontend.log())
-        equal(two.metric("muster_takeover_pods_fenced_total"), 1)
-        check(c.client.get("Pod", "p1")["metadata"]["resourceVersion"] != before, "p1 was not fenced")
+        until(lambda: "muster-system/muster-journal is not a journal: data.intents line 1" in two.frontend.log(), 10, two.frontend.log)
+        becomes(lambda: two.metric("muster_takeover_pods_fenced_total"), 1, "fenced")
+        until(lambda: c.client.get("Pod", "p1")["metadata"]["resourceVersion"] != before, 10, "p1 was not fenced")
         until(lambda: c.client.get(*JOURNAL)["data"]["fence"] == "", 10, "the journal is whole again")
 
 
@@ -157,13 +158,11 @@ def test_what_it_costs():
             c.up(*(() if mode == "on" else ("--journal", "off")))
             lone = []
             for i in range(20):
-                before = c.metric("muster_bind_posts_total")
+                becomes(lambda: c.metric("muster_bind_posts_total"), i, "a Binding more than once")
                 c.create(objects.pod(f"lone-{i}"))
                 begun = time.monotonic()
                 until(lambda: c.bound(f"lone-{i}") == 1, 10, "a lone pod", every_s=0)
                 lone.append(time.monotonic() - begun)
-                time.sleep(0.05)
-                check(before == i, "a Binding more than once")
             waits[mode] = sorted(lone)[len(lone) // 2]
             before = c.metric("muster_journal_writes_total")
             if mode == "on":
@@ -174,7 +173,7 @@ def test_what_it_costs():
             os.kill(pid, signal.SIGSTOP)  # so that all of them are there at once
             load.Sender(c.client, made).join()
             os.kill(pid, signal.SIGCONT)
-            until(lambda: c.bound("full") == len(made), 60, "all are bound")
+            until(lambda: c.bound("full") == len(made), 120, "all are bound")
             if mode == "on":
                 share = (c.metric("muster_journal_writes_total") - before) / len(made)
     figure(f"a lone pod is bound after {waits['on'] * 1e3:.1f} ms with the journal, {waits['off'] * 1e3:.1f} ms without; "

@@ -20,7 +20,7 @@ def well(c):
 def told(c, flag):
     """A line that names the limit, and a metric that counts it."""
     until(lambda: flag in c.frontend.log() + c.core.log(), 5, f"a message that names {flag}")
-    check(c.metric("muster_limits_hit_total") > 0, "muster_limits_hit_total")
+    until(lambda: c.metric("muster_limits_hit_total") > 0, 5, "muster_limits_hit_total")
 
 
 def test_more_nodes_than_room():

@@ -5,11 +5,12 @@ import json
 import os
 import re
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import muster, objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
-from lib.harness import check, equal, main, until  # noqa: E402
+from lib.harness import check, equal, eventually, main, until  # noqa: E402
 from lib.objects import node, pod  # noqa: E402
 
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (\S+)$')
@@ -101,40 +102,45 @@ def test_after_pods_were_placed():
         p = page(c)
         whole(p)
         only_up(first, p)
-        equal(p.value("scheduler_schedule_attempts_total", result="scheduled", profile="muster"), 10, "scheduled")
-        equal(p.value("scheduler_schedule_attempts_total", result="error"), 0, "errors")
-        equal(p.value("scheduler_pod_scheduling_sli_duration_seconds_count"), 10, "sli")
-        equal(p.value("scheduler_scheduling_attempt_duration_seconds_count", result="scheduled"), 10, "attempts' times")
-        equal(p.value("scheduler_pod_scheduling_attempts_count"), 10, "pods' attempts")
-        equal(p.value("scheduler_pending_pods"), 0, "pending")
-        for stage in ("extract", "send", "wait", "plan", "queue", "bind", "ours", "total"):
-            equal(p.value("muster_pod_stage_duration_seconds_count", stage=stage), 10, stage)
-        parts = sum(p.value("muster_pod_stage_duration_seconds_sum", stage=s)
-                    for s in ("extract", "send", "wait", "plan", "queue", "bind"))
-        total = p.value("muster_pod_stage_duration_seconds_sum", stage="total")
-        check(abs(parts - total) < 1e-6, f"the stages are {parts} s together, the whole {total} s")
-        equal(p.value("muster_plan_duration_seconds_count"),
-              p.value("scheduler_scheduling_algorithm_duration_seconds_count"), "plans, twice")
-        check(p.value("muster_plan_duration_seconds_count") >= 7, "a plan for the gang and for each lone pod")
-        equal(p.value("muster_gangs_by_state", state="placed"), 1, "gangs placed")
-        equal(p.value("muster_gangs_in_state", state="running"), 1, "gangs that run")
-        equal(p.value("muster_partial_gangs"), 0, "partial")
-        equal(p.value("muster_gang_wait_seconds_count", gang_namespace="default"), 1, "gangs that were bound")
-        equal(p.value("muster_gang_oldest_waiting_seconds"), 0, "nobody waits")
-        equal(p.value("muster_resource_allocatable", resource="cpu"), 32, "cores")
-        equal(p.value("muster_resource_used", resource="cpu"), 10, "cores used")
-        equal(p.value("muster_resource_free", resource="cpu"), 22, "cores free")
-        whole_nodes = p.value("muster_resource_free", resource="cpu") - p.value("muster_resource_fragmented", resource="cpu")
-        check(whole_nodes % 8 == 0 and p.value("muster_resource_largest_free", resource="cpu") <= 8, whole_nodes)
-        equal(p.value("muster_invariant_checks_total"), 10, "looked at")
-        equal(p.value("muster_invariant_violations_total"), 0, "violations")
-        equal(p.value("muster_limit", of="nodes"), 8192, "room for nodes")
-        equal(p.value("muster_limit_used", of="nodes"), 4, "nodes")
-        check(p.value("muster_ring_written_bytes_total", ring="event") > 1000, "bytes of events")
-        check(p.value("process_open_fds") > 3, "open files")
+        eventually(lambda: of_ten_pods(page(c)))
+
+
+def of_ten_pods(p):
+    equal(p.value("scheduler_schedule_attempts_total", result="scheduled", profile="muster"), 10, "scheduled")
+    equal(p.value("scheduler_schedule_attempts_total", result="error"), 0, "errors")
+    equal(p.value("scheduler_pod_scheduling_sli_duration_seconds_count"), 10, "sli")
+    equal(p.value("scheduler_scheduling_attempt_duration_seconds_count", result="scheduled"), 10, "attempts' times")
+    equal(p.value("scheduler_pod_scheduling_attempts_count"), 10, "pods' attempts")
+    equal(p.value("scheduler_pending_pods"), 0, "pending")
+    for stage in ("extract", "send", "wait", "plan", "queue", "bind", "ours", "total"):
+        equal(p.value("muster_pod_stage_duration_seconds_count", stage=stage), 10, stage)
+    parts = sum(p.value("muster_pod_stage_duration_seconds_sum", stage=s)
+                for s in ("extract", "send", "wait", "plan", "queue", "bind"))
+    total = p.value("muster_pod_stage_duration_seconds_sum", stage="total")
+    check(abs(parts - total) < 1e-6, f"the stages are {parts} s together, the whole {total} s")
+    equal(p.value("muster_plan_duration_seconds_count"),
+          p.value("scheduler_scheduling_algorithm_duration_seconds_count"), "plans, twice")
+    check(p.value("muster_plan_duration_seconds_count") >= 7, "a plan for the gang and for each lone pod")
+    equal(p.value("muster_gangs_by_state", state="placed"), 1, "gangs placed")
+    equal(p.value("muster_gangs_in_state", state="running"), 1, "gangs that run")
+    equal(p.value("muster_partial_gangs"), 0, "partial")
+    equal(p.value("muster_gang_wait_seconds_count", gang_namespace="default"), 1, "gangs that were bound")
+    equal(p.value("muster_gang_oldest_waiting_seconds"), 0, "nobody waits")
+    equal(p.value("muster_resource_allocatable", resource="cpu"), 32, "cores")
+    equal(p.value("muster_resource_used", resource="cpu"), 10, "cores used")
+    equal(p.value("muster_resource_free", resource="cpu"), 22, "cores free")
+    whole_nodes = p.value("muster_resource_free", resource="cpu") - p.value("muster_resource_fragmented", resource="cpu")
+    check(whole_nodes % 8 == 0 and p.value("muster_resource_largest_free", resource="cpu") <= 8, whole_nodes)
+    equal(p.value("muster_invariant_checks_total"), 10, "looked at")
+    equal(p.value("muster_invariant_violations_total"), 0, "violations")
+    equal(p.value("muster_limit", of="nodes"), 8192, "room for nodes")
+    equal(p.value("muster_limit_used", of="nodes"), 4, "nodes")
+    check(p.value("muster_ring_written_bytes_total", ring="event") > 1000, "bytes of events")
+    check(p.value("process_open_fds") > 3, "open files")
 
 
 def test_pods_that_wait():
+    begun = time.monotonic()
     with Cluster(node("n1", cpu="2")) as c:
         c.up()
         c.create(objects.pod_group("few", 3), *(pod(f"few-{i}", group="few") for i in range(2)),
@@ -143,15 +149,19 @@ def test_pods_that_wait():
         until(lambda: page(c).value("scheduler_pending_pods", queue="unschedulable") == 3, 30, lambda: c.fetch("/metrics")[1])
         # A reason with other numbers is published again after 2 s.
         until(lambda: page(c).value("scheduler_pending_pods", queue="incomplete") == 2, 30, lambda: c.fetch("/metrics")[1])
-        p = page(c)
-        equal(p.value("scheduler_pending_pods"), 5, "pending")
-        equal(p.value("muster_gangs_by_reason", reason="members"), 1, "gangs that wait for members")
-        equal(p.value("muster_gangs_by_reason", reason="room"), 1, "gangs that wait for room")
-        check(p.value("scheduler_schedule_attempts_total", result="unschedulable") >= 5, "told")
+
+        def told():
+            p = page(c)
+            equal(p.value("scheduler_pending_pods"), 5, "pending")
+            equal(p.value("muster_gangs_by_reason", reason="members"), 1, "gangs that wait for members")
+            equal(p.value("muster_gangs_by_reason", reason="room"), 1, "gangs that wait for room")
+            check(p.value("scheduler_schedule_attempts_total", result="unschedulable") >= 5, "told")
+
+        eventually(told)
         until(lambda: page(c).value("muster_gang_oldest_waiting_seconds") > 1, 30, "the oldest gang grows older")
         oldest = page(c).value("muster_gang_oldest_waiting_seconds")
-        check(oldest < 60, oldest)
-        equal(p.value("muster_gang_wait_seconds_count"), 0, "no wait is over")
+        check(oldest < time.monotonic() - begun + 2, oldest)
+        equal(page(c).value("muster_gang_wait_seconds_count"), 0, "no wait is over")
         c.delete("Pod", "lone", "big-0")
         until(lambda: page(c).value("scheduler_pending_pods") == 3, 30, "those that are gone wait no more")
 

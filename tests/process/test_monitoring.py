@@ -25,6 +25,8 @@ def live_page():
         c.up("--leader-elect", "--extender-keep", "30", "--leader-elect-resource-namespace", "default")
         c.create(objects.pod_group("g", 2), *(pod(f"g-{i}", group="g") for i in range(2)))
         until(lambda: c.bound("g-") == 2, 60, "the gang is bound")
+        # What is counted for gangs and bindings that were seen is on the page by then.
+        until(lambda: c.metric("muster_gang_wait_seconds_count") == 1 and c.metric("muster_invariant_checks_total") == 2, 60, c.metrics)
         status, text = c.fetch("/metrics")
         equal(status, 200, "/metrics")
         return text

@@ -7,11 +7,10 @@ import os
 import random
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import bigcluster, objects  # noqa: E402
-from lib.cluster import run  # noqa: E402
+from lib.cluster import cpu_of_children_s, run  # noqa: E402
 from lib.harness import check, equal, figure, main  # noqa: E402
 
 DONE, NO, USAGE = 0, 1, 2
@@ -213,9 +212,9 @@ def test_a_cluster_of_500_nodes():
         with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
             bigcluster.write(f, bigcluster.cluster(500, 2000, 1, plain))
             f.flush()
-            start = time.monotonic()
+            start = cpu_of_children_s()
             code, out, err = run("musterctl", "simulate", "-f", f.name, "-o", "json")
-            took = time.monotonic() - start
+            took = cpu_of_children_s() - start
         check(code in (DONE, NO) and err == "", code, err)
         answer = json.loads(out)["placements"]
         placed_n = sum(1 for p in answer if p["node"])

@@ -5,11 +5,10 @@ import json
 import os
 import random
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import objects  # noqa: E402
-from lib.cluster import run  # noqa: E402
+from lib.cluster import cpu_of_children_s, run  # noqa: E402
 from lib.dialects import POLICY_LABEL, POLICY_LABEL_OF_PROSE, workload_policy  # noqa: E402
 from lib.harness import check, equal, main  # noqa: E402
 
@@ -303,10 +302,11 @@ def test_a_thousand_pods_are_quick():
     """1,000 pods over 5,000 nodes and 20 shares, one by one."""
     many = [objects.node(f"n{i}", labels={"workload-test": f"d{i % 20}"}) for i in range(5000)]
     items = [*many, policy({f"d{d}": 50 for d in range(20)}, REQUIRED), *pods(1000)]
-    started = time.monotonic()
+    started = cpu_of_children_s()
     got, why = placed(*items)
     equal(got, {f"d{d}": 50 for d in range(20)}, why)
-    check(time.monotonic() - started < 20, "seconds", time.monotonic() - started)
+    took = cpu_of_children_s() - started
+    check(took < 20, took, "s")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import muster, objects, peers  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
-from lib.harness import check, equal, main, until  # noqa: E402
+from lib.harness import check, equal, eventually, main, until  # noqa: E402
 
 BUDGETS = ("--crd", "policy/v1/poddisruptionbudgets/PodDisruptionBudget/nostatus")
 CLASSES = [{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": f"p{value}"}, "value": value}
@@ -76,9 +76,11 @@ class Asked(Cluster):
         equal(self.metric("muster_world_mismatch_total"), 0)
 
     def answer(self, gang, wanted, timeout_s=20):
-        until(lambda: (preemption(self, gang) or {}).get("answer") == wanted, timeout_s,
-              lambda: f"{wanted}: {self.ask('explain', 'default/' + gang)}")
-        return preemption(self, gang)
+        def answered():
+            found = preemption(self, gang) or {}
+            return found.get("answer") == wanted and found
+
+        return until(answered, timeout_s, lambda: f"{wanted}: {self.ask('explain', 'default/' + gang)}")
 
 
 def full(n):
@@ -162,10 +164,14 @@ def test_all_of_lower_priority_would_go():
         answer = c.answer("g", "proved")
         equal(sorted(victims(answer)), sorted(p["metadata"]["name"] for p in full(2)))
         equal((answer["objective"]["highest_priority"], answer["objective"]["gangs_broken"], answer["lonePods"]), (0, 0, 8))
-        _, text, _ = c.ask("explain", "default/g")
-        check("Preemption would start it: 8 pods" in text and "no budget exceeded" in text and "Proved best" in text, text)
-        check(c.metrics()['muster_searches_total{result="proved"}'] >= 1)
-        check(c.metric("muster_search_steps_total") > 0 and c.metric("muster_search_kept_bytes") > 0)
+
+        def told():
+            _, text, _ = c.ask("explain", "default/g")
+            check("Preemption would start it: 8 pods" in text and "no budget exceeded" in text and "Proved best" in text, text)
+            check(c.metrics()['muster_searches_total{result="proved"}'] >= 1)
+            check(c.metric("muster_search_steps_total") > 0 and c.metric("muster_search_kept_bytes") > 0)
+
+        eventually(told)
         what_ifs(c)
         strange_questions(c)
         equal(what_if(c, "nodes=2")[0], 0)
@@ -176,8 +182,7 @@ def test_when_all_would_not_do():
     with Asked(*nodes(2), *full(2), *group("g", 10, 9, [None] * 9)) as c:
         answer = c.answer("g", "impossible")
         equal((answer["objective"], answer["victims"]), (None, []))
-        _, text, _ = c.ask("explain", "default/g")
-        check("Preemption would not start it" in text, text)
+        until(lambda: "Preemption would not start it" in c.ask("explain", "default/g")[1], 20, lambda: c.ask("explain", "default/g"))
         c.create(objects.node("n3", cpu="2"))
         equal(len(c.answer("g", "proved", 70)["victims"]), 7)
 
@@ -190,8 +195,8 @@ def test_a_gang_goes_as_a_whole():
         answer = c.answer("g", "proved")
         equal(sorted(victims(answer)), [f"v-{i}" for i in range(4)])
         equal(answer["gangs"], [{"gang": "default/v", "pods": 4, "bound": 4, "quorum": 4, "priority": 0, "broken": True}])
-        _, text, _ = c.ask("explain", "default/g")
-        check("4 pods of 1 gang" in text and "gang default/v: broken, 4 pods, priority 0" in text, text)
+        for words in ("4 pods of 1 gang", "gang default/v: broken, 4 pods, priority 0"):
+            until(lambda: words in c.ask("explain", "default/g")[1], 20, lambda: (words, c.ask("explain", "default/g")))  # noqa: B023
         c.client.patch("PodGroup", "v", {"metadata": {"annotations": {"muster.dev/disruption-mode": "pod"}}})
         until(lambda: len((preemption(c, "g") or {}).get("victims", [])) == 1, 20, lambda: preemption(c, "g"))
         c.client.patch("PodGroup", "v", {"metadata": {"annotations": {"muster.dev/preemptible": "false"}}})
@@ -215,8 +220,9 @@ def test_budgets_are_respected():
     guarded = [pod(f"a-{i}", 0, "n1", {"app": "a"}) for i in range(3)] + [pod("high-1", 10, "n1")]
     free = [pod(f"b-{i}", 0, "n2") for i in range(3)] + [pod("high-2", 10, "n2")]
     with Asked(*nodes(2), *guarded, *free, budget("one", 1, app="a"), *group("g", 9, 1, [None], cpu="2")) as c:
+        until(lambda: not c.answer("g", "proved")["budgetsUnknown"], 20, "the budgets are known")
         answer = c.answer("g", "proved")
-        check(all(name.startswith("b-") for name in victims(answer)) and not answer["budgetsUnknown"], answer)
+        check(all(name.startswith("b-") for name in victims(answer)), answer)
         for i in range(3):
             c.client.patch("Pod", f"b-{i}", {"metadata": {"annotations": {"muster.dev/preemptible": "false"}}})
         c.answer("g", "impossible")
@@ -246,9 +252,8 @@ def test_budgets_that_cannot_be_read():
     """Without a resource for them (or the right to read it) they are unknown, and the answer says so."""
     with Cluster(*CLASSES, *nodes(1), *full(1), *group("g", 10, 1, [None])) as c:
         c.pair()
-        until(lambda: preemption(c, "g") is not None, 20, "an answer")
-        check(preemption(c, "g")["budgetsUnknown"], preemption(c, "g"))
-        check("PodDisruptionBudgets are not known" in c.ask("explain", "default/g")[1])
+        until(lambda: preemption(c, "g")["budgetsUnknown"], 20, lambda: preemption(c, "g"))
+        until(lambda: "PodDisruptionBudgets are not known" in c.ask("explain", "default/g")[1], 20, lambda: c.ask("explain", "default/g"))
 
 
 def test_other_modes_are_refused():

@@ -131,7 +131,8 @@ def test_killed_core_leaves_it_readable():
         c.pair(core=("--record", path))
         load.submit(c.client, load.flat(load.jobs(rng, load.split(rng, 200, 1, 40), gpus=40)))
         until(lambda: c.bound() == 200, 30, "all pods are bound")
-        time.sleep(0.2)
+        until(lambda: c.ask_json("status")[1]["pods_bound"] == 200, 30, "the core has the results")
+        time.sleep(1)  # its writer naps
         c.core.kill()
         killed = replayed(path)
         check("the core was killed" in killed["end"], killed)
@@ -140,7 +141,7 @@ def test_killed_core_leaves_it_readable():
         c.core = c.start_core("--record", path)
         load.submit(c.client, load.flat(load.jobs(rng, load.split(rng, 50, 1, 20), prefix="more", gpus=40)))
         until(lambda: c.bound("more-") == 50, 30, "more pods are bound")
-        until(lambda: not c.metric("muster_gangs_binding"), 10, "the core has the results")
+        until(lambda: c.ask_json("status")[1]["pods_bound"] == 250, 10, "the core has the results")
         equal(replayed(path + ".old")["records"], killed["records"])
         c.core.child.send_signal(signal.SIGABRT)
         equal(c.core.child.wait(60), -signal.SIGABRT)

@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lib import objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.dialects import CRDS, DIALECTS, native_group, old_pod_group, volcano_group  # noqa: E402
-from lib.harness import check, equal, main, steady, until  # noqa: E402
+from lib.harness import becomes, check, equal, main, steady, until  # noqa: E402
 from lib.kube import namespace  # noqa: E402
 from lib.objects import node, pod_group  # noqa: E402
 
@@ -125,10 +125,13 @@ def test_the_native_condition_turns_true_and_stays():
         c.up()
         c.create(node("n1", cpu="2"), native_group("g", 3))
         pods(c, "native", "g", "a", "b", "c")
-        until(lambda: condition(c, NATIVE, "PodGroupScheduled").get("status") == "False", SOON_S, "False")
-        said = condition(c, NATIVE, "PodGroupScheduled")
-        equal(said["reason"], "Unschedulable", "reason")
-        check("gang default/g: 2 of 3 members have room; cpu: need 3, have 2" in said["message"], said)
+
+        def unscheduled():
+            said = condition(c, NATIVE, "PodGroupScheduled")
+            return (said["status"], said["reason"]) == ("False", "Unschedulable") and \
+                "gang default/g: 2 of 3 members have room; cpu: need 3, have 2" in said["message"] and said
+
+        said = until(unscheduled, SOON_S, lambda: condition(c, NATIVE, "PodGroupScheduled"))
         until(lambda: events(c, "GangWaiting"), SOON_S, "an event")
         regarding = events(c, "GangWaiting")[0]["regarding"]
         equal((regarding["kind"], regarding["name"], regarding["apiVersion"].split("/")[0]),
@@ -155,7 +158,7 @@ def test_phases_and_conditions_of_volcano():
               "NotEnoughResources")
         c.create(node("n1"))
         has(c, VOLCANO, phase="Running")
-        equal([condition(c, VOLCANO, t)["status"] for t in ("Unschedulable", "Scheduled")], ["False", "True"], "conditions")
+        becomes(lambda: [condition(c, VOLCANO, t)["status"] for t in ("Unschedulable", "Scheduled")], ["False", "True"], "conditions")
         phase(c, "Succeeded", "a", "b")
         has(c, VOLCANO, phase="Completed", succeeded=2)
 
@@ -193,7 +196,8 @@ def test_a_server_that_fails_and_one_who_writes_too():
         has(c, phase="Pending")
         pods(c, "scheduler-plugins", "g", "a", "b")
         c.arm("error-500", count=2)
-        time.sleep(2)  # any request may get such a response, the test's as well
+        # Any request may get such a response, the test's as well.
+        until(lambda: not c.client.request("GET", "/apisim/faults")["armed"], SOON_S, "both responses are given")
         has(c, phase="Scheduling")
         c.client.patch("PodGroup", "g", {"status": {"phase": "Unknown", "running": 7}}, sub="status")
         has(c, phase="Scheduling", running=0)
@@ -213,6 +217,8 @@ def test_a_restart_says_nothing_anew():
         until(lambda: len(events(c, "GangPlaced")) == 1 and len(events(c, "GangWaiting")) == 1, SOON_S, "events")
         phase(c, "Running", "a", "b")
         has(c, phase="Running", running=2)
+        until(lambda: status(c, "w").get("phase"), SOON_S, "the status of the other one")
+        time.sleep(1)
         said = writes(c)
         equal(c.ctl.stop(), 0, "exit code")
         c.up()

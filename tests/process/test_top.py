@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import muster  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
-from lib.harness import check, equal, main, until  # noqa: E402
+from lib.harness import becomes, check, equal, eventually, main, until  # noqa: E402
 from lib.objects import gang, node, pod  # noqa: E402
 
 DONE, NO, USAGE = 0, 1, 2
@@ -61,37 +61,43 @@ def names(out):
 
 def test_text():
     with cluster() as c:
-        out = once(c)
-        check(out.startswith(f"muster on {c.socket}: in step with the cluster\nrates "), out)
-        check(re.search(r"rates +0\.0 binds/s +[0-9.]+ plans/s +[0-9.]+ events/s", out), out)
-        # 16 of 48 cpus; 17 pods of which two run.
-        check(re.search(r"nodes +6 +cpu 33\.3 %", out), out)
-        check("pods    17: 15 pending, 2 bound\n" in out, out)
-        check("gangs   4: 1 pending, 2 waiting, 0 binding, 1 running, 0 degraded, 0 failed, 0 finished" in out, out)
-        cells = out.splitlines()[out.splitlines().index(next(x for x in out.splitlines() if x.startswith("NODES"))) + 1]
-        equal(sorted(cells), sorted("##...c"), "a cell for each node")
-        equal(names(out), ["big", "waits", "half", "small"])
-        by_name = {row[0]: row for row in rows(out)}
-        equal(by_name["default/big"][1:6], ["Waiting", "3/9", "0", "9", "7"])
-        check("Insufficient cpu" in out and "3 of 9 members have room" in out, out)
-        equal(by_name["default/small"][1:5], ["Running", "2", "2", "0"])
+        eventually(lambda: whole_text(c, once(c)))
+
+
+def whole_text(c, out):
+    check(out.startswith(f"muster on {c.socket}: in step with the cluster\nrates "), out)
+    check(re.search(r"rates +0\.0 binds/s +[0-9.]+ plans/s +[0-9.]+ events/s", out), out)
+    # 16 of 48 cpus; 17 pods of which two run.
+    check(re.search(r"nodes +6 +cpu 33\.3 %", out), out)
+    check("pods    17: 15 pending, 2 bound\n" in out, out)
+    check("gangs   4: 1 pending, 2 waiting, 0 binding, 1 running, 0 degraded, 0 failed, 0 finished" in out, out)
+    cells = out.splitlines()[out.splitlines().index(next(x for x in out.splitlines() if x.startswith("NODES"))) + 1]
+    equal(sorted(cells), sorted("##...c"), "a cell for each node")
+    equal(names(out), ["big", "waits", "half", "small"])
+    by_name = {row[0]: row for row in rows(out)}
+    equal(by_name["default/big"][1:6], ["Waiting", "3/9", "0", "9", "7"])
+    check("Insufficient cpu" in out and "3 of 9 members have room" in out, out)
+    equal(by_name["default/small"][1:5], ["Running", "2", "2", "0"])
 
 
 def test_order_and_filter():
     with cluster() as c:
-        equal(names(once(c, "--sort", "name")), ["big", "half", "small", "waits"])
-        equal(names(once(c, "--sort", "members")), ["big", "half", "waits", "small"][:1] + ["waits", "half", "small"])
-        equal(names(once(c, "--sort", "priority"))[0], "big")
-        equal(names(once(c, "--waiting", "--sort", "name")), ["big", "half", "waits"])
-        equal(names(once(c, "--filter", "WAIT", "--sort", "name")), ["big", "waits"])
-        equal(names(once(c, "--filter", "no-such")), [])
+        def ordered():
+            equal(names(once(c, "--sort", "name")), ["big", "half", "small", "waits"])
+            equal(names(once(c, "--sort", "members")), ["big", "half", "waits", "small"][:1] + ["waits", "half", "small"])
+            equal(names(once(c, "--sort", "priority"))[0], "big")
+            equal(names(once(c, "--waiting", "--sort", "name")), ["big", "half", "waits"])
+            equal(names(once(c, "--filter", "WAIT", "--sort", "name")), ["big", "waits"])
+            equal(names(once(c, "--filter", "no-such")), [])
+
+        eventually(ordered)
         c.delete("PodGroup", "small")
         c.delete("Pod", "small-0", "small-1")
         time.sleep(1.1)  # times have whole seconds
         group, pods = gang("young", 1)
         c.create(group, *pods)
         until(lambda: c.bound("young") == 1, 10, "young")
-        equal(names(once(c, "--sort", "age"))[-1], "young")
+        becomes(lambda: names(once(c, "--sort", "age"))[-1], "young")
 
 
 def test_a_map_of_many_nodes():
@@ -100,11 +106,15 @@ def test_a_map_of_many_nodes():
         c.up("--max-nodes", "10000")
         c.create(pod("full", cpu="8"))
         until(lambda: c.bound() == 1, 20, "bound")
-        lines = once(c).splitlines()
-        head = next(i for i, line in enumerate(lines) if line.startswith("NODES"))
-        check(", 3 to a cell" in lines[head], lines[head])
-        cells = "".join(lines[head + 1:lines.index("", head)])
-        equal((len(cells), cells.count("#"), cells.count(".")), (3000, 1, 2999))
+
+        def drawn():
+            lines = once(c).splitlines()
+            head = next(i for i, line in enumerate(lines) if line.startswith("NODES"))
+            check(", 3 to a cell" in lines[head], lines[head])
+            cells = "".join(lines[head + 1:lines.index("", head)])
+            equal((len(cells), cells.count("#"), cells.count(".")), (3000, 1, 2999))
+
+        eventually(drawn)
 
 
 def test_batch_goes_on_until_the_core_ends():
@@ -239,8 +249,8 @@ def terminal(c, *flags, **how):
 def test_keys_and_a_screen_that_goes_on():
     with cluster() as c, terminal(c) as t:
         until(lambda: "GANGS 4 of 4 by queue" in t.text() and "default/small" in t.text(), 10, t.text)
-        check("q ends" in t.text().splitlines()[-1], t.text())
-        equal(names_shown(t), ["big", "waits", "half", "small"])
+        until(lambda: "q ends" in t.text().splitlines()[-1], 10, t.text)
+        until(lambda: names_shown(t) == ["big", "waits", "half", "small"], 10, t.text)
         t.press("n")
         until(lambda: names_shown(t) == ["big", "half", "small", "waits"], 5, t.text)
         t.press("n")
@@ -303,7 +313,7 @@ def test_a_small_screen_tells_the_reason():
                 return " ".join(shown[first:-1])
             # Before the others are placed it has another one.
             until(lambda: "3 of 9 members have room" in why() and "Insufficient cpu" in why(), 10, t.text)
-            equal(t.text().splitlines()[-1], "q ends  s n a p m sort  w waiting  / filter  arrows")
+            becomes(lambda: t.text().splitlines()[-1], "q ends  s n a p m sort  w waiting  / filter  arrows")
 
 
 if __name__ == "__main__":

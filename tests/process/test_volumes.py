@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lib import objects, storage  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
-from lib.harness import check, equal, main, steady, until  # noqa: E402
+from lib.harness import becomes, check, equal, main, steady, until  # noqa: E402
 from lib.storage import Storage, claim, local, mounts, storage_class  # noqa: E402
 
 SOON_S = 15.0
@@ -36,7 +36,7 @@ def places(c, prefix):
 
 
 def settles(c, prefix, n, within_s=SOON_S):
-    until(lambda: c.bound(prefix) >= n, within_s, f"{n} of {prefix} bound, {places(c, prefix)}")
+    until(lambda: c.bound(prefix) >= n, within_s, lambda: f"{n} of {prefix} bound, {places(c, prefix)}")
     equal(c.bound(prefix), n)
 
 
@@ -92,7 +92,7 @@ def test_vol_1_a_volume_is_provisioned_for_the_node():
         settles(c, "a", 1)
         equal(selected(c), {"a": "n1"})
         check(storage.is_bound(claims(c)["a"]))
-        check(c.metrics()['muster_volume_binds_total{result="bound"}'] == 1, "counted")
+        becomes(lambda: c.metrics()['muster_volume_binds_total{result="bound"}'], 1, "counted")
         equal(c.wrongs(), [])
 
 
@@ -180,7 +180,7 @@ def test_vol_4_what_is_not_bound_is_taken_back():
         c.up()
         gang(c, "g", 2, "disk")
         event(c, "g-1", 'provisioning failed for PVC "g-1"')
-        until(lambda: selected(c) == {}, SOON_S, f"annotations taken back: {selected(c)}")
+        until(lambda: selected(c) == {}, SOON_S, lambda: f"annotations taken back: {selected(c)}")
         equal(c.bound("g"), 0)
 
 
@@ -300,7 +300,7 @@ def test_vol_12_below_the_quorum_all_is_taken_back():
         gang(c, "g", 2, "disk")
         until(lambda: len(selected(c)) == 2, SOON_S, "selected")
         c.delete("Pod", "g-1")
-        until(lambda: selected(c) == {}, SOON_S, f"taken back: {selected(c)}")
+        until(lambda: selected(c) == {}, SOON_S, lambda: f"taken back: {selected(c)}")
 
 
 def test_a_claim_that_members_share_is_provisioned_once():
@@ -316,12 +316,14 @@ def test_a_claim_that_members_share_is_provisioned_once():
 
 
 def test_members_without_claims_wait_for_those_with():
-    with Cluster(node("n1")) as c, Storage(c.kubeconfig, delay_s=1.5):
+    go = []
+    with Cluster(node("n1")) as c, Storage(c.kubeconfig, silent=lambda _: not go):
         c.create(storage_class("disk"), claim("data", "disk"), objects.pod_group("g", 3))
         c.up()
         c.create(pod("g-0", "data", group="g"), *(objects.pod(f"g-{i}", group="g") for i in (1, 2)))
         until(lambda: selected(c), SOON_S, "selected")
         steady(lambda: c.bound("g") == 0, 0.8)
+        go.append(True)
         settles(c, "g", 3)
 
 
