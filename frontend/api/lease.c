@@ -411,7 +411,7 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 
 void lease_release(struct lease *l)
 {
-	bool mine = !l->releasing && lease_held(l) && l->metadata;
+	bool held = lease_held(l);
 
 	if (l->releasing)
 		return;
@@ -420,10 +420,14 @@ void lease_release(struct lease *l)
 		l->config.env->transport->ops->cancel(l->config.env->transport, l->call);
 		l->call = NULL;
 	}
-	if (mine)
+	if (held && l->metadata) {
 		release_send(l);
-	else
+	} else if (held) { /* the last renewal failed: its version is to be read */
+		l->reread = true;
+		request_send(l, REQUEST_GET);
+	} else {
 		l->released = true;
+	}
 }
 
 uint64_t lease_poll(struct lease *l)

@@ -289,6 +289,25 @@ Test(lease, is_released_in_the_version_that_it_has)
 	cr_assert(lease_released(s.l), "once is enough");
 }
 
+/* A server that is put back: the renewal finds nobody there, and the instance starts over before
+ * the next. */
+Test(lease, is_released_after_a_renewal_that_failed)
+{
+	struct http_call *c;
+
+	lead();
+	pass(2 * SECOND);
+	answer("PUT", 500, world_status(500, "InternalError", "not now"));
+	lease_release(s.l);
+	cr_assert(!lease_released(s.l) && !lease_held(s.l));
+	answer("GET", 200, object("me", "R2", 0, "8"));
+	c = world_take(&s.w, "PUT", PATH "/muster");
+	holds(c, "\"resourceVersion\":\"8\"");
+	holds(c, "\"holderIdentity\":\"\",\"leaseDurationSeconds\":1,");
+	world_answer(c, 200, object("", "R3", 0, "9"));
+	cr_assert(lease_released(s.l));
+}
+
 Test(lease, of_another_is_not_released)
 {
 	lead();
