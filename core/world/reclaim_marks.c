@@ -50,9 +50,13 @@ static void unit_add(struct marking *m, const struct unit *u)
 	m->units[m->n++] = *u;
 }
 
+/* By how much its queue is over its guarantee; one whose queue is gone is over none. */
 static share_t over_of(const struct marking *m, pod_id id)
 {
-	return shares_over(m->c->turns.shares, queued_of(m->c, id), &m->ask);
+	const struct shares *s = m->c->turns.shares;
+	const uint32_t queue = queued_of(m->c, id);
+
+	return queue < shares_set(s)->n ? shares_over(s, queue, &m->ask) : 0;
 }
 
 static void pod_list(struct marking *m, pod_id id, bool whole)
