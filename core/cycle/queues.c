@@ -21,6 +21,7 @@ static void scratch_free(struct turns *t)
 	free(t->waiting);
 	free(t->asks);
 	free(t->nodes);
+	free(t->order);
 	free(t->values);
 	t->shares = NULL;
 	t->set = NULL;
@@ -31,6 +32,7 @@ static void scratch_free(struct turns *t)
 	t->waiting = NULL;
 	t->asks = NULL;
 	t->nodes = NULL;
+	t->order = NULL;
 	t->values = NULL;
 }
 
@@ -50,6 +52,7 @@ static void scratch_make(struct core *c, const struct share_set *set)
 	t->waiting = must_array(set->n, sizeof(*t->waiting));
 	t->asks = must_array(set->n, sizeof(*t->asks));
 	t->nodes = must_array(c->pods.limit, sizeof(*t->nodes));
+	t->order = must_array(c->pods.limit, sizeof(*t->order));
 	t->values = must_array(c->pods.limit, sizeof(*t->values));
 	memset(t->blocker, 0xff, set->n * sizeof(*t->blocker)); /* ID_NONE */
 	t->blockers_n = 0;

@@ -34,7 +34,7 @@ uint32_t need_of_roles(const struct gang_need *need)
 	return n;
 }
 
-static wide request_of(const struct core *c, const struct pod *p, uint32_t resource)
+wide ask_of(const struct core *c, const struct pod *p, uint32_t resource)
 {
 	const struct shape *s = &c->shapes.slots[p->shape];
 	wide sum = 0;
@@ -62,7 +62,7 @@ static wide least_of(const struct core *c, const struct gang *g, uint32_t resour
 		const struct pod *p = &c->pods.slots[id];
 
 		if (p->readiness == MEMBER_READY && (role == ID_NONE || p->role == role))
-			values[n++] = request_of(c, p, resource);
+			values[n++] = ask_of(c, p, resource);
 	}
 	qsort(values, n, sizeof(*values), wide_compare);
 	for (uint32_t i = 0; i < n && i < most; i++)

@@ -8,6 +8,9 @@
 /* Adds what the pod requests. */
 void ask_add(const struct core *c, const struct pod *p, struct share_ask *ask);
 
+/* What the pod requests of one resource. */
+wide ask_of(const struct core *c, const struct pod *p, uint32_t resource);
+
 /* Takes one member of what is needed: true if it is part of it.  The roles' members first. */
 bool need_take(struct gang_need *need, uint32_t role, bool of_role);
 uint32_t need_of_roles(const struct gang_need *need);

@@ -6,6 +6,8 @@
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/queued.h"
 
+#include <stdlib.h>
+
 /* The leaf of a gang; UINT32_MAX: it has none. */
 static uint32_t leaf_of(const struct core *c, uint32_t index)
 {
@@ -355,19 +357,19 @@ static bool may_take(struct core *c, uint32_t member)
 	       view_open(views_get(&c->views, &plan->scope, class), c->nodes.ranks[node]);
 }
 
-/* Places only the members that have to start together, on the nodes that the plan has chosen.  One
- * whose rules need another member is placed after it: in a later round. */
+/* Places only the members that have to start together, on the nodes that the plan has chosen, the
+ * first of turns.order.  One whose rules need another member is placed after it: in a later round.
+ */
 static bool quorum_take(struct core *c, struct share_ask *ask)
 {
 	struct plan *plan = &c->plan;
 	struct gang_need need = c->need;
 
-	for (uint32_t i = 0; i < plan->n; i++)
-		c->turns.nodes[i] = plan->nodes[i];
 	undo_all(plan, &c->views, &c->gangs);
 	for (bool more = true; more && need.total > 0;) {
 		more = false;
-		for (uint32_t i = 0; i < plan->n && need.total > 0; i++) {
+		for (uint32_t k = 0; k < plan->n && need.total > 0; k++) {
+			const uint32_t i = c->turns.order[k];
 			const struct pod *p = &c->pods.slots[plan->pods[i]];
 
 			if (!may_take(c, i) || !need_take(&need, p->role, need.total <= need_of_roles(&need)))
@@ -379,6 +381,41 @@ static bool quorum_take(struct core *c, struct share_ask *ask)
 		}
 	}
 	return need.total == 0;
+}
+
+static int by_request(const void *a, const void *b, void *context)
+{
+	const struct core *c = context;
+	const uint32_t resource = c->turns.block.resource, *i = a, *k = b;
+	const wide x = ask_of(c, &c->pods.slots[c->plan.pods[*i]], resource),
+			   y = ask_of(c, &c->pods.slots[c->plan.pods[*k]], resource);
+
+	if (x != y)
+		return x < y ? -1 : 1;
+	return *i < *k ? -1 : *i > *k;
+}
+
+/* Places the members that have to start together if the queue lets them; of unlike members those
+ * that ask for the least of what it refuses first. */
+static bool quorum_accept(struct core *c, uint32_t index)
+{
+	const struct gang *g = &c->gangs.slots[index];
+	const bool begun = gang_partially_bound(g); /* it is not asked; those beyond its quorum are */
+	struct share_ask ask = { 0 };
+
+	for (uint32_t i = 0; i < c->plan.n; i++) {
+		c->turns.nodes[i] = c->plan.nodes[i];
+		c->turns.order[i] = i;
+	}
+	if (!quorum_take(c, &ask))
+		return false;
+	if (begun || asked(c, index, &ask, &c->turns.block))
+		return true;
+	if (g->ready_class != CLASS_NONE)
+		return false;
+	qsort_r(c->turns.order, c->plan.n, sizeof(*c->turns.order), by_request, c);
+	ask = (struct share_ask){ 0 };
+	return quorum_take(c, &ask) && asked(c, index, &ask, &c->turns.block);
 }
 
 /* Other members than those that the plan chose may ask for less. */
@@ -396,15 +433,12 @@ static void never_soften(struct core *c)
 
 bool turns_accept(struct core *c, uint32_t index)
 {
-	const bool begun = gang_partially_bound(&c->gangs.slots[index]);
 	const uint32_t placed = c->plan.placed;
-	struct share_ask ask = { 0 };
 
 	if (accept_all(c, index))
 		return true;
 	c->turns.block = (struct share_block){ .by = QUEUE_BY_NONE };
-	/* What has begun is not asked; its members beyond the quorum are. */
-	if (quorum_take(c, &ask) && (begun || asked(c, index, &ask, &c->turns.block))) {
+	if (quorum_accept(c, index)) {
 		c->turns.again = c->plan.placed < placed;
 		return true;
 	}

@@ -135,6 +135,7 @@ struct turns {
 	struct share_waiting *waiting; /* ... the first of them */
 	struct share_ask *asks;        /* ... what it asks for */
 	node_id *nodes;                /* of a plan */
+	uint32_t *order;               /* ... in which its members are taken */
 	wide *values;                  /* of members */
 };
 

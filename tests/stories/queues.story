@@ -93,7 +93,18 @@ plan
 	bind p-1 n1
 
 story members_that_are_not_alike_can_start_as_long_as_some_fit
-# The plan chose the large one: the limit is told, not that the gang never starts.
+# No node has room for s2, so the plan has the large one: the limit is told, not that the gang never starts.
+use tree
+queue a id=1 limit=3000
+gang g quorum=2
+pod big gang=g cpu=3 queue=1
+pod s1 gang=g cpu=1 queue=1
+pod s2 gang=g cpu=1 memory=99 queue=1
+plan
+	gang g waiting 0/2 of 3
+	why g: queue 1 at 1, cpu 3000 of 4000
+
+story of_unlike_members_those_start_that_the_queue_lets
 use tree
 queue a id=1 limit=3000
 gang g quorum=2
@@ -101,5 +112,8 @@ pod big gang=g cpu=3 queue=1
 pod s1 gang=g cpu=1 queue=1
 pod s2 gang=g cpu=1 queue=1
 plan
-	gang g waiting 0/2 of 3
-	why g: queue 1 at 1, cpu 3000 of 4000
+	bind s1 n1
+	bind s2 n1
+	gang g binding 2/2 of 3
+	why g: room 0 of 1
+	why g: queue 1 at 1, cpu 1000 of 3000
