@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/sim/beside.h"
 
+#include "core/cycle/reclaim.h"
+
 #include "core/lifecycle/state.h"
 #include "core/world/answers.h"
 #include "core/world/lookout.h"
@@ -143,6 +145,16 @@ static const struct nomination *nomination_find(const struct core *c, const stru
 	return NULL;
 }
 
+/* By reclaim also pods of other queues, and of its own members beyond the quorum of a gang, which
+ * may have gone below it since. */
+static bool may_evict(const struct core *c, const struct nomination *n, const struct pod *victim,
+                      pod_id id)
+{
+	if (victim->priority == n->priority)
+		return reclaim_is_on(c);
+	return victim->priority < n->priority || reclaim_is_other(c, n->gang, id);
+}
+
 /* No eviction without a nomination of who it is for, none of a priority that is not lower, and no
  * more for a ticket than it has victims. */
 static const char *evict_fault(struct beside *b, const struct core *c, const struct cmd_evict *e)
@@ -156,7 +168,7 @@ static const char *evict_fault(struct beside *b, const struct core *c, const str
 	    n->generation != (e->gang != ID_NONE ? e->gang_generation : e->lone_generation))
 		return "an eviction for another gang than the nominated one";
 	lone_all += e->gang == ID_NONE;
-	if (c->pods.slots[e->pod].priority >= n->priority)
+	if (!may_evict(c, n, &c->pods.slots[e->pod], e->pod))
 		return "an eviction of a priority that is not lower";
 	if (b->tickets[at].ticket != e->ticket) {
 		b->tickets[at].ticket = e->ticket;
@@ -199,7 +211,7 @@ static const char *row_fault(const struct core *world, const struct victims_row 
 		return NULL;
 	if (!g || g->generation != row->generation || g->state != GANG_WAITING)
 		return "there are victims for a gang that does not wait";
-	if (row->highest >= g->priority)
+	if (row->highest >= g->priority && !reclaim_is_on(world))
 		return "a victim's priority is not lower";
 	if (row->pods == 0 || row->violations > 0)
 		return "victims are none, or exceed a budget";

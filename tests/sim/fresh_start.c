@@ -118,7 +118,13 @@ bool fresh_start_binds_nothing(struct sim *s, bool high_only, char *out, size_t 
 		.command_ring_bytes = 1u << 16,
 	};
 	struct model_config model = {
-		.scheduler_names = names, .scheduler_names_n = 1, .limits = limits, .hash_key = { 1, 2 }
+		.scheduler_names = names,
+		.scheduler_names_n = 1,
+		.limits = limits,
+		.hash_key = { 1, 2 },
+		.queues = script_queues(s->script) ? MODEL_QUEUES_CONFIG : MODEL_QUEUES_NONE,
+		.queues_namespace = "kube-system",
+		.queues_name = "muster-queues",
 	};
 	struct core_config core = { .limits = limits, .emit = emit, .context = f };
 	const char *what;

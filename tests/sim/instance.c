@@ -378,6 +378,10 @@ static void frontend_begin(struct instance *p)
 		.hash_key = { env_random(p), env_random(p) },
 		.preemption = true,
 		.may_evict = evicts,
+		.preemption_flags = script_queues(p->sim->script) ? PREEMPTION_RECLAIM : 0,
+		.queues = script_queues(p->sim->script) ? MODEL_QUEUES_CONFIG : MODEL_QUEUES_NONE,
+		.queues_namespace = "kube-system",
+		.queues_name = "muster-queues",
 	};
 	struct lease_config lease = {
 		.namespace = "kube-system",

@@ -311,6 +311,7 @@ static struct member *member_new(struct invariants *b, const struct as_object *o
 {
 	struct as_amounts wants = as_pod_requests(&b->arena, tree);
 	const char *group = as_object_label(o, "scheduling.x-k8s.io/pod-group");
+	const char *queue = as_object_label(o, "muster.dev/queue");
 	struct member *m;
 
 	if (b->members_n == b->members_room) {
@@ -323,8 +324,44 @@ static struct member *member_new(struct invariants *b, const struct as_object *o
 	uid_number(o->uid, m->number);
 	put(m->key, o->key);
 	put(m->group, group != NULL ? group : "");
+	snprintf(m->queue, sizeof(m->queue), "%s", queue != NULL ? queue : "");
 	m->ours = strcmp(json_text(as_json_get(tree, "spec"), "schedulerName"), "muster") == 0;
 	return m;
+}
+
+static bool member_helps(const struct member *m)
+{
+	return m->group[0] != '\0' && m->node[0] != '\0' && !m->by_muster;
+}
+
+bool invariants_helped(const struct invariants *b)
+{
+	for (size_t i = 0; i < b->members_n; i++)
+		if (member_helps(&b->members[i]))
+			return true;
+	return false;
+}
+
+/* A queue has no more than its limit, whatever its text was meanwhile; but a gang that has begun is
+ * completed: one of which another scheduler has bound a member, or a person has replaced one. */
+static void judge_queue(struct invariants *b, const struct member *landed)
+{
+	const int64_t limit = queues_limit(b->sim, landed->queue);
+	int64_t cpu = 0;
+
+	if (landed->group[0] != '\0' && gang_of(b, landed->group)->lost_ns > 0)
+		return;
+	for (size_t i = 0; i < b->members_n; i++) {
+		const struct member *m = &b->members[i];
+
+		if (member_helps(m) && strcmp(m->group, landed->group) == 0)
+			return;
+		if (!m->over && m->by_muster && strcmp(m->queue, landed->queue) == 0)
+			cpu += m->wants.cpu;
+	}
+	if (cpu > limit)
+		sim_fail(b->sim, "queue: %s has %lld of %lld milli of cpu after %s", landed->queue,
+		         (long long)cpu, (long long)limit, landed->key);
 }
 
 static void member_bound(struct invariants *b, struct member *m, const char *node)
@@ -347,6 +384,8 @@ static void member_bound(struct invariants *b, struct member *m, const char *nod
 	if (m->group[0] != '\0' && gang_of(b, m->group)->first_bind_ns == 0)
 		gang_of(b, m->group)->first_bind_ns = b->sim->now_ns;
 	judge_room(b, m);
+	if (m->queue[0] != '\0')
+		judge_queue(b, m);
 }
 
 static void look_pod(struct invariants *b, const struct as_event *e)

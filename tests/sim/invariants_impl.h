@@ -18,6 +18,7 @@ struct member {
 	char key[NAME_BYTES];
 	char node[NAME_BYTES]; /* "" while it has none */
 	char group[NAME_BYTES];
+	char queue[8]; /* "": none */
 	struct sum wants;
 	uint64_t version;
 	bool ours;   /* by its schedulerName */

@@ -35,6 +35,7 @@ static const char *const action_names[ACTION_KINDS] = {
 	[ACTION_NET] = "net",
 	[ACTION_CUT] = "cut",
 	[ACTION_CLOCK] = "clock",
+	[ACTION_QUEUES] = "queues",
 };
 
 const char *action_name(enum action_kind kind)
@@ -286,6 +287,8 @@ void script_make(struct script *p, uint64_t seed)
 		making_tenants(&m);
 	if (hole)
 		making_hole(&m);
+	if (script_queues(p))
+		making_queues(&m);
 	qsort(p->at, p->n, sizeof(*p->at), by_time);
 }
 

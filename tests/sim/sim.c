@@ -175,6 +175,8 @@ static bool is_at_rest(struct sim *s, char *why, size_t why_bytes)
 		return true;
 	else if (instance_promises(sim_leader(s))) /* a fresh start knows of none */
 		return true;
+	else if (script_queues(s->script) && invariants_helped(s->invariants))
+		return true;
 	else if (fresh_start_binds_nothing(s, instance_holds(sim_leader(s)), binds, sizeof(binds)))
 		return true;
 	else

@@ -3,6 +3,7 @@
  * virtual time from one seed.
  *
  *   script.c       makes a list of actions of the seed: users, nodes, other schedulers and faults
+ *   queues.c       queues of the cluster, and edits of them
  *   tenants.c      what the owner of one namespace does to the others
  *   hole.c         a load that a late Binding ends badly
  *   workload.c     applies one action to the API server or to a process
@@ -74,6 +75,7 @@ enum action_kind {
 	ACTION_NET,          /* fate a for b ms, in c percent of requests, or of Bindings: + 256 */
 	ACTION_CUT,          /* instance a can't reach the API server for b ms */
 	ACTION_CLOCK,        /* the wall clock jumps by a s, forward or (b) back */
+	ACTION_QUEUES,       /* a text of queues.c */
 	ACTION_KINDS
 };
 
@@ -142,6 +144,12 @@ static inline uint32_t script_promises(const struct script *s)
 	return s->seed % 3 == 1 ? 1 + (uint32_t)(s->seed / 3 % 7) : 0;
 }
 
+/* Pods are in queues. */
+static inline bool script_queues(const struct script *s)
+{
+	return s->seed % 5 == 3;
+}
+
 void script_make(struct script *p, uint64_t seed);
 void script_free(struct script *p);
 const char *action_name(enum action_kind kind);
@@ -188,6 +196,7 @@ struct sim {
 	uint64_t random;      /* of the frontends */
 	uint64_t api_random;
 	uint64_t faults_random;
+	uint32_t queue_variants; /* bit i: that text was written */
 	struct as_api *api;
 	struct as_kubelets *kubelets;
 	struct net *nets[SIM_INSTANCES];
@@ -232,6 +241,14 @@ int sim_user(struct sim *s, const char *method, const char *target, const char *
 
 void workload_do(struct sim *s, const struct action *a);
 void tenants_do(struct sim *s, uint32_t trick);
+
+/* The label of a pod, with a comma in front if it is of a group; "" without queues. */
+const char *queues_label(const struct script *s, uint32_t pod, uint32_t group);
+void queues_start(struct sim *s);
+void queues_edit(struct sim *s, uint32_t variant);
+/* The most milli of cpu that the queue was ever limited to; INT64_MAX: it was not always. */
+int64_t queues_limit(const struct sim *s, const char *queue);
+
 void workload_start(struct sim *s); /* the state before the first action */
 
 /* may_write(context): called before each write that is not about the lease. */
@@ -302,6 +319,9 @@ void invariants_core_node(struct invariants *b, uint32_t instance, const char *n
                           const struct amount *amounts, uint32_t n);
 void invariants_core_binds(struct invariants *b, uint32_t instance, const char *uid,
                            const char *node);
+/* Another scheduler has bound a member of a group: a core that starts then takes the group for one
+ * that has begun, and completes it whatever its queue says; one that saw it asks the queue. */
+bool invariants_helped(const struct invariants *b);
 uint64_t invariants_revisions(const struct invariants *b);
 uint64_t invariants_changes(const struct invariants *b); /* revisions but for those of leases */
 uint64_t invariants_binds(const struct invariants *b);

@@ -66,9 +66,9 @@ static void pod_make(struct sim *s, uint32_t pod, uint32_t group, uint32_t shape
 		         10 + shape % 29);
 	sim_user(
 		s, "POST", PODS,
-		"{\"metadata\":{\"name\":\"p%u\",\"labels\":{%s},\"annotations\":{%s}},\"spec\":{\"schedulerName\":\"muster\"%s%s%s%s,"
+		"{\"metadata\":{\"name\":\"p%u\",\"labels\":{%s%s},\"annotations\":{%s}},\"spec\":{\"schedulerName\":\"muster\"%s%s%s%s,"
 		"\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":\"%s\"%s}}}]}}",
-		pod, label, run, ends, gate, class,
+		pod, label, queues_label(s->script, pod, group), run, ends, gate, class,
 		huge ? ",\"tolerations\":[{\"key\":\"huge\",\"operator\":\"Exists\"}]" : "",
 		gpu    ? "250m"
 		: huge ? shape == SIM_HUGE_HALF ? "6" : "12"
@@ -320,6 +320,9 @@ void workload_do(struct sim *s, const struct action *a)
 	case ACTION_TENANT:
 		tenants_do(s, a->a);
 		break;
+	case ACTION_QUEUES:
+		queues_edit(s, a->a);
+		break;
 	case ACTION_FOREIGN:
 		foreign(s, a->a, a->c);
 		break;
@@ -345,6 +348,7 @@ void workload_start(struct sim *s)
 	if (as_api_add_custom(s->api, "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", true,
 	                      true, SIM_EPOCH_NS + s->now_ns, &why) < 0)
 		as_die("the simulator's resources: %s", why);
+	queues_start(s);
 	if (s->script->tenants)
 		sim_user(s, "POST", "/api/v1/namespaces", "%s",
 		         "{\"metadata\":{\"name\":\"" SIM_TENANT "\"}}");

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queues of a run: a ConfigMap that is edited meanwhile, and the limits that its text sets. */
+#include "tests/sim/making.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CONFIG "/api/v1/namespaces/kube-system/configmaps"
+#define VARIANTS 4u
+#define QUEUES 4u
+
+/* Limits in milli of cpu; 0: the variant has no such queue, or it has no limit.  The text is that
+ * of a JSON string. */
+static const struct {
+	const char *text;
+	int64_t limits[QUEUES];
+} variants[VARIANTS] = {
+	{ "- {name: q0, limit: {cpu: 3}, guarantee: {cpu: 2}}\\n"
+	  "- {name: q1, guarantee: {cpu: 4}, weight: 3}\\n"
+	  "- {name: q2, order: fifo, limit: {cpu: 4}}\\n",
+	  { 3000, 0, 4000, 0 } },
+	{ "- {name: up, limit: {cpu: 6}, guarantee: {cpu: 4}}\\n"
+	  "- {name: q0, parent: up, limit: {cpu: 5}, guarantee: {cpu: 3}, reserved: {cpu: 1}}\\n"
+	  "- {name: q1, parent: up}\\n"
+	  "- {name: q2, limit: {cpu: 4}, weight: 2}\\n"
+	  "- {name: q3, parent: nowhere}\\n",
+	  { 5000, 6000, 4000, 0 } },
+	{ "- {name: q0, limit: {cpu: 5}, reclaimable: false}\\n"
+	  "- {name: q1, guarantee: {cpu: 8}, reserved: {cpu: 2}}\\n"
+	  "- {name: q3, limit: {cpu: 2}, order: fifo}\\n",
+	  { 5000, 0, 0, 2000 } },
+	{ "- {name: q0, limit: {cpu: 1}, parent: q2}\\n"
+	  "- {name: q1}\\n"
+	  "- {name: q2, limit: {cpu: 2}}\\n",
+	  { 1000, 0, 2000, 0 } },
+};
+
+const char *queues_label(const struct script *s, uint32_t pod, uint32_t group)
+{
+	static char label[40];
+
+	if (!script_queues(s))
+		return "";
+	snprintf(label, sizeof(label), "%s\"muster.dev/queue\":\"q%u\"", group != SIM_NONE ? "," : "",
+	         (group != SIM_NONE ? group : pod) % QUEUES);
+	return label;
+}
+
+void queues_start(struct sim *s)
+{
+	if (!script_queues(s->script))
+		return;
+	sim_user(s, "POST", CONFIG,
+	         "{\"metadata\":{\"name\":\"muster-queues\"},\"data\":{\"queues.yaml\":\"%s\"}}",
+	         variants[0].text);
+	s->queue_variants = 1;
+}
+
+void queues_edit(struct sim *s, uint32_t variant)
+{
+	sim_user(s, "PATCH", CONFIG "/muster-queues", "{\"data\":{\"queues.yaml\":\"%s\"}}",
+	         variants[variant % VARIANTS].text);
+	s->queue_variants |= 1u << variant % VARIANTS;
+}
+
+int64_t queues_limit(const struct sim *s, const char *queue)
+{
+	const uint32_t q = (uint32_t)(queue[1] - '0');
+	int64_t most = 0;
+
+	for (uint32_t i = 0; i < VARIANTS; i++) {
+		if ((s->queue_variants >> i & 1) == 0)
+			continue;
+		if (variants[i].limits[q] == 0)
+			return INT64_MAX;
+		most = variants[i].limits[q] > most ? variants[i].limits[q] : most;
+	}
+	return most;
+}
+
+void making_queues(struct making *m)
+{
+	for (uint32_t n = making_below(m, 4); n > 0; n--)
+		making_add(m, sim_below(&m->random, m->p->end_ns), ACTION_QUEUES, making_below(m, VARIANTS),
+		           0, 0);
+}
