@@ -380,7 +380,8 @@ void nominations_result(struct core *c, enum record_kind kind, const struct evic
 /* Commands follow the order of victims, and one that stands is of its gang's own nomination. */
 static struct eviction *victim_of(struct core *c, const struct cmd_evict *e)
 {
-	struct nomination *n = nomination_of(c, e->gang);
+	struct nomination *n =
+		nomination_of(c, e->gang != ID_NONE ? e->gang : c->gangs.groups + e->lone);
 	uint32_t *at = &c->nominations.at;
 
 	if (!n)
