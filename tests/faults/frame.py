@@ -33,7 +33,7 @@ import types
 
 from lib import check, muster, objects
 from lib.cluster import Cluster, Follower
-from lib.harness import Failed, check as must, until
+from lib.harness import Failed, check as must, eventually, until
 from lib.proxy import Proxy, is_binding, is_list, is_watch
 from scenarios import wrongs
 
@@ -43,7 +43,7 @@ PART = 3      # of it that are bound mid-bind
 AFTER_S = 40  # I10: 30 s, and a backoff
 LISTS_AT_ONCE, LISTS_PER_S = 8, 0.25  # I11, of one resource
 POSTS_AT_ONCE = 64
-STOP_S = 15
+STOP_S = 60
 
 
 def at(*moments, why="", **given):
@@ -252,7 +252,7 @@ class Fault:
     def in_time(self, question, within_s):
         """What is found wrong and stays so."""
         with contextlib.suppress(Failed):
-            until(lambda: not question(), within_s, every_s=0.1)
+            eventually(lambda: must(not question()), within_s)
             return []
         return question()
 

@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 
 from lib import check, groups, kube
 from lib.cluster import run
-from lib.harness import Failed, until
+from lib.harness import Failed, check as must, eventually, until
 
 SEED = 1
 OBJECTS = (*groups.KINDS, "WorkloadPolicy")
@@ -59,7 +59,7 @@ def after_a_crash(t):
 def in_time(question):
     """What is found wrong and stays so."""
     try:
-        until(lambda: not question(), REST_S)
+        eventually(lambda: must(not question()), REST_S)
         return []
     except Failed:
         return question()
