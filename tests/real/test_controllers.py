@@ -11,7 +11,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import harness, muster  # noqa: E402
 from lib.check import condition, is_bound  # noqa: E402
-from lib.harness import equal, main, steady, until  # noqa: E402
+from lib.harness import becomes, equal, main, steady, until  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
 from real.kubelet import Kubelets, report  # noqa: E402
 from real.workloads import job, template, workload  # noqa: E402
@@ -176,7 +176,7 @@ def test_gated_pods_of_a_job_start_whole_when_the_gates_are_lifted():
     for pod in pods[:3]:
         world.admin.patch("Pod", pod["metadata"]["name"], {"spec": {"schedulingGates": []}})
     steady(lambda: world.bound("gated") == 0, STILL_S, "0 bound while one is gated")
-    equal(condition(world.pods("gated")[0])["status"], "False", "PodScheduled")
+    becomes(lambda: condition(world.pods("gated")[0])["status"], "False", "PodScheduled")
     world.admin.patch("Pod", pods[3]["metadata"]["name"], {"spec": {"schedulingGates": []}})
     world.completes("gated", 4)
 

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lib import muster  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.cluster import run as run_program  # noqa: E402
-from lib.harness import check, equal, main, until  # noqa: E402
+from lib.harness import becomes, check, equal, main, until  # noqa: E402
 from lib.objects import pod, pod_group  # noqa: E402
 from real import cluster  # noqa: E402
 from real.kubelet import Kubelets  # noqa: E402
@@ -115,7 +115,7 @@ def test_as_few_as_have_to_go_and_nominations_are_seen():
         world.release(name)
     world.starts("g", 2)
     equal(world.gone(), gone)
-    equal([(p["spec"]["nodeName"], p["status"].get("nominatedNodeName")) for p in world.pods("g-")], [("n00", None)] * 2)
+    becomes(lambda: [(p["spec"]["nodeName"], p["status"].get("nominatedNodeName")) for p in world.pods("g-")], [("n00", None)] * 2)
     until(lambda: all(world.notes(name, "Preempted") for name in gone), SOON_S, "their events")
 
 
@@ -136,7 +136,7 @@ def test_a_budget_is_respected():
     world.allowed("two-stay", 1)
     world.create(*gang("g", 10, 1, cpu="2"))
     world.starts("g", 1)
-    equal(len(world.gone()), 2)
+    becomes(lambda: len(world.gone()), 2, "how many went")
     check(all(name.startswith("b-") for name in world.gone()), world.gone())
     world.create(*gang("h", 10, 1, cpu="3"))
     until(lambda: "Preemption would not start it" in world.explained("h"), SOON_S, lambda: world.explained("h"))
@@ -145,7 +145,7 @@ def test_a_budget_is_respected():
     equal(world.gone(), before)
     world.admin.patch("PodDisruptionBudget", "two-stay", {"spec": {"minAvailable": 0}})
     world.starts("h", 1)
-    equal(world.gone(), sorted({*before, *names("a", 3)}))
+    becomes(world.gone, sorted({*before, *names("a", 3)}), "who went")
 
 
 def test_the_server_refuses_what_the_plan_counted_on():

@@ -15,7 +15,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import check, harness, kube, muster  # noqa: E402
 from lib.check import condition  # noqa: E402
-from lib.harness import equal, main, steady, until  # noqa: E402
+from lib.harness import becomes, equal, main, steady, until  # noqa: E402
 from lib.objects import gang, node, pod, pod_group  # noqa: E402
 from real.world import SOON_S, STILL_S, World, machines  # noqa: E402
 
@@ -141,7 +141,7 @@ def test_nothing_was_forbidden():
     equal(world.cluster.refusals(), 0, "requests not allowed")
     status, _ = kube.Client(world.cluster.muster_kubeconfig).raw("GET", "/api/v1/secrets")
     equal(status, 403, "a list of what muster has no right to")
-    equal(world.cluster.refusals(), 1, "requests not allowed, one of them by this test")
+    becomes(world.cluster.refusals, 1, "requests not allowed, one of them by this test")
 
 
 def everything_is_placed_though(trouble):
