@@ -81,7 +81,7 @@ void plan_judged(struct core *c, struct nomination *n, bool accepted)
 		return;
 	}
 	nomination_restore(c, n);
-	if (n->victims_n == 0 && !n->placed_there)
+	if (n->victims_n == 0 && !n->placed_there && nomination_others_victims(c, n) == 0)
 		nomination_end(c, n, NOMINATION_LOST);
 }
 
@@ -113,6 +113,6 @@ bool nominated_reason(struct core *c, uint32_t index, struct reason *r)
 		return false;
 	reason_begin(r, &c->gangs.slots[index], &c->nodes);
 	r->need = n->places_n;
-	r->victims = n->victims_n;
+	r->victims = n->victims_n > 0 ? n->victims_n : nomination_others_victims(c, n);
 	return true;
 }

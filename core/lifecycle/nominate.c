@@ -217,6 +217,23 @@ static void victims_end(struct core *c, const struct nomination *n, bool kept)
 		stat_add(&stats(c)->wasted, n->evicted);
 }
 
+uint32_t nomination_others_victims(const struct core *c, const struct nomination *n)
+{
+	bool *planned = must_array(c->nodes.limit, sizeof(*planned));
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < n->places_n; i++)
+		planned[n->places[i].node] = true;
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++) {
+		const struct nomination *other = &c->nominations.all[i];
+
+		for (uint32_t k = 0; other != n && k < other->victims_n; k++)
+			found += planned[other->victims[k].node];
+	}
+	free(planned);
+	return found;
+}
+
 static _Atomic uint64_t *count_of(struct core *c, enum nomination_end how)
 {
 	struct core_preemption *s = stats(c);

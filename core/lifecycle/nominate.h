@@ -54,6 +54,10 @@ void nomination_end(struct core *c, struct nomination *n, enum nomination_end ho
 /* The pod has a node in the API, and no nomination: it loses that. */
 void nomination_clear(struct core *c, pod_id id);
 
+/* Victims of other nominations that are still on its nodes: as long as there are some, room there
+ * is held for more members than fit, although its own victims are gone. */
+uint32_t nomination_others_victims(const struct core *c, const struct nomination *n);
+
 #define VICTIM_GRACE_NS (30 * UINT64_C(1000000000)) /* where no deletionTimestamp is known */
 
 /* When the victim is gone: by its deletionTimestamp, or the default grace. */

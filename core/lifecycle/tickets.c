@@ -280,7 +280,10 @@ void ticket_answered(struct core *c, const struct record *r, const struct answer
 	}
 	stat_add(&stats(c)->answers, 1);
 	if (!may_start(c, a->body->verdict)) {
-		wait_longer(c, t->gang, WAIT_FIRST_NS, WAIT_MOST_NS);
+		/* Of equal lone pods the first one's answer is that of all: the others may only have no
+		 * node that costs as much. */
+		if (t->nth == 0)
+			wait_longer(c, t->gang, WAIT_FIRST_NS, WAIT_MOST_NS);
 		close(c, t);
 		return;
 	}

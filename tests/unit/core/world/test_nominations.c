@@ -1578,3 +1578,63 @@ Test(nominations, half_of_those_for_lone_pods_are_for_one_namespace)
 	cr_assert_eq(x.loop.core->nominations.n, most + 1);
 	cr_assert_eq(x.evicts, 0);
 }
+
+Test(nominations, a_lone_pod_starts_when_its_victim_is_gone_with_promises)
+{
+	end();
+	start_with(MODEL_QUEUES_NONE, 4, 0);
+	node("n1", 1);
+	ends("low", 0, "n1", 1);
+	model_set_synced(x.m);
+	flush();
+	pod("high", 10, "", "", "");
+	flush();
+	cr_assert_eq(x.loop.ledger->starts.standing, 1);
+	preempt();
+	cr_assert_eq(x.nominated, 1);
+	cr_assert_eq(x.evicts, 1);
+	result("low", RESULT_EVICT_SENT);
+	gone("low");
+	flush();
+	cr_assert_eq(x.binds, 1);
+	cr_assert_eq(counts()->placed, 1);
+	cr_assert_eq(x.loop.ledger->starts.standing, 0);
+}
+
+Test(nominations, no_pod_goes_for_a_lone_pod_that_would_break_a_promise_of_its_priority)
+{
+	one_node_that_is_promised();
+	pod("high", 10, "", "", "");
+	preempt();
+	cr_assert_eq(x.evicts + x.nominated, 0);
+	cr_assert_eq(counts()->stale, 1);
+	cr_assert_eq(x.loop.ledger->starts.lost, 0);
+}
+
+/* The room of the victim that goes first is held for both until the other one is gone. */
+Test(nominations, two_on_one_node_start_when_the_victims_of_both_are_gone)
+{
+	node("n1", 2);
+	pod("low-0", 0, "", "n1", "");
+	pod("low-1", 0, "", "n1", "");
+	model_set_synced(x.m);
+	lone_many(2, 10);
+	for (int i = 0; i < 3; i++) {
+		preempt_many();
+		tick(S);
+	}
+	cr_assert_eq(x.nominated, 2);
+	cr_assert_eq(x.evicts, 2);
+	result("low-0", RESULT_EVICT_SENT);
+	gone("low-0");
+	flush();
+	cr_assert_eq(counts()->lost, 0);
+	cr_assert_eq(counts()->open, 2);
+	tick(3 * S);
+	result("low-1", RESULT_EVICT_SENT);
+	gone("low-1");
+	flush();
+	cr_assert_eq(x.binds, 2);
+	cr_assert_eq(counts()->placed, 2);
+	cr_assert_eq(counts()->lost + counts()->wasted, 0);
+}
