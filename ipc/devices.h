@@ -49,28 +49,17 @@ struct device_use {
 	device_amount amount;
 };
 
-enum capacity_flags {
-	CAPACITY_DEFAULT = 1u << 0, /* requestPolicy.default */
-	CAPACITY_LEAST = 1u << 1,   /* requestPolicy.validRange.min */
-	CAPACITY_MOST = 1u << 2,
-	CAPACITY_STEP = 1u << 3,
-	CAPACITY_VALUES = 1u << 4, /* requestPolicy.validValues */
-};
-
+/* Of a device that is shared. */
 struct device_capacity {
-	uint32_t name; /* of device_ask */
-	uint32_t flags;
 	device_amount value;
 	device_amount consumed; /* by allocated shares */
-	device_amount preset, least, most, step;
-	struct span values; /* validValues */
 };
 
 struct device {
 	uint32_t pool;
 	uint32_t flags;
 	struct span uses;
-	struct span capacities;
+	struct span capacities; /* with DEVICE_SHARED */
 };
 
 enum device_pool_state {
@@ -94,15 +83,8 @@ struct device_node {
 	const struct device_use *uses;
 	const struct device_capacity *capacities;
 	uint32_t capacities_n;
-	const device_amount *values;
 	const device_amount *counters; /* what allocated devices of all nodes leave; may be negative */
 	uint32_t counters_n;
-};
-
-/* Of a capacity's name. */
-struct device_ask {
-	uint32_t name;
-	device_amount amount;
 };
 
 /* A request, or one of its alternatives. */
@@ -110,11 +92,11 @@ struct device_option {
 	bool all;   /* allocationMode All; else `count` */
 	bool admin; /* adminAccess */
 	uint32_t count;
-	const uint64_t *match;     /* selectors and the device's own node selection hold */
-	const uint64_t *fault;     /* a selector has an error */
+	const uint64_t *match; /* selectors, node selection and the whole of its capacity allow it */
+	const uint64_t *fault; /* a selector has an error */
 	const uint64_t *tolerated; /* no taint is in the way */
-	const struct device_ask *asks;
-	uint32_t asks_n;
+	/* By capacity of the node: what a share takes.  NULL: no device is shared. */
+	const device_amount *amounts;
 };
 
 struct device_request {

@@ -79,66 +79,17 @@ static enum progress fail(struct search *s, enum choice_outcome outcome, const s
 	return PROGRESS_END;
 }
 
-static const struct device_ask *ask_find(const struct device_option *o, uint32_t name)
-{
-	for (uint32_t i = 0; i < o->asks_n; i++)
-		if (o->asks[i].name == name)
-			return &o->asks[i];
-	return NULL;
-}
-
-/* dynamic-resource-allocation: calculateConsumedCapacity, violatesPolicy. */
-bool choice_consumes(const struct device_node *node, const struct device_option *option,
-                     uint32_t capacity, device_amount *out)
-{
-	const struct device_capacity *c = &node->capacities[capacity];
-	const struct device_ask *ask = ask_find(option, c->name);
-	device_amount amount = ask ? ask->amount : c->flags & CAPACITY_DEFAULT ? c->preset : c->value;
-
-	if (ask && c->flags & CAPACITY_LEAST) {
-		if (amount < c->least)
-			amount = c->least;
-		if (c->flags & CAPACITY_STEP && c->step > 0) {
-			device_amount rest = (amount - c->least) % c->step;
-
-			amount += rest > 0 ? c->step - rest : 0;
-		}
-	}
-	if (ask && c->flags & CAPACITY_VALUES) {
-		const device_amount *valid = &node->values[c->values.first];
-		uint32_t i = 0;
-
-		while (i < c->values.n && valid[i] < amount)
-			i++;
-		if (i == c->values.n)
-			return false;
-		amount = valid[i];
-	}
-	if (c->flags & CAPACITY_MOST && amount > c->most)
-		return false;
-	*out = amount;
-	return amount <= c->value;
-}
-
-/* Devices without multiple allocations are compared the same way. */
 static bool capacity_fits(const struct search *s, const struct device_option *o, uint32_t device)
 {
 	const struct device *d = &s->node->devices[device];
-	uint32_t found = 0;
+	bool fits = true;
 
-	for (uint32_t i = d->capacities.first; i < d->capacities.first + d->capacities.n; i++) {
-		const struct device_capacity *c = &s->node->capacities[i];
-		device_amount amount;
-
-		found += ask_find(o, c->name) != NULL;
-		if (!(d->flags & DEVICE_SHARED) && !ask_find(o, c->name))
-			continue;
-		if (!choice_consumes(s->node, o, i, &amount))
-			return false;
-		if (d->flags & DEVICE_SHARED && amount + c->consumed + s->consumed[i] > c->value)
-			return false;
-	}
-	return found == o->asks_n;
+	if (!(d->flags & DEVICE_SHARED))
+		return true;
+	for (uint32_t i = d->capacities.first; fits && i < d->capacities.first + d->capacities.n; i++)
+		fits = s->node->capacities[i].consumed + s->consumed[i] + o->amounts[i] <=
+		       s->node->capacities[i].value;
+	return fits;
 }
 
 static bool draws(const struct search *s, uint32_t device)
@@ -274,12 +225,8 @@ static void account(struct search *s, const struct place *p, uint32_t device, in
 	if (sign > 0)
 		s->shares[device]++;
 	for (uint32_t i = d->capacities.first;
-	     d->flags & DEVICE_SHARED && i < d->capacities.first + d->capacities.n; i++) {
-		device_amount amount = 0;
-
-		choice_consumes(s->node, option_at(s, p), i, &amount);
-		s->consumed[i] += sign * amount;
-	}
+	     d->flags & DEVICE_SHARED && i < d->capacities.first + d->capacities.n; i++)
+		s->consumed[i] += sign * option_at(s, p)->amounts[i];
 	if (!(d->flags & DEVICE_SHARED) && s->shares[device] == 0)
 		s->held[device / 64] &= ~(UINT64_C(1) << (device % 64));
 	else if (!(d->flags & DEVICE_SHARED))

@@ -51,10 +51,4 @@ void choice_make(const struct device_node *node, const struct device_question *q
                  struct choice *out);
 void choice_free(struct choice *c);
 
-/* How much of a capacity (index of node->capacities) one share of its device takes for the option:
- * what is asked for, or the default, or all; rounded up to what the policy allows.  False: more
- * than the policy allows, or than the device has. */
-bool choice_consumes(const struct device_node *node, const struct device_option *option,
-                     uint32_t capacity, device_amount *out);
-
 #endif

@@ -53,13 +53,13 @@ static struct devices_pick *picks_of(const struct devices_problem *p, const stru
 		const struct device_option *option =
 			&p->question.claims[from->claim].requests[from->request].options[from->option];
 
-		picks[i] =
-			(struct devices_pick){ from->claim, from->request, from->option, from->device, NULL };
+		picks[i] = (struct devices_pick){ from->claim,  from->request, from->option,
+			                              from->device, NULL,          { 0, i } };
 		if (!(device->flags & DEVICE_SHARED))
 			continue;
 		picks[i].consumed = must_array(device->capacities.n + 1, sizeof(device_amount));
 		for (uint32_t k = 0; k < device->capacities.n; k++)
-			choice_consumes(&p->node, option, device->capacities.first + k, &picks[i].consumed[k]);
+			picks[i].consumed[k] = option->amounts[device->capacities.first + k];
 	}
 	return picks;
 }

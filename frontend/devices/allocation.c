@@ -87,15 +87,25 @@ static void put_raw(struct bytes *b, const char *key, const struct tree *t)
 	bytes_add(b, t->raw.at, t->raw.bytes);
 }
 
-static void put_result(struct bytes *b, const struct devices *d, const struct devices_pick *pick,
-                       size_t number)
+/* A UUID of version 4. */
+static void put_share(struct bytes *b, const uint64_t share[2])
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%08x-%04x-4%03x-%04x-%012llx", (uint32_t)(share[0] >> 32),
+	         (uint32_t)(share[0] >> 16 & 0xffff), (uint32_t)(share[0] & 0xfff),
+	         (uint32_t)(0x8000 | (share[1] >> 48 & 0x3fff)),
+	         (unsigned long long)(share[1] & 0xffffffffffff));
+	put_text(b, "shareID", text_of(text));
+}
+
+static void put_result(struct bytes *b, const struct devices *d, const struct devices_pick *pick)
 {
 	const struct asked *a = d->asked;
 	const struct device_entry *e = a->devices[pick->device];
 	const struct option_entry *o =
 		&request_of(a, pick->claim, pick->request)->options[pick->option];
 	const char *name = request_name(d, pick);
-	char share[64];
 
 	bytes_put(b, "{\"request\":");
 	bytes_quote(b, name, strlen(name));
@@ -106,9 +116,7 @@ static void put_result(struct bytes *b, const struct devices *d, const struct de
 		bytes_put(b, ",\"adminAccess\":true");
 	put_raw(b, "tolerations", jsontree_get(o->tree, "tolerations"));
 	if (pick->consumed != NULL) {
-		/* Any unique text: the API server takes a UUID. */
-		snprintf(share, sizeof(share), "00000000-0000-4000-8000-%012zx", number & 0xffffffffffff);
-		put_text(b, "shareID", text_of(share));
+		put_share(b, pick->share);
 		bytes_put(b, ",\"consumedCapacity\":");
 		put_consumed(b, e, pick->consumed);
 	}
@@ -166,8 +174,9 @@ static char *requests_of_class(const struct writing *w, struct text class)
 	const char *before = "[";
 
 	for (uint32_t i = 0; i < c->requests_n; i++) {
-		const struct devices_pick pick = { w->claim, i, option_taken(w->picks, w->n, w->claim, i),
-			                               0, NULL };
+		const struct devices_pick pick = {
+			w->claim, i, option_taken(w->picks, w->n, w->claim, i), 0, NULL, { 0, 0 }
+		};
 		const char *name;
 
 		if (!text_equal(taken_option(w, i)->class, class))
@@ -312,7 +321,7 @@ static void put_allocation(struct writing *w)
 		if (w->picks[i].claim != w->claim)
 			continue;
 		bytes_put(w->out, w->any ? "," : "");
-		put_result(w->out, w->d, &w->picks[i], i);
+		put_result(w->out, w->d, &w->picks[i]);
 		w->any = true;
 	}
 	bytes_put(w->out, "]");

@@ -81,6 +81,7 @@ enum devices_answer devices_ask(struct devices *d, uint32_t pod, const char *nod
 struct devices_pick {
 	uint32_t claim, request, option, device; /* as in the question */
 	device_amount *consumed;                 /* by capacity of the device; NULL: not shared */
+	uint64_t share[2];                       /* of its shareID, if shared */
 };
 
 /* Points of the score plugin before they are normalised; 0 without alternatives. */

@@ -17,12 +17,28 @@ struct device_counter {
 	nano_t value;
 };
 
+enum capacity_flags {
+	CAPACITY_DEFAULT = 1u << 0, /* requestPolicy.default */
+	CAPACITY_LEAST = 1u << 1,   /* requestPolicy.validRange.min */
+	CAPACITY_MOST = 1u << 2,
+	CAPACITY_STEP = 1u << 3,
+	CAPACITY_VALUES = 1u << 4, /* requestPolicy.validValues */
+};
+
+/* requestPolicy of a capacity. */
+struct capacity_policy {
+	uint32_t flags, values_n;
+	nano_t preset, least, most, step;
+	nano_t *values; /* ascending */
+};
+
 struct device_entry {
 	const struct slice *slice;
 	struct text name;
 	const struct tree *tree;
 	struct cel_device facts;              /* what a selector sees */
 	struct text *attributes, *capacities; /* their names as written */
+	struct capacity_policy *policies;     /* by capacity */
 	struct device_counter *uses;
 	size_t uses_n;
 	uint32_t index;   /* of all */
@@ -49,6 +65,12 @@ struct class_entry {
 	const struct tree *spec;
 };
 
+/* capacity.requests */
+struct capacity_ask {
+	struct text name; /* as written */
+	nano_t amount;
+};
+
 /* An alternative of a request. */
 struct option_entry {
 	struct text name; /* of the subrequest; bytes 0: the request itself */
@@ -56,6 +78,8 @@ struct option_entry {
 	const struct tree *tree;
 	int64_t count;
 	bool all, admin;
+	struct capacity_ask *asks;
+	size_t asks_n; /* those that are quantities */
 };
 
 struct request_entry {
@@ -119,8 +143,7 @@ struct expression {
 	struct selector *program;
 };
 
-#define VALUE_CAPACITY 4u /* the type of names of capacities; below: enum cel_attribute_kind */
-#define VALUE_TYPES 5u
+#define VALUE_TYPES 4u /* enum cel_attribute_kind */
 
 struct asked; /* asked.h */
 
@@ -150,6 +173,19 @@ struct devices {
 bool device_read(struct devices *d, const char *kind, const struct tree *t, char *error,
                  size_t error_bytes);
 bool requests_read(struct devices *d, struct claim_entry *c, char *error, size_t error_bytes);
+
+/* capacity.c */
+void policy_read(struct arena *arena, const struct tree *policy, struct capacity_policy *out);
+void asks_read(struct arena *arena, struct option_entry *o); /* of o->tree */
+/* How much of a capacity of the device one share takes for the option: what is asked for, or the
+ * default, or all; rounded up to what the policy allows.  False: more than the policy allows, or
+ * than the device has. */
+bool capacity_takes(const struct device_entry *e, size_t capacity, const struct option_entry *o,
+                    device_amount *out);
+/* The device has all that the option asks for, as long as nothing of it is taken. */
+bool capacities_allow(const struct device_entry *e, const struct option_entry *o);
+/* No amount of its capacities is below 0 or above NANO_MAX. */
+bool capacities_in_bounds(const struct device_entry *e);
 
 /* match.c */
 /* A node selector over labels and metadata.name. */

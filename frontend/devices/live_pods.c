@@ -530,8 +530,9 @@ bool live_writing(struct live *l, uint32_t pod, const char *node_name,
 	asked_fill(l, n, q, &node, entries);
 	p->writing = must_array(cmd->picks_n, sizeof(*p->writing));
 	for (uint32_t i = 0; i < cmd->picks_n; i++) {
-		full[i] = (struct devices_pick){ picks[i].claim, picks[i].request, picks[i].option,
-			                             picks[i].device, NULL };
+		full[i] = (struct devices_pick){
+			picks[i].claim, picks[i].request, picks[i].option, picks[i].device, NULL, { 0, i }
+		};
 		if (option_of(q, &picks[i])->admin)
 			continue;
 		p->writing[p->writing_n++] = n->keys[picks[i].device];

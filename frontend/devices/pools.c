@@ -165,54 +165,8 @@ static void counters_fill(const struct devices *d, const struct asked_pool *p,
 	}
 }
 
-static uint32_t policy_amount(const struct tree *t, const char *key, uint32_t flag,
-                              device_amount *out)
-{
-	const struct tree *value = jsontree_get(t, key);
-
-	return value->kind != TREE_NULL && quantity_parse(value->text.at, value->text.bytes, out) == 0
-	           ? flag
-	           : 0;
-}
-
-static int amount_order(const void *a, const void *b)
-{
-	device_amount x = *(const device_amount *)a, y = *(const device_amount *)b;
-
-	return (x > y) - (x < y);
-}
-
-static void capacity_fill(struct devices *d, const struct device_entry *e, size_t i,
-                          struct device_capacity *c, device_amount *values, uint32_t *values_n)
-{
-	const struct tree *written = jsontree_find(jsontree_get(e->tree, "capacity"), e->capacities[i]);
-	const struct tree *policy = jsontree_get(written, "requestPolicy");
-	const struct tree *range = jsontree_get(policy, "validRange");
-	const struct tree *valid = jsontree_get(policy, "validValues");
-
-	*c = (struct device_capacity){
-		.name = value_number(d, e->capacities[i], VALUE_CAPACITY),
-		.value = e->facts.capacities[i].value.nano,
-		.consumed = e->consumed[i],
-		.values = { *values_n, 0 },
-	};
-	c->flags = policy_amount(policy, "default", CAPACITY_DEFAULT, &c->preset) |
-	           policy_amount(range, "min", CAPACITY_LEAST, &c->least) |
-	           policy_amount(range, "max", CAPACITY_MOST, &c->most) |
-	           policy_amount(range, "step", CAPACITY_STEP, &c->step);
-	TREE_EACH(value, valid)
-	if (quantity_parse(value->text.at, value->text.bytes, &values[*values_n]) == 0) {
-		(*values_n)++;
-		c->values.n++;
-	}
-	if (c->values.n > 0) {
-		c->flags |= CAPACITY_VALUES;
-		qsort(&values[c->values.first], c->values.n, sizeof(*values), amount_order);
-	}
-}
-
 struct totals {
-	size_t devices, uses, capacities, values, counters;
+	size_t devices, uses, capacities, counters;
 };
 
 static struct totals count(const struct asked *a)
@@ -228,16 +182,8 @@ static struct totals count(const struct asked *a)
 			t.devices += s->devices_n;
 			t.counters += s->counters_n;
 			for (size_t x = 0; x < s->devices_n; x++) {
-				const struct tree *all = jsontree_get(s->devices[x].tree, "capacity");
-
 				t.uses += s->devices[x].uses_n;
 				t.capacities += s->devices[x].facts.capacities_n;
-				/* As capacity_fill() finds it: of equal keys the last. */
-				TREE_EACH(one, all)
-				t.values +=
-					jsontree_get(jsontree_get(jsontree_find(all, one->key), "requestPolicy"),
-				                 "validValues")
-						->n;
 			}
 		}
 	}
@@ -249,12 +195,11 @@ struct filling {
 	struct device *devices;
 	struct device_use *uses;
 	struct device_capacity *capacities;
-	device_amount *values, *counters;
-	uint32_t uses_n, capacities_n, values_n, counters_n;
+	device_amount *counters;
+	uint32_t uses_n, capacities_n, counters_n;
 };
 
-static void device_fill(struct devices *d, struct asked *a, struct filling *f, size_t pool,
-                        struct device_entry *e)
+static void device_fill(struct asked *a, struct filling *f, size_t pool, struct device_entry *e)
 {
 	const struct asked_pool *p = &a->pools[pool];
 	struct device *out = &f->devices[a->devices_n];
@@ -275,12 +220,13 @@ static void device_fill(struct devices *d, struct asked *a, struct filling *f, s
 			(struct device_use){ f->pools[pool].counters.first + at, e->uses[u].value };
 	}
 	for (size_t i = 0; i < e->facts.capacities_n; i++)
-		capacity_fill(d, e, i, &f->capacities[f->capacities_n++], f->values, &f->values_n);
+		f->capacities[f->capacities_n++] =
+			(struct device_capacity){ e->facts.capacities[i].value.nano, e->consumed[i] };
 	a->first_capacity[a->devices_n] = out->capacities.first;
 	a->devices[a->devices_n++] = e;
 }
 
-static void pool_fill(struct devices *d, struct asked *a, struct filling *f, size_t i)
+static void pool_fill(const struct devices *d, struct asked *a, struct filling *f, size_t i)
 {
 	const struct asked_pool *p = &a->pools[i];
 	struct device_pool *out = &f->pools[i];
@@ -300,7 +246,7 @@ static void pool_fill(struct devices *d, struct asked *a, struct filling *f, siz
 	for (size_t k = 0; k < p->slices_n; k++)
 		for (size_t x = 0; slice_selected(p->slices[k], a->node) && x < p->slices[k]->devices_n;
 		     x++)
-			device_fill(d, a, f, i, &p->slices[k]->devices[x]);
+			device_fill(a, f, i, &p->slices[k]->devices[x]);
 	out->devices.n = (uint32_t)a->devices_n - out->devices.first;
 }
 
@@ -321,7 +267,6 @@ void asked_pools(struct devices *d, struct asked *a)
 	f.devices = arena_array(&a->arena, t.devices, sizeof(*f.devices));
 	f.uses = arena_array(&a->arena, t.uses, sizeof(*f.uses));
 	f.capacities = arena_array(&a->arena, t.capacities, sizeof(*f.capacities));
-	f.values = arena_array(&a->arena, t.values, sizeof(*f.values));
 	f.counters = arena_array(&a->arena, t.counters, sizeof(*f.counters));
 	a->devices = arena_array(&a->arena, t.devices, sizeof(struct device_entry *));
 	a->first_capacity = arena_array(&a->arena, t.devices, sizeof(*a->first_capacity));
@@ -335,7 +280,6 @@ void asked_pools(struct devices *d, struct asked *a)
 		.uses = f.uses,
 		.capacities = f.capacities,
 		.capacities_n = f.capacities_n,
-		.values = f.values,
 		.counters = f.counters,
 		.counters_n = f.counters_n,
 	};

@@ -108,6 +108,16 @@ static int selectors_result(struct devices *d, const struct option_entry *o,
 	return SELECTOR_TRUE;
 }
 
+/* Those of the device; of one that is not shared, or does not have enough, they don't matter. */
+static void amounts_fill(const struct asked *a, uint32_t device, const struct option_entry *o,
+                         device_amount *amounts)
+{
+	const struct device_entry *e = a->devices[device];
+
+	for (size_t i = 0; e->facts.allow_multiple_allocations && i < e->facts.capacities_n; i++)
+		capacity_takes(e, i, o, &amounts[a->first_capacity[device] + i]);
+}
+
 static void option_fill(struct devices *d, struct asked *a, const struct option_entry *from,
                         struct device_option *out)
 {
@@ -115,9 +125,8 @@ static void option_fill(struct devices *d, struct asked *a, const struct option_
 	uint64_t *match = arena_array(&a->arena, words, sizeof(*match)),
 			 *fault = arena_array(&a->arena, words, sizeof(*fault));
 	uint64_t *through = arena_array(&a->arena, words, sizeof(*through));
-	const struct tree *asks = jsontree_get(jsontree_get(from->tree, "capacity"), "requests");
 	const struct tree *tolerations = jsontree_get(from->tree, "tolerations"), *at;
-	struct device_ask *ask = arena_array(&a->arena, asks->n, sizeof(*ask));
+	device_amount *amounts = arena_array(&a->arena, a->problem.node.capacities_n, sizeof(*amounts));
 	uint32_t number;
 	const char *error;
 	bool of_class;
@@ -129,10 +138,13 @@ static void option_fill(struct devices *d, struct asked *a, const struct option_
 
 		if (result == SELECTOR_ERROR)
 			device_add(fault, i);
-		else if (result == SELECTOR_TRUE && (!e->slice->per_device || device_selected(e, a->node)))
+		else if (result == SELECTOR_TRUE &&
+		         (!e->slice->per_device || device_selected(e, a->node)) &&
+		         capacities_allow(e, from))
 			device_add(match, i);
 		if (tolerated(e, tolerations))
 			device_add(through, i);
+		amounts_fill(a, i, from, amounts);
 	}
 	*out = (struct device_option){
 		.all = from->all,
@@ -141,11 +153,8 @@ static void option_fill(struct devices *d, struct asked *a, const struct option_
 		.match = match,
 		.fault = fault,
 		.tolerated = through,
-		.asks = ask,
+		.amounts = amounts,
 	};
-	TREE_EACH(amount, asks)
-	if (quantity_parse(amount->text.at, amount->text.bytes, &ask[out->asks_n].amount) == 0)
-		ask[out->asks_n++].name = value_number(d, amount->key, VALUE_CAPACITY);
 }
 
 static const struct cel_attribute *attribute_named(const struct device_entry *e, struct text name)

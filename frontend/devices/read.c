@@ -103,6 +103,8 @@ static bool read_capacity(const struct reading *r, const struct tree *t, struct 
 	const struct tree *value = jsontree_get(t, "value");
 	struct cel_error why;
 
+	policy_read(&r->d->arena, jsontree_get(t, "requestPolicy"),
+	            &e->policies[e->facts.capacities_n]);
 	e->capacities[e->facts.capacities_n++] = t->key;
 	cel_name_split(t->key, e->facts.driver, &c->domain, &c->name);
 	if ((value->kind == TREE_TEXT || value->kind == TREE_NUMBER) &&
@@ -156,6 +158,7 @@ static bool read_device(const struct reading *r, const struct tree *t, const str
 		           .capacities = c },
 		.attributes = arena_array(&r->d->arena, attributes->n, sizeof(*e->attributes)),
 		.capacities = arena_array(&r->d->arena, capacity->n, sizeof(*e->capacities)),
+		.policies = arena_array(&r->d->arena, capacity->n, sizeof(*e->policies)),
 		.consumed = arena_array(&r->d->arena, capacity->n, sizeof(*e->consumed)),
 		.index = r->d->devices_n++,
 		.unusable = jsontree_get(t, "nodeAllocatableResourceMappings")->kind != TREE_NULL,
@@ -229,6 +232,7 @@ static bool read_option(const struct reading *r, const struct tree *t, struct op
 	o->class = jsontree_text(jsontree_get(t, "deviceClassName"));
 	o->admin = jsontree_true(jsontree_get(t, "adminAccess"));
 	o->all = text_is(mode, "All");
+	asks_read(&r->d->arena, o);
 	if (!o->all && mode.bytes > 0 && !text_is(mode, "ExactCount"))
 		return bad(r, "spec.devices.requests.allocationMode: %.*s is not ExactCount or All",
 		           TEXT(mode));

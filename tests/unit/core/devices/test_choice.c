@@ -312,61 +312,23 @@ static void share(struct scene *s, uint32_t device, device_amount value)
 {
 	s->devices[device].flags = DEVICE_SHARED;
 	s->devices[device].capacities = (struct span){ device, 1 };
-	s->capacities[device] = (struct device_capacity){ .name = 1, .value = value };
+	s->capacities[device] = (struct device_capacity){ .value = value };
 	s->node.capacities_n = device + 1;
 }
 
 Test(choice, shares_of_a_device_add_up_to_its_capacity)
 {
-	const struct device_ask ten = { 1, 10 };
+	const device_amount ten[] = { 10, 10 };
 	struct scene s;
 
 	scene_init(&s, 2);
 	share(&s, 0, 20);
 	share(&s, 1, 40);
-	for (uint32_t i = 0; i < 3; i++) {
-		ask(&s, i, 1, EVERY);
-		s.options[i * 2].asks = &ten;
-		s.options[i * 2].asks_n = 1;
-	}
+	for (uint32_t i = 0; i < 3; i++)
+		ask(&s, i, 1, EVERY)->amounts = ten;
 	expect(&s, "0 0 1");
 	s.capacities[0].consumed = 15;
 	expect(&s, "1 1 1");
-}
-
-static device_amount consumes(const struct device_capacity *c, device_amount asked)
-{
-	const device_amount values[] = { 5, 10, 20 };
-	const struct device_ask one = { 1, asked };
-	const struct device_option option = { .asks = &one, .asks_n = asked > 0 };
-	const struct device_node node = { .capacities = c, .values = values };
-	device_amount out;
-
-	return choice_consumes(&node, &option, 0, &out) ? out : -1;
-}
-
-Test(choice, a_request_policy_rounds_up)
-{
-	struct device_capacity c = { .name = 1, .value = 40 };
-
-	cr_assert(consumes(&c, 0) == 40);
-	cr_assert(consumes(&c, 3) == 3);
-	cr_assert(consumes(&c, 41) == -1);
-	c.flags = CAPACITY_DEFAULT | CAPACITY_LEAST | CAPACITY_STEP | CAPACITY_MOST;
-	c.preset = 6;
-	c.least = 4;
-	c.step = 8;
-	c.most = 30;
-	cr_assert(consumes(&c, 0) == 6);
-	cr_assert(consumes(&c, 1) == 4);
-	cr_assert(consumes(&c, 12) == 12);
-	cr_assert(consumes(&c, 13) == 20);
-	cr_assert(consumes(&c, 29) == -1);
-	c = (struct device_capacity){
-		.name = 1, .value = 40, .flags = CAPACITY_VALUES, .values = { 0, 3 }
-	};
-	cr_assert(consumes(&c, 6) == 10);
-	cr_assert(consumes(&c, 21) == -1);
 }
 
 /* Many equal devices with a counter for half of them: nothing tells them apart. */
