@@ -185,16 +185,20 @@
 	F(s, attempt) F(s, spec_id)
 #define FIELDS_event_node_devices(F, s) \
 	F(s, node) F(s, generation) F(s, layout) F(s, devices_n) F(s, flags) F(s, counters_n) \
-	F(s, uses_n) F(s, reserved)
+	F(s, uses_n) F(s, capacities_n)
 #define FIELDS_node_counter(F, s) F(s, pool) F(s, reserved) F(s, low) F(s, high)
 #define FIELDS_node_use(F, s) F(s, device) F(s, counter) F(s, low) F(s, high)
+#define FIELDS_node_capacity(F, s) \
+	F(s, device) F(s, reserved) F(s, value_low) F(s, value_high) F(s, consumed_low) \
+	F(s, consumed_high)
+#define FIELDS_match_amount(F, s) F(s, low) F(s, high)
 #define FIELDS_event_question(F, s) \
 	F(s, question) F(s, options_n) F(s, constraints_n) F(s, reserved)
 #define FIELDS_question_option(F, s) F(s, claim) F(s, request) F(s, flags) F(s, count)
 #define FIELDS_question_constraint(F, s) F(s, options) F(s, claim) F(s, flags)
 #define FIELDS_event_match(F, s) \
 	F(s, question) F(s, node) F(s, generation) F(s, layout) F(s, devices_n) F(s, options_n) \
-	F(s, constraints_n) F(s, reserved)
+	F(s, constraints_n) F(s, capacities_n)
 #define FIELDS_cmd_devices(F, s) \
 	F(s, pod) F(s, pod_generation) F(s, node) F(s, node_generation) F(s, attempt) F(s, layout) \
 	F(s, question) F(s, picks_n)
@@ -224,7 +228,7 @@
 	S(event_queue) S(queue_amount) S(queue_row) S(queue_amounts) \
 	S(event_pod) S(pod_label) S(event_namespace) S(event_assume) S(event_drop) \
 	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_assume) \
-	S(event_node_devices) S(node_counter) S(node_use) \
+	S(event_node_devices) S(node_counter) S(node_use) S(node_capacity) S(match_amount) \
 	S(event_question) S(question_option) S(question_constraint) \
 	S(event_match) S(cmd_devices) S(device_pick) S(event_promised)
 /* One cache line for each writer: gaps are intended. */
@@ -259,6 +263,7 @@
 	N(QUESTIONS_MAX) N(QUESTION_OPTIONS_MAX) N(QUESTION_CONSTRAINTS_MAX) N(NODE_DEVICES_MAX) \
 	N(DEVICE_PICKS_MAX) N(NODE_DEVICES_INVALID) N(QUESTION_ALL) N(QUESTION_DISTINCT) \
 	N(QUESTION_ADMIN) N(QUESTION_PREFERS) N(NODE_COUNTERS_MAX) N(NODE_USES_MAX) \
+	N(NODE_DEVICES_SHARED) N(NODE_CAPACITIES_MAX) N(MATCH_AMOUNTS_MAX) \
 	N(EFFECT_ANY) N(EFFECT_NO_SCHEDULE) N(EFFECT_PREFER_NO_SCHEDULE) N(EFFECT_NO_EXECUTE) \
 	N(REQUIRE_IN) N(REQUIRE_NOT_IN) N(REQUIRE_EXISTS) N(REQUIRE_NOT_EXISTS) N(REQUIRE_GT) \
 	N(REQUIRE_LT) \

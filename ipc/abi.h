@@ -761,6 +761,7 @@ static_assert(sizeof(struct event_assume) == 24 &&
 static_assert(sizeof(struct event_node_devices) == 32 && sizeof(struct event_match) == 32,
               "devices");
 static_assert(sizeof(struct node_counter) == 24 && sizeof(struct node_use) == 24, "counters");
+static_assert(sizeof(struct node_capacity) == 40 && sizeof(struct match_amount) == 16, "shares");
 static_assert(sizeof(struct question_option) == 16 && sizeof(struct question_constraint) == 16,
               "questions");
 static_assert(sizeof(struct cmd_devices) == 32 && sizeof(struct device_pick) == 16, "picks");

@@ -21,13 +21,17 @@
 #define DEVICE_PICKS_MAX 128u       /* of a pod */
 #define NODE_COUNTERS_MAX 512u      /* of the pools of a node */
 #define NODE_USES_MAX 2000u         /* of them, by its devices */
+#define NODE_CAPACITIES_MAX 512u    /* of the devices of a node that claims share */
+#define MATCH_AMOUNTS_MAX 1000u     /* of a match: a record of NODE_DEVICES_MAX has room */
 
 enum node_devices_flags {
 	NODE_DEVICES_INVALID = 1u << 0, /* a pool of the node is */
+	NODE_DEVICES_SHARED = 1u << 1,  /* some have allowMultipleAllocations */
 };
 
-/* Followed by one set: devices in some claim's allocation, or in one that the frontend writes; and
- * by the counters and their uses. */
+/* Followed by one set: devices in some claim's allocation, or in one that the frontend writes; with
+ * NODE_DEVICES_SHARED by a second one: devices that any number of claims may have, as far as their
+ * capacities go; and by the counters, their uses, and the capacities. */
 struct event_node_devices {
 	uint32_t node;
 	uint32_t generation; /* of the node */
@@ -36,7 +40,7 @@ struct event_node_devices {
 	uint32_t flags;     /* enum node_devices_flags */
 	uint32_t counters_n;
 	uint32_t uses_n;
-	uint32_t reserved;
+	uint32_t capacities_n;
 };
 
 /* A counter of a pool (sharedCounters), sorted by pool; what devices in use take is not subtracted.
@@ -53,6 +57,15 @@ struct node_use {
 	uint32_t device;
 	uint32_t counter;
 	uint64_t low, high;
+};
+
+/* A capacity of a device that is shared, sorted by device; what shares in allocations, or in those
+ * that the frontend writes, have of it.  Not negative. */
+struct node_capacity {
+	uint32_t device;
+	uint32_t reserved;
+	uint64_t value_low, value_high;
+	uint64_t consumed_low, consumed_high;
 };
 
 /* Followed by the options and the constraints. */
@@ -88,7 +101,8 @@ struct question_constraint {
 
 /* Followed by, for each option, two sets: devices that selectors and the device's own node
  * selection allow, and those without a taint in the way; and for each constraint by devices_n
- * values (DEVICE_VALUE, 0: the device has none), padded to 8 bytes. */
+ * values (DEVICE_VALUE, 0: the device has none), padded to 8 bytes; and for each option by
+ * capacities_n amounts, what a share of the capacity's device takes of it. */
 struct event_match {
 	uint32_t question;
 	uint32_t node;
@@ -97,7 +111,11 @@ struct event_match {
 	uint32_t devices_n;
 	uint32_t options_n; /* as the question has */
 	uint32_t constraints_n;
-	uint32_t reserved;
+	uint32_t capacities_n; /* as the node has; 0: no share can be had */
+};
+
+struct match_amount {
+	uint64_t low, high;
 };
 
 /* Followed by the picks, in the order of the allocation's results. */

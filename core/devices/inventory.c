@@ -19,10 +19,17 @@ struct inventory *inventory_new(const struct limits *limits)
 	return v;
 }
 
+static void match_free(struct match *m)
+{
+	if (m)
+		free(m->amounts);
+	free(m);
+}
+
 static void matches_free(struct node_devices *n)
 {
 	for (uint32_t i = 0; i < n->matches_n; i++)
-		free(n->matches[i]);
+		match_free(n->matches[i]);
 	free(n->matches);
 	n->matches = NULL;
 	n->matches_n = 0;
@@ -39,8 +46,10 @@ static void counted_free(struct counted *c)
 }
 
 static struct counted *counted_new(const struct event_node_devices *e,
-                                   const struct node_counter *counters, const struct node_use *uses)
+                                   const struct node_lists *lists)
 {
+	const struct node_counter *counters = lists->counters;
+	const struct node_use *uses = lists->uses;
 	struct counted *c = must_alloc(sizeof(*c) + e->devices_n * sizeof(c->devices[0]));
 	uint32_t *pool_of = must_array(e->counters_n + 1, sizeof(*pool_of));
 
@@ -70,14 +79,47 @@ static struct counted *counted_new(const struct event_node_devices *e,
 	return c;
 }
 
+static void shared_free(struct shared *s)
+{
+	if (s)
+		free(s->drawn);
+	free(s);
+}
+
+static struct shared *shared_new(const struct event_node_devices *e, const struct node_lists *lists)
+{
+	struct shared *s = must_alloc(sizeof(*s) + e->capacities_n * sizeof(s->capacities[0]));
+
+	memcpy(s->set, lists->shared, DEVICE_WORDS(e->devices_n) * sizeof(*s->set));
+	memcpy(s->capacities, lists->capacities, e->capacities_n * sizeof(s->capacities[0]));
+	s->capacities_n = e->capacities_n;
+	s->drawn = must_array(e->capacities_n + 1, sizeof(*s->drawn));
+	return s;
+}
+
+/* Its devices are not those of the node any more. */
+static void holding_void(struct holding *h)
+{
+	h->picks_n = 0;
+	free(h->drawn);
+	h->drawn = NULL;
+}
+
+static void holding_free(struct holding *h)
+{
+	free(h->drawn);
+	free(h);
+}
+
 static void node_free(struct node_devices *n)
 {
 	if (!n)
 		return;
 	matches_free(n);
 	counted_free(n->counted);
+	shared_free(n->shared);
 	for (uint32_t i = 0; i < n->holdings_n; i++)
-		free(n->holdings[i]);
+		holding_free(n->holdings[i]);
 	free(n->holdings);
 	free(n);
 }
@@ -102,6 +144,18 @@ void inventory_free(struct inventory *v)
 	free(v);
 }
 
+/* A holding with shares is of the capacities that the node has now. */
+static void drawn_set(const struct node_devices *n, device_amount *drawn)
+{
+	const struct shared *s = n->shared;
+
+	for (uint32_t i = 0; i < s->capacities_n; i++)
+		drawn[i] = device_amount_of(s->capacities[i].consumed_low, s->capacities[i].consumed_high);
+	for (uint32_t k = 0; k < n->holdings_n; k++)
+		for (uint32_t i = 0; n->holdings[k]->drawn && i < s->capacities_n; i++)
+			drawn[i] += n->holdings[k]->drawn[i];
+}
+
 /* The sets follow from the record and the holdings. */
 static void used_set(struct node_devices *n)
 {
@@ -111,29 +165,38 @@ static void used_set(struct node_devices *n)
 
 		picks_use(h->picks, h->picks_n, h->idle, n->used);
 	}
+	if (n->shared)
+		drawn_set(n, n->shared->drawn);
 	n->version++;
 }
 
+static uint32_t capacities_n(const struct node_devices *n)
+{
+	return n->shared ? n->shared->capacities_n : 0;
+}
+
 void inventory_node_set(struct inventory *v, const struct event_node_devices *e,
-                        const uint64_t *taken, const struct node_counter *counters,
-                        const struct node_use *uses)
+                        const struct node_lists *lists)
 {
 	struct node_devices *n = v->nodes[e->node];
 
 	if (!n)
 		n = v->nodes[e->node] = must_alloc(sizeof(*n));
-	if (n->layout != e->layout || n->devices_n != e->devices_n) {
+	if (n->layout != e->layout || n->devices_n != e->devices_n ||
+	    capacities_n(n) != e->capacities_n) {
 		matches_free(n);
 		for (uint32_t i = 0; i < n->holdings_n; i++)
-			n->holdings[i]->picks_n = 0;
+			holding_void(n->holdings[i]);
 	}
 	n->layout = e->layout;
 	n->devices_n = e->devices_n;
 	n->flags = e->flags;
 	counted_free(n->counted);
-	n->counted = e->uses_n > 0 ? counted_new(e, counters, uses) : NULL;
+	n->counted = e->uses_n > 0 ? counted_new(e, lists) : NULL;
+	shared_free(n->shared);
+	n->shared = e->flags & NODE_DEVICES_SHARED ? shared_new(e, lists) : NULL;
 	memset(n->taken, 0, sizeof(n->taken));
-	memcpy(n->taken, taken, DEVICE_WORDS(e->devices_n) * sizeof(*taken));
+	memcpy(n->taken, lists->taken, DEVICE_WORDS(e->devices_n) * sizeof(*lists->taken));
 	used_set(n);
 }
 
@@ -146,10 +209,12 @@ void inventory_node_drop(struct inventory *v, node_id node)
 		return;
 	matches_free(n);
 	for (uint32_t i = 0; i < n->holdings_n; i++)
-		n->holdings[i]->picks_n = 0;
+		holding_void(n->holdings[i]);
 	n->devices_n = 0;
 	counted_free(n->counted);
 	n->counted = NULL;
+	shared_free(n->shared);
+	n->shared = NULL;
 	memset(n->taken, 0, sizeof(n->taken));
 	used_set(n);
 }
@@ -181,13 +246,13 @@ void inventory_question_drop(struct inventory *v, uint32_t question)
 
 		if (!n || question >= n->matches_n)
 			continue;
-		free(n->matches[question]);
+		match_free(n->matches[question]);
 		n->matches[question] = NULL;
 	}
 }
 
 bool inventory_match_set(struct inventory *v, const struct event_match *e, const uint64_t *sets,
-                         const uint32_t *values)
+                         const uint32_t *values, const struct match_amount *amounts)
 {
 	struct node_devices *n = v->nodes[e->node];
 	const struct question *q = &v->questions[e->question];
@@ -196,7 +261,8 @@ bool inventory_match_set(struct inventory *v, const struct event_match *e, const
 	struct match *m;
 
 	if (!n || n->layout != e->layout || n->devices_n != e->devices_n || q->options_n == 0 ||
-	    q->options_n != e->options_n || q->constraints_n != e->constraints_n)
+	    q->options_n != e->options_n || q->constraints_n != e->constraints_n ||
+	    (e->capacities_n > 0 && e->capacities_n != capacities_n(n)))
 		return false;
 	if (e->question >= n->matches_n) {
 		n->matches = must_grow(n->matches, (e->question + 1) * sizeof(struct match *));
@@ -207,7 +273,11 @@ bool inventory_match_set(struct inventory *v, const struct event_match *e, const
 	m = must_alloc(sizeof(*m) + set_bytes + value_bytes);
 	memcpy(m->sets, sets, set_bytes);
 	memcpy((char *)m->sets + set_bytes, values, value_bytes);
-	free(n->matches[e->question]);
+	if (e->capacities_n > 0)
+		m->amounts = must_array((size_t)e->options_n * e->capacities_n, sizeof(*m->amounts));
+	for (uint32_t i = 0; i < e->options_n * e->capacities_n; i++)
+		m->amounts[i] = device_amount_of(amounts[i].low, amounts[i].high);
+	match_free(n->matches[e->question]);
 	n->matches[e->question] = m;
 	n->version++;
 	return true;
@@ -232,6 +302,14 @@ static struct holding *holding_remove(struct node_devices *n, uint32_t at)
 	return h;
 }
 
+static void shares_take(struct shared *s, struct holding *h, const struct picks *picks)
+{
+	h->drawn = must_array(picks->capacities_n, sizeof(*h->drawn));
+	memcpy(h->drawn, picks->drawn, picks->capacities_n * sizeof(*h->drawn));
+	for (uint32_t i = 0; i < picks->capacities_n; i++)
+		s->drawn[i] += h->drawn[i];
+}
+
 void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32_t n)
 {
 	struct node_devices *d = v->nodes[node];
@@ -242,7 +320,7 @@ void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32
 		struct picks picks;
 		struct holding *h;
 
-		inventory_choose(v, d, question, d->used, &picks);
+		inventory_choose(v, d, question, d->used, drawn_of(d), &picks);
 		h = must_alloc(sizeof(*h) + picks.n * sizeof(*h->picks));
 		h->pod = ID_NONE;
 		h->node = node;
@@ -252,6 +330,8 @@ void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32
 		memcpy(h->idle, picks.idle, sizeof(h->idle));
 		memcpy(h->picks, picks.at, picks.n * sizeof(*h->picks));
 		picks_use(h->picks, h->picks_n, h->idle, d->used);
+		if (picks.capacities_n > 0)
+			shares_take(d->shared, h, &picks);
 		holding_add(d, h);
 	}
 	d->version++;
@@ -264,7 +344,7 @@ void inventory_give(struct inventory *v, node_id node, uint32_t question)
 	for (uint32_t i = n ? n->holdings_n : 0; i-- > 0;) {
 		if (n->holdings[i]->pod != ID_NONE || n->holdings[i]->question != question)
 			continue;
-		free(holding_remove(n, i));
+		holding_free(holding_remove(n, i));
 		used_set(n);
 		return;
 	}
@@ -304,6 +384,16 @@ const struct holding *inventory_held(const struct inventory *v, pod_id pod)
 	return v->pods[pod];
 }
 
+static bool shares_check(const struct node_devices *n)
+{
+	device_amount drawn[NODE_CAPACITIES_MAX];
+
+	if (!n->shared)
+		return true;
+	drawn_set(n, drawn);
+	return memcmp(drawn, n->shared->drawn, n->shared->capacities_n * sizeof(*drawn)) == 0;
+}
+
 bool inventory_check(const struct inventory *v)
 {
 	for (uint32_t i = 0; i < v->nodes_n; i++) {
@@ -320,7 +410,7 @@ bool inventory_check(const struct inventory *v)
 				return false;
 			picks_use(h->picks, h->picks_n, h->idle, used);
 		}
-		if (memcmp(used, n->used, sizeof(used)) != 0)
+		if (memcmp(used, n->used, sizeof(used)) != 0 || !shares_check(n))
 			return false;
 	}
 	return true;

@@ -15,7 +15,10 @@
  * by the record of the node.  New devices of a node (another layout) end what is held there: the
  * frontend rejects a choice for the layout before.
  *
- * Counters of a pool are what its devices that are not in `used` leave of them.
+ * Counters of a pool are what its devices that are not in `used` leave of them.  A device that is
+ * shared may be in any number of holdings, and in `used` since its first share; its capacities are
+ * amounts, from which the record and each holding take theirs.  The record has what a pod is having
+ * written only when the pod asks for it no more; between these two records it counts twice.
  *
  * Memory: 8 bytes for each pod of the limit, touched as pods hold devices; sets of its devices for
  * each node and question.  Nothing exists before the first record of devices. */
@@ -23,6 +26,7 @@
 #define MUSTER_CORE_INVENTORY_H
 
 #include "ipc/abi.h"
+#include "ipc/devices.h"
 
 struct inventory;
 
@@ -35,16 +39,24 @@ struct holding {
 	uint32_t layout;  /* that the numbers are for */
 	uint32_t picks_n; /* 0: the devices of the node changed since, or there were too few */
 	uint64_t idle[PICKS_WORDS]; /* picks that take nothing: adminAccess */
+	device_amount *drawn;       /* by capacity of the node; NULL: no share */
 	struct device_pick picks[];
 };
 
 struct inventory *inventory_new(const struct limits *limits);
 void inventory_free(struct inventory *v);
 
+/* What follows a struct event_node_devices. */
+struct node_lists {
+	const uint64_t *taken, *shared;
+	const struct node_counter *counters;
+	const struct node_use *uses;
+	const struct node_capacity *capacities;
+};
+
 /* Of records that were checked (core/shm/records.h). */
 void inventory_node_set(struct inventory *v, const struct event_node_devices *e,
-                        const uint64_t *taken, const struct node_counter *counters,
-                        const struct node_use *uses);
+                        const struct node_lists *lists);
 void inventory_node_drop(struct inventory *v, node_id node);
 void inventory_question_set(struct inventory *v, const struct event_question *e,
                             const struct question_option *options,
@@ -52,7 +64,7 @@ void inventory_question_set(struct inventory *v, const struct event_question *e,
 void inventory_question_drop(struct inventory *v, uint32_t question);
 /* False: the question has other options, or the node other devices; nothing was changed. */
 bool inventory_match_set(struct inventory *v, const struct event_match *e, const uint64_t *sets,
-                         const uint32_t *values);
+                         const uint32_t *values, const struct match_amount *amounts);
 
 /* A match of the question is known on the node. */
 bool inventory_has_match(const struct inventory *v, node_id node, uint32_t question);

@@ -43,6 +43,7 @@ static void choose_simple(const struct question *q, const struct match *m,
 struct form {
 	struct device devices[NODE_DEVICES_MAX];
 	device_amount counters[NODE_COUNTERS_MAX]; /* what is left */
+	struct device_capacity capacities[NODE_CAPACITIES_MAX];
 	struct device_option options[QUESTION_OPTIONS_MAX];
 	struct device_request requests[QUESTION_OPTIONS_MAX];
 	struct device_claim claims[QUESTION_OPTIONS_MAX];
@@ -52,6 +53,17 @@ struct form {
 	struct device_pool pool;
 	struct device_node node;
 };
+
+/* By option and capacity.  Without amounts no match has a device that is shared. */
+static const device_amount *amounts_of(const struct match *m, const struct node_devices *n,
+                                       uint32_t option)
+{
+	static const device_amount nothing[NODE_CAPACITIES_MAX];
+
+	if (!n->shared)
+		return NULL;
+	return m->amounts ? m->amounts + (size_t)option * n->shared->capacities_n : nothing;
+}
 
 static void form_options(struct form *f, const struct question *q, const struct match *m,
                          const struct node_devices *n)
@@ -68,7 +80,8 @@ static void form_options(struct form *f, const struct question *q, const struct 
 			                                    .count = o->count,
 			                                    .match = set_of(m, n, i, 0),
 			                                    .fault = nothing,
-			                                    .tolerated = set_of(m, n, i, 1) };
+			                                    .tolerated = set_of(m, n, i, 1),
+			                                    .amounts = amounts_of(m, n, i) };
 		if (i == 0 || o->claim != q->options[i - 1].claim)
 			f->claims[f->question.claims_n++] =
 				(struct device_claim){ .requests = &f->requests[requests] };
@@ -121,6 +134,46 @@ static void form_node(struct form *f, const struct node_devices *n, const uint64
 	};
 }
 
+static void form_shared(struct form *f, const struct node_devices *n, const uint64_t *used,
+                        const device_amount *drawn)
+{
+	const struct shared *s = n->shared;
+
+	for (uint32_t i = 0; i < n->devices_n; i++)
+		if (device_in(s->set, i))
+			f->devices[i].flags = DEVICE_SHARED | (device_in(used, i) ? DEVICE_DRAWN : 0);
+	for (uint32_t i = 0; i < s->capacities_n; i++) {
+		const struct node_capacity *c = &s->capacities[i];
+		struct span *of = &f->devices[c->device].capacities;
+
+		if (of->n++ == 0)
+			of->first = i;
+		f->capacities[i] =
+			(struct device_capacity){ .value = device_amount_of(c->value_low, c->value_high),
+			                          .consumed = drawn[i] };
+	}
+	f->node.capacities = f->capacities;
+	f->node.capacities_n = s->capacities_n;
+}
+
+/* What the picks take of capacities. */
+static void picks_draw(const struct form *f, struct picks *out)
+{
+	memset(out->drawn, 0, f->node.capacities_n * sizeof(*out->drawn));
+	for (uint32_t i = 0; i < out->n; i++) {
+		const struct device_pick *p = &out->at[i];
+		const struct device *d = &f->devices[p->device];
+		const device_amount *amounts =
+			f->claims[p->claim].requests[p->request].options[p->option].amounts;
+
+		if (device_in(out->idle, i) || !(d->flags & DEVICE_SHARED))
+			continue;
+		for (uint32_t k = d->capacities.first; k < d->capacities.first + d->capacities.n; k++)
+			out->drawn[k] += amounts[k];
+		out->capacities_n = f->node.capacities_n;
+	}
+}
+
 static void picks_set(const struct question *q, const struct form *f, const struct choice *c,
                       struct picks *out)
 {
@@ -157,7 +210,8 @@ static void form_counters(struct form *f, const struct counted *c, uint32_t devi
 }
 
 static void choose_searched(const struct question *q, const struct match *m,
-                            const struct node_devices *n, const uint64_t *used, struct picks *out)
+                            const struct node_devices *n, const uint64_t *used,
+                            const device_amount *drawn, struct picks *out)
 {
 	struct form f __attribute__((uninitialized));
 	struct choice choice;
@@ -167,28 +221,44 @@ static void choose_searched(const struct question *q, const struct match *m,
 	form_node(&f, n, used);
 	if (n->counted)
 		form_counters(&f, n->counted, n->devices_n, used);
+	if (n->shared)
+		form_shared(&f, n, used, drawn);
 	choice_make(&f.node, &f.question, &choice);
 	out->gave_up = choice.outcome == CHOICE_GAVE_UP;
 	if (choice.outcome == CHOICE_FOUND && choice.picks_n <= DEVICE_PICKS_MAX)
 		picks_set(q, &f, &choice, out);
+	if (n->shared)
+		picks_draw(&f, out);
 	choice_free(&choice);
 }
 
 void inventory_choose(const struct inventory *v, const struct node_devices *n, uint32_t question,
-                      const uint64_t *used, struct picks *out)
+                      const uint64_t *used, const device_amount *drawn, struct picks *out)
 {
 	const struct match *m = match_of(n, question);
 	const struct question *q = m ? &v->questions[question] : NULL;
 
-	out->n = 0;
+	out->n = out->capacities_n = 0;
 	out->gave_up = false;
 	memset(out->idle, 0, sizeof(out->idle));
 	if (!m)
 		return;
-	if (q->simple && !n->counted)
+	if (q->simple && !n->counted && !n->shared)
 		choose_simple(q, m, n, used, out);
 	else
-		choose_searched(q, m, n, used, out);
+		choose_searched(q, m, n, used, drawn, out);
+}
+
+/* False: nothing of a capacity is taken. */
+static bool picks_add(const struct picks *picks, device_amount *drawn)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < picks->capacities_n; i++) {
+		drawn[i] += picks->drawn[i];
+		any = any || picks->drawn[i] > 0;
+	}
+	return any;
 }
 
 /* One choice after the other, as pods would make them. */
@@ -196,17 +266,20 @@ static uint32_t room_searched(const struct inventory *v, const struct node_devic
                               uint32_t question, uint32_t most)
 {
 	uint64_t used[NODE_WORDS], before[NODE_WORDS];
+	device_amount drawn[NODE_CAPACITIES_MAX];
 	struct picks picks;
 	uint32_t room = 0;
 
 	memcpy(used, n->used, sizeof(used));
+	if (n->shared)
+		memcpy(drawn, n->shared->drawn, n->shared->capacities_n * sizeof(*drawn));
 	for (; room < most; room++) {
-		inventory_choose(v, n, question, used, &picks);
+		inventory_choose(v, n, question, used, drawn, &picks);
 		if (picks.n == 0)
 			return room;
 		memcpy(before, used, sizeof(used));
 		picks_use(picks.at, picks.n, picks.idle, used);
-		if (memcmp(before, used, sizeof(used)) == 0)
+		if (!picks_add(&picks, drawn) && memcmp(before, used, sizeof(used)) == 0)
 			return most;
 	}
 	return room;
@@ -243,7 +316,7 @@ uint32_t inventory_points(const struct inventory *v, node_id node, uint32_t ques
 	if (!m)
 		return 0;
 	if (m->points_version != n->version) {
-		inventory_choose(v, n, question, n->used, &picks);
+		inventory_choose(v, n, question, n->used, drawn_of(n), &picks);
 		m->points = points_of(&v->questions[question], &picks);
 		m->points_version = n->version;
 	}
@@ -263,7 +336,7 @@ uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t questi
 
 	if (!m)
 		return 0;
-	if (v->questions[question].simple && !n->counted) {
+	if (v->questions[question].simple && !n->counted && !n->shared) {
 		for (uint32_t word = 0; word < DEVICE_WORDS(n->devices_n); word++)
 			n_free += (uint32_t)__builtin_popcountll(free_word(m, n, n->used, word));
 		n_free /= v->questions[question].options->count;
@@ -284,7 +357,7 @@ enum inventory_lack inventory_lack(const struct inventory *v, node_id node, uint
 
 	if (!n)
 		return LACK_DEVICES;
-	inventory_choose(v, n, question, n->used, &picks);
+	inventory_choose(v, n, question, n->used, drawn_of(n), &picks);
 	if (picks.gave_up)
 		return LACK_GAVE_UP;
 	return n->flags & NODE_DEVICES_INVALID ? LACK_POOL : LACK_DEVICES;

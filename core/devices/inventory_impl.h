@@ -15,6 +15,7 @@ struct match {
 	uint32_t room, room_most;
 	uint64_t points_version; /* the same of inventory_points() */
 	uint32_t points;
+	device_amount *amounts; /* by option and capacity; NULL: none */
 	uint64_t sets[]; /* by option: match, tolerated; then the values by constraint and device */
 };
 
@@ -30,9 +31,18 @@ struct counted {
 	} devices[]; /* by number */
 };
 
+/* The devices of a node that are shared. */
+struct shared {
+	uint64_t set[NODE_WORDS];
+	device_amount *drawn; /* by capacity: by the record and by holdings */
+	uint32_t capacities_n;
+	struct node_capacity capacities[];
+};
+
 struct node_devices {
 	uint32_t layout, devices_n;
 	struct counted *counted;    /* NULL: no device uses counters */
+	struct shared *shared;      /* NULL: no device is shared */
 	uint32_t flags;             /* enum node_devices_flags */
 	uint64_t version;           /* counts changes of `used` and of matches; not 0 */
 	uint64_t taken[NODE_WORDS]; /* by the record */
@@ -63,6 +73,8 @@ struct picks {
 	uint32_t n; /* 0: none were found */
 	uint64_t idle[PICKS_WORDS];
 	bool gave_up;
+	uint32_t capacities_n;                    /* of `drawn`; 0: no share is taken */
+	device_amount drawn[NODE_CAPACITIES_MAX]; /* by capacity */
 };
 
 /* Adds to the set what the picks take. */
@@ -74,8 +86,14 @@ static inline void picks_use(const struct device_pick *picks, uint32_t n, const 
 			device_add(used, picks[i].device);
 }
 
-/* inventory_choose.c: the devices of one more pod, of those that are not in `used`. */
+/* inventory_choose.c: the devices of one more pod, of those that are not in `used`, and of what is
+ * not `drawn` (by capacity; NULL when no device is shared). */
 void inventory_choose(const struct inventory *v, const struct node_devices *n, uint32_t question,
-                      const uint64_t *used, struct picks *out);
+                      const uint64_t *used, const device_amount *drawn, struct picks *out);
+
+static inline const device_amount *drawn_of(const struct node_devices *n)
+{
+	return n->shared ? n->shared->drawn : NULL;
+}
 
 #endif

@@ -85,8 +85,10 @@ struct answer_record {
 struct node_devices_record {
 	const struct event_node_devices *body;
 	const uint64_t *taken;
+	const uint64_t *shared; /* without NODE_DEVICES_SHARED: of no words */
 	const struct node_counter *counters;
 	const struct node_use *uses;
+	const struct node_capacity *capacities;
 };
 
 struct question_record {
@@ -99,6 +101,7 @@ struct match_record {
 	const struct event_match *body;
 	const uint64_t *sets;   /* by option: match, tolerated */
 	const uint32_t *values; /* by constraint and device, each constraint padded to 8 bytes */
+	const struct match_amount *amounts; /* by option and capacity */
 };
 
 struct queue_record {

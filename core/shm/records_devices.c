@@ -7,6 +7,8 @@
 
 /* Sums of all of them have no overflow. */
 #define HIGH_MAX (UINT64_C(1) << 48)
+/* ... of as many shares as there are pods. */
+#define SHARE_HIGH_MAX (UINT64_C(1) << 31)
 
 static const char *counters_fault(const struct node_devices_record *q)
 {
@@ -28,6 +30,23 @@ static const char *counters_fault(const struct node_devices_record *q)
 	return NULL;
 }
 
+static const char *capacities_fault(const struct node_devices_record *q)
+{
+	const struct event_node_devices *e = q->body;
+
+	if (!(e->flags & NODE_DEVICES_SHARED))
+		return e->capacities_n > 0 ? "a node has capacities of no device" : NULL;
+	for (uint32_t i = 0; i < e->capacities_n; i++) {
+		const struct node_capacity *c = &q->capacities[i];
+
+		if (c->device >= e->devices_n || !device_in(q->shared, c->device) ||
+		    (i > 0 && c->device < c[-1].device) || c->value_high > SHARE_HIGH_MAX ||
+		    c->consumed_high > SHARE_HIGH_MAX)
+			return "the capacities of a node's devices are not in order";
+	}
+	return NULL;
+}
+
 const char *record_node_devices(const struct record *r, const struct limits *l,
                                 struct node_devices_record *out)
 {
@@ -35,24 +54,30 @@ const char *record_node_devices(const struct record *r, const struct limits *l,
 	struct node_devices_record q = { .body = take(&b, 1, sizeof(*q.body)) };
 
 	if (q.body && (q.body->devices_n > NODE_DEVICES_MAX || q.body->counters_n > NODE_COUNTERS_MAX ||
-	               q.body->uses_n > NODE_USES_MAX))
+	               q.body->uses_n > NODE_USES_MAX || q.body->capacities_n > NODE_CAPACITIES_MAX))
 		return "a node has too many devices";
 	if (q.body)
 		q.taken = take(&b, DEVICE_WORDS(q.body->devices_n), sizeof(*q.taken));
 	if (q.taken)
+		q.shared =
+			take(&b, q.body->flags & NODE_DEVICES_SHARED ? DEVICE_WORDS(q.body->devices_n) : 0,
+		         sizeof(*q.shared));
+	if (q.shared)
 		q.counters = take(&b, q.body->counters_n, sizeof(*q.counters));
 	if (q.counters)
 		q.uses = take(&b, q.body->uses_n, sizeof(*q.uses));
-	if (!q.body || !q.uses || b.left != 0)
+	if (q.uses)
+		q.capacities = take(&b, q.body->capacities_n, sizeof(*q.capacities));
+	if (!q.body || !q.capacities || b.left != 0)
 		return "the record of a node's devices has a wrong length";
 	if (q.body->node >= l->nodes)
 		return "the node of devices is out of bounds";
 	if (q.body->layout == 0)
 		return "the devices of a node have layout 0";
-	if (q.body->flags & ~(uint32_t)NODE_DEVICES_INVALID)
+	if (q.body->flags & ~(uint32_t)(NODE_DEVICES_INVALID | NODE_DEVICES_SHARED))
 		return "the devices of a node have unknown flags";
 	*out = q;
-	return counters_fault(&q);
+	return counters_fault(&q) ? counters_fault(&q) : capacities_fault(&q);
 }
 
 /* Claims and their requests are numbered without gaps. */
@@ -118,13 +143,18 @@ const char *record_match(const struct record *r, const struct limits *l, struct 
 		return "the record of a match has a wrong length";
 	if (m->question >= QUESTIONS_MAX || m->node >= l->nodes || m->layout == 0 ||
 	    m->devices_n > NODE_DEVICES_MAX || m->options_n > QUESTION_OPTIONS_MAX ||
-	    m->constraints_n > QUESTION_CONSTRAINTS_MAX)
+	    m->constraints_n > QUESTION_CONSTRAINTS_MAX || m->capacities_n > NODE_CAPACITIES_MAX)
 		return "a match is out of bounds";
 	q.sets = take(&b, (uint64_t)2 * m->options_n * DEVICE_WORDS(m->devices_n), sizeof(*q.sets));
 	if (q.sets)
 		q.values = take(&b, m->constraints_n * PADDED(m->devices_n * sizeof(*q.values)), 1);
-	if (!q.sets || !q.values || b.left != 0)
+	if (q.values)
+		q.amounts = take(&b, (uint64_t)m->options_n * m->capacities_n, sizeof(*q.amounts));
+	if (!q.amounts || b.left != 0)
 		return "the record of a match has a wrong length";
+	for (uint32_t i = 0; i < m->options_n * m->capacities_n; i++)
+		if (q.amounts[i].high > SHARE_HIGH_MAX)
+			return "an amount of a match is out of bounds";
 	*out = q;
 	return NULL;
 }

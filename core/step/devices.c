@@ -27,7 +27,9 @@ static int on_node_devices(struct core *c, const struct record *r)
 		fault = "devices of an unknown node";
 	if (fault)
 		return refuse(c, fault);
-	inventory_node_set(inventory_of(c), record.body, record.taken, record.counters, record.uses);
+	inventory_node_set(inventory_of(c), record.body,
+	                   &(struct node_lists){ record.taken, record.shared, record.counters,
+	                                         record.uses, record.capacities });
 	nodes_touch(&c->nodes, record.body->node);
 	return 0;
 }
@@ -61,7 +63,8 @@ static int on_match(struct core *c, const struct record *r)
 		fault = "a match on an unknown node";
 	if (fault)
 		return refuse(c, fault);
-	if (!inventory_match_set(inventory_of(c), record.body, record.sets, record.values))
+	if (!inventory_match_set(inventory_of(c), record.body, record.sets, record.values,
+	                         record.amounts))
 		return refuse(c, "a match of another question or of other devices");
 	nodes_touch(&c->nodes, record.body->node);
 	return 0;

@@ -222,6 +222,7 @@ static void *prepare(void *context, const struct prebind_member *m, struct prebi
 {
 	struct claim_bind *cb = context;
 	const struct kept_devices *k = m->pod < cb->kept_n ? cb->kept[m->pod] : NULL;
+	const struct env *env = cb->env;
 	struct pod_claims *w;
 
 	if (is_busy(cb, m->pod)) {
@@ -231,7 +232,9 @@ static void *prepare(void *context, const struct prebind_member *m, struct prebi
 	}
 	w = work_make(cb, m);
 	if (k && k->head.pod_generation == m->generation && k->head.node == m->node)
-		live_writing(cb->live, m->pod, m->node_name, &k->head, k->picks, allocation_take, w);
+		live_writing(cb->live, m->pod, m->node_name, &k->head, k->picks,
+		             (const uint64_t[]){ env->random(env->context), env->random(env->context) },
+		             allocation_take, w);
 	kept_forget(cb, m->pod);
 	if (is_served(w))
 		return w;

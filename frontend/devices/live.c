@@ -39,10 +39,10 @@ uint32_t live_number(struct intern *in, struct text t)
 struct live *live_new(const uint64_t key[2])
 {
 	struct live *l = must_alloc(sizeof(*l));
-	struct intern *interns[] = { &l->slice_names, &l->node_names, &l->claim_names, &l->device_names,
-		                         &l->spaces };
+	struct intern *interns[] = { &l->slice_names,  &l->node_names, &l->claim_names,
+		                         &l->device_names, &l->draw_names, &l->spaces };
 
-	for (size_t i = 0; i < 5; i++)
+	for (size_t i = 0; i < 6; i++)
 		intern_init(interns[i], key, UINT32_MAX - 1);
 	l->store = devices_new();
 	l->layouts = 1;
@@ -59,6 +59,8 @@ static void claim_free(struct live_claim *c)
 	free(c->consumers);
 	free(c->finalizers);
 	free(c->devices);
+	free(c->shares);
+	free(c->draws.at);
 	free(c->namespace);
 	free(c->name);
 	free(c->uid);
@@ -113,6 +115,7 @@ void live_free(struct live *l)
 	intern_free(&l->node_names);
 	intern_free(&l->claim_names);
 	intern_free(&l->device_names);
+	intern_free(&l->draw_names);
 	intern_free(&l->spaces);
 	free(l->by_space);
 	free(l->nodes);
@@ -121,6 +124,7 @@ void live_free(struct live *l)
 	free(l->classes);
 	free(l->taken);
 	free(l->device_node);
+	free(l->drawn);
 	free(l->pods);
 	free(l->due);
 	free(l->text);
@@ -133,6 +137,7 @@ void live_names_recycle(struct live *l)
 	intern_recycle(&l->slice_names);
 	intern_recycle(&l->claim_names);
 	intern_recycle(&l->device_names);
+	intern_recycle(&l->draw_names);
 	intern_recycle(&l->spaces);
 }
 
@@ -245,13 +250,18 @@ static void claim_devices(struct live *l, struct live_claim *c, const struct tre
 	char key[KEY_BYTES];
 
 	c->devices = must_array(results->n + 1, sizeof(*c->devices));
+	c->shares = must_array(results->n + 1, sizeof(*c->shares));
 	TREE_EACH(result, results)
 	{
 		if (jsontree_true(jsontree_get(result, "adminAccess")))
 			continue;
 		device_key(key, result);
 		c->devices[c->devices_n] = live_number(&l->device_names, text_of(key));
-		live_device_take(l, c->devices[c->devices_n++]);
+		live_device_take(l, c->devices[c->devices_n]);
+		c->shares[c->devices_n] = jsontree_text(jsontree_get(result, "shareID")).bytes > 0;
+		if (c->shares[c->devices_n])
+			live_draws_read(l, result, c->devices[c->devices_n], c->number, &c->draws);
+		c->devices_n++;
 	}
 }
 
@@ -333,6 +343,7 @@ static struct live_claim *claim_make(struct live *l, const struct tree *t, uint3
 /* What it held is given back after the next version has taken what it has. */
 static void claim_drop(struct live *l, struct live_claim *c)
 {
+	live_draws_give(l, &c->draws);
 	for (size_t i = 0; i < c->devices_n; i++) {
 		live_device_give(l, c->devices[i]);
 		intern_give(&l->device_names, c->devices[i]);
@@ -385,6 +396,8 @@ static void claim_put(struct live *l, const struct tree *t)
 		return;
 	}
 	l->claims[number] = c;
+	if (c->allocation)
+		live_claim_landed(l, number);
 	if (!old || !is_alike(old, c))
 		live_claim_note(l, number);
 	if (old)

@@ -13,8 +13,9 @@
  * (live_writing()).
  *
  * Served live are slices of one node (spec.nodeName) and requests for a number of devices or for
- * all, with alternatives, selectors, tolerations, adminAccess and constraints, of devices that may
- * use counters.  Devices with multiple allocations or binding conditions are not used.
+ * all, with alternatives, selectors, tolerations, adminAccess, capacities and constraints, of
+ * devices that may use counters, and that claims may share.  Devices with binding conditions are
+ * not used.
  *
  * Single-threaded.  Memory: ipc/memory.h; of what tenants write nothing is kept twice. */
 #ifndef MUSTER_FRONTEND_LIVE_H
@@ -111,16 +112,18 @@ bool live_claims_exist(struct live *l, uint32_t pod);
 /* Pods with claims have slots below; 0: there are none. */
 uint32_t live_pods(const struct live *l);
 
-/* Checks the picks of a command: of that layout, all free, and of the pod's question.  The devices
- * are taken from then on, until live_written().  For each claim that is to be allocated, `each`
- * gets the JSON of its allocation.  False: the choice does not hold any more. */
+/* Checks the picks of a command: of that layout, all free, and of the pod's question.  `share` is
+ * random, for shareIDs.  The devices are taken from then on, until live_written().  For each claim
+ * that is to be allocated, `each` gets the JSON of its allocation.  False: the choice does not hold
+ * any more. */
 bool live_writing(struct live *l, uint32_t pod, const char *node, const struct cmd_devices *cmd,
-                  const struct device_pick *picks,
+                  const struct device_pick *picks, const uint64_t share[2],
                   void (*each)(void *context, const char *claim, const char *allocation),
                   void *context);
 /* The claims have them, or they are given up. */
 void live_written(struct live *l, uint32_t pod);
-/* True if a device of the claim is in another allocated claim; its name. */
+/* A device of the claim that is in another allocated claim, or whose shares are more than it has;
+ * NULL: none. */
 const char *live_conflict(const struct live *l, uint32_t pod, uint32_t i);
 
 #endif

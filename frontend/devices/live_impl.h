@@ -9,6 +9,7 @@
 
 /* Numbers of texts: a claim is "namespace/name", a device "driver/pool/name". */
 #define LIVE_NONE UINT32_MAX
+#define POD_CLAIMS_MAX 64u
 
 struct live_slice {
 	uint32_t name; /* of `slice_names` */
@@ -55,6 +56,24 @@ struct live_question {
 	const struct live_node *error_at; /* of that node */
 };
 
+/* What a share takes of one capacity of a device, or what all of them do. */
+struct live_draws {
+	struct live_draw {
+		uint32_t number; /* of "driver/pool/name/capacity", held */
+		uint32_t device;
+		uint32_t claim; /* number of its name */
+		device_amount amount;
+	} * at;
+	size_t n;
+};
+
+struct live_drawn {
+	device_amount sum;
+	device_amount held; /* of it: by pods that still ask, whose holdings the core has */
+	bool known;         /* a device has it */
+	device_amount value;
+};
+
 struct live_node {
 	char *name;
 	struct live_slice **slices;
@@ -73,6 +92,13 @@ struct live_node {
 	struct device_node counted; /* counters_n 0: none */
 	uint32_t *pool_of;          /* by counter */
 	uint32_t uses_n;
+	/* Devices that claims share, unless they are too many; their capacities by device. */
+	uint64_t *shared; /* NULL: none */
+	struct live_capacity {
+		uint32_t device, index; /* of the device's capacities */
+		uint32_t number;        /* of `draw_names`, held */
+	} * capacities;
+	uint32_t capacities_n;
 	bool *matched; /* by question: the core has it */
 	size_t matched_n;
 };
@@ -89,7 +115,9 @@ struct live_claim {
 	char *finalizers; /* items of the list as JSON */
 	size_t reserved_n;
 	uint32_t *devices; /* numbers, each held */
+	bool *shares;      /* by device: it has a shareID */
 	size_t devices_n;
+	struct live_draws draws;
 	bool deleting, finalizer;
 };
 
@@ -108,6 +136,8 @@ struct live_pod {
 	bool unasked;      /* there was no question for it */
 	uint32_t *writing; /* devices */
 	uint32_t writing_n;
+	struct live_draws draws; /* of claims that are being written */
+	bool asks;               /* by its last verdict */
 };
 
 /* By number of a claim's name. */
@@ -120,7 +150,7 @@ struct live_users {
 
 struct live {
 	struct devices *store; /* classes, numbers of values; the scratch of a node */
-	struct intern slice_names, node_names, claim_names, device_names, spaces;
+	struct intern slice_names, node_names, claim_names, device_names, draw_names, spaces;
 	struct live_slice **slices; /* by number */
 	size_t slices_n;
 	struct live_node **nodes; /* by number */
@@ -134,6 +164,8 @@ struct live {
 	uint32_t *taken;       /* by device: allocations, and writings */
 	uint32_t *device_node; /* by device: node + 1; 0: of no slice */
 	size_t taken_n, device_node_n;
+	struct live_drawn *drawn; /* by number of `draw_names` */
+	size_t drawn_n;
 	struct live_pod *pods; /* by slot */
 	size_t pods_n;
 	uint32_t *due; /* pods to be judged again, first in first out */
@@ -164,9 +196,39 @@ void live_node_touch(struct live *l, uint32_t node);
 void live_node_free(struct live_node *n);
 /* The devices of the node in their order. */
 void live_node_lay(struct live *l, struct live_node *n);
+/* Bytes of its record with so many capacities, and with the set of shared devices. */
+size_t live_node_space(const struct live_node *n, size_t capacities, bool shared);
 /* True if the pools have what the devices in use and `more` (numbers) take of counters. */
 bool live_counters_suffice(const struct live *l, const struct live_node *n, const uint32_t *more,
                            uint32_t more_n);
+
+/* live_shares.c */
+/* Of a result with a shareID in the allocation of the claim, and what is given back of it. */
+void live_draws_read(struct live *l, const struct tree *result, uint32_t device, uint32_t claim,
+                     struct live_draws *to);
+void live_draws_give(struct live *l, struct live_draws *d);
+/* What a pod writes is in the core's holding as long as the pod asks, and not in the record.  1: it
+ * is; -1: it is no longer. */
+void live_draws_hold(struct live *l, const struct live_draws *d, int sign);
+void live_draws_landed(struct live *l, uint32_t claim, struct live_draws *d);
+void live_shares_lay(struct live *l, struct live_node *n);
+void live_shares_give(struct live *l, struct live_node *n);
+/* capacities_n of them; and for each option of the question as many amounts. */
+void live_shares_write(const struct live *l, const struct live_node *n, struct node_capacity *out);
+void live_amounts_write(const struct live_question *q, const struct live_node *n,
+                        struct match_amount *out);
+bool live_is_shared(const struct live_node *n, uint32_t device);
+/* True if there is room for one more share; `more`, by capacity, is what others of the same pod
+ * take, to which it is added. */
+bool live_share_fits(const struct live *l, const struct live_node *n, uint32_t device,
+                     const struct option_entry *o, device_amount *more);
+void live_share_take(struct live *l, const struct live_node *n, uint32_t device,
+                     const struct option_entry *o, uint32_t claim, struct live_draws *to);
+device_amount *live_share_amounts(const struct device_entry *e, const struct option_entry *o,
+                                  struct arena *arena);
+/* Allocations have more of a capacity of `of` than there is; the device.  `own`: the same pod's. */
+bool live_overdrawn(const struct live *l, const struct live_draws *of, const struct live_draws *own,
+                    uint32_t *device);
 
 /* live_questions.c */
 /* LIVE_NONE: all are in use, or `namespace` has its share of them.  The last eighth is for
@@ -182,7 +244,14 @@ void live_errors_forget(struct live *l, const struct live_node *n);
 /* live_pods.c */
 void live_pod_note(struct live *l, uint32_t pod);
 void live_claim_note(struct live *l, uint32_t claim);
+/* Its allocation is known: what its pods were writing for it counts no more. */
+void live_claim_landed(struct live *l, uint32_t claim);
 void live_pods_note_all(struct live *l);
+bool live_is_reserved(const struct live_claim *c, const char *uid);
+/* The claims of the pod in their order, each once: those that are allocated, or those that are not.
+ * At most POD_CLAIMS_MAX. */
+uint32_t live_claims_of(const struct live *l, const struct live_pod *p, bool allocated,
+                        const struct live_claim **out);
 void live_pod_free(struct live_pod *p);
 /* Pods without a question are to be judged again: one is free. */
 void live_unasked_note(struct live *l);

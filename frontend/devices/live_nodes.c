@@ -141,6 +141,7 @@ static void key_of(char *key, const struct device_entry *e)
 
 static void keys_give(struct live *l, struct live_node *n)
 {
+	live_shares_give(l, n);
 	for (uint32_t i = 0; i < n->devices_n; i++) {
 		l->device_node[n->keys[i]] = 0;
 		intern_give(&l->device_names, n->keys[i]);
@@ -276,6 +277,7 @@ void live_node_lay(struct live *l, struct live_node *n)
 		n->keys[n->devices_n++] = number;
 	}
 	counters_lay(n, &a.problem.node);
+	live_shares_lay(l, n);
 	arena_free(&a.arena);
 }
 
@@ -317,17 +319,24 @@ void live_node_entered(struct live *l, struct text name)
 	live_node_touch(l, number);
 }
 
+size_t live_node_space(const struct live_node *n, size_t capacities, bool shared)
+{
+	return sizeof(struct event_node_devices) +
+	       (shared ? 2 : 1) * DEVICE_WORDS(n->devices_n) * sizeof(uint64_t) +
+	       n->counted.counters_n * sizeof(struct node_counter) +
+	       n->uses_n * sizeof(struct node_use) + capacities * sizeof(struct node_capacity);
+}
+
 size_t live_node_bytes(const struct live *l, uint32_t at)
 {
 	struct live_node *n = l->nodes[at];
 
 	live_node_lay((struct live *)(uintptr_t)l, n);
-	return sizeof(struct event_node_devices) + DEVICE_WORDS(n->devices_n) * sizeof(uint64_t) +
-	       n->counted.counters_n * sizeof(struct node_counter) +
-	       n->uses_n * sizeof(struct node_use);
+	return live_node_space(n, n->capacities_n, n->shared != NULL);
 }
 
-static void counters_write(const struct live_node *n, void *at)
+/* Where they end. */
+static void *counters_write(const struct live_node *n, void *at)
 {
 	const struct device_node *from = &n->counted;
 	struct node_counter *counters = at;
@@ -349,26 +358,32 @@ static void counters_write(const struct live_node *n, void *at)
 				.high = (uint64_t)((unsigned __int128)from->uses[k].amount >> 64),
 			};
 	}
+	return use;
 }
 
 void live_node_write(struct live *l, uint32_t at, node_id node, uint32_t generation, void *record)
 {
 	struct live_node *n = l->nodes[at];
 	struct event_node_devices *e = record;
+	const size_t words = DEVICE_WORDS(n->devices_n);
 	uint64_t *taken = (uint64_t *)(e + 1);
 
 	*e = (struct event_node_devices){ .node = node,
 		                              .generation = generation,
 		                              .layout = n->layout,
 		                              .devices_n = n->devices_n,
-		                              .flags = n->invalid ? NODE_DEVICES_INVALID : 0,
+		                              .flags = (n->invalid ? NODE_DEVICES_INVALID : 0) |
+		                                       (n->shared ? NODE_DEVICES_SHARED : 0),
 		                              .counters_n = n->counted.counters_n,
-		                              .uses_n = n->uses_n };
-	memset(taken, 0, DEVICE_WORDS(n->devices_n) * sizeof(*taken));
+		                              .uses_n = n->uses_n,
+		                              .capacities_n = n->capacities_n };
+	memset(taken, 0, words * sizeof(*taken));
 	for (uint32_t i = 0; i < n->devices_n; i++)
 		if (l->taken[n->keys[i]] > 0)
 			device_add(taken, i);
-	counters_write(n, taken + DEVICE_WORDS(n->devices_n));
+	if (n->shared)
+		memcpy(taken + words, n->shared, words * sizeof(*taken));
+	live_shares_write(l, n, counters_write(n, taken + words * (n->shared ? 2 : 1)));
 	due_set(l, n, false);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pods with claims: what refuses them, what they ask for, and what is written for them. */
+/* Pods with claims: what refuses them, and what they ask for. */
 #include "frontend/devices/live_impl.h"
 
 #include <stdarg.h>
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define POD_CLAIMS_MAX 64u
 #define SPECS_BYTES_MAX 65536u /* of a pod's claims: a question keeps a copy */
 #define UNASKED_ONCE 16u
 
@@ -62,6 +61,21 @@ void live_claim_note(struct live *l, uint32_t claim)
 		live_pod_note(l, l->users[claim].at[i].pod);
 }
 
+void live_claim_landed(struct live *l, uint32_t claim)
+{
+	for (size_t i = 0; claim < l->users_n && i < l->users[claim].n; i++) {
+		struct live_pod *p = &l->pods[l->users[claim].at[i].pod];
+
+		if (p->draws.n == 0)
+			continue;
+		if (p->asks)
+			live_draws_hold(l, &p->draws, -1);
+		live_draws_landed(l, claim, &p->draws);
+		if (p->asks)
+			live_draws_hold(l, &p->draws, 1);
+	}
+}
+
 static void user_add(struct live *l, uint32_t pod, uint32_t ref)
 {
 	struct live_ref *r = &l->pods[pod].refs[ref];
@@ -94,6 +108,7 @@ void live_pod_free(struct live_pod *p)
 	free(p->uid);
 	free(p->refs);
 	free(p->writing);
+	free(p->draws.at);
 	*p = (struct live_pod){ .question = LIVE_NONE };
 }
 
@@ -278,7 +293,7 @@ bool live_claims_exist(struct live *l, uint32_t pod)
 	return !v.refusal;
 }
 
-static bool is_reserved(const struct live_claim *c, const char *uid)
+bool live_is_reserved(const struct live_claim *c, const char *uid)
 {
 	for (size_t i = 0; i < c->reserved_n; i++)
 		if (strcmp(c->reserved[i], uid) == 0)
@@ -286,9 +301,8 @@ static bool is_reserved(const struct live_claim *c, const char *uid)
 	return false;
 }
 
-/* The claims of the pod in their order, each once; of those that are allocated the node. */
-static uint32_t claims_of(const struct live *l, const struct live_pod *p, bool allocated,
-                          const struct live_claim **out)
+uint32_t live_claims_of(const struct live *l, const struct live_pod *p, bool allocated,
+                        const struct live_claim **out)
 {
 	uint32_t n = 0;
 
@@ -307,10 +321,10 @@ static uint32_t claims_of(const struct live *l, const struct live_pod *p, bool a
 static void judge_allocated(struct live *l, const struct live_pod *p, struct live_verdict *out)
 {
 	const struct live_claim *claims[POD_CLAIMS_MAX];
-	const uint32_t n = claims_of(l, p, true, claims);
+	const uint32_t n = live_claims_of(l, p, true, claims);
 
 	for (uint32_t i = 0; i < n && !out->refusal; i++) {
-		if (claims[i]->reserved_n >= 256 && !is_reserved(claims[i], p->uid))
+		if (claims[i]->reserved_n >= 256 && !live_is_reserved(claims[i], p->uid))
 			say(l, out, true, "resourceclaim in use");
 		else if (!claims[i]->node[0])
 			say(l, out, false,
@@ -323,7 +337,7 @@ static void judge_allocated(struct live *l, const struct live_pod *p, struct liv
 static void judge_question(struct live *l, struct live_pod *p, struct live_verdict *out)
 {
 	const struct live_claim *claims[POD_CLAIMS_MAX];
-	const uint32_t n = claims_of(l, p, false, claims), before = p->question;
+	const uint32_t n = live_claims_of(l, p, false, claims), before = p->question;
 	const struct live_question *q;
 	size_t bytes = 0;
 
@@ -364,14 +378,8 @@ static void judge_question(struct live *l, struct live_pod *p, struct live_verdi
 		out->devices = p->question + 1;
 }
 
-void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *out)
+static void judge_waiting(struct live *l, struct live_pod *p, struct live_verdict *out)
 {
-	struct live_pod *p = &l->pods[pod];
-
-	*out = (struct live_verdict){ 0 };
-	unasked_set(l, p, false);
-	if (placed)
-		return;
 	for (uint32_t i = 0; i < p->refs_n && !out->refusal; i++)
 		ref_refused(l, p, &p->refs[i], out);
 	if (!out->refusal && p->refs_n > POD_CLAIMS_MAX)
@@ -385,200 +393,16 @@ void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *
 		question_drop(l, p);
 }
 
-/* Writes. */
-
-uint32_t live_claims_n(const struct live *l, uint32_t pod)
+void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *out)
 {
-	return pod < l->pods_n ? l->pods[pod].refs_n : 0;
-}
+	struct live_pod *p = &l->pods[pod];
 
-static const char *others_of(const struct live *l, const struct live_claim *c, const char *uid)
-{
-	struct live *at = (struct live *)(uintptr_t)l;
-	struct bytes list = { 0 };
-
-	for (size_t i = 0; i < c->reserved_n; i++) {
-		if (strcmp(c->reserved[i], uid) == 0)
-			continue;
-		bytes_put(&list, list.n > 0 ? "," : "");
-		bytes_put(&list, c->consumers[i]);
-	}
-	bytes_add(&list, "", 1);
-	free(at->text);
-	at->text = list.at;
-	return list.at;
-}
-
-bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_claim_view *out)
-{
-	const struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
-	const struct live_claim *c =
-		p && i < p->refs_n && !p->refs[i].not_needed ? live_claim_at(l, p->refs[i].claim) : NULL;
-
-	if (!c)
-		return false;
-	*out = (struct live_claim_view){
-		.name = c->name,
-		.uid = c->uid,
-		.version = c->version,
-		.allocated = c->allocation != NULL,
-		.reserved = is_reserved(c, p->uid),
-		.owned = strcmp(c->owner, p->uid) == 0,
-		.deleting = c->deleting,
-		.finalizer = c->finalizer,
-		.node = c->node,
-	};
-	out->others = c->reserved_n > (out->reserved ? 1u : 0u);
-	out->finalizers = c->finalizers;
-	out->consumers = others_of(l, c, p->uid);
-	return true;
-}
-
-static const struct option_entry *option_of(const struct live_question *q,
-                                            const struct device_pick *k)
-{
-	const struct request_entry *r;
-
-	if (k->claim >= q->claims_n || k->request >= q->claims[k->claim].requests_n)
-		return NULL;
-	r = &q->claims[k->claim].requests[k->request];
-	return k->option < r->options_n ? &r->options[k->option] : NULL;
-}
-
-/* adminAccess takes nothing: such a device may be in use, but is in a claim once. */
-static bool picks_clash(const struct live_question *q, const struct device_pick *a,
-                        const struct device_pick *b)
-{
-	return a->device == b->device &&
-	       (a->claim == b->claim || (!option_of(q, a)->admin && !option_of(q, b)->admin));
-}
-
-static bool picks_hold(const struct live *l, const struct live_node *n, const struct live_pod *p,
-                       const struct cmd_devices *cmd, const struct device_pick *picks)
-{
-	const struct live_question *q;
-	uint32_t taken[DEVICE_PICKS_MAX], taken_n = 0;
-
-	if (!n || n->relaid || n->layout != cmd->layout || cmd->question != p->question ||
-	    p->question == LIVE_NONE || cmd->picks_n == 0 || cmd->picks_n > DEVICE_PICKS_MAX)
-		return false;
-	q = &l->questions[p->question];
-	for (uint32_t i = 0; i < cmd->picks_n; i++) {
-		const struct device_pick *k = &picks[i];
-		const struct option_entry *o = option_of(q, k);
-
-		if (!o || k->device >= n->devices_n || (!o->admin && l->taken[n->keys[k->device]] > 0))
-			return false;
-		for (uint32_t j = 0; j < i; j++)
-			if (picks_clash(q, &picks[j], k))
-				return false;
-		if (!o->admin)
-			taken[taken_n++] = k->device;
-	}
-	return live_counters_suffice(l, n, taken, taken_n);
-}
-
-/* asked.h, of the question's claims on the node. */
-static void asked_fill(struct live *l, const struct live_node *n, struct live_question *q,
-                       struct node_entry *node, struct claim_entry **claims)
-{
-	struct asked *a = l->store->asked;
-	struct arena arena = a->arena;
-
-	arena_reset(&arena);
-	*node = (struct node_entry){ .name = text_of(n->name) };
-	for (uint32_t i = 0; i < q->claims_n; i++)
-		claims[i] = &q->claims[i];
-	*a = (struct asked){ .arena = arena,
-		                 .node = node,
-		                 .claims = claims,
-		                 .claims_n = q->claims_n,
-		                 .devices = n->devices,
-		                 .devices_n = n->devices_n };
-}
-
-/* Claims that came since with the same names may ask for something else. */
-static bool question_holds(const struct live_question *q, const struct live_claim *const *claims,
-                           uint32_t n)
-{
-	bool same = n == q->claims_n;
-
-	for (uint32_t i = 0; same && i < n; i++)
-		same = text_is(q->claims[i].spec->raw, claims[i]->spec[0] ? claims[i]->spec : "{}");
-	return same;
-}
-
-bool live_writing(struct live *l, uint32_t pod, const char *node_name,
-                  const struct cmd_devices *cmd, const struct device_pick *picks,
-                  void (*each)(void *context, const char *claim, const char *allocation),
-                  void *context)
-{
-	const uint32_t number = intern_find(&l->node_names, text_of(node_name));
-	const struct live_node *n = number < l->nodes_n ? l->nodes[number] : NULL;
-	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
-	const struct live_claim *claims[POD_CLAIMS_MAX];
-	struct claim_entry *entries[POD_CLAIMS_MAX];
-	struct devices_pick full[DEVICE_PICKS_MAX];
-	struct live_question *q;
-	struct node_entry node;
-
-	if (!p || !p->name || p->writing || !picks_hold(l, n, p, cmd, picks))
-		return false;
-	q = &l->questions[p->question];
-	if (!question_holds(q, claims, claims_of(l, p, false, claims)))
-		return false;
-	asked_fill(l, n, q, &node, entries);
-	p->writing = must_array(cmd->picks_n, sizeof(*p->writing));
-	for (uint32_t i = 0; i < cmd->picks_n; i++) {
-		full[i] = (struct devices_pick){
-			picks[i].claim, picks[i].request, picks[i].option, picks[i].device, NULL, { 0, i }
-		};
-		if (option_of(q, &picks[i])->admin)
-			continue;
-		p->writing[p->writing_n++] = n->keys[picks[i].device];
-		intern_hold(&l->device_names, n->keys[picks[i].device]);
-		live_device_take(l, n->keys[picks[i].device]);
-	}
-	for (uint32_t i = 0; i < q->claims_n; i++) {
-		struct bytes json = { 0 };
-
-		allocation_write(l->store, full, cmd->picks_n, i, &json);
-		bytes_add(&json, "", 1);
-		each(context, claims[i]->name, json.at);
-		bytes_free(&json);
-	}
-	return true;
-}
-
-void live_written(struct live *l, uint32_t pod)
-{
-	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
-
-	for (uint32_t i = 0; p && i < p->writing_n; i++) {
-		live_device_give(l, p->writing[i]);
-		intern_give(&l->device_names, p->writing[i]);
-	}
-	if (!p)
+	*out = (struct live_verdict){ 0 };
+	unasked_set(l, p, false);
+	if (!placed)
+		judge_waiting(l, p, out);
+	if (p->asks == (out->devices > 0))
 		return;
-	free(p->writing);
-	p->writing = NULL;
-	p->writing_n = 0;
-	live_pod_note(l, pod);
-}
-
-const char *live_conflict(const struct live *l, uint32_t pod, uint32_t i)
-{
-	const struct live_pod *p = &l->pods[pod];
-	const struct live_claim *c =
-		i < p->refs_n && !p->refs[i].not_needed ? live_claim_at(l, p->refs[i].claim) : NULL;
-
-	for (size_t k = 0; c && k < c->devices_n; k++) {
-		uint32_t ours = 1;
-
-		for (uint32_t w = 0; w < p->writing_n; w++)
-			ours += p->writing[w] == c->devices[k];
-		if (l->taken[c->devices[k]] > ours)
-			return intern_text(&l->device_names, c->devices[k]);
-	}
-	return NULL;
+	p->asks = !p->asks;
+	live_draws_hold(l, &p->draws, p->asks ? 1 : -1);
 }

@@ -80,6 +80,16 @@ static void selectors_add(struct live_question *q, struct live_option *o, const 
 	}
 }
 
+/* All are quantities, and none is below 0. */
+static bool asks_hold(const struct option_entry *o)
+{
+	bool good = o->asks_n == jsontree_get(jsontree_get(o->tree, "capacity"), "requests")->n;
+
+	for (size_t i = 0; i < o->asks_n; i++)
+		good = good && o->asks[i].amount >= 0;
+	return good;
+}
+
 static bool option_read(struct live *l, struct live_question *q, uint32_t claim, uint32_t request,
                         const struct option_entry *o)
 {
@@ -90,8 +100,8 @@ static bool option_read(struct live *l, struct live_question *q, uint32_t claim,
 	if (class == NULL)
 		return refuse(q, true, "request %.*s%s%.*s: device class %.*s does not exist",
 		              TEXT(r->name), r->prioritized ? "/" : "", TEXT(o->name), TEXT(o->class));
-	if (jsontree_get(jsontree_get(o->tree, "capacity"), "requests")->n > 0)
-		return refuse(q, false, "muster does not support capacity of resource claims yet");
+	if (!asks_hold(o))
+		return refuse(q, false, "a capacity that its resource claims request is no amount");
 	q->options = must_grow(q->options, (q->options_n + 1) * sizeof(*q->options));
 	out = &q->options[q->options_n++];
 	*out = (struct live_option){ .entry = o, .claim = claim, .request = request };
@@ -373,6 +383,12 @@ static size_t values_bytes(const struct live_node *n)
 	return PADDED(n->devices_n * sizeof(uint32_t));
 }
 
+/* By option; 0 when those of all options are too many for a record. */
+static uint32_t amounts_n(const struct live_question *q, const struct live_node *n)
+{
+	return n->capacities_n * q->options_n <= MATCH_AMOUNTS_MAX ? n->capacities_n : 0;
+}
+
 size_t live_match_bytes(const struct live *l, uint32_t at, uint32_t question)
 {
 	const struct live_question *q = &l->questions[question];
@@ -380,14 +396,19 @@ size_t live_match_bytes(const struct live *l, uint32_t at, uint32_t question)
 
 	return sizeof(struct event_match) +
 	       (size_t)2 * q->options_n * DEVICE_WORDS(n->devices_n) * sizeof(uint64_t) +
-	       q->constraints_n * values_bytes(n);
+	       q->constraints_n * values_bytes(n) +
+	       (size_t)q->options_n * amounts_n(q, n) * sizeof(struct match_amount);
 }
 
-/* What a live server does not serve yet. */
-static bool is_served(const struct live_node *n, const struct device_entry *e)
+/* What a live server does not serve yet, or not so many of. */
+static bool is_served(const struct live_question *q, const struct live_node *n, uint32_t device)
 {
+	const struct device_entry *e = n->devices[device];
+	const bool shared = live_is_shared(n, device);
+
 	return !e->unusable && (e->uses_n == 0 || n->uses_n > 0) &&
-	       !e->facts.allow_multiple_allocations &&
+	       e->facts.allow_multiple_allocations == shared &&
+	       (!shared || amounts_n(q, n) == n->capacities_n) &&
 	       jsontree_get(e->tree, "bindingConditions")->n == 0;
 }
 
@@ -484,8 +505,8 @@ static void matches_write(struct live *l, struct live_question *q, const struct 
 		const struct tree *tolerations = jsontree_get(o->entry->tree, "tolerations");
 
 		for (uint32_t d = 0; d < n->devices_n; d++) {
-			if (is_served(n, n->devices[d]) && !(o->entry->all && n->broken) &&
-			    is_selected(l, q, n, o, n->devices[d]))
+			if (is_served(q, n, d) && !(o->entry->all && n->broken) &&
+			    capacities_allow(n->devices[d], o->entry) && is_selected(l, q, n, o, n->devices[d]))
 				device_add(sets + 2 * i * words, d);
 			if (tolerated(n->devices[d], tolerations))
 				device_add(sets + (2 * i + 1) * words, d);
@@ -508,7 +529,8 @@ void live_match_write(struct live *l, uint32_t at, uint32_t question, node_id no
 		                       .layout = n->layout,
 		                       .devices_n = n->devices_n,
 		                       .options_n = q->options_n,
-		                       .constraints_n = q->constraints_n };
+		                       .constraints_n = q->constraints_n,
+		                       .capacities_n = amounts_n(q, n) };
 	matches_write(l, q, n, sets);
 	memset(values, 0, q->constraints_n * values_bytes(n));
 	for (uint32_t claim = 0; claim < q->claims_n; claim++)
@@ -522,6 +544,8 @@ void live_match_write(struct live *l, uint32_t at, uint32_t question, node_id no
 				((uint32_t *)(void *)values)[d] = attribute_value(l->store, n->devices[d], name);
 			values += values_bytes(n);
 		}
+	if (amounts_n(q, n) > 0)
+		live_amounts_write(q, n, (void *)values);
 	n->matched = must_reach(n->matched, &n->matched_n, question, 8, sizeof(*n->matched));
 	n->matched[question] = true;
 }

@@ -291,9 +291,10 @@ static const struct field node_devices_fields[] = {
 	ANY(struct event_node_devices, generation),
 	U32(struct event_node_devices, layout, 1, UINT32_MAX),
 	U32(struct event_node_devices, devices_n, 0, NODE_DEVICES_MAX),
-	BITS(struct event_node_devices, flags, NODE_DEVICES_INVALID),
+	BITS(struct event_node_devices, flags, NODE_DEVICES_INVALID | NODE_DEVICES_SHARED),
 	U32(struct event_node_devices, counters_n, 0, NODE_COUNTERS_MAX),
 	U32(struct event_node_devices, uses_n, 0, NODE_USES_MAX),
+	U32(struct event_node_devices, capacities_n, 0, NODE_CAPACITIES_MAX),
 };
 #define AMOUNT_HIGH_MAX (INT64_C(1) << 48)
 static const struct field counter_fields[] = {
@@ -306,6 +307,18 @@ static const struct field use_fields[] = {
 	U32(struct node_use, counter, 0, NODE_COUNTERS_MAX - 1),
 	I64(struct node_use, low, INT64_MIN, INT64_MAX),
 	I64(struct node_use, high, 0, AMOUNT_HIGH_MAX),
+};
+#define SHARE_HIGH_MAX (INT64_C(1) << 31)
+static const struct field capacity_fields[] = {
+	U32(struct node_capacity, device, 0, NODE_DEVICES_MAX - 1),
+	I64(struct node_capacity, value_low, INT64_MIN, INT64_MAX),
+	I64(struct node_capacity, value_high, 0, SHARE_HIGH_MAX),
+	I64(struct node_capacity, consumed_low, INT64_MIN, INT64_MAX),
+	I64(struct node_capacity, consumed_high, 0, SHARE_HIGH_MAX),
+};
+static const struct field match_amount_fields[] = {
+	I64(struct match_amount, low, INT64_MIN, INT64_MAX),
+	I64(struct match_amount, high, 0, SHARE_HIGH_MAX),
 };
 static const struct field question_fields[] = {
 	U32(struct event_question, question, 0, QUESTIONS_MAX - 1),
@@ -331,6 +344,7 @@ static const struct field match_fields[] = {
 	U32(struct event_match, devices_n, 0, NODE_DEVICES_MAX),
 	U32(struct event_match, options_n, 0, QUESTION_OPTIONS_MAX),
 	U32(struct event_match, constraints_n, 0, QUESTION_CONSTRAINTS_MAX),
+	U32(struct event_match, capacities_n, 0, NODE_CAPACITIES_MAX),
 };
 static const struct field result_fields[] = {
 	U32(struct result, pod, 0, STREAM_PODS - 1),
@@ -368,12 +382,14 @@ static const char *pod_more(const struct view_of *v)
 	           : NULL;
 }
 
-/* Counters are sorted by pool, uses by device, and a device uses those of one pool. */
+/* Counters are sorted by pool, uses by device, and a device uses those of one pool.  Capacities are
+ * sorted by device, and of devices in the second set. */
 static const char *node_devices_more(const struct view_of *v)
 {
 	const struct event_node_devices *e = (const void *)v->body;
 	const struct node_counter *c = (const void *)v->at[1];
 	const struct node_use *u = (const void *)v->at[2];
+	const struct node_capacity *k = (const void *)v->at[3];
 
 	for (uint32_t i = 1; i < v->n[1]; i++)
 		if (c[i - 1].pool > c[i].pool)
@@ -386,6 +402,15 @@ static const char *node_devices_more(const struct view_of *v)
 		if (i > 0 && u[i - 1].device == u[i].device &&
 		    c[u[i - 1].counter].pool != c[u[i].counter].pool)
 			return "a device of two pools";
+	}
+	for (uint32_t i = 0; i < v->n[3]; i++) {
+		const uint64_t *shared = (const uint64_t *)(const void *)v->at[0] + v->n[0] / 2;
+
+		if ((e->flags & NODE_DEVICES_SHARED) == 0 || k[i].device >= e->devices_n ||
+		    (shared[k[i].device / 64] >> k[i].device % 64 & 1) == 0)
+			return "a capacity of nothing";
+		if (i > 0 && k[i - 1].device > k[i].device)
+			return "order of capacities";
 	}
 	return NULL;
 }
@@ -607,7 +632,7 @@ static uint32_t taken_words(const unsigned char *body)
 {
 	const struct event_node_devices *e = (const void *)body;
 
-	return saturated(((uint64_t)e->devices_n + 63) / 64);
+	return saturated(((uint64_t)e->devices_n + 63) / 64 * (e->flags & NODE_DEVICES_SHARED ? 2 : 1));
 }
 
 static uint32_t match_words(const unsigned char *body)
@@ -620,12 +645,20 @@ static uint32_t match_words(const unsigned char *body)
 	return words < UINT32_MAX ? (uint32_t)words : UINT32_MAX;
 }
 
+static uint32_t match_amounts(const unsigned char *body)
+{
+	const struct event_match *e = (const void *)body;
+
+	return saturated((uint64_t)e->options_n * e->capacities_n);
+}
+
 static const struct layout node_devices_layout = {
 	BODY(struct event_node_devices, node_devices_fields),
 	{ { 0, 8, number_fields, N(number_fields), false, taken_words },
 	  ARRAY(struct event_node_devices, counters_n, struct node_counter, counter_fields),
-	  ARRAY(struct event_node_devices, uses_n, struct node_use, use_fields) },
-	3,
+	  ARRAY(struct event_node_devices, uses_n, struct node_use, use_fields),
+	  ARRAY(struct event_node_devices, capacities_n, struct node_capacity, capacity_fields) },
+	4,
 	node_devices_more,
 };
 static const struct layout question_layout = {
@@ -637,8 +670,10 @@ static const struct layout question_layout = {
 };
 static const struct layout match_layout = {
 	BODY(struct event_match, match_fields),
-	{ { 0, 8, number_fields, N(number_fields), false, match_words } },
-	1,
+	{ { 0, 8, number_fields, N(number_fields), false, match_words },
+	  { 0, sizeof(struct match_amount), match_amount_fields, N(match_amount_fields), false,
+	    match_amounts } },
+	2,
 	NULL,
 };
 static const struct layout promised_layout = {

@@ -154,7 +154,8 @@ static const char *match_fault(const struct told *t, const struct view_of *v)
 
 	if (e->generation == 0 || t->nodes[e->node].generation != e->generation)
 		return "what is unknown";
-	if (d->generation == 0 || d->layout != e->layout || d->devices_n != e->devices_n)
+	if (d->generation == 0 || d->layout != e->layout || d->devices_n != e->devices_n ||
+	    (e->capacities_n != 0 && e->capacities_n != d->capacities_n))
 		return "other devices";
 	return q->options_n == 0 || q->options_n != e->options_n || q->constraints_n != e->constraints_n
 	           ? "another question"
@@ -254,7 +255,7 @@ void told_add(struct told *t, const struct record *r)
 		const struct event_node *e = body;
 
 		if (t->nodes[e->node].generation != 0 && t->nodes[e->node].generation != e->generation)
-			t->devices[e->node].devices_n = 0;
+			t->devices[e->node].devices_n = t->devices[e->node].capacities_n = 0;
 		t->nodes[e->node] = (struct told_thing){ e->generation, last_text(&v) };
 	} else if (r->kind == EVENT_NODE_DEVICES) {
 		const struct event_node_devices *e = body;

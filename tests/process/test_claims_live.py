@@ -5,6 +5,7 @@ that are gone."""
 import os
 import sys
 import time
+import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import kube, objects  # noqa: E402
@@ -102,10 +103,10 @@ def foreign(c, name, node, device):
     give(c, name, node, device)
 
 
-def give(c, name, node, device):
+def give(c, name, node, device, **result):
     selector = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]}
     c.client.patch("ResourceClaim", name, {"status": {"allocation": {
-        "devices": {"results": [{"request": "r", "driver": DRIVER, "pool": node, "device": device}]},
+        "devices": {"results": [{"request": "r", "driver": DRIVER, "pool": node, "device": device, **result}]},
         "nodeSelector": selector}, "reservedFor": [{"resource": "pods", "name": "other", "uid": name}]}}, sub="status")
 
 
@@ -457,14 +458,71 @@ def test_partitions_share_the_counters_of_their_gpu():
         equal(sorted(devices(c, f"h-{i}-gpu") for i in range(2)), [["3g-0"], ["3g-1"]])
 
 
-def test_what_is_not_served_is_refused():
+def share_of(amount):
     spec = claim_spec()
-    spec["devices"]["requests"][0]["exactly"]["capacity"] = {"requests": {"memory": "1Gi"}}
-    with Cluster(*nodes(1), device_class(), apisim=GATE) as c:
-        c.up(*ON)
+    spec["devices"]["requests"][0]["exactly"]["capacity"] = {"requests": {"memory": amount}}
+    return spec
+
+
+def gib(quantity):
+    return int(quantity) / 2**30 if quantity.isdigit() else int(quantity.removesuffix("Gi"))
+
+
+def shares(c, *names):
+    """(device, GiB consumed) of each claim; their shareIDs are distinct."""
+    results = [r for name in names for r in allocation(c, name)["devices"]["results"]]
+    equal(len({uuid.UUID(r["shareID"]) for r in results}), len(names), "shareIDs")
+    return [(r["device"], gib(r["consumedCapacity"]["memory"])) for r in results]
+
+
+def shared_slice():
+    policy = {"default": "4Gi", "validRange": {"min": "4Gi", "step": "8Gi"}}
+    return slice_of("n1", 1, allowMultipleAllocations=True, capacity={"memory": {"value": "40Gi", "requestPolicy": policy}})
+
+
+def test_claims_share_the_capacity_of_a_device():
+    """DRA-15: a device of 40Gi, shares from 4Gi in steps of 8Gi; what is allocated counts after a restart too."""
+    with Cluster(objects.node("n1", cpu="64"), shared_slice(), device_class(), apisim=GATE) as c:
+        pair = Pair(c, 1, c.kubeconfig, *ON).ready()
+        gang_with(c, "h", 4, share_of("12Gi"))
+        until(lambda: "cannot allocate all claims" in reason(c, "h-0"), 20, lambda: reason(c, "h-0"))
+        gang_with(c, "g", 3, share_of("5Gi"))
+        bound(c, "g", 3)
+        equal(shares(c, *[f"g-{i}-gpu" for i in range(3)]), [("gpu-0", 12)] * 3)
+        for name, spec in ("a", share_of("5Gi")), ("less", share_of("-1Gi")), ("other", share_of("1e30")):
+            c.create(pod_with(name))
+            make_claim(c, name, spec)
+        pair.kill()
+        Pair(c, 2, c.kubeconfig, *ON).ready()
+        until(lambda: "request is no amount" in reason(c, "less"), 20, lambda: reason(c, "less"))
+        until(lambda: "cannot allocate all claims" in reason(c, "other"), 20, lambda: reason(c, "other"))
+        equal(c.bound("a"), 0)
+        c.delete("Pod", "g-1")
+        free(c, "g-1-gpu")
+        bound(c, "a", 1)
+        equal(shares(c, "g-0-gpu", "g-2-gpu", "a-gpu"), [("gpu-0", 12)] * 3)
+
+
+def test_another_scheduler_takes_a_share_meanwhile():
+    """DRA-9 with shares: together they are more than the device has, and ours is given back before the Binding."""
+    with Cluster(objects.node("n1", cpu="64"), shared_slice(), device_class(), apisim=GATE) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        c.create(claim("other", share_of("36Gi")))
+        done = []
+
+        def before(call):
+            if not done:
+                done.append(1)
+                give(c, "other", "n1", "gpu-0", shareID=str(uuid.uuid4()), consumedCapacity={"memory": "36Gi"})
+            call.pass_on()
+
+        proxy.rule(lambda call: call.method == "PATCH" and call.path.partition("?")[0].endswith("a-gpu/status"), before, 1)
+        Pair(c, 1, proxy.kubeconfig, *ON).ready()
         c.create(pod_with("a"))
-        make_claim(c, "a", spec)
-        until(lambda: "muster does not support capacity" in reason(c, "a"), 10, lambda: reason(c, "a"))
+        make_claim(c, "a", share_of("12Gi"))
+        until(lambda: done and not allocation(c, "a-gpu") and "cannot allocate all claims" in reason(c, "a"), 20, lambda: reason(c, "a"))
+        equal(c.bound("a"), 0)
+        free(c, "other")
+        bound(c, "a", 1)
 
 
 def test_a_claim_that_is_left_is_given_back():

@@ -292,6 +292,121 @@ Test(devices, that_others_have_use_counters)
 	story_free(s);
 }
 
+#define SHARE 5u /* question: a share */
+
+/* Of 8 devices the first two are shared, with 40 and 20 of their capacity. */
+static void shared(struct story *s, uint64_t taken, uint64_t consumed)
+{
+	struct {
+		struct event_node_devices e;
+		uint64_t taken, shared;
+		struct node_capacity capacities[2];
+	} d = { .e = { .node = 0,
+		           .generation = 1,
+		           .layout = 1,
+		           .devices_n = 8,
+		           .flags = NODE_DEVICES_SHARED,
+		           .capacities_n = 2 },
+		    .taken = taken,
+		    .shared = 3,
+		    .capacities = { { .device = 0, .value_low = 40, .consumed_low = consumed },
+		                    { .device = 1, .value_low = 20 } } };
+
+	cr_assert_eq(story_feed(s, EVENT_NODE_DEVICES, &d, sizeof(d)), 0);
+}
+
+static void shares(struct story *s, uint32_t number, uint64_t set, uint64_t amount)
+{
+	struct {
+		struct event_match e;
+		uint64_t match, tolerated;
+		struct match_amount amounts[2];
+	} m = { .e = { .question = number,
+		           .node = 0,
+		           .generation = 1,
+		           .layout = 1,
+		           .devices_n = 8,
+		           .options_n = 1,
+		           .capacities_n = 2 },
+		    .match = set,
+		    .tolerated = UINT64_MAX,
+		    .amounts = { { .low = amount }, { .low = amount } } };
+
+	cr_assert_eq(story_feed(s, EVENT_MATCH, &m, sizeof(m)), 0);
+}
+
+/* 40 has three shares of 12, and 20 one. */
+Test(devices, that_are_shared_go_as_far_as_their_capacity)
+{
+	struct story *s = scene(0, 0xff);
+
+	question(s, SHARE, 1, false);
+	shared(s, 0, 0);
+	shares(s, SHARE, 0x3, 12);
+	story_gang(s, .name = "g", .quorum = 5);
+	story_pods(s, 5, .name = "m", .gang = "g", .cpu = 1, .devices = SHARE + 1);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "m"), 0);
+	cr_assert_str_eq(story_reason(s, "g"), "room 4 of 5, 2 devices");
+	story_skip(s);
+	story_pods(s, 4, .name = "p", .cpu = 1, .devices = SHARE + 1);
+	story_plan(s);
+	story_expect(s, "devices p-0 n1: 0\nbind p-0 n1\ndevices p-1 n1: 0\nbind p-1 n1\n"
+	                "devices p-2 n1: 0\nbind p-2 n1\ndevices p-3 n1: 1\nbind p-3 n1\n");
+	story_refused(s, "p-1", 60000);
+	story_skip(s);
+	story_pod(s, .name = "q", .cpu = 1, .devices = SHARE + 1);
+	story_plan(s);
+	story_expect(s, "why p-1: bind refused\ndevices q n1: 0\nbind q n1\n");
+	story_free(s);
+}
+
+/* Two pods are written; then another scheduler has a share, and more than there is. */
+Test(devices, that_are_shared_count_what_the_record_has)
+{
+	struct story *s = scene(0, 0xff);
+
+	question(s, SHARE, 1, false);
+	shared(s, 1, 24);
+	shares(s, SHARE, 0x1, 16);
+	story_pod(s, .name = "a", .cpu = 1, .devices = SHARE + 1);
+	story_plan(s);
+	story_expect(s, "devices a n1: 0\nbind a n1\n");
+	shared(s, 1, 40);
+	story_pod(s, .name = "a", .cpu = 1);
+	story_bound(s, "a");
+	story_confirm(s, "a");
+	shared(s, 1, 56);
+	story_pod(s, .name = "b", .cpu = 1, .devices = SHARE + 1);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "b"), "");
+	shared(s, 1, 16);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "b"), "n1");
+	story_free(s);
+}
+
+/* Whole devices beside them are no shares, and a share that takes nothing of a capacity has room
+ * as the node has. */
+Test(devices, that_are_shared_beside_whole_ones)
+{
+	struct story *s = scene(0, 0xff);
+
+	question(s, SHARE, 1, false);
+	shared(s, 0xf8, 0);
+	shares(s, SHARE, 0x1, 0);
+	shares(s, GPU, 0xfc, 40);
+	story_gang(s, .name = "g", .quorum = 9);
+	story_pods(s, 9, .name = "m", .gang = "g", .cpu = 1, .devices = SHARE + 1);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "m"), 9);
+	story_skip(s);
+	story_pods(s, 2, .name = "p", .cpu = 1, .devices = GPU + 1);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "p"), 1);
+	story_free(s);
+}
+
 /* The frontend writes the claims: its record has the devices, and the pod asks for nothing more. */
 Test(devices, stay_taken_when_the_record_has_them)
 {
@@ -378,10 +493,54 @@ Test(devices, in_records_are_checked)
 	d.devices_n = 64;
 	cr_assert_eq(story_feed(s, EVENT_NODE_DEVICES, &d, sizeof(d)), -EPROTO);
 	d.devices_n = 0;
+	d.layout = 1;
+	d.flags = NODE_DEVICES_SHARED;
+	d.capacities_n = 1;
+	cr_assert_eq(story_feed(s, EVENT_NODE_DEVICES, &d, sizeof(d)), -EPROTO);
+	d.flags = d.capacities_n = 0;
 	d.generation = 9;
 	cr_assert_eq(story_feed(s, EVENT_NODE_DEVICES, &d, sizeof(d)), -EPROTO);
 	cr_assert_eq(story_feed(s, EVENT_QUESTION, &q, sizeof(q)), -EPROTO);
 	cr_assert_eq(story_feed(s, EVENT_MATCH, &m, sizeof(m)), -EPROTO);
 	cr_assert_eq(story_feed(s, EVENT_QUESTION_DROP, &drop, sizeof(drop)), -EPROTO);
+	story_free(s);
+}
+
+/* Of a device that is not shared, above what sums allow, and of other capacities than the node has.
+ */
+Test(devices, that_are_shared_are_checked_in_records)
+{
+	struct story *s = scene(0, 0);
+	struct {
+		struct event_node_devices e;
+		uint64_t taken, shared;
+		struct node_capacity capacity;
+	} d = { .e = { .generation = 1,
+		           .layout = 1,
+		           .devices_n = 8,
+		           .flags = NODE_DEVICES_SHARED,
+		           .capacities_n = 1 },
+		    .shared = 2 };
+	struct {
+		struct event_match e;
+		uint64_t sets[2];
+		struct match_amount amount;
+	} m = { .e = { .question = GPU,
+		           .generation = 1,
+		           .layout = 1,
+		           .devices_n = 8,
+		           .options_n = 1,
+		           .capacities_n = 1 } };
+
+	cr_assert_eq(story_feed(s, EVENT_NODE_DEVICES, &d, sizeof(d)), -EPROTO);
+	d.capacity.device = 1;
+	d.capacity.consumed_high = UINT64_C(1) << 63;
+	cr_assert_eq(story_feed(s, EVENT_NODE_DEVICES, &d, sizeof(d)), -EPROTO);
+	cr_assert_eq(story_feed(s, EVENT_MATCH, &m, sizeof(m)), -EPROTO);
+	d.capacity.consumed_high = 0;
+	cr_assert_eq(story_feed(s, EVENT_NODE_DEVICES, &d, sizeof(d)), 0);
+	cr_assert_eq(story_feed(s, EVENT_MATCH, &m, sizeof(m)), 0);
+	m.amount.high = UINT64_C(1) << 63;
+	cr_assert_eq(story_feed(s, EVENT_MATCH, &m, sizeof(m)), -EPROTO);
 	story_free(s);
 }

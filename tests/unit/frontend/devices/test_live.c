@@ -336,3 +336,143 @@ Test(live, a_selector_is_evaluated_again_when_the_device_that_it_failed_on_has_c
 	cr_assert(live_next_pod(l, &noted));
 	cr_assert_null(judged(0).refusal, "it is refused for ever");
 }
+
+#define POLICY "{\"default\":\"1Gi\",\"validRange\":{\"min\":\"1Gi\",\"step\":\"1Gi\"}}"
+
+static void written_take(void *context, const char *name, const char *allocation)
+{
+	(void)name;
+	snprintf(context, 4096, "%s", allocation);
+}
+
+/* For the first device to pod 0. */
+static struct cmd_devices command(void)
+{
+	return (struct cmd_devices){ .layout = l->nodes[0]->layout,
+		                         .question = l->pods[0].question,
+		                         .picks_n = 1 };
+}
+
+/* Of a share of g0 by another scheduler. */
+static void allocated(const char *name, const char *version, const char *consumed)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"namespace\":\"a\",\"name\":\"%s\",\"uid\":\"u-%s\","
+	         "\"resourceVersion\":\"%s\"},\"spec\":{\"devices\":{}},\"status\":{\"allocation\":{"
+	         "\"devices\":{\"results\":[{\"request\":\"r\",\"driver\":\"d\",\"pool\":\"n1\","
+	         "\"device\":\"g0\",\"shareID\":\"x\",\"consumedCapacity\":%s}]}}}}",
+	         name, name, version, consumed);
+	put(LIVE_CLAIMS, text);
+}
+
+/* In Gi, of the first device. */
+static double consumed(void)
+{
+	static struct {
+		struct event_node_devices e;
+		uint64_t taken, shared;
+		struct node_capacity capacity;
+	} record;
+	const uint32_t at = live_node_next(l);
+
+	cr_assert_neq(at, UINT32_MAX);
+	cr_assert_eq(live_node_bytes(l, at), sizeof(record));
+	live_node_write(l, at, 0, 1, &record);
+	cr_assert_eq(record.e.flags, NODE_DEVICES_SHARED);
+	cr_assert_eq(record.shared, 1);
+	return (double)device_amount_of(record.capacity.consumed_low, record.capacity.consumed_high) /
+	       1e9 / (1 << 30);
+}
+
+/* Amounts of claims' status are sums of what is there, whatever is written in them. */
+Test(live, shares_of_a_device_are_added_up)
+{
+	slice("1", 1,
+	      ",\"allowMultipleAllocations\":true,"
+	      "\"capacity\":{\"memory\":{\"value\":\"40Gi\",\"requestPolicy\":" POLICY "}}");
+	cr_expect_eq(consumed(), 0);
+	allocated("x", "1", "{\"memory\":\"12Gi\",\"cores\":\"5\"}");
+	cr_expect_eq(consumed(), 12);
+	allocated("y", "1", "{\"memory\":\"-12Gi\",\"memory2\":\"x\"}");
+	allocated("z", "1", "{\"memory\":\"8Gi\"}");
+	cr_expect_eq(consumed(), 20);
+	allocated("y", "2", "{\"memory\":\"1e40\"}");
+	allocated("w", "1", "{\"memory\":\"1e40\"}");
+	cr_expect_gt(consumed(), 8e9, "more than there is of anything");
+	live_remove(l, LIVE_CLAIMS, text_of("a"), text_of("w"));
+	live_remove(l, LIVE_CLAIMS, text_of("a"), text_of("y"));
+	cr_expect_eq(consumed(), 20);
+	live_remove(l, LIVE_CLAIMS, text_of("a"), text_of("x"));
+	live_remove(l, LIVE_CLAIMS, text_of("a"), text_of("z"));
+	cr_expect_eq(consumed(), 0);
+}
+
+/* What a pod writes is not in the record while the core holds it, and then once. */
+Test(live, a_share_counts_once_while_it_is_written)
+{
+	struct cmd_devices cmd;
+	const struct device_pick pick = { 0 };
+	const uint64_t share[2] = { 7, 7 };
+	struct live_verdict v;
+	static char written[4096];
+
+	slice("1", 1,
+	      ",\"allowMultipleAllocations\":true,"
+	      "\"capacity\":{\"memory\":{\"value\":\"40Gi\",\"requestPolicy\":" POLICY "}}");
+	claim("a", "x", 0,
+	      "\"requests\":[{\"name\":\"r\",\"exactly\":{\"deviceClassName\":\"gpu\","
+	      "\"capacity\":{\"requests\":{\"memory\":\"11.5Gi\"}}}}]");
+	pod(0, "a", "x", NULL);
+	judged(0);
+	flush();
+	cmd = command();
+	cr_assert(live_writing(l, 0, "n1", &cmd, &pick, share, written_take, written));
+	cr_expect_not_null(strstr(written, "\"shareID\":\"00000000-0000-4007-8000-000000000007\","
+	                                   "\"consumedCapacity\":{\"memory\":\"12884901888\"}"),
+	                   "%s", written);
+	cr_expect_eq(consumed(), 0, "the core holds it");
+	live_judge(l, 0, true, &v);
+	cr_expect_eq(consumed(), 12, "it is in flight");
+	judged(0);
+	cr_expect_eq(consumed(), 0);
+	allocated("x", "2", "{\"memory\":\"12Gi\"}");
+	judged(0);
+	cr_expect_eq(consumed(), 12);
+	live_written(l, 0);
+	allocated("y", "1", "{\"memory\":\"28Gi\"}");
+	cr_expect_eq(consumed(), 40);
+	cr_expect_null(live_conflict(l, 0, 0));
+	allocated("y", "2", "{\"memory\":\"29Gi\"}");
+	cr_expect_str_eq(live_conflict(l, 0, 0), "d/n1/g0");
+}
+
+/* Two thirds of a device are not there twice, and neither is a part below 0. */
+Test(live, a_share_that_is_not_there_is_not_written)
+{
+	struct cmd_devices cmd;
+	const struct device_pick pick = { 0 };
+	const uint64_t share[2] = { 0 };
+	static char written[4096];
+
+	slice("1", 1, ",\"allowMultipleAllocations\":true,\"capacity\":{\"memory\":{\"value\":\"3\"}}");
+	claim("a", "x", 0,
+	      "\"requests\":[{\"name\":\"r\",\"exactly\":{\"deviceClassName\":\"gpu\","
+	      "\"capacity\":{\"requests\":{\"memory\":\"2\"}}}}]");
+	claim("a", "below", 0,
+	      "\"requests\":[{\"name\":\"r\",\"exactly\":{\"deviceClassName\":\"gpu\","
+	      "\"capacity\":{\"requests\":{\"memory\":\"-2\"}}}}]");
+	pod(0, "a", "x", NULL);
+	pod(1, "a", "below", NULL);
+	judged(0);
+	cr_expect_str_eq(judged(1).refusal, "a capacity that its resource claims request is no amount");
+	flush();
+	allocated("y", "1", "{\"memory\":\"2\"}");
+	flush();
+	cmd = command();
+	cr_expect_not(live_writing(l, 0, "n1", &cmd, &pick, share, written_take, written));
+	live_remove(l, LIVE_CLAIMS, text_of("a"), text_of("y"));
+	flush();
+	cr_expect(live_writing(l, 0, "n1", &cmd, &pick, share, written_take, written));
+}

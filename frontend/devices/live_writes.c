@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is written for a pod: its claims, the check of a choice, and the allocations. */
+#include "frontend/devices/live_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t live_claims_n(const struct live *l, uint32_t pod)
+{
+	return pod < l->pods_n ? l->pods[pod].refs_n : 0;
+}
+
+static const char *others_of(const struct live *l, const struct live_claim *c, const char *uid)
+{
+	struct live *at = (struct live *)(uintptr_t)l;
+	struct bytes list = { 0 };
+
+	for (size_t i = 0; i < c->reserved_n; i++) {
+		if (strcmp(c->reserved[i], uid) == 0)
+			continue;
+		bytes_put(&list, list.n > 0 ? "," : "");
+		bytes_put(&list, c->consumers[i]);
+	}
+	bytes_add(&list, "", 1);
+	free(at->text);
+	at->text = list.at;
+	return list.at;
+}
+
+bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_claim_view *out)
+{
+	const struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	const struct live_claim *c =
+		p && i < p->refs_n && !p->refs[i].not_needed ? live_claim_at(l, p->refs[i].claim) : NULL;
+
+	if (!c)
+		return false;
+	*out = (struct live_claim_view){
+		.name = c->name,
+		.uid = c->uid,
+		.version = c->version,
+		.allocated = c->allocation != NULL,
+		.reserved = live_is_reserved(c, p->uid),
+		.owned = strcmp(c->owner, p->uid) == 0,
+		.deleting = c->deleting,
+		.finalizer = c->finalizer,
+		.node = c->node,
+	};
+	out->others = c->reserved_n > (out->reserved ? 1u : 0u);
+	out->finalizers = c->finalizers;
+	out->consumers = others_of(l, c, p->uid);
+	return true;
+}
+
+static const struct option_entry *option_of(const struct live_question *q,
+                                            const struct device_pick *k)
+{
+	const struct request_entry *r;
+
+	if (k->claim >= q->claims_n || k->request >= q->claims[k->claim].requests_n)
+		return NULL;
+	r = &q->claims[k->claim].requests[k->request];
+	return k->option < r->options_n ? &r->options[k->option] : NULL;
+}
+
+/* adminAccess takes nothing: such a device may be in use, but is in a claim once.  Shares are
+ * amounts. */
+static bool picks_clash(const struct live_question *q, const struct live_node *n,
+                        const struct device_pick *a, const struct device_pick *b)
+{
+	return a->device == b->device && !live_is_shared(n, a->device) &&
+	       (a->claim == b->claim || (!option_of(q, a)->admin && !option_of(q, b)->admin));
+}
+
+/* `more`: what the picks before take of capacities. */
+static bool pick_is_free(const struct live *l, const struct live_node *n,
+                         const struct option_entry *o, uint32_t device, device_amount *more)
+{
+	if (o->admin)
+		return true;
+	if (live_is_shared(n, device))
+		return live_share_fits(l, n, device, o, more);
+	return l->taken[n->keys[device]] == 0;
+}
+
+static bool picks_hold(const struct live *l, const struct live_node *n, const struct live_pod *p,
+                       const struct cmd_devices *cmd, const struct device_pick *picks)
+{
+	const struct live_question *q;
+	uint32_t taken[DEVICE_PICKS_MAX], taken_n = 0;
+	device_amount more[NODE_CAPACITIES_MAX] = { 0 };
+
+	if (!n || n->relaid || n->layout != cmd->layout || cmd->question != p->question ||
+	    p->question == LIVE_NONE || cmd->picks_n == 0 || cmd->picks_n > DEVICE_PICKS_MAX)
+		return false;
+	q = &l->questions[p->question];
+	for (uint32_t i = 0; i < cmd->picks_n; i++) {
+		const struct device_pick *k = &picks[i];
+		const struct option_entry *o = option_of(q, k);
+
+		if (!o || k->device >= n->devices_n || !pick_is_free(l, n, o, k->device, more))
+			return false;
+		for (uint32_t j = 0; j < i; j++)
+			if (picks_clash(q, n, &picks[j], k))
+				return false;
+		/* A second share takes no counters. */
+		if (!o->admin && l->taken[n->keys[k->device]] == 0)
+			taken[taken_n++] = k->device;
+	}
+	return live_counters_suffice(l, n, taken, taken_n);
+}
+
+/* asked.h, of the question's claims on the node. */
+static void asked_fill(struct live *l, const struct live_node *n, struct live_question *q,
+                       struct node_entry *node, struct claim_entry **claims)
+{
+	struct asked *a = l->store->asked;
+	struct arena arena = a->arena;
+
+	arena_reset(&arena);
+	*node = (struct node_entry){ .name = text_of(n->name) };
+	for (uint32_t i = 0; i < q->claims_n; i++)
+		claims[i] = &q->claims[i];
+	*a = (struct asked){ .arena = arena,
+		                 .node = node,
+		                 .claims = claims,
+		                 .claims_n = q->claims_n,
+		                 .devices = n->devices,
+		                 .devices_n = n->devices_n };
+}
+
+/* Claims that came since with the same names may ask for something else. */
+static bool question_holds(const struct live_question *q, const struct live_claim *const *claims,
+                           uint32_t n)
+{
+	bool same = n == q->claims_n;
+
+	for (uint32_t i = 0; same && i < n; i++)
+		same = text_is(q->claims[i].spec->raw, claims[i]->spec[0] ? claims[i]->spec : "{}");
+	return same;
+}
+
+static struct devices_pick pick_full(struct live *l, const struct live_node *n,
+                                     const struct live_question *q, const struct device_pick *k,
+                                     const uint64_t share[2])
+{
+	struct devices_pick full = { k->claim,  k->request, k->option,
+		                         k->device, NULL,       { share[0], share[1] } };
+
+	if (live_is_shared(n, k->device))
+		full.consumed =
+			live_share_amounts(n->devices[k->device], option_of(q, k), &l->store->asked->arena);
+	return full;
+}
+
+static void pick_take(struct live *l, struct live_pod *p, const struct live_node *n,
+                      const struct live_question *q, const struct device_pick *k, uint32_t claim)
+{
+	const uint32_t device = n->keys[k->device];
+
+	p->writing[p->writing_n++] = device;
+	intern_hold(&l->device_names, device);
+	live_device_take(l, device);
+	if (live_is_shared(n, k->device))
+		live_share_take(l, n, k->device, option_of(q, k), claim, &p->draws);
+}
+
+bool live_writing(struct live *l, uint32_t pod, const char *node_name,
+                  const struct cmd_devices *cmd, const struct device_pick *picks,
+                  const uint64_t share[2],
+                  void (*each)(void *context, const char *claim, const char *allocation),
+                  void *context)
+{
+	const uint32_t number = intern_find(&l->node_names, text_of(node_name));
+	const struct live_node *n = number < l->nodes_n ? l->nodes[number] : NULL;
+	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	const struct live_claim *claims[POD_CLAIMS_MAX];
+	struct claim_entry *entries[POD_CLAIMS_MAX];
+	struct devices_pick full[DEVICE_PICKS_MAX];
+	struct live_question *q;
+	struct node_entry node;
+
+	if (!p || !p->name || p->writing || !picks_hold(l, n, p, cmd, picks))
+		return false;
+	q = &l->questions[p->question];
+	if (!question_holds(q, claims, live_claims_of(l, p, false, claims)))
+		return false;
+	asked_fill(l, n, q, &node, entries);
+	p->writing = must_array(cmd->picks_n, sizeof(*p->writing));
+	for (uint32_t i = 0; i < cmd->picks_n; i++) {
+		full[i] = pick_full(l, n, q, &picks[i], (const uint64_t[]){ share[0], share[1] + i });
+		if (!option_of(q, &picks[i])->admin)
+			pick_take(l, p, n, q, &picks[i], claims[picks[i].claim]->number);
+	}
+	if (p->asks)
+		live_draws_hold(l, &p->draws, 1);
+	for (uint32_t i = 0; i < q->claims_n; i++) {
+		struct bytes json = { 0 };
+
+		allocation_write(l->store, full, cmd->picks_n, i, &json);
+		bytes_add(&json, "", 1);
+		each(context, claims[i]->name, json.at);
+		bytes_free(&json);
+	}
+	return true;
+}
+
+void live_written(struct live *l, uint32_t pod)
+{
+	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+
+	for (uint32_t i = 0; p && i < p->writing_n; i++) {
+		live_device_give(l, p->writing[i]);
+		intern_give(&l->device_names, p->writing[i]);
+	}
+	if (!p)
+		return;
+	if (p->asks)
+		live_draws_hold(l, &p->draws, -1);
+	live_draws_give(l, &p->draws);
+	free(p->writing);
+	p->writing = NULL;
+	p->writing_n = 0;
+	live_pod_note(l, pod);
+}
+
+const char *live_conflict(const struct live *l, uint32_t pod, uint32_t i)
+{
+	const struct live_pod *p = &l->pods[pod];
+	const struct live_claim *c =
+		i < p->refs_n && !p->refs[i].not_needed ? live_claim_at(l, p->refs[i].claim) : NULL;
+	uint32_t device;
+
+	if (c && live_overdrawn(l, &c->draws, &p->draws, &device))
+		return intern_text(&l->device_names, device);
+	for (size_t k = 0; c && k < c->devices_n; k++) {
+		uint32_t ours = 1;
+
+		if (c->shares[k])
+			continue;
+
+		for (uint32_t w = 0; w < p->writing_n; w++)
+			ours += p->writing[w] == c->devices[k];
+		if (l->taken[c->devices[k]] > ours)
+			return intern_text(&l->device_names, c->devices[k]);
+	}
+	return NULL;
+}
