@@ -7,7 +7,8 @@
  *             that a start before its answer is impossible                          profile.c
  *   picture   the nodes as they will be: every promise is placed, in order of
  *             the times, on nodes with the room; proves a set of times              picture.c
- *   promises  (gang, time); move earlier only, but for the named reasons            promises.c
+ *   promises  (gang, time); who may start beside them                               promises.c
+ *   moves     of them: earlier only, but for the named reasons                      moves.c
  *
  * What is free later can only grow by early ends, so places that were proved stay a proof; they are
  * kept with each promise, for when first nodes with room, chosen again, are none.

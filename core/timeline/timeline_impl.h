@@ -159,4 +159,23 @@ bool picture_kept_holds(struct timeline *t, const struct picture *p);
  * `asked` (ID_NONE: nowhere). */
 void picture_keep(struct timeline *t, uint32_t asked);
 
+/* moves.c: some promise has a lower priority. */
+bool promises_some_lower(const struct timeline *t, int32_t priority);
+/* The priority from which on promises bind a gang of `priority`: the same for all gangs where it
+ * makes no difference, so that one profile serves them. */
+int32_t promise_binding(const struct timeline *t, int32_t priority);
+/* The earliest start at or after `from_ns` with all binding promises but index `without` fixed;
+ * before `until_ns`, else TIME_NEVER. */
+uint64_t promise_earliest(struct timeline *t, const struct timeline_ask *ask, uint32_t without,
+                          uint64_t from_ns, uint64_t until_ns, uint64_t now_ns);
+/* Takes the promise out of the profile (sign 1), or puts it back (-1). */
+void profile_promise(struct timeline *t, const struct promise *p, int sign, uint64_t now_ns);
+void promise_later(struct timeline *t, struct promise *p, uint64_t at_ns, enum promise_move why,
+                   uint32_t who);
+/* True if the picture holds, with first nodes that have room or with those that were kept. */
+bool picture_some_hold(struct timeline *t, const struct picture *p);
+/* Promises that no longer hold move later, those of low priority first: each is placed with those
+ * before it alone, by priority, then time. */
+void promises_repair(struct timeline *t, enum promise_move why, uint32_t who, uint64_t now_ns);
+
 #endif

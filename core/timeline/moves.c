@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Moves of promises: earlier when something became free, later when the picture of all of them no
+ * longer holds. */
+#include "core/timeline/timeline_impl.h"
+
+#include "ipc/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool promises_some_lower(const struct timeline *t, int32_t priority)
+{
+	for (uint32_t i = 0; i < t->promises_n; i++)
+		if (t->promises[i].ask.priority < priority)
+			return true;
+	return false;
+}
+
+int32_t promise_binding(const struct timeline *t, int32_t priority)
+{
+	return promises_some_lower(t, priority) ? priority : INT32_MIN;
+}
+
+uint64_t promise_earliest(struct timeline *t, const struct timeline_ask *ask, uint32_t without,
+                          uint64_t from_ns, uint64_t until_ns, uint64_t now_ns)
+{
+	struct picture p = { .priority = promise_binding(t, ask->priority),
+		                 .without = without,
+		                 .ask = ask,
+		                 .now_ns = now_ns };
+	uint32_t i = 0;
+
+	budget_spend(t->budget, t->profile.n);
+	for (uint32_t tries = 0; tries < PICTURES_MOST;) {
+		p.at_ns = profile_find(t, ask, &i);
+		if (p.at_ns == TIME_NEVER || p.at_ns >= until_ns)
+			return TIME_NEVER;
+		if (p.at_ns < from_ns)
+			continue;
+		if (picture_holds(t, &p))
+			return p.at_ns;
+		tries++;
+	}
+	return TIME_NEVER;
+}
+
+static uint64_t begins(const struct promise *p, uint64_t now_ns)
+{
+	return p->at_ns > now_ns ? p->at_ns : now_ns;
+}
+
+void profile_promise(struct timeline *t, const struct promise *p, int sign, uint64_t now_ns)
+{
+	const uint64_t from_ns = begins(p, now_ns);
+
+	profile_change(t, &p->ask, from_ns, ask_end(t, &p->ask, from_ns), sign);
+}
+
+static void untold(struct timeline *t, struct promise *p)
+{
+	t->untold += p->told;
+	p->told = false;
+}
+
+/* Tries one promise earlier, with those of its priority and above fixed.  True if one of lower
+ * priority may have lost its room by that. */
+static bool improve(struct timeline *t, uint32_t index, uint64_t now_ns)
+{
+	struct promise *p = &t->promises[index];
+	const int32_t priority = promise_binding(t, p->ask.priority);
+	uint64_t at_ns;
+
+	if (p->at_ns <= now_ns || !promise_in_pictures(p))
+		return false;
+	profile_make(t, priority, now_ns);
+	profile_promise(t, p, 1, now_ns);
+	at_ns = promise_earliest(t, &p->ask, index, now_ns, p->at_ns, now_ns);
+	if (at_ns != TIME_NEVER) {
+		picture_keep(t, index);
+		p->at_ns = at_ns;
+		p->earlier++;
+		t->counts.earlier++;
+		untold(t, p);
+	}
+	profile_promise(t, p, -1, now_ns);
+	return at_ns != TIME_NEVER && priority != INT32_MIN;
+}
+
+static int by_end(const void *a, const void *b, void *context)
+{
+	const struct timeline *t = context;
+	const struct promise *x = &t->promises[*(const uint32_t *)a],
+						 *y = &t->promises[*(const uint32_t *)b];
+	const uint64_t x_ns = time_add(x->at_ns, x->ask.length_ns),
+				   y_ns = time_add(y->at_ns, y->ask.length_ns);
+
+	if (x->ask.priority != y->ask.priority)
+		return x->ask.priority > y->ask.priority ? -1 : 1;
+	if (x_ns != y_ns)
+		return x_ns < y_ns ? -1 : 1;
+	return x->serial < y->serial ? -1 : 1;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct promise *x = a, *y = b;
+
+	if (x->ask.priority != y->ask.priority)
+		return x->ask.priority > y->ask.priority ? -1 : 1;
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->serial < y->serial ? -1 : 1;
+}
+
+void promise_later(struct timeline *t, struct promise *p, uint64_t at_ns, enum promise_move why,
+                   uint32_t who)
+{
+	struct promised_moved *m;
+
+	if (p->moves_n == PROMISE_MOVES_MAX)
+		memmove(&p->moves[0], &p->moves[1], --p->moves_n * sizeof(p->moves[0]));
+	m = &p->moves[p->moves_n++];
+	*m = (struct promised_moved){ .from_ns = p->at_ns, .to_ns = at_ns, .why = why, .who = who };
+	p->at_ns = at_ns;
+	p->later++;
+	t->counts.later[why]++;
+	untold(t, p);
+}
+
+bool picture_some_hold(struct timeline *t, const struct picture *p)
+{
+	if (!picture_holds(t, p))
+		return picture_kept_holds(t, p);
+	picture_keep(t, ID_NONE);
+	return true;
+}
+
+void promises_repair(struct timeline *t, enum promise_move why, uint32_t who, uint64_t now_ns)
+{
+	const struct picture all = { .priority = INT32_MIN, .without = ID_NONE, .now_ns = now_ns };
+	const uint32_t n = t->promises_n;
+	uint32_t kept = 0;
+
+	if (n == 0 || picture_some_hold(t, &all))
+		return;
+	qsort(t->promises, n, sizeof(*t->promises), by_rank);
+	for (uint32_t i = 0; i < n; i++) {
+		struct promise p = t->promises[i];
+		const uint64_t from_ns = begins(&p, now_ns);
+		uint64_t at_ns;
+
+		t->promises_n = kept;
+		t->profile_old = true;
+		if (!promise_in_pictures(&p)) {
+			t->promises[kept++] = p;
+			t->slots[p.ask.gang] = kept;
+			continue;
+		}
+		profile_make(t, INT32_MIN, now_ns);
+		profile_begin(t, from_ns);
+		at_ns = promise_earliest(t, &p.ask, ID_NONE, from_ns, TIME_NEVER, now_ns);
+		t->slots[p.ask.gang] = 0;
+		if (at_ns == TIME_NEVER) {
+			t->counts.lost++;
+			t->untold -= !p.told;
+			free(p.places);
+			continue;
+		}
+		if (at_ns > from_ns)
+			promise_later(t, &p, at_ns, why, who);
+		t->promises[kept++] = p;
+		t->slots[p.ask.gang] = kept;
+		picture_keep(t, kept - 1);
+	}
+	t->promises_n = kept;
+	t->profile_old = true;
+}
+
+/* Those that would end first are tried first: of the orders that were measured this one makes the
+ * mean slowdown least (decision 058); none of them makes a promise of the same priority later. */
+static void improve_all(struct timeline *t, uint64_t now_ns)
+{
+	uint32_t outranks_n = 0, who = ID_NONE;
+
+	if (t->order_room < t->promises_n) {
+		t->order_room = t->promises_n * 2 + 64;
+		t->order = must_grow(t->order, t->order_room * sizeof(*t->order));
+	}
+	for (uint32_t i = 0; i < t->promises_n; i++)
+		t->order[i] = i;
+	if (t->promises_n > 1)
+		qsort_r(t->order, t->promises_n, sizeof(*t->order), by_end, t);
+	for (uint32_t i = 0; i < t->promises_n; i++)
+		if (improve(t, t->order[i], now_ns)) {
+			who = t->promises[t->order[i]].ask.gang;
+			outranks_n++;
+		}
+	if (outranks_n > 0)
+		promises_repair(t, MOVE_OUTRANKED, outranks_n == 1 ? who : ID_NONE, now_ns);
+}
+
+/* A node of a promise that its members may no longer use; ID_NONE: none. */
+static node_id lost_node(const struct timeline *t)
+{
+	for (uint32_t i = 0; i < t->promises_n; i++)
+		for (uint32_t k = 0; k < t->promises[i].places_n && !t->promises[i].stale; k++) {
+			const struct timeline_place *at = &t->promises[i].places[k];
+
+			if (!shape_allows(&t->shapes->slots[at->shape], at->node))
+				return at->node;
+		}
+	return ID_NONE;
+}
+
+/* The earliest time of a promise; TIME_NEVER: there is none. */
+static uint64_t first_due(const struct timeline *t)
+{
+	uint64_t first_ns = TIME_NEVER;
+
+	for (uint32_t i = 0; i < t->promises_n; i++)
+		if (t->promises[i].at_ns < first_ns && promise_in_pictures(&t->promises[i]))
+			first_ns = t->promises[i].at_ns;
+	return first_ns;
+}
+
+/* The gang of that promise. */
+static uint32_t first_gang(const struct timeline *t)
+{
+	const uint64_t first_ns = first_due(t);
+	uint32_t i = 0;
+
+	while (i + 1 < t->promises_n &&
+	       (t->promises[i].at_ns != first_ns || !promise_in_pictures(&t->promises[i])))
+		i++;
+	return t->promises[i].ask.gang;
+}
+
+uint64_t timeline_due_ns(const struct timeline *t)
+{
+	const uint64_t due_ns = first_due(t);
+
+	return t->ends_n > 0 && t->ends[0].end_ns < due_ns ? t->ends[0].end_ns : due_ns;
+}
+
+bool timeline_changed(const struct timeline *t, uint64_t now_ns)
+{
+	return t->changed || t->suspect != MOVE_NONE || first_due(t) <= now_ns ||
+	       t->facts_version != t->nodes->facts_version ||
+	       (t->ends_n > 0 && t->ends[0].end_ns <= now_ns);
+}
+
+void promises_look(struct timeline *t, uint64_t now_ns)
+{
+	if (!timeline_changed(t, now_ns))
+		return;
+	ends_overrun(t, now_ns);
+	if (t->facts_version != t->nodes->facts_version) {
+		t->facts_version = t->nodes->facts_version;
+		t->suspect = MOVE_NODE_LOST;
+		t->suspect_who = lost_node(t);
+		t->changed = true; /* a node may have come, too */
+		t->profile_old = true;
+	}
+	if (t->suspect == MOVE_NONE && first_due(t) < now_ns) {
+		/* It starts late, so it ends late. */
+		t->suspect = MOVE_END_OVERRUN;
+		t->suspect_who = first_gang(t);
+	}
+	if (t->suspect != MOVE_NONE)
+		promises_repair(t, t->suspect, t->suspect_who, now_ns);
+	t->suspect = MOVE_NONE;
+	if (t->changed)
+		improve_all(t, now_ns);
+	t->changed = false;
+}
