@@ -339,6 +339,9 @@ bool invariants_helped(const struct invariants *b)
 	for (size_t i = 0; i < b->members_n; i++)
 		if (member_helps(&b->members[i]))
 			return true;
+	for (size_t i = 0; i < b->gangs_n; i++)
+		if (b->gangs[i].lost_ns > 0)
+			return true;
 	return false;
 }
 

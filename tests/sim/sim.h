@@ -319,8 +319,9 @@ void invariants_core_node(struct invariants *b, uint32_t instance, const char *n
                           const struct amount *amounts, uint32_t n);
 void invariants_core_binds(struct invariants *b, uint32_t instance, const char *uid,
                            const char *node);
-/* Another scheduler has bound a member of a group: a core that starts then takes the group for one
- * that has begun, and completes it whatever its queue says; one that saw it asks the queue. */
+/* Another scheduler has bound a member of a group, or one was lost: a core that starts then takes
+ * the group for one that has begun, and completes it whatever its queue says; one that saw it asks
+ * the queue. */
 bool invariants_helped(const struct invariants *b);
 uint64_t invariants_revisions(const struct invariants *b);
 uint64_t invariants_changes(const struct invariants *b); /* revisions but for those of leases */
