@@ -534,6 +534,8 @@ BUGS = [
         (SEARCH_SHARE, "if (extra_compare(t, &before, &next) > 0)", "if (extra_compare(t, &before, &next) > 1)")),
     bug("victims: of two nodes the last name goes", unit("ctl/preempt/test_victims"),
         (SEARCH_SHARE, "\treturn b_goes ? 1 : -1;", "\treturn b_goes ? -1 : 1;")),
+    bug("victims: of one pod's victims the most important stays away", unit("ctl/preempt/test_one_pod"),
+        ("core/search/pod_quick.c", "\t\tif (fits(q, row))\n\t\t\tcontinue;", "\t\tif (i > 0 && fits(q, row))\n\t\t\tcontinue;")),
     bug("victims: just enough room is none", unit("ctl/preempt/test_victims"),
         ("core/search/gang_room.c", "return room->takes_n >= room->most;", "return room->takes_n > room->most;")),
     bug("victims: a gang loses more than its surplus and lives", unit("ctl/preempt/test_victims"),

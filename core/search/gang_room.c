@@ -87,20 +87,6 @@ void gang_room_begin(struct gang_question *q)
 	q->s.steps += c->nodes.used;
 }
 
-/* Requests of both shapes are sorted by resource. */
-static void row_add(const struct gang_room *room, int64_t *row, const struct shape *placed)
-{
-	const struct shape *s = room->shape;
-	uint32_t i = 0;
-
-	for (uint32_t k = 0; k < placed->sums_n; k++) {
-		while (i < s->requests_n && s->requests[i].resource < placed->requests[k].resource)
-			i++;
-		if (i < s->requests_n && s->requests[i].resource == placed->requests[k].resource)
-			row[i] += placed->requests[k].value;
-	}
-}
-
 static void pod_add(struct gang_question *q, node_id node, class_id class)
 {
 	struct gang_room *room = q->room;
@@ -108,8 +94,8 @@ static void pod_add(struct gang_question *q, node_id node, class_id class)
 
 	if (!node_present(&c->nodes.slots[node]) || !shape_allows(room->shape, node))
 		return;
-	row_add(room, &room->rows[(size_t)node * room->shape->requests_n],
-	        class_shape(&c->pod_counts, class));
+	search_row_add(room->shape, &room->rows[(size_t)node * room->shape->requests_n],
+	               class_shape(&c->pod_counts, class));
 	if (room->changed[node])
 		return;
 	room->changed[node] = true;

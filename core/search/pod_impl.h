@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by search_pod.c (the question), pod_units.c (candidates of a node) and pod_reprieve.c
- * (its victims).  What kube-scheduler calls a pod is a unit here: a pod, or a gang that goes whole.
+/* Shared by search_pod.c (the question), pod_units.c (candidates of a node), pod_reprieve.c (its
+ * victims) and pod_quick.c (where sums suffice).  What kube-scheduler calls a pod is a unit here: a
+ * pod, or a gang that goes whole.
  */
 #ifndef MUSTER_CORE_SEARCH_POD_IMPL_H
 #define MUSTER_CORE_SEARCH_POD_IMPL_H
 
+#include "core/filter/evaluate.h"
 #include "core/search/search_impl.h"
 
 /* One that may go from the node, with members of its gang on other nodes. */
@@ -21,10 +23,23 @@ struct victim {
 	bool violating;
 };
 
+/* A pod of the node that may go by itself. */
+struct pod_rival {
+	uint64_t key; /* priority and start: the most important one is the lowest */
+	pod_id pod;
+	const int64_t *takes; /* by request of the pod that waits */
+};
+
 struct pod_question {
 	struct search s;
 	struct pod_search *out;
-	struct evaluation probe; /* of one node at a time: evaluate_node() */
+	struct evaluation probe; /* of one node at a time: evaluate_node(), if it is made */
+	bool probed;
+	bool quick;     /* pod_is_quick() */
+	int64_t *takes; /* of pod_quick.c: [class * shape->sums_n + request], if it is known */
+	bool *known;
+	struct pod_rival *rivals;
+	uint32_t most_here; /* pods of one node */
 	pod_id pod;
 	class_id class;
 	const struct shape *shape;
@@ -32,6 +47,8 @@ struct pod_question {
 	pod_id *bound;
 	pod_id *nominated; /* pods of at least its priority with a nominated node */
 	uint32_t nominated_n;
+
+	uint32_t nodes_cap, kept, kept_cap; /* of the answer */
 
 	/* Of the node in work. */
 	struct pod_unit *units;
@@ -53,6 +70,18 @@ void pod_units_collect(struct pod_question *q, node_id node);
 /* pod_reprieve.c: defaultpreemption: SelectVictimsOnNode.  Victims are added to the answer, and all
  * pods are back. */
 enum node_try pod_try_node(struct pod_question *q, node_id node);
+
+/* pod_reprieve.c: the node with q->victims, the most important first, is kept in the answer. */
+void pod_node_keep(struct pod_question *q, node_id node);
+
+/* pod_quick.c: true if resources alone may keep the pod from nodes. */
+bool pod_is_quick(const struct pod_question *q);
+
+/* pod_quick.c: memory for it, freed with the question. */
+void pod_quick_begin(struct pod_question *q);
+
+/* pod_quick.c: pod_try_node() by sums; false if it is not sure, and then nothing was done. */
+bool pod_try_quickly(struct pod_question *q, node_id node, enum node_try *said);
 
 /* What the filters said on the node, from one evaluation to the other. */
 static inline void copy_whys(struct evaluation *to, const struct evaluation *from, node_id node)

@@ -100,19 +100,24 @@ static uint32_t earliest_start(const struct pod_question *q)
 	return start_s;
 }
 
-static void node_keep(struct pod_question *q, node_id node)
+void pod_node_keep(struct pod_question *q, node_id node)
 {
 	struct pod_search *out = q->out;
-	struct node_victims *v;
+	const uint32_t n = q->objective.pods;
 
-	search_sort(&q->s, q->victims, q->objective.pods);
-	out->nodes = must_grow(out->nodes, (out->nodes_n + 1) * sizeof(*out->nodes));
-	v = &out->nodes[out->nodes_n++];
-	*v = (struct node_victims){ .node = node,
-		                        .objective = q->objective,
-		                        .start_s = earliest_start(q) };
-	v->pods = must_array(q->objective.pods, sizeof(*v->pods));
-	memcpy(v->pods, q->victims, q->objective.pods * sizeof(*v->pods));
+	if (out->nodes_n == q->nodes_cap) {
+		q->nodes_cap = q->nodes_cap * 2 + 64;
+		out->nodes = must_grow(out->nodes, q->nodes_cap * sizeof(*out->nodes));
+	}
+	if (q->kept + n > q->kept_cap) {
+		q->kept_cap = (q->kept + n) * 2 + 64;
+		out->pods = must_grow(out->pods, q->kept_cap * sizeof(*out->pods));
+	}
+	out->nodes[out->nodes_n++] = (struct node_victims){ .node = node,
+		                                                .objective = q->objective,
+		                                                .start_s = earliest_start(q) };
+	memcpy(out->pods + q->kept, q->victims, n * sizeof(*out->pods));
+	q->kept += n;
 }
 
 enum node_try pod_try_node(struct pod_question *q, node_id node)
@@ -135,6 +140,7 @@ enum node_try pod_try_node(struct pod_question *q, node_id node)
 				unit_reprieve(q, &q->units[i], node);
 	for (uint32_t i = 0; i < q->objective.pods; i++)
 		search_restore(&q->s, q->victims[i]);
-	node_keep(q, node);
+	search_sort(&q->s, q->victims, q->objective.pods);
+	pod_node_keep(q, node);
 	return TRY_VICTIMS;
 }

@@ -55,13 +55,11 @@ void search_restore(struct search *s, pod_id id)
 
 uint32_t search_remove_ending(struct search *s)
 {
+	const struct pods *ps = &s->c->pods;
 	uint32_t n = 0;
 
-	for (pod_id id = 0; id < s->c->pods.used; id++) {
-		const struct pod *p = search_at(s, id);
-
-		if (p->generation == 0 || p->node == ID_NONE || !(p->flags & POD_DELETING) ||
-		    search_facts_of(s, id)->stuck)
+	for (pod_id id = pods_ending(ps, 0); id != ID_NONE; id = pods_ending(ps, id + 1)) {
+		if (ps->slots[id].node == ID_NONE || search_facts_of(s, id)->stuck)
 			continue;
 		search_remove(s, id);
 		n++;
@@ -238,6 +236,19 @@ void search_sort(const struct search *s, pod_id *pods, uint32_t n)
 {
 	if (n > 1)
 		qsort_r(pods, n, sizeof(*pods), pods_compare, (void *)(uintptr_t)s);
+}
+
+/* Requests of both shapes are sorted by resource. */
+void search_row_add(const struct shape *of, int64_t *row, const struct shape *placed)
+{
+	uint32_t i = 0;
+
+	for (uint32_t k = 0; k < placed->sums_n; k++) {
+		while (i < of->requests_n && of->requests[i].resource < placed->requests[k].resource)
+			i++;
+		if (i < of->requests_n && of->requests[i].resource == placed->requests[k].resource)
+			row[i] += placed->requests[k].value;
+	}
 }
 
 void objective_add(struct objective *o, const struct search *s, pod_id id, int32_t priority)

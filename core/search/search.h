@@ -113,7 +113,7 @@ enum node_try {
 
 struct node_victims {
 	node_id node;
-	pod_id *pods;               /* the most important one first */
+	const pod_id *pods;         /* the most important one first; memory of the answer */
 	struct objective objective; /* violations as kube-scheduler counts them, of its split */
 	uint32_t start_s;           /* the earliest start of a victim of the highest priority */
 };
@@ -124,6 +124,7 @@ struct pod_search {
 	uint8_t *tries;             /* enum node_try, by node id */
 	struct node_victims *nodes; /* by rank; the candidates */
 	uint32_t nodes_n;
+	pod_id *pods;  /* victims of all nodes */
 	uint32_t best; /* index of the node that is chosen; nodes_n: none */
 	uint64_t steps;
 };

@@ -99,6 +99,9 @@ struct importance search_importance(const struct search *s, pod_id id);
 /* Sorts pods, the most important one first. */
 void search_sort(const struct search *s, pod_id *pods, uint32_t n);
 
+/* Adds what a placed pod of the shape takes to a row, of what `of` requests, by request. */
+void search_row_add(const struct shape *of, int64_t *row, const struct shape *placed);
+
 /* Adds a pod, of a unit of that priority, to the sums of an objective; violations and broken gangs
  * are the caller's. */
 void objective_add(struct objective *o, const struct search *s, pod_id id, int32_t priority);

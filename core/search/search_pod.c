@@ -2,7 +2,6 @@
 /* Victims for one pod: kube-scheduler's DefaultPreemption (framework/preemption), on every node. */
 #include "core/search/pod_impl.h"
 
-#include "core/filter/evaluate.h"
 #include "core/lifecycle/reservation.h"
 #include "ipc/memory.h"
 
@@ -31,10 +30,20 @@ static void nominated_remove(struct pod_question *q, node_id node)
 			                   false);
 }
 
+static void probe_make(struct pod_question *q)
+{
+	if (q->probed)
+		return;
+	evaluation_init(&q->probe, &q->s.c->config.limits, false);
+	evaluate(&q->s.c->pod_counts, q->class, SCORE_KUBE, &q->probe);
+	q->probed = true;
+}
+
 static bool evaluate_here(struct pod_question *q, node_id node)
 {
 	const struct pod_counts *cs = &q->s.c->pod_counts;
 
+	probe_make(q);
 	q->s.steps += 20 + (evaluate_reads_others(cs, q->class) ? q->s.c->nodes.used : 0);
 	return evaluate_node(cs, q->class, node, &q->probe);
 }
@@ -56,7 +65,6 @@ static void evaluate_first(struct pod_question *q)
 	struct pod_search *out = q->out;
 	const struct nodes *ns = &q->s.c->nodes;
 
-	evaluate(&q->s.c->pod_counts, q->class, SCORE_KUBE, &q->probe);
 	evaluate(&q->s.c->pod_counts, q->class, SCORE_KUBE, &out->first);
 	for (uint32_t i = 0; i < q->nominated_n && out->first.whole == FILTER_PASSED; i++) {
 		const node_id node = search_facts_of(&q->s, q->nominated[i])->nominated;
@@ -124,16 +132,24 @@ static void nodes_try(struct pod_question *q)
 	const struct nodes *ns = &q->s.c->nodes;
 
 	out->best = 0;
+	q->quick = pod_is_quick(q);
+	if (q->quick)
+		pod_quick_begin(q);
 	for (uint32_t rank = 0; rank < ns->count && !search_spent(&q->s); rank++) {
 		const node_id node = ns->order[rank];
+		enum node_try said;
 
 		if (!node_present(&ns->slots[node]) || !is_resolvable(q, node))
 			continue;
-		out->tries[node] = (uint8_t)pod_try_node(q, node);
+		if (!q->quick || !pod_try_quickly(q, node, &said))
+			said = pod_try_node(q, node);
+		out->tries[node] = (uint8_t)said;
 		if (out->tries[node] == TRY_VICTIMS && out->nodes_n > 1 &&
 		    is_better(&out->nodes[out->nodes_n - 1], &out->nodes[out->best]))
 			out->best = out->nodes_n - 1;
 	}
+	for (uint32_t i = 0, first = 0; i < out->nodes_n; first += out->nodes[i++].objective.pods)
+		out->nodes[i].pods = out->pods + first;
 }
 
 static void sort_by_node(struct pod_question *q)
@@ -147,8 +163,10 @@ static void sort_by_node(struct pod_question *q)
 			q->first[c->pods.slots[id].node + 2]++;
 			n++;
 		}
-	for (uint32_t i = 2; i < c->nodes.used + 2u; i++)
+	for (uint32_t i = 2; i < c->nodes.used + 2u; i++) {
+		q->most_here = q->first[i] > q->most_here ? q->first[i] : q->most_here;
 		q->first[i] += q->first[i - 1];
+	}
 	q->bound = must_array(n + 1, sizeof(*q->bound));
 	for (pod_id id = 0; id < c->pods.used; id++)
 		if (c->pods.slots[id].generation && c->pods.slots[id].node != ID_NONE)
@@ -176,7 +194,8 @@ static void find_nominated(struct pod_question *q)
 static void question_free(struct pod_question *q)
 {
 	search_end(&q->s);
-	evaluation_free(&q->probe);
+	if (q->probed)
+		evaluation_free(&q->probe);
 	free(q->first);
 	free(q->bound);
 	free(q->nominated);
@@ -184,6 +203,9 @@ static void question_free(struct pod_question *q)
 	free(q->pods);
 	free(q->victims);
 	free(q->left);
+	free(q->takes);
+	free(q->known);
+	free(q->rivals);
 }
 
 /* True if it fits on some node when the pods that are being deleted have gone, and nominations of
@@ -247,7 +269,6 @@ int search_pod(struct core *c, const struct search_facts *facts, pod_id pod, str
 	*out = (struct pod_search){ .answer = POD_NONE };
 	evaluation_init(&out->first, &c->config.limits, false);
 	evaluation_init(&out->after, &c->config.limits, false);
-	evaluation_init(&q.probe, &c->config.limits, false);
 	out->tries = must_array(c->config.limits.nodes, sizeof(*out->tries));
 	search_begin(&q.s, c, facts, p->priority);
 	q.class = p->class;
@@ -285,8 +306,7 @@ const struct node_victims *pod_search_nth(const struct pod_search *s, uint32_t n
 
 void pod_search_free(struct pod_search *s)
 {
-	for (uint32_t i = 0; i < s->nodes_n; i++)
-		free(s->nodes[i].pods);
+	free(s->pods);
 	free(s->nodes);
 	free(s->tries);
 	evaluation_free(&s->first);
