@@ -63,7 +63,7 @@ static void suspect(struct timeline *t, enum promise_move why, uint32_t who)
 
 static uint64_t end_of(const struct timeline *t, const struct stay *s, uint32_t run_s)
 {
-	const uint64_t late_ns = s->started ? 0 : late_start_ns(t);
+	const uint64_t late_ns = s->bound ? 0 : late_start_ns(t);
 
 	if (run_s == 0)
 		return TIME_NEVER;
@@ -98,16 +98,16 @@ void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t e
 {
 	struct stay *s = &t->stays[pod];
 	const uint64_t since_ns = since_s > 0 ? since_s * NS_PER_SECOND : s->since_ns;
-	const bool started = s->started || since_s > 0;
+	const bool bound = s->bound || since_s > 0;
 
 	assert(pod < t->pods);
 	if (s->run_s == run_s && s->expected_s == expected_s && s->since_ns == since_ns &&
-	    s->started == started)
+	    s->bound == bound)
 		return;
 	s->run_s = run_s;
 	s->expected_s = expected_s;
 	s->since_ns = since_ns;
-	s->started = started;
+	s->bound = bound;
 	if (s->node == ID_NONE)
 		return;
 	stay_end(t, pod);
@@ -150,7 +150,7 @@ void timeline_pod_leave(struct timeline *t, pod_id pod)
 	s->node = ID_NONE;
 	s->end_ns = TIME_NEVER;
 	s->since_ns = s->evicted_ns = 0;
-	s->started = false;
+	s->bound = false;
 	note(t);
 }
 

@@ -21,7 +21,7 @@ struct stay {
 	uint32_t gang;              /* by which it is named */
 	uint32_t run_s, expected_s; /* hard and soft */
 	uint64_t since_ns;          /* 0: not known yet */
-	bool started;               /* since_ns is when it started, else when it got its node */
+	bool bound;                 /* since_ns is of its record, else when it was planned */
 	uint64_t hard_ns;           /* the enforced end; TIME_NEVER: none */
 	bool soft;                  /* end_ns is an expected one */
 	uint64_t evicted_ns;        /* it is evicted, and gone by then; 0: it is not */
@@ -102,8 +102,8 @@ static inline uint64_t time_grain(const struct timeline *t, uint64_t at_ns)
 	return rest == 0 ? at_ns : time_add(at_ns - rest, t->grain_ns);
 }
 
-/* By how much a pod may start after its time without moving anybody: the kubelet's part, and the
- * tick in which the gang is planned. */
+/* By how much a pod may be bound after its time without moving anybody: the tick in which its gang
+ * is planned, and the requests until it is bound. */
 static inline uint64_t late_start_ns(const struct timeline *t)
 {
 	return t->grain_ns >= 10 * NS_PER_SECOND ? t->grain_ns / 6 : 0;

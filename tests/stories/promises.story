@@ -115,8 +115,8 @@ tick 120000
 drop pod a
 	on b=n0
 
-story a_start_within_a_sixth_of_the_grain_moves_nobody
-# Bound at 45 for 70 s: from its bind it would end at 115, so at 120 by the grain.  The kubelet takes 7 s.
+story a_binding_within_a_sixth_of_the_grain_moves_nobody
+# Planned at 45 for 70 s: it would end at 115, so at 120 by the grain.  Its binding takes 7 s.
 cluster hold_ms=0 promises=64 grain_ms=60000
 node n0 cpu=1 memory=8
 tick 45000
@@ -128,7 +128,7 @@ pod a cpu=1 node=n0 scheduled=52 run=70
 tick 1000
 	start b=180
 
-story an_end_is_exact_once_the_start_is_known
+story an_end_is_exact_once_the_binding_is_known
 cluster hold_ms=0 promises=64 grain_ms=60000
 node n0 cpu=1 memory=8
 tick 45000
