@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 
-from lib import muster, otherbuild
+from lib import muster, otherbuild, peers
 from lib.failpoints import CORE, FRONTEND, Killable
 from lib.harness import check, equal, until
 from lib.kube import namespace
@@ -208,7 +208,7 @@ def fault_11_the_peer_is_of_another_build(t):
     with t.world():
         other = otherbuild.make(t.c.folder)
         t.c.start_core()
-        until(lambda: os.path.exists(t.c.socket), AGAIN_S, "the socket")
+        until(lambda: peers.listens(t.c.socket), AGAIN_S, "the socket")
         met = muster.Process([os.path.join(other, FRONTEND), "--socket", t.c.socket, "--kubeconfig", t.c.kubeconfig,
                               "--listen", "off"], os.path.join(t.c.folder, "other.log"))
         equal(met.child.wait(AGAIN_S), 78, "exit code")

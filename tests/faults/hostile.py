@@ -86,7 +86,7 @@ def fault_08_no_room_for_more(t):
         raise Skip("strace is not installed")
     with Cluster(objects.node("n1", cpu="8")) as c:
         core = c.start_core("--seccomp", "off")  # strace makes another call of it, which would be trapped
-        until(lambda: os.path.exists(c.socket), 20, "the core's socket")
+        until(lambda: peers.listens(c.socket), 60, "the core's socket")
         strace = muster.Process(["strace", "-f", "-e", "trace=fallocate", "-e", "inject=fallocate:error=ENOSPC", "-p", str(core.pid)],
                                 os.path.join(c.folder, "strace.log"))
         c.processes.append(strace)

@@ -109,6 +109,16 @@ def _was_left(peer, within_s):
         return True
 
 
+def listens(path):
+    """Does a core accept connections there?  Its file is there a moment earlier."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+        try:
+            peer.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        return True
+
+
 class Frontend:
     """Connected to a real core."""
 

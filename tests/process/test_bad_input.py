@@ -8,7 +8,7 @@ import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import muster, objects  # noqa: E402
+from lib import muster, objects, peers  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, main, until  # noqa: E402
@@ -121,7 +121,7 @@ def seqpacket():
 def test_core_refuses_another_layout():
     with Cluster() as c:
         c.core = c.start_core()
-        until(lambda: os.path.exists(c.socket), 5, "the socket")
+        until(lambda: peers.listens(c.socket), 60, "the socket")
         for role in (FRONTEND, OBSERVER):
             with seqpacket() as s:
                 s.connect(c.socket)

@@ -72,7 +72,8 @@ def test_what_is_told():
         c.create(*gang("b", 2, 60))
         until(lambda: told(c, "b-0"), SOON_S, "b is promised a start")
         row = until(lambda: (lambda r: r if r.get("at") == told(c, "b-0") else None)(start(c, "b")), SOON_S, "the ledger agrees")
-        check(200 < seconds(row["at"]) - time.time() < 400, row)
+        # The deadline of 300 s, a grace of 30 s, a minute until startTime, and the grain of a minute.
+        check(200 < seconds(row["at"]) - time.time() < 480, row)
         equal((row["kind"], row["ends"], row["firm"], row["moves"]), ("promised", "hard", True, []))
         equal(sorted(row["nodes"]), ["n0", "n1"])
         equal([w["who"] for w in row["after"]], ["default/a"])
