@@ -78,7 +78,8 @@ void promises_before(struct core *c, const struct event_promised *e)
 	const struct pod *p = &c->pods.slots[e->pod];
 	uint32_t i = 0;
 
-	if (p->generation != e->generation || e->generation == 0 || p->node != ID_NONE)
+	if (p->generation != e->generation || e->generation == 0 || p->node != ID_NONE ||
+	    p->gang == ID_NONE) /* its scheduler is none of ours any more */
 		return;
 	while (i < s->before_n && s->before[i].gang != p->gang)
 		i++;

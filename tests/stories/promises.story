@@ -368,3 +368,13 @@ tick 30000
 drop pod b
 plan
 	start h=51 l=151:Outranked
+
+story a_promise_of_a_pod_that_counts_in_no_gang
+# Promised by an instance whose scheduler the pod was: it is another's now.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=1 run=50
+pod b cpu=1 foreign
+pod d cpu=1
+promised b at=60
+	start d=51
