@@ -175,11 +175,10 @@ static uint32_t places_find(struct core *c)
 	return n;
 }
 
-/* The next member of the shape without a node; plan->n: none. */
-static uint32_t member_of(const struct core *c, shape_id shape)
+/* The next member of the shape without a node, from `i` on; plan->n: none. */
+static uint32_t member_of(const struct core *c, shape_id shape, uint32_t i)
 {
 	const struct plan *plan = &c->plan;
-	uint32_t i = 0;
 
 	while (i < plan->n &&
 	       (plan->nodes[i] != ID_NONE || c->pods.slots[plan->pods[i]].shape != shape))
@@ -189,14 +188,18 @@ static uint32_t member_of(const struct core *c, shape_id shape)
 
 static bool take_places(struct core *c, const struct timeline_place *places, uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t k = 0; k < places[i].members; k++) {
-			const uint32_t member = member_of(c, places[i].shape);
+	uint32_t member = 0; /* places come by shape, so that each shape passes all members once */
 
+	for (uint32_t i = 0; i < n; i++) {
+		if (i > 0 && places[i].shape != places[i - 1].shape)
+			member = 0;
+		for (uint32_t k = 0; k < places[i].members; k++) {
+			member = member_of(c, places[i].shape, member);
 			if (member == c->plan.n ||
 			    !plan_take_on(&c->plan, &c->views, &c->gangs, member, places[i].node))
 				return false;
 		}
+	}
 	return true;
 }
 
