@@ -162,6 +162,8 @@ BUGS = [
         ("core/timeline/moves.c", "\tif (outranks_n > 0)", "\tif (false)")),
     bug("a promise outlives a shape that it asks for", sim(800),
         ("core/timeline/timeline_impl.h", "return !p->nominated && !p->stale;", "return !p->nominated;")),
+    bug("what was retained moves no promise when it is free", story("promises:what_was_retained_lets_a_promise_move_earlier"),
+        ("core/timeline/ends.c", "(struct timeline *t)\n{\n\tnote(t);\n}", "(struct timeline *t)\n{\n\t(void)t;\n}")),
     bug("a retained reservation is taken for free", sim(500),
         ("core/lifecycle/reservation.c", "\t\tpromises_retain(c, p);", "\t\tpromises_leave(c, p);")),
     bug("core: the capacity of a deleted pod is not released", sim(100),

@@ -145,9 +145,18 @@ void promises_begin(struct core *c)
 
 bool promises_bar(struct core *c, uint32_t index)
 {
+	struct timeline *t = c->promises.timeline;
+	const struct promise *own = promise_of(t, index);
+	const uint64_t had = own ? own->serial + 1 : 0;
+	bool may_start;
+
 	ask_find(c, index);
 	c->promises.asked = true;
-	return !promises_may_start(c->promises.timeline, &c->promises.ask, c->now_ns);
+	may_start = promises_may_start(t, &c->promises.ask, c->now_ns);
+	own = promise_of(t, index);
+	if (had > 0 && (!own || own->serial + 1 != had))
+		nodes_note_freed(&c->nodes); /* for who waits behind what it was promised */
+	return !may_start;
 }
 
 /* The places of the plan. */

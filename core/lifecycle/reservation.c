@@ -125,6 +125,8 @@ void reservation_relist(struct core *c, struct pod *p, enum reservation to)
 	assert(to != RESERVATION_RETAINED || p->gang < c->gangs.n);
 	if (reservation_is_retained(p) && --c->gangs.slots[p->gang].retained == 0)
 		retaining_remove(c, p->gang);
+	if (reservation_is_retained(p) && c->promises.timeline)
+		timeline_retained_end(c->promises.timeline);
 	/* It may have been entered by capacity_move(). */
 	if (to == RESERVATION_RETAINED && c->promises.timeline)
 		promises_retain(c, p);

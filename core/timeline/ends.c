@@ -163,6 +163,11 @@ void timeline_pod_retain(struct timeline *t, pod_id pod)
 	timeline_pod_leave(t, pod);
 }
 
+void timeline_retained_end(struct timeline *t)
+{
+	note(t);
+}
+
 void timeline_pod_evict(struct timeline *t, pod_id pod, uint64_t by_ns)
 {
 	struct stay *s = &t->stays[pod];

@@ -59,6 +59,7 @@ static void promise_changed(struct timeline *t, const struct timeline_ask *ask, 
 	uint64_t at_ns;
 
 	promise_remove(t, t->slots[ask->gang] - 1);
+	t->changed = true; /* others may use what it was to have */
 	if (ask->wants_n == 0 || !promise_make(t, ask, false, now_ns)) {
 		t->counts.lost += t->counts.made == made; /* else it is counted */
 		t->counts.made = made;

@@ -123,6 +123,8 @@ void timeline_pod_enter(struct timeline *t, const struct timeline_entry *entry, 
 void timeline_pod_leave(struct timeline *t, pod_id pod);
 /* Its capacity stays allocated for an unknown time: it has no known end any more. */
 void timeline_pod_retain(struct timeline *t, pod_id pod);
+/* What was retained is free. */
+void timeline_retained_end(struct timeline *t);
 
 /* The pod, which has a node, is being evicted, and will be gone by then: a known end.  0: it is not
  * evicted after all. */
@@ -157,7 +159,8 @@ void promise_mark_told(struct timeline *t, uint32_t gang);
 const struct promise *promise_next_untold(struct timeline *t);
 
 /* True unless it is certain that the gang can't start now: what is free, less what promises of its
- * priority and above need before it ends, is too little. */
+ * priority and above need before it ends, is too little.  Its promise is another one, or none, when
+ * it asks for something else than it was promised: then timeline_changed(), for the others. */
 bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns);
 
 /* The gang has been placed on nodes, whose capacity it has taken there: true if all promises of its

@@ -378,3 +378,33 @@ pod b cpu=1 foreign
 pod d cpu=1
 promised b at=60
 	start d=51
+
+story what_was_retained_lets_a_promise_move_earlier
+# g-1 was refused, and its room is kept for it; b is promised the room of a.  When g-1 is deleted b starts in its room.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=1 memory=8
+node n1 cpu=2 memory=8
+pod a cpu=1 node=n0 scheduled=1 run=100
+gang g quorum=2
+pods 2 g gang=g cpu=1
+plan
+	placed g*=2
+bound g-0
+refused g-1 retry_ms=50000
+pod b cpu=1 run=30
+	start b=101
+drop pod g-1
+plan
+	on b=n1
+
+story who_waits_behind_a_promise_that_is_no_more
+# b needs all nodes, so c, which nobody knows the end of, waits for it.  With minResources b is promised nothing.
+use ten_nodes 64
+use job a 9 100
+use job b 10 100
+pod c cpu=1
+	start b=100 c=200
+gang b quorum=10 cpu=1
+plan
+	start b=-
+	placed c*=1
