@@ -101,6 +101,20 @@ static void reservation_follow(struct core *c, struct pod *p, shape_id shape, la
 		p->refusals = 0;
 }
 
+/* The same with promises: a pod that stays on its node goes on as it began. */
+static __attribute__((noinline, cold)) void
+reservation_follow_begun(struct core *c, struct pod *p, shape_id shape, labels_id labels,
+                         enum reservation now, node_id node)
+{
+	const pod_id id = pods_id(&c->pods, p);
+	const struct timeline_begun begun = timeline_pod_begun(c->promises.timeline, id);
+	const bool stays = p->node != ID_NONE && p->node == node;
+
+	reservation_follow(c, p, shape, labels, now, node);
+	if (stays)
+		timeline_pod_goes_on(c->promises.timeline, id, &begun);
+}
+
 static void named_set(struct core *c, struct pod *p, node_id node)
 {
 	if (p->lasting || (p->flags & POD_LASTS))
@@ -326,7 +340,10 @@ static void pod_change(struct core *c, struct pod *p, const struct event_pod *e,
 	if (p->created_ns != e->created_ns && p->gang != ID_NONE)
 		c->gangs.slots[p->gang].key_old = true; /* its age may have been the gang's */
 	fields_set(c, p, e);
-	reservation_follow(c, p, e->shape, labels, now, node);
+	if (c->promises.timeline)
+		reservation_follow_begun(c, p, e->shape, labels, now, node);
+	else
+		reservation_follow(c, p, e->shape, labels, now, node);
 	named_set(c, p, e->flags & POD_BINDING ? ID_NONE : e->node);
 	if (gang != old_gang) {
 		gang_leave(c, p);

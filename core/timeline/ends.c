@@ -97,8 +97,10 @@ void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t e
                       uint32_t since_s)
 {
 	struct stay *s = &t->stays[pod];
-	const uint64_t since_ns = since_s > 0 ? since_s * NS_PER_SECOND : s->since_ns;
-	const bool bound = s->bound || since_s > 0;
+	/* One that has no node may be of a slot that another pod had. */
+	const bool known = since_s > 0 || s->node == ID_NONE;
+	const uint64_t since_ns = known ? since_s * NS_PER_SECOND : s->since_ns;
+	const bool bound = known ? since_s > 0 : s->bound;
 
 	assert(pod < t->pods);
 	if (s->run_s == run_s && s->expected_s == expected_s && s->since_ns == since_ns &&
@@ -166,6 +168,36 @@ void timeline_pod_retain(struct timeline *t, pod_id pod)
 void timeline_retained_end(struct timeline *t)
 {
 	note(t);
+}
+
+struct timeline_begun timeline_pod_begun(const struct timeline *t, pod_id pod)
+{
+	const struct stay *s = &t->stays[pod];
+
+	return (struct timeline_begun){ .since_ns = s->since_ns,
+		                            .evicted_ns = s->evicted_ns,
+		                            .end_ns = s->end_ns,
+		                            .due_ns = s->due_ns,
+		                            .bound = s->bound };
+}
+
+void timeline_pod_goes_on(struct timeline *t, pod_id pod, const struct timeline_begun *begun)
+{
+	struct stay *s = &t->stays[pod];
+
+	if (s->node == ID_NONE || (s->since_ns == begun->since_ns && s->bound == begun->bound &&
+	                           s->evicted_ns == begun->evicted_ns))
+		return;
+	s->since_ns = begun->since_ns;
+	s->bound = begun->bound;
+	s->evicted_ns = begun->evicted_ns;
+	stay_end(t, pod);
+	if (s->end_ns == TIME_NEVER || s->due_ns != begun->due_ns || s->end_ns >= begun->end_ns)
+		return;
+	end_take(t, pod); /* it had outlived its end before */
+	s->end_ns = begun->end_ns;
+	if (s->end_ns != TIME_NEVER)
+		end_put(t, pod);
 }
 
 void timeline_pod_evict(struct timeline *t, pod_id pod, uint64_t by_ns)

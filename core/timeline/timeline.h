@@ -126,6 +126,16 @@ void timeline_pod_retain(struct timeline *t, pod_id pod);
 /* What was retained is free. */
 void timeline_retained_end(struct timeline *t);
 
+/* When a pod began and by when it is gone, of one that leaves and enters again on its node. */
+struct timeline_begun {
+	uint64_t since_ns, evicted_ns;
+	uint64_t end_ns, due_ns; /* as planned with, and as first known */
+	bool bound;              /* since_ns is of its record */
+};
+struct timeline_begun timeline_pod_begun(const struct timeline *t, pod_id pod);
+/* It goes on as it began; without effect for one that has no node. */
+void timeline_pod_goes_on(struct timeline *t, pod_id pod, const struct timeline_begun *begun);
+
 /* The pod, which has a node, is being evicted, and will be gone by then: a known end.  0: it is not
  * evicted after all. */
 void timeline_pod_evict(struct timeline *t, pod_id pod, uint64_t by_ns);

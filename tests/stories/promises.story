@@ -408,3 +408,41 @@ gang b quorum=10 cpu=1
 plan
 	start b=-
 	placed c*=1
+
+story a_pod_that_ends_or_is_relabelled_ends_no_later
+# Its capacity is counted anew, by class and by whether it is being deleted; it goes on as it began.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=1 run=100
+pod b cpu=1
+	start b=101
+tick 50000
+pod a cpu=1 node=n0 scheduled=1 run=100 deleting
+plan
+	start b=101
+
+story a_pod_that_outlived_its_end_and_is_deleted_ends_no_later
+cluster hold_ms=0 promises=64 grain_ms=60000
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=20 run=100
+pod b cpu=1
+	start b=120
+tick 240001
+	start b=360:EndOverrun
+tick 60000
+pod a cpu=1 node=n0 scheduled=20 run=100 deleting
+plan
+	start b=360:EndOverrun
+
+story a_start_is_that_of_the_pod_and_not_of_one_before_it
+# a runs on a node that is not known, and ends; c has its number now.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=1 memory=8
+pod a cpu=1 foreign scheduled=1 run=100
+drop pod a
+tick 50000
+pod c cpu=1 run=100
+plan
+	on c=n0
+pod b cpu=1
+	start b=150

@@ -460,7 +460,7 @@ void story_set_pod(struct story *s, struct story_pod pod)
 	          (pod.binding ? POD_BINDING : 0) | (pod.lasts ? POD_LASTS : 0) |
 	          (pod.intended ? POD_INTENT_BIND : 0) | (pod.void_node ? POD_INTENT_CANCEL : 0) |
 	          (pod.retained ? POD_INTENT_RETAIN : 0);
-	if (pod.node && pod.scheduled >= 0)
+	if ((pod.node && pod.scheduled >= 0) || pod.scheduled > 0)
 		e.scheduled_s = pod.scheduled > 0 ? (uint32_t)pod.scheduled : 1;
 	if (pod.gang)
 		e.gang = must_find(&s->gangs, pod.gang);
