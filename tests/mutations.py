@@ -148,6 +148,8 @@ BUGS = [
         ("core/cycle/turns.c", "\tif (c->queue.active.n > 0)\n\t\treturn false;\n", "")),
     bug("queues: fifo lets others pass", unit("ctl/offline/test_queues"),
         ("core/cycle/turns.c", "blocker_set(c, leaf, index);", "blocker_set(c, leaf, ID_NONE);")),
+    bug("queues: who is no longer behind the first is not asked", story("queues:a_fifo_queue_whose_first_gang_is_another_now"),
+        ("core/cycle/turns.c", "\t\t\tnodes_note_freed(&c->nodes); /* for gangs that are no", "\t\t\t(void)c; /* for gangs that are no")),
     bug("queues: pods that others placed don't count", unit("ctl/offline/test_queues"),
         ("core/lifecycle/reservation.c", "\t\tqueued_enter(c, pods_id(&c->pods, p));", "\t\t(void)c;")),
     bug("backfill doesn't regard promises", unit("bench/test_trace"),

@@ -45,9 +45,11 @@ static void blocker_set(struct core *c, uint32_t leaf, uint32_t gang)
 
 	t->blockers_n += gang != ID_NONE;
 	t->blockers_n -= t->blocker[leaf].gang != ID_NONE;
-	t->blocker[leaf] = (struct turn_blocker){
-		.gang = gang, .generation = gang != ID_NONE ? c->gangs.slots[gang].generation : 0
-	};
+	t->blocker[leaf] = (struct turn_blocker){ .gang = gang };
+	if (gang == ID_NONE)
+		return;
+	t->blocker[leaf].generation = c->gangs.slots[gang].generation;
+	t->blocker[leaf].key = gang_key(&c->gangs.slots[gang]);
 }
 
 bool turns_wanted(const struct core *c)
@@ -98,8 +100,7 @@ static bool stays(struct core *c, uint32_t index)
 	case QUEUE_BY_KEPT:
 		return p->eased == shares_eased(c->turns.shares, p->at);
 	case QUEUE_BY_FIFO:
-		return c->gangs.slots[p->at].queue == QUEUE_UNSCHEDULABLE &&
-		       c->gangs.slots[p->at].generation == p->eased;
+		return leaf_of(c, index) != UINT32_MAX && is_behind(c, leaf_of(c, index), index);
 	default: /* only a record of a queue helps, or of a member */
 		return true;
 	}
@@ -301,17 +302,15 @@ bool turns_blocked(const struct core *c, uint32_t index, struct share_block *out
 bool turns_allow(struct core *c, uint32_t index)
 {
 	struct turns *t = &c->turns;
-	struct share_block *block = &t->block;
-	uint32_t at;
+	const struct share_block *block = &t->block;
 
 	t->again = false;
 	t->parked[index] = (struct turn_parked){ 0 };
-	if (!turns_blocked(c, index, block))
+	if (!turns_blocked(c, index, &t->block))
 		return true;
-	at = block->by == QUEUE_BY_FIFO ? block->behind : block->at;
-	t->parked[index] = (struct turn_parked){ .by = (uint8_t)block->by, .at = at };
-	t->parked[index].eased =
-		block->by == QUEUE_BY_FIFO ? c->gangs.slots[at].generation : shares_eased(t->shares, at);
+	t->parked[index] = (struct turn_parked){ .by = (uint8_t)block->by,
+		                                     .at = block->at,
+		                                     .eased = shares_eased(t->shares, block->at) };
 	return false;
 }
 
@@ -492,6 +491,9 @@ void turns_tried(struct core *c, uint32_t index, bool waits)
 			extra_add(c, leaf, index);
 	} else if (waits && leaf != UINT32_MAX && shares_set(t->shares)->defs[leaf].fifo &&
 	           !is_behind(c, leaf, index) && !gang_quorum_met(&c->gangs.slots[index])) {
+		if (t->blocker[leaf].gang == index &&
+		    !gang_key_is(&c->gangs.slots[index], &t->blocker[leaf].key))
+			nodes_note_freed(&c->nodes); /* for gangs that are no longer behind it */
 		blocker_set(c, leaf, index);
 		others_tell(c, leaf);
 	} else {

@@ -97,13 +97,14 @@ struct turn_list {
 /* Why and until when a gang is not asked again: core/cycle/turns.c. */
 struct turn_parked {
 	uint8_t by;     /* enum queue_by; QUEUE_BY_NONE: it is asked */
-	uint32_t at;    /* the queue; of QUEUE_BY_FIFO: the gang before it */
-	uint64_t eased; /* shares_eased() of it; of QUEUE_BY_FIFO: the gang's generation */
+	uint32_t at;    /* the queue */
+	uint64_t eased; /* shares_eased() of it */
 };
 
 /* The gang that no other gang of its fifo queue passes; ID_NONE: none. */
 struct turn_blocker {
 	uint32_t gang, generation;
+	struct gang_key key; /* when it was last planned */
 };
 
 /* Queues: core/lifecycle/queued.c counts, core/cycle/turns.c decides. */

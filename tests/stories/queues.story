@@ -117,3 +117,19 @@ plan
 	gang g binding 2/2 of 3
 	why g: room 0 of 1
 	why g: queue 1 at 1, cpu 1000 of 3000
+
+story a_fifo_queue_whose_first_gang_is_another_now
+# b, which never fits, is the first; its priority is lowered, so c is.
+queue root id=0
+queue a id=1 fifo
+node n1 cpu=4 memory=64
+gang b quorum=8 priority=5
+pods 8 b gang=b cpu=1 queue=1
+pod c cpu=1 queue=1
+plan
+	placed c*=0
+plan after 5000
+	placed c*=0
+gang b quorum=8 priority=-5
+plan after 5000
+	placed c*=1
