@@ -217,7 +217,7 @@ static bool fits_later(struct pod_question *q)
 	if (q->out->first.whole != FILTER_PASSED ||
 	    search_remove_nominated(&q->s) + search_remove_ending(&q->s) == 0)
 		return false;
-	for (node_id id = 0; id < ns->used; id++)
+	for (node_id id = 0; id < ns->used && !search_spent(&q->s); id++)
 		if (node_present(&ns->slots[id]) && is_resolvable(q, id) && pod_fits(q, id))
 			return true;
 	return false;

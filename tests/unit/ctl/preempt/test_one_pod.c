@@ -80,9 +80,9 @@ struct asked {
 	struct facts *facts;
 };
 
-static void ask_begin(struct asked *a, const char *text, bool respect)
+static void ask_begin(struct asked *a, const char *text, bool respect, uint64_t steps_most)
 {
-	const struct facts_policy policy = { .respect = respect, .steps_most = UINT64_C(1) << 40 };
+	const struct facts_policy policy = { .respect = respect, .steps_most = steps_most };
 	char error[1024] = "";
 
 	a->files = files_new();
@@ -145,7 +145,7 @@ Test(one_pod, has_the_same_victims_by_sums_as_by_filters)
 		char why[512] = "";
 		struct asked a;
 
-		ask_begin(&a, text, i % 2 == 0);
+		ask_begin(&a, text, i % 2 == 0, UINT64_C(1) << 40);
 		ask(&a, "ns/s0", &s);
 		ask(&a, "ns/s1", &t);
 		check_nodes(&s, &t, text);
@@ -160,4 +160,59 @@ Test(one_pod, has_the_same_victims_by_sums_as_by_filters)
 		free(text);
 	}
 	cr_assert(nodes_n > CLUSTERS / 10 && none > 0, "%u nodes, %u without victims", nodes_n, none);
+}
+
+enum { FULL = 60 };
+
+/* Nodes that a pod of a higher priority fills each, one that ends, and s0, whose rules read all
+ * nodes. */
+static char *full_text(void)
+{
+	char *text = NULL, name[16];
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	fputs("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n", f);
+	for (int i = 0; i < FULL; i++) {
+		fprintf(
+			f,
+			"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n%d\",\"labels\":{"
+			"\"kubernetes.io/hostname\":\"n%d\"}},\"status\":{\"allocatable\":{\"cpu\":\"2\","
+			"\"pods\":\"9\"}}},\n",
+			i, i);
+		snprintf(name, sizeof(name), "a%d", i);
+		write_pod(f, name, 2, 11, "}],");
+		fprintf(f, "\"nodeName\":\"n%d\"},\"status\":{\"phase\":\"Running\"}},\n", i);
+	}
+	fputs(
+		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"ns\",\"name\":\"e\","
+		"\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"nodeName\":\"n0\","
+		"\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":"
+		"{\"phase\":\"Running\"}},\n",
+		f);
+	write_pod(f, "s0", 1, 10,
+	          "}],\"affinity\":{\"podAntiAffinity\":{"
+	          "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":"
+	          "\"kubernetes.io/hostname\",\"labelSelector\":{\"matchLabels\":{\"app\":\"s\"}}}]}}},"
+	          "\"status\":{\"phase\":\"Pending\"}}\n]}\n");
+	fclose(f);
+	return text;
+}
+
+/* Each node was looked at for room that is to come, however much work that was. */
+Test(one_pod, gives_up_among_nodes_that_are_asked_for_room_to_come)
+{
+	char *text = full_text();
+	struct pod_search s;
+	struct asked a;
+
+	ask_begin(&a, text, true, 1);
+	ask(&a, "ns/s0", &s);
+	cr_assert_eq(s.answer, POD_GAVE_UP, "%d", s.answer);
+	cr_assert_lt(s.steps, 60 * FULL, "%llu steps", (unsigned long long)s.steps);
+	pod_search_free(&s);
+	facts_free(a.facts);
+	offline_free(a.offline);
+	files_free(a.files);
+	free(text);
 }
