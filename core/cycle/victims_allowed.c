@@ -71,6 +71,20 @@ static bool facts_allow(const struct core *c, pod_id id, uint32_t generation)
 	return f->evicted_s == 0 || (uint64_t)f->evicted_s + terms->cooldown_s <= now_s;
 }
 
+/* False if a member must not preempt; its facts may have come after the search. */
+static bool may_preempt(const struct core *c, const struct gang *g)
+{
+	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next) {
+		const struct event_pod_facts *f = &c->tickets.facts[id];
+		const struct pod *p = &c->pods.slots[id];
+
+		if (p->readiness == MEMBER_READY && f->generation == p->generation &&
+		    (f->flags & FACT_NEVER))
+			return false;
+	}
+	return true;
+}
+
 /* No pod goes twice. */
 static bool victim_holds(const struct trial *t, const struct answer_pod *v)
 {
@@ -168,8 +182,11 @@ static bool terms_allow(struct trial *t, pod_id id, int32_t priority)
 
 bool victims_hold(struct trial *t, const struct answer_record *a)
 {
-	const int32_t priority = victims_preemptor_priority(t->c, &t->c->gangs.slots[t->index]);
+	const struct gang *g = &t->c->gangs.slots[t->index];
+	const int32_t priority = victims_preemptor_priority(t->c, g);
 
+	if (a->body->victims_n > 0 && !may_preempt(t->c, g))
+		return false;
 	for (uint32_t i = 0; i < a->body->victims_n; i++) {
 		const struct answer_pod *v = &a->victims[i];
 

@@ -1638,3 +1638,30 @@ Test(nominations, two_on_one_node_start_when_the_victims_of_both_are_gone)
 	cr_assert_eq(counts()->placed, 2);
 	cr_assert_eq(counts()->lost + counts()->wasted, 0);
 }
+
+/* Of two cpus; on "": it waits. */
+static void large(const char *name, int priority, const char *on, const char *more)
+{
+	put("v1", "Pod", name, "",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":%d%s%s%s%s,\"containers\":[{"
+	    "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]},\"status\":{"
+	    "\"phase\":\"%s\"}",
+	    priority, *on ? ",\"nodeName\":\"" : "", on, *on ? "\"" : "", more,
+	    *on ? "Running" : "Pending");
+}
+
+/* The facts of a pod follow its record, and a search may come between. */
+Test(nominations, no_pod_goes_for_one_that_is_known_too_late_not_to_preempt)
+{
+	node("n2", 2);
+	large("low-1", 0, "n2", "");
+	model_set_synced(x.m);
+	large("high", 10, "", "");
+	search();
+	cr_assert(x.answer);
+	large("high", 10, "", ",\"preemptionPolicy\":\"Never\"");
+	flush();
+	answer_apply();
+	cr_assert_eq(x.evicts + x.nominated, 0);
+	cr_assert_eq(counts()->stale, 1);
+}
