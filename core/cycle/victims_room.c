@@ -9,6 +9,8 @@
 #include "core/lifecycle/retain.h"
 #include "ipc/memory.h"
 
+#include <string.h>
+
 void victims_release(struct trial *t, pod_id id)
 {
 	const struct pod *p = &t->c->pods.slots[id];
@@ -97,6 +99,30 @@ static struct nomination *lowest_nomination(struct trial *t)
 	return lowest;
 }
 
+/* The lowest ones were given up whether or not their room was of use: those that it fits without
+ * are kept, the highest first.  False: the plan does not stand any more. */
+static bool taken_reduce(struct trial *t)
+{
+	struct core *c = t->c;
+
+	/* Without the last one it did not fit. */
+	for (uint32_t i = t->taken_n > 0 ? t->taken_n - 1 : 0; i-- > 0;) {
+		struct nomination *n = t->taken[i];
+
+		undo_all(&c->plan, &c->views, &c->gangs);
+		nomination_restore(c, n);
+		if (victims_fit(t)) {
+			t->taken_n--;
+			memmove(&t->taken[i], &t->taken[i + 1], (t->taken_n - i) * sizeof(struct nomination *));
+			continue;
+		}
+		nomination_release_tentatively(c, n);
+		if (!victims_fit(t))
+			return false;
+	}
+	return true;
+}
+
 bool victims_fit_by_taking_over(struct trial *t)
 {
 	struct nomination *n;
@@ -108,7 +134,7 @@ bool victims_fit_by_taking_over(struct trial *t)
 		nomination_release_tentatively(t->c, n);
 		t->taken[t->taken_n++] = n;
 	}
-	return true;
+	return taken_reduce(t);
 }
 
 void victims_ends_restore(struct trial *t, bool taken_too)

@@ -1665,3 +1665,28 @@ Test(nominations, no_pod_goes_for_one_that_is_known_too_late_not_to_preempt)
 	cr_assert_eq(x.evicts + x.nominated, 0);
 	cr_assert_eq(counts()->stale, 1);
 }
+
+/* The lowest ones were given up until it fitted, and the first of them was of no use. */
+Test(nominations, a_higher_lone_pod_takes_over_no_room_that_is_of_no_use_to_it)
+{
+	node("n1", 1);
+	node("n2", 2);
+	pod("low-0", 0, "", "n1", "");
+	large("low-1", 1, "n2", "");
+	model_set_synced(x.m);
+	pod("a", 5, "", "", "");
+	preempt();
+	cr_assert(asked("low-0") != 0);
+	large("b", 6, "", "");
+	preempt();
+	cr_assert(asked("low-1") != 0);
+	cr_assert_eq(counts()->open, 2);
+	large("c", 10, "", "");
+	preempt();
+	cr_assert_eq(counts()->taken_over, 1);
+	cr_assert_eq(counts()->open, 2);
+	cr_assert_eq(x.evicts, 2);
+	cr_assert_eq(x.loop.core->pods.slots[pod_named("a")].node, 0);
+	cr_assert_eq(x.loop.core->pods.slots[pod_named("b")].node, ID_NONE);
+	cr_assert_eq(x.loop.core->pods.slots[pod_named("c")].node, 1);
+}
