@@ -208,19 +208,35 @@ static void question_free(struct pod_question *q)
 	free(q->rivals);
 }
 
+/* By node: a pod has gone from there. */
+static bool *nodes_left(const struct pod_question *q)
+{
+	bool *left = must_array(q->s.c->nodes.used + 1u, sizeof(*left));
+
+	for (pod_id id = 0; id < q->s.c->pods.used; id++)
+		if (q->s.away[id])
+			left[search_at(&q->s, id)->node] = true;
+	return left;
+}
+
 /* True if it fits on some node when the pods that are being deleted have gone, and nominations of
- * lower priority are given up; they stay away. */
+ * lower priority are given up; they stay away.  A node that lacks what only its own pods take has
+ * to be one of theirs: with rules between pods each question looks at all nodes. */
 static bool fits_later(struct pod_question *q)
 {
+	static const uint32_t of_own = FILTER_BIT(FILTER_PORTS) | FILTER_BIT(FILTER_INSUFFICIENT);
 	const struct nodes *ns = &q->s.c->nodes;
+	bool fits = false, *left;
 
 	if (q->out->first.whole != FILTER_PASSED ||
 	    search_remove_nominated(&q->s) + search_remove_ending(&q->s) == 0)
 		return false;
-	for (node_id id = 0; id < ns->used && !search_spent(&q->s); id++)
-		if (node_present(&ns->slots[id]) && is_resolvable(q, id) && pod_fits(q, id))
-			return true;
-	return false;
+	left = nodes_left(q);
+	for (node_id id = 0; id < ns->used && !fits && !search_spent(&q->s); id++)
+		fits = node_present(&ns->slots[id]) && is_resolvable(q, id) &&
+		       (left[id] || (q->out->first.whys[id] & ~of_own)) && pod_fits(q, id);
+	free(left);
+	return fits;
 }
 
 /* defaultpreemption: PodEligibleToPreemptOthers, its second half. */

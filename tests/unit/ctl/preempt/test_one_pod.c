@@ -164,9 +164,9 @@ Test(one_pod, has_the_same_victims_by_sums_as_by_filters)
 
 enum { FULL = 60 };
 
-/* Nodes that a pod of a higher priority fills each, one that ends, and s0, whose rules read all
+/* Nodes that a pod fills each, on the first ones with one that ends; and s0, whose rules read all
  * nodes. */
-static char *full_text(void)
+static char *full_text(int priority, int ends)
 {
 	char *text = NULL, name[16];
 	size_t n = 0;
@@ -181,15 +181,18 @@ static char *full_text(void)
 			"\"pods\":\"9\"}}},\n",
 			i, i);
 		snprintf(name, sizeof(name), "a%d", i);
-		write_pod(f, name, 2, 11, "}],");
+		write_pod(f, name, 2, priority, "}],");
 		fprintf(f, "\"nodeName\":\"n%d\"},\"status\":{\"phase\":\"Running\"}},\n", i);
+		if (i >= ends)
+			continue;
+		fprintf(
+			f,
+			"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"ns\",\"name\":"
+			"\"e%d\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"nodeName\":\"n%d\","
+			"\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},"
+			"\"status\":{\"phase\":\"Running\"}},\n",
+			i, i);
 	}
-	fputs(
-		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"ns\",\"name\":\"e\","
-		"\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{\"nodeName\":\"n0\","
-		"\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":"
-		"{\"phase\":\"Running\"}},\n",
-		f);
 	write_pod(f, "s0", 1, 10,
 	          "}],\"affinity\":{\"podAntiAffinity\":{"
 	          "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":"
@@ -199,20 +202,36 @@ static char *full_text(void)
 	return text;
 }
 
-/* Each node was looked at for room that is to come, however much work that was. */
-Test(one_pod, gives_up_among_nodes_that_are_asked_for_room_to_come)
+static void ask_full(int priority, int ends, uint64_t steps_most, struct pod_search *out)
 {
-	char *text = full_text();
-	struct pod_search s;
+	char *text = full_text(priority, ends);
 	struct asked a;
 
-	ask_begin(&a, text, true, 1);
-	ask(&a, "ns/s0", &s);
-	cr_assert_eq(s.answer, POD_GAVE_UP, "%d", s.answer);
-	cr_assert_lt(s.steps, 60 * FULL, "%llu steps", (unsigned long long)s.steps);
-	pod_search_free(&s);
+	ask_begin(&a, text, true, steps_most);
+	ask(&a, "ns/s0", out);
 	facts_free(a.facts);
 	offline_free(a.offline);
 	files_free(a.files);
 	free(text);
+}
+
+/* Each node was looked at for room that is to come, however much work that was. */
+Test(one_pod, gives_up_among_nodes_that_are_asked_for_room_to_come)
+{
+	struct pod_search s;
+
+	ask_full(11, FULL, 1, &s);
+	cr_assert_eq(s.answer, POD_GAVE_UP, "%d", s.answer);
+	cr_assert_lt(s.steps, 60 * FULL, "%llu steps", (unsigned long long)s.steps);
+	pod_search_free(&s);
+}
+
+/* All steps went into asking nodes where no pod ends, and no victim was looked for. */
+Test(one_pod, asks_for_room_to_come_where_pods_end)
+{
+	struct pod_search s;
+
+	ask_full(0, 1, 55 * FULL, &s);
+	cr_assert(s.nodes_n > 0, "answer %d after %llu steps", s.answer, (unsigned long long)s.steps);
+	pod_search_free(&s);
 }
