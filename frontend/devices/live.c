@@ -396,6 +396,11 @@ static void claim_put(struct live *l, const struct tree *t)
 		return;
 	}
 	l->claims[number] = c;
+	if (!old || !same_text(old->allocation, c->allocation)) {
+		live_draws_touch(l, &c->draws);
+		if (old)
+			live_draws_touch(l, &old->draws);
+	}
 	if (c->allocation)
 		live_claim_landed(l, number);
 	if (!old || !is_alike(old, c))
@@ -412,6 +417,7 @@ static void claim_remove(struct live *l, uint32_t number)
 		return;
 	l->claims[number] = NULL;
 	live_claim_note(l, number);
+	live_draws_touch(l, &c->draws);
 	claim_drop(l, c);
 }
 

@@ -203,10 +203,12 @@ bool live_counters_suffice(const struct live *l, const struct live_node *n, cons
                            uint32_t more_n);
 
 /* live_shares.c */
-/* Of a result with a shareID in the allocation of the claim, and what is given back of it. */
+/* Of a result with a shareID in the allocation of the claim, and what is given back of it.  The
+ * nodes are due when live_draws_touch() says so: a new version of a claim may have the same. */
 void live_draws_read(struct live *l, const struct tree *result, uint32_t device, uint32_t claim,
                      struct live_draws *to);
 void live_draws_give(struct live *l, struct live_draws *d);
+void live_draws_touch(struct live *l, const struct live_draws *d);
 /* What a pod writes is in the core's holding as long as the pod asks, and not in the record.  1: it
  * is; -1: it is no longer. */
 void live_draws_hold(struct live *l, const struct live_draws *d, int sign);

@@ -32,7 +32,12 @@ static void draw_touch(struct live *l, const struct live_draw *d)
 static void draw_add(struct live *l, const struct live_draw *d, int sign)
 {
 	l->drawn[d->number].sum += sign * d->amount;
-	draw_touch(l, d);
+}
+
+void live_draws_touch(struct live *l, const struct live_draws *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		draw_touch(l, &d->at[i]);
 }
 
 static void draw_take(struct live *l, struct live_draws *to, uint32_t device, uint32_t claim,
@@ -74,10 +79,9 @@ void live_draws_give(struct live *l, struct live_draws *d)
 
 void live_draws_hold(struct live *l, const struct live_draws *d, int sign)
 {
-	for (size_t i = 0; i < d->n; i++) {
+	for (size_t i = 0; i < d->n; i++)
 		l->drawn[d->at[i].number].held += sign * d->at[i].amount;
-		draw_touch(l, &d->at[i]);
-	}
+	live_draws_touch(l, d);
 }
 
 /* The claim has its allocation: that counts, and not what was being written. */
@@ -91,6 +95,7 @@ void live_draws_landed(struct live *l, uint32_t claim, struct live_draws *d)
 			continue;
 		}
 		draw_add(l, &d->at[i], -1);
+		draw_touch(l, &d->at[i]);
 		intern_give(&l->draw_names, d->at[i].number);
 	}
 	d->n = kept;
@@ -219,6 +224,7 @@ void live_share_take(struct live *l, const struct live_node *n, uint32_t device,
 	for (size_t i = 0; i < e->facts.capacities_n; i++)
 		if (capacity_takes(e, i, o, &amount) && amount > 0)
 			draw_take(l, to, n->keys[device], claim, e->capacities[i], amount);
+	live_draws_touch(l, to);
 }
 
 device_amount *live_share_amounts(const struct device_entry *e, const struct option_entry *o,

@@ -217,6 +217,7 @@ void live_written(struct live *l, uint32_t pod)
 		return;
 	if (p->asks)
 		live_draws_hold(l, &p->draws, -1);
+	live_draws_touch(l, &p->draws);
 	live_draws_give(l, &p->draws);
 	free(p->writing);
 	p->writing = NULL;

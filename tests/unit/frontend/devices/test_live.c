@@ -409,6 +409,24 @@ Test(live, shares_of_a_device_are_added_up)
 	cr_expect_eq(consumed(), 0);
 }
 
+/* The core plans all that waits when a node's devices are told again. */
+Test(live, a_label_of_a_claim_that_has_a_share_makes_no_node_due)
+{
+	slice("1", 1,
+	      ",\"allowMultipleAllocations\":true,"
+	      "\"capacity\":{\"memory\":{\"value\":\"40Gi\",\"requestPolicy\":" POLICY "}}");
+	allocated("x", "1", "{\"memory\":\"12Gi\"}");
+	cr_expect_eq(consumed(), 12);
+	allocated("x", "2", "{\"memory\":\"12Gi\"}");
+	cr_expect_eq(live_node_next(l), UINT32_MAX, "nothing has changed");
+	allocated("x", "1", "{\"memory\":\"4Gi\"}");
+	cr_expect_eq(live_node_next(l), UINT32_MAX, "that is an old version");
+	allocated("x", "3", "{\"memory\":\"16Gi\"}");
+	cr_expect_eq(consumed(), 16);
+	live_remove(l, LIVE_CLAIMS, text_of("a"), text_of("x"));
+	cr_expect_eq(consumed(), 0);
+}
+
 /* What a pod writes is not in the record while the core holds it, and then once. */
 Test(live, a_share_counts_once_while_it_is_written)
 {
