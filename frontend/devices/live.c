@@ -123,6 +123,7 @@ void live_free(struct live *l)
 	free(l->users);
 	free(l->classes);
 	free(l->taken);
+	free(l->whole);
 	free(l->device_node);
 	free(l->drawn);
 	free(l->pods);
@@ -261,6 +262,8 @@ static void claim_devices(struct live *l, struct live_claim *c, const struct tre
 		c->shares[c->devices_n] = jsontree_text(jsontree_get(result, "shareID")).bytes > 0;
 		if (c->shares[c->devices_n])
 			live_draws_read(l, result, c->devices[c->devices_n], c->number, &c->draws);
+		else
+			live_device_whole(l, c->devices[c->devices_n], 1);
 		c->devices_n++;
 	}
 }
@@ -346,6 +349,8 @@ static void claim_drop(struct live *l, struct live_claim *c)
 	live_draws_give(l, &c->draws);
 	for (size_t i = 0; i < c->devices_n; i++) {
 		live_device_give(l, c->devices[i]);
+		if (!c->shares[i])
+			live_device_whole(l, c->devices[i], -1);
 		intern_give(&l->device_names, c->devices[i]);
 	}
 	intern_give(&l->claim_names, c->number);

@@ -162,8 +162,9 @@ struct live {
 	struct live_class **classes;
 	size_t classes_n, classes_cap;
 	uint32_t *taken;       /* by device: allocations, and writings */
+	uint32_t *whole;       /* by device: allocations without a shareID */
 	uint32_t *device_node; /* by device: node + 1; 0: of no slice */
-	size_t taken_n, device_node_n;
+	size_t taken_n, whole_n, device_node_n;
 	struct live_drawn *drawn; /* by number of `draw_names` */
 	size_t drawn_n;
 	struct live_pod *pods; /* by slot */
@@ -192,6 +193,8 @@ void live_slice_put(struct live *l, const struct tree *t, struct live_slice *s);
 void live_slice_drop(struct live *l, uint32_t number);
 void live_device_take(struct live *l, uint32_t device);
 void live_device_give(struct live *l, uint32_t device);
+/* An allocation without a shareID comes, or ends: the device has no shares meanwhile. */
+void live_device_whole(struct live *l, uint32_t device, int sign);
 void live_node_touch(struct live *l, uint32_t node);
 void live_node_free(struct live_node *n);
 /* The devices of the node in their order. */

@@ -35,6 +35,7 @@ void live_node_touch(struct live *l, uint32_t node)
 static void device_reach(struct live *l, uint32_t device)
 {
 	l->taken = must_reach(l->taken, &l->taken_n, device, 1024, sizeof(*l->taken));
+	l->whole = must_reach(l->whole, &l->whole_n, device, 1024, sizeof(*l->whole));
 	l->device_node =
 		must_reach(l->device_node, &l->device_node_n, device, 1024, sizeof(*l->device_node));
 }
@@ -50,6 +51,16 @@ void live_device_give(struct live *l, uint32_t device)
 {
 	if (--l->taken[device] == 0 && l->device_node[device] > 0)
 		live_node_touch(l, l->device_node[device] - 1);
+}
+
+void live_device_whole(struct live *l, uint32_t device, int sign)
+{
+	const bool before = l->whole[device] > 0;
+	const uint32_t node = l->device_node[device];
+
+	l->whole[device] += (uint32_t)sign;
+	if (before != (l->whole[device] > 0) && node > 0 && l->nodes[node - 1]->shared)
+		live_node_touch(l, node - 1);
 }
 
 static void relaid(struct live *l, uint32_t node)
@@ -361,6 +372,16 @@ static void *counters_write(const struct live_node *n, void *at)
 	return use;
 }
 
+/* A device without capacities that is had as a whole is taken, as one that is not shared. */
+static void shared_write(const struct live *l, const struct live_node *n, uint64_t *set)
+{
+	memset(set, 0, DEVICE_WORDS(n->devices_n) * sizeof(*set));
+	for (uint32_t i = 0; i < n->devices_n; i++)
+		if (live_is_shared(n, i) &&
+		    (l->whole[n->keys[i]] == 0 || n->devices[i]->facts.capacities_n > 0))
+			device_add(set, i);
+}
+
 void live_node_write(struct live *l, uint32_t at, node_id node, uint32_t generation, void *record)
 {
 	struct live_node *n = l->nodes[at];
@@ -382,7 +403,7 @@ void live_node_write(struct live *l, uint32_t at, node_id node, uint32_t generat
 		if (l->taken[n->keys[i]] > 0)
 			device_add(taken, i);
 	if (n->shared)
-		memcpy(taken + words, n->shared, words * sizeof(*taken));
+		shared_write(l, n, taken + words);
 	live_shares_write(l, n, counters_write(n, taken + words * (n->shared ? 2 : 1)));
 	due_set(l, n, false);
 }

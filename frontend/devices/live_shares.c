@@ -160,17 +160,20 @@ static void put_amount(device_amount amount, uint64_t *low, uint64_t *high)
 	*high = (uint64_t)((unsigned __int128)amount >> 64);
 }
 
+/* Of a device that is had as a whole more is consumed than there is of anything. */
 void live_shares_write(const struct live *l, const struct live_node *n, struct node_capacity *out)
 {
 	for (uint32_t i = 0; i < n->capacities_n; i++) {
-		const struct live_drawn *d = &l->drawn[n->capacities[i].number];
+		const struct live_capacity *c = &n->capacities[i];
+		const struct live_drawn *d = &l->drawn[c->number];
+		device_amount consumed = d->sum - d->held;
 
-		const device_amount consumed = d->sum - d->held;
-
-		out[i] = (struct node_capacity){ .device = n->capacities[i].device };
+		consumed = consumed < NANO_MAX ? consumed : NANO_MAX;
+		if (l->whole[n->keys[c->device]] > 0)
+			consumed = NANO_MAX + 1;
+		out[i] = (struct node_capacity){ .device = c->device };
 		put_amount(d->value, &out[i].value_low, &out[i].value_high);
-		put_amount(consumed < NANO_MAX ? consumed : NANO_MAX, &out[i].consumed_low,
-		           &out[i].consumed_high);
+		put_amount(consumed, &out[i].consumed_low, &out[i].consumed_high);
 	}
 }
 
@@ -199,6 +202,8 @@ bool live_is_shared(const struct live_node *n, uint32_t device)
 bool live_share_fits(const struct live *l, const struct live_node *n, uint32_t device,
                      const struct option_entry *o, device_amount *more)
 {
+	if (l->whole[n->keys[device]] > 0)
+		return false;
 	for (uint32_t i = 0; i < n->capacities_n; i++) {
 		const struct live_capacity *c = &n->capacities[i];
 		const struct live_drawn *d = &l->drawn[c->number];

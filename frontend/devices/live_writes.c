@@ -237,9 +237,8 @@ const char *live_conflict(const struct live *l, uint32_t pod, uint32_t i)
 	for (size_t k = 0; c && k < c->devices_n; k++) {
 		uint32_t ours = 1;
 
-		if (c->shares[k])
+		if (c->shares[k] && l->whole[c->devices[k]] == 0)
 			continue;
-
 		for (uint32_t w = 0; w < p->writing_n; w++)
 			ours += p->writing[w] == c->devices[k];
 		if (l->taken[c->devices[k]] > ours)

@@ -466,6 +466,39 @@ Test(live, a_share_counts_once_while_it_is_written)
 	cr_expect_str_eq(live_conflict(l, 0, 0), "d/n1/g0");
 }
 
+/* Allocated without a shareID, before its driver allowed more: its claim has all of it. */
+Test(live, no_share_is_given_of_a_device_that_a_claim_has_as_a_whole)
+{
+	struct cmd_devices cmd;
+	const struct device_pick pick = { 0 };
+	const uint64_t share[2] = { 0 };
+	static char written[4096];
+	const char *whole =
+		"{\"metadata\":{\"namespace\":\"a\",\"name\":\"whole\",\"uid\":\"u\","
+		"\"resourceVersion\":\"1\"},\"spec\":{\"devices\":{}},\"status\":{\"allocation\":{"
+		"\"devices\":{"
+		"\"results\":[{\"request\":\"r\",\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"g0\"}]}}}}";
+
+	slice("1", 1, "");
+	put(LIVE_CLAIMS, whole);
+	slice("2", 1,
+	      ",\"allowMultipleAllocations\":true,"
+	      "\"capacity\":{\"memory\":{\"value\":\"40Gi\",\"requestPolicy\":" POLICY "}}");
+	claim("a", "x", 1, "");
+	pod(0, "a", "x", NULL);
+	judged(0);
+	cr_expect_gt(consumed(), 40);
+	cmd = command();
+	cr_expect_not(live_writing(l, 0, "n1", &cmd, &pick, share, written_take, written));
+	live_remove(l, LIVE_CLAIMS, text_of("a"), text_of("whole"));
+	cr_expect_eq(consumed(), 0);
+	cr_expect(live_writing(l, 0, "n1", &cmd, &pick, share, written_take, written));
+	allocated("x", "2", "{\"memory\":\"1Gi\"}");
+	cr_expect_null(live_conflict(l, 0, 0));
+	put(LIVE_CLAIMS, whole);
+	cr_expect_str_eq(live_conflict(l, 0, 0), "d/n1/g0");
+}
+
 /* Two thirds of a device are not there twice, and neither is a part below 0. */
 Test(live, a_share_that_is_not_there_is_not_written)
 {
