@@ -158,6 +158,12 @@ static struct pod_claims *work_make(struct claim_bind *cb, const struct prebind_
 	return w;
 }
 
+/* The slot may be another pod's by now. */
+static bool has_writing(const struct pod_claims *w)
+{
+	return !w->recovered && model_pod_generation(w->cb->model, w->pod) == w->generation;
+}
+
 static void work_free(struct pod_claims *w)
 {
 	struct claim_bind *cb = w->cb;
@@ -173,8 +179,7 @@ static void work_free(struct pod_claims *w)
 		free(c->uid);
 		free(c->allocation);
 	}
-	/* The slot may be another pod's by now. */
-	if (!w->recovered && model_pod_generation(cb->model, w->pod) == w->generation)
+	if (has_writing(w))
 		live_written(cb->live, w->pod);
 	TAILQ_REMOVE(&cb->works, w, link);
 	free(w->namespace);
@@ -323,10 +328,13 @@ static void member_free(void *context, void *work)
 	struct pod_claims *w = work;
 
 	(void)context;
-	if (w->undoing && !look_undone(w))
-		w->own = true;
-	else
+	if (!w->undoing || look_undone(w)) {
 		work_free(w);
+		return;
+	}
+	w->own = true;
+	if (has_writing(w))
+		live_writing_left(w->cb->live, w->pod);
 }
 
 /* Claims that are left. */

@@ -120,6 +120,9 @@ bool live_writing(struct live *l, uint32_t pod, const char *node, const struct c
                   const struct device_pick *picks, const uint64_t share[2],
                   void (*each)(void *context, const char *claim, const char *allocation),
                   void *context);
+/* The core knows that the pod is not bound, and what was written is not taken back yet: the
+ * devices stay taken, by the node's record alone. */
+void live_writing_left(struct live *l, uint32_t pod);
 /* The claims have them, or they are given up. */
 void live_written(struct live *l, uint32_t pod);
 /* A device of the claim that is in another allocated claim, or whose shares are more than it has;

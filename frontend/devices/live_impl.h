@@ -137,7 +137,8 @@ struct live_pod {
 	uint32_t *writing; /* devices */
 	uint32_t writing_n;
 	struct live_draws draws; /* of claims that are being written */
-	bool asks;               /* by its last verdict */
+	bool asks;               /* by its last verdict; not with `left` */
+	bool left;               /* live_writing_left() */
 };
 
 /* By number of a claim's name. */

@@ -401,7 +401,7 @@ void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *
 	unasked_set(l, p, false);
 	if (!placed)
 		judge_waiting(l, p, out);
-	if (p->asks == (out->devices > 0))
+	if (p->asks == (out->devices > 0 && !p->left))
 		return;
 	p->asks = !p->asks;
 	live_draws_hold(l, &p->draws, p->asks ? 1 : -1);

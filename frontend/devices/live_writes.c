@@ -205,6 +205,18 @@ bool live_writing(struct live *l, uint32_t pod, const char *node_name,
 	return true;
 }
 
+void live_writing_left(struct live *l, uint32_t pod)
+{
+	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+
+	if (!p || !p->writing)
+		return;
+	if (p->asks)
+		live_draws_hold(l, &p->draws, -1);
+	p->asks = false;
+	p->left = true;
+}
+
 void live_written(struct live *l, uint32_t pod)
 {
 	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
@@ -222,6 +234,7 @@ void live_written(struct live *l, uint32_t pod)
 	free(p->writing);
 	p->writing = NULL;
 	p->writing_n = 0;
+	p->left = false;
 	live_pod_note(l, pod);
 }
 

@@ -274,6 +274,50 @@ Test(claim_bind, devices_stay_taken_until_what_was_written_is_taken_back)
 	cr_assert_not_null(strstr(c->body, "\"device\":\"gpu-0\""));
 }
 
+/* By the record of the node; a share takes all of it. */
+static bool is_consumed(void)
+{
+	struct live *l = model_live(b.m);
+	struct {
+		struct event_node_devices e;
+		uint64_t taken, shared;
+		struct node_capacity capacity;
+	} record;
+
+	cr_assert_eq(live_node_bytes(l, 0), sizeof(record));
+	live_node_write(l, 0, 0, 1, &record);
+	return record.capacity.consumed_low > 0;
+}
+
+/* Else the core gives it to the next pod, and to the next: it holds it for none. */
+Test(claim_bind, a_share_stays_consumed_until_what_was_written_is_taken_back)
+{
+	struct http_call *c;
+
+	begin(false);
+	put(LIVE_SLICES,
+	    "{\"metadata\":{\"name\":\"n1-d\",\"uid\":\"s\",\"resourceVersion\":\"2\"},"
+	    "\"spec\":{\"driver\":\"d\",\"nodeName\":\"n1\",\"pool\":{\"name\":\"n1\","
+	    "\"generation\":1,\"resourceSliceCount\":1},\"devices\":[{\"name\":\"gpu-0\","
+	    "\"allowMultipleAllocations\":true,\"capacity\":{\"memory\":{\"value\":\"4\"}}}]}}");
+	flush();
+	bind("a", true);
+	cr_assert_not(is_consumed(), "the core holds it");
+	world_fail(world_take(&b.w, "PATCH", CLAIM "/status"), HTTP_BROKEN);
+	turns(8);
+	c = world_take(&b.w, "GET", CLAIM);
+	turns(92 * 20);
+	expect("refused:0 ");
+	flush();
+	cr_assert(is_consumed());
+	world_answer(c, 200, claim_text("11", false));
+	turns(8);
+	world_answer(world_take(&b.w, "PATCH", CLAIM), 200, claim_text("12", false));
+	turns(8);
+	flush();
+	cr_assert_not(is_consumed());
+}
+
 /* The core chose while it was there. */
 Test(claim_bind, a_pod_whose_claim_is_gone_is_not_bound)
 {
