@@ -206,7 +206,7 @@ static bool is_free(const struct search *s, const struct place *p, uint32_t devi
 	uint32_t flags = s->node->devices[device].flags;
 
 	if (flags & DEVICE_SHARED)
-		return true;
+		return !(flags & DEVICE_TAKEN) || option_at(s, p)->admin;
 	if (option_at(s, p)->admin)
 		return !in_claim(s, p->claim, device);
 	return !(flags & DEVICE_TAKEN) && !device_in(s->held, device);

@@ -331,6 +331,22 @@ Test(choice, shares_of_a_device_add_up_to_its_capacity)
 	expect(&s, "1 1 1");
 }
 
+/* Allocated without a shareID, before its driver allowed more. */
+Test(choice, a_device_that_a_claim_has_as_a_whole_has_no_shares)
+{
+	const device_amount ten[] = { 10, 10 };
+	struct scene s;
+
+	scene_init(&s, 2);
+	share(&s, 0, 20);
+	share(&s, 1, 20);
+	s.devices[0].flags |= DEVICE_TAKEN;
+	ask(&s, 0, 1, EVERY)->amounts = ten;
+	expect(&s, "1");
+	s.options[0].admin = true;
+	expect(&s, "0");
+}
+
 /* Many equal devices with a counter for half of them: nothing tells them apart. */
 Test(choice, gives_up_after_its_steps)
 {
