@@ -55,7 +55,7 @@ static enum claim_want judge(struct claim_item *c, const struct live_claim_view 
 
 	if (v->deleting) {
 		pod_claims_fail(w, "claim %s got deleted in the meantime", c->name);
-	} else if (!v->allocated && !c->allocation) {
+	} else if (!v->allocated && (c->seen || !c->allocation)) {
 		pod_claims_fail(w, "claim %s got deallocated in the meantime", c->name);
 	} else if (v->allocated && v->node[0] && strcmp(v->node, w->node) != 0) {
 		pod_claims_fail(w, "claim %s got allocated elsewhere in the meantime", c->name);
@@ -81,6 +81,8 @@ enum claim_want claim_item_judge(struct claim_item *c)
 			pod_claims_fail(c->work, "claim %s got deleted in the meantime", c->name);
 		return WANT_NOTHING;
 	}
+	/* What was given back since may be another's: it is not written again. */
+	c->seen = c->seen || v.allocated;
 	if (c->work->undoing)
 		return judge_undo(c, &v);
 	return c->work->started && !c->work->failed ? judge(c, &v) : WANT_NOTHING;

@@ -33,6 +33,7 @@ struct claim_item {
 	bool fenced;
 	bool to_read; /* what the last write did is not known */
 	bool unsure;  /* a write towards an allocation may still land on this version */
+	bool seen;    /* it was allocated */
 	bool refused; /* an undo that the API server refuses */
 	struct http_call *call;
 	struct backoff backoff;

@@ -318,6 +318,25 @@ Test(claim_bind, a_share_stays_consumed_until_what_was_written_is_taken_back)
 	cr_assert_not(is_consumed());
 }
 
+/* A share was given to others when it was given back: only a new choice knows what is left. */
+Test(claim_bind, an_allocation_that_someone_took_away_is_not_written_again)
+{
+	begin(false);
+	bind("a", true);
+	world_answer(world_take(&b.w, "PATCH", CLAIM "/status"), 200, claim_text("12", true));
+	claim_bind_poll(b.claims, b.binder);
+	put(LIVE_CLAIMS, claim_text("13", false));
+	turns(8);
+	cr_assert_eq(world_open(&b.w), 0);
+	expect("refused:0 ");
+	flush();
+	bind("a", true);
+	world_answer(world_take(&b.w, "PATCH", CLAIM "/status"), 200, claim_text("14", true));
+	turns(8);
+	world_answer(world_take(&b.w, "POST", POD "a/binding"), 201, "{}");
+	expect("bound:0 ");
+}
+
 /* The core chose while it was there. */
 Test(claim_bind, a_pod_whose_claim_is_gone_is_not_bound)
 {
