@@ -18,7 +18,7 @@ static void put_amount(struct bytes *b, nano_t amount)
 
 	if (rest == 0)
 		snprintf(text, sizeof(text), "\"%lld\"", (long long)whole);
-	else if (rest % 1000000 == 0)
+	else if (rest % 1000000 == 0 && amount / 1000000 <= INT64_MAX)
 		snprintf(text, sizeof(text), "\"%lldm\"", (long long)(amount / 1000000));
 	else
 		snprintf(text, sizeof(text), "\"%lld.%09lld\"", (long long)whole, (long long)rest);

@@ -499,6 +499,29 @@ Test(live, no_share_is_given_of_a_device_that_a_claim_has_as_a_whole)
 	cr_expect_str_eq(live_conflict(l, 0, 0), "d/n1/g0");
 }
 
+/* In thousandths it has more than 63 bits: what was written was below 0, and counted as nothing. */
+Test(live, a_share_of_half_a_unit_and_many_is_written_as_it_is)
+{
+	struct cmd_devices cmd;
+	const struct device_pick pick = { 0 };
+	const uint64_t share[2] = { 0 };
+	static char written[4096];
+
+	slice("1", 1,
+	      ",\"allowMultipleAllocations\":true,\"capacity\":{\"memory\":{\"value\":\"10P\"}}");
+	claim("a", "x", 0,
+	      "\"requests\":[{\"name\":\"r\",\"exactly\":{\"deviceClassName\":\"gpu\","
+	      "\"capacity\":{\"requests\":{\"memory\":\"9300000000000000.5\"}}}}]");
+	pod(0, "a", "x", NULL);
+	judged(0);
+	flush();
+	cmd = command();
+	cr_assert(live_writing(l, 0, "n1", &cmd, &pick, share, written_take, written));
+	cr_expect_not_null(
+		strstr(written, "\"consumedCapacity\":{\"memory\":\"9300000000000000.500000000\"}"), "%s",
+		written);
+}
+
 /* Two thirds of a device are not there twice, and neither is a part below 0. */
 Test(live, a_share_that_is_not_there_is_not_written)
 {
