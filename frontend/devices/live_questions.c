@@ -16,6 +16,8 @@
 #define FLUSH_STEPS 2000000u
 #define LOOK_STEPS 1000u
 #define FIRST_STEPS 1000000u
+/* Of a request; a device has no more.  Each is looked for at each capacity of all devices. */
+#define ASKS_MAX 32u
 
 static void options_free(struct live_question *q)
 {
@@ -102,6 +104,9 @@ static bool option_read(struct live *l, struct live_question *q, uint32_t claim,
 		              TEXT(r->name), r->prioritized ? "/" : "", TEXT(o->name), TEXT(o->class));
 	if (!asks_hold(o))
 		return refuse(q, false, "a capacity that its resource claims request is no amount");
+	if (o->asks_n > ASKS_MAX)
+		return refuse(q, false, "a request of its resource claims is for more than %u capacities",
+		              ASKS_MAX);
 	q->options = must_grow(q->options, (q->options_n + 1) * sizeof(*q->options));
 	out = &q->options[q->options_n++];
 	*out = (struct live_option){ .entry = o, .claim = claim, .request = request };

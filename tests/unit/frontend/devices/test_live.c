@@ -499,6 +499,27 @@ Test(live, no_share_is_given_of_a_device_that_a_claim_has_as_a_whole)
 	cr_expect_str_eq(live_conflict(l, 0, 0), "d/n1/g0");
 }
 
+/* Each is looked for at each capacity of each device of all nodes. */
+Test(live, a_request_for_thousands_of_capacities_is_refused)
+{
+	static char text[65536];
+	size_t at =
+		(size_t)snprintf(text, sizeof(text),
+	                     "{\"metadata\":{\"namespace\":\"a\",\"name\":\"x\",\"uid\":\"u\","
+	                     "\"resourceVersion\":\"1\"},"
+	                     "\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\",\"exactly\":{"
+	                     "\"deviceClassName\":\"gpu\",\"capacity\":{\"requests\":{\"c\":\"1\"");
+
+	for (unsigned i = 0; i < 4000; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, ",\"c%u\":\"1\"", i);
+	snprintf(text + at, sizeof(text) - at, "}}}}]}}}");
+	put(LIVE_CLAIMS, text);
+	pod(0, "a", "x", NULL);
+	cr_assert_str_eq(judged(0).refusal,
+	                 "a request of its resource claims is for more than 32 capacities");
+	cr_assert_eq(live_question_next(l), UINT32_MAX);
+}
+
 /* In thousandths it has more than 63 bits: what was written was below 0, and counted as nothing. */
 Test(live, a_share_of_half_a_unit_and_many_is_written_as_it_is)
 {
