@@ -9,6 +9,7 @@
 #include "core/lifecycle/retain.h"
 #include "ipc/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void victims_release(struct trial *t, pod_id id)
@@ -99,6 +100,35 @@ static struct nomination *lowest_nomination(struct trial *t)
 	return lowest;
 }
 
+static void taken_remove(struct trial *t, uint32_t i)
+{
+	t->taken_n--;
+	memmove(&t->taken[i], &t->taken[i + 1], (t->taken_n - i) * sizeof(struct nomination *));
+}
+
+/* Those that are on none of the planned nodes are kept, and the plan stands. */
+static void taken_keep_beside(struct trial *t)
+{
+	struct core *c = t->c;
+	bool *planned = must_array(c->nodes.limit, sizeof(*planned));
+
+	for (uint32_t i = 0; i < c->plan.n; i++)
+		if (c->plan.nodes[i] != ID_NONE)
+			planned[c->plan.nodes[i]] = true;
+	for (uint32_t i = t->taken_n; i-- > 0;) {
+		struct nomination *n = t->taken[i];
+		bool beside = true;
+
+		for (uint32_t k = 0; k < n->places_n; k++)
+			beside = beside && !planned[n->places[k].node];
+		if (beside) {
+			nomination_restore(c, n);
+			taken_remove(t, i);
+		}
+	}
+	free(planned);
+}
+
 /* The lowest ones were given up whether or not their room was of use: those that it fits without
  * are kept, the highest first.  False: the plan does not stand any more. */
 static bool taken_reduce(struct trial *t)
@@ -106,14 +136,15 @@ static bool taken_reduce(struct trial *t)
 	struct core *c = t->c;
 
 	/* Without the last one it did not fit. */
+	if (t->taken_n > 1 && c->plan.exact && !c->pod_counts.inventory)
+		taken_keep_beside(t);
 	for (uint32_t i = t->taken_n > 0 ? t->taken_n - 1 : 0; i-- > 0;) {
 		struct nomination *n = t->taken[i];
 
 		undo_all(&c->plan, &c->views, &c->gangs);
 		nomination_restore(c, n);
 		if (victims_fit(t)) {
-			t->taken_n--;
-			memmove(&t->taken[i], &t->taken[i + 1], (t->taken_n - i) * sizeof(struct nomination *));
+			taken_remove(t, i);
 			continue;
 		}
 		nomination_release_tentatively(c, n);
