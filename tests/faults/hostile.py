@@ -289,7 +289,7 @@ def fault_10_in_the_fuzzers(t):
         t.run_counted(1, path, "--runs", "3000", "--seed", "10")
 
 
-fault_10_in_the_fuzzers.given = fault_10_a_mad_frontend.given = fault_10_a_mad_core.given = {"limit_s": 300}
+fault_10_in_the_fuzzers.given = fault_10_a_mad_frontend.given = fault_10_a_mad_core.given = {"limit_s": 900}
 
 
 # ---- 39: tenants ---------------------------------------------------------------------------
