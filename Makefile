@@ -82,7 +82,7 @@ LDLIBS = $(LIBS_PKG_LIBS) -lpthread -lm $(ALLOC)
 # --- what is built ---------------------------------------------------------
 
 LIB_DIRS := ipc core frontend ctl tests/apisim tests/demo tests/sim tests/probe bench
-lib_src = $(filter-out $(1)/main%.c,$(wildcard $(1)/*.c $(1)/*/*.c))
+lib_src = $(filter-out $(1)/main%.c,$(wildcard $(addprefix $(1)/,*.c */*.c */*/*.c)))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 LIB_ipc      := $(B)/lib/libmuster-ipc.a

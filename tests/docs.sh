@@ -175,7 +175,7 @@ for page in README.md $guides docs/decisions/*.md; do
 done | check 'files that do not exist'
 
 # The tree of docs/architecture.md names each folder, from the bottom up as tests/layers.sh has them.
-for root in core frontend ctl; do
+for root in core frontend frontend/model ctl; do
 	awk -v root="$root" '/ what lives there \|$/ { on = $2 == "`" root "/`"; next }
 		on && /^\| `[a-z]*\/`/ { gsub(/[`\/]/, "", $2); printf "%s ", $2 }' docs/architecture.md |
 		sed "s|^|layers $root |; s| \$||" > "$work/tree"

@@ -30,17 +30,24 @@ found=$(grep -rnE '#include <(curl|cjson|microhttpd|sys/socket|netinet)' core --
 [ -n "$found" ] && { printf 'the core touches no network and no JSON:\n%s\n' "$found"; bad=1; }
 found=$(grep -rnE 'ipc/clock\.h|clock_gettime' core --include='*.[ch]' | grep -v '^core/daemon/')
 [ -n "$found" ] && { printf 'of the core only its daemon reads a clock:\n%s\n' "$found"; bad=1; }
-# FOLDER, then its own folders from the bottom up: a file includes its own or a lower one.
+# FOLDER, then its own folders from the bottom up: a file includes its own or a lower one.  The files
+# of FOLDER itself are above them, but for a header of its name, whose types all of them may use.
 upward() {
 	root=$1
 	shift
-	grep -rnoE "#include \"$root/[^\"]*\"" "$root" --include='*.[ch]' | awk -v order="$*" '
-		BEGIN { n = split(order, name, " "); for (i = 1; i <= n; i++) rank[name[i]] = i }
-		function level(path,    part) { return split(path, part, "/") > 2 ? rank[part[2]] : n + 1 }
+	grep -rnoE "#include \"$root/[^\"]*\"" "$root" --include='*.[ch]' | awk -v root="$root" -v order="$*" '
+		BEGIN {
+			n = split(order, name, " ")
+			for (i = 1; i <= n; i++) rank[name[i]] = i
+			depth = split(root, part, "/") + 1
+			face = root "/" part[depth - 1] ".h"
+		}
+		function level(path,    part) { return split(path, part, "/") > depth ? rank[part[depth]] : n + 1 }
 		{
 			split($0, at, ":")
 			match($0, /"[^"]*"/)
 			header = substr($0, RSTART + 1, RLENGTH - 2)
+			if (header == face) next
 			if (!level(at[1]) || !level(header) || level(header) > level(at[1])) print at[1] ":" at[2] ": " header
 		}'
 }
@@ -66,6 +73,7 @@ found=$(grep -rnE '#include "(core|frontend)/' ctl bench --include='*.[ch]' | gr
 
 layers core base pack share devices shm cluster classes filter index queue plan timeline lifecycle cycle step search world daemon
 layers frontend base json cel trace api journal queues decode dialect volume devices model watch bind evict report serve loop page config daemon
+layers frontend/model base nodes pods shapes groups put flush
 layers ctl term objects up offline live devices preempt diagnose replay
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort; }
 for program in build/bin/*; do

@@ -48,7 +48,7 @@ def bug(name, finder, *edits):
 
 
 KEEPER, KEEPER_MAKE, LOOKOUT = "core/world/keeper.c", "core/world/keeper_make.c", "core/world/lookout.c"
-BUDGETS, FACTS = "frontend/model/budgets.c", "frontend/model/facts.c"
+BUDGETS, FACTS = "frontend/model/pods/budgets.c", "frontend/model/pods/facts.c"
 SOFT, SOFT_SCORE = "core/index/soft.c", "core/index/soft_score.c"
 RETAIN, RELEASE, EVENT = "core/lifecycle/retain.c", "core/lifecycle/members_release.c", "core/lifecycle/members_event.c"
 RESERVATION = "core/lifecycle/reservation.h"
@@ -98,7 +98,7 @@ BUGS = [
     bug("lookout: rows of gangs that started stay", unit("core/world/test_lookout"),
         (LOOKOUT, "\t\tif (!l->targets[i].waits)\n\t\t\ttarget_release(l, i);", "\t\tif (false)\n\t\t\ttarget_release(l, i);")),
     bug("model: facts are not sent again to a new core", unit("frontend/model/test_facts"),
-        ("frontend/model/flush.c", "\t\t\tif (s->sent == 0)\n\t\t\t\tfacts_mark(m, pod);\n", "")),
+        ("frontend/model/flush/flush.c", "\t\t\tif (s->sent == 0)\n\t\t\t\tfacts_mark(m, pod);\n", "")),
     bug("model: a start alone is not sent", unit("frontend/model/test_facts"),
         (FACTS, "p->start_s == start_s && p->facts == flags", "p->facts == flags")),
     bug("model: DaemonSets are no exception", unit("core/world/test_lookout"),
@@ -108,7 +108,7 @@ BUGS = [
     bug("model: a selector too long matches what it says", unit("frontend/model/test_facts"),
         (BUDGETS, "e->allowed = o && (rules_n == 0 || e->rules) ? o->allowed : 0;", "e->allowed = o ? o->allowed : 0;")),
     bug("model: succeeded members of an earlier run count", unit("frontend/model/test_gangs"),
-        ("frontend/model/group_pods.c", "return g->whole && (g->bound > 0 ||", "return g->whole && (true ||")),
+        ("frontend/model/groups/group_pods.c", "return g->whole && (g->bound > 0 ||", "return g->whole && (true ||")),
     bug("cel: an error decides an && though a later term is false", unit("frontend/cel/test_cel"),
         (CEL_EVAL, "\tif (v.kind == CEL_BOOL && v.b == i->flag) {\n\t\t*before = v;", "\tif (before->kind != CEL_ERROR && v.kind == CEL_BOOL && v.b == i->flag) {\n\t\t*before = v;")),
     bug("cel: cel.bind() does not see that its value was computed for another item", unit("frontend/cel/test_cel"),
@@ -181,13 +181,13 @@ BUGS = [
     bug("the quorum counts one too few", sim(100),
         ("core/queue/gangs.c", "need->total = gang_missing(g);", "need->total = gang_missing(g) - (gang_missing(g) > 1);")),
     bug("succeeded members of what never started count", unit("frontend/model/test_gangs"),
-        ("frontend/model/group_pods.c", "return g->whole && (g->bound", "return (g->bound")),
+        ("frontend/model/groups/group_pods.c", "return g->whole && (g->bound", "return (g->bound")),
     bug("a status that comes later does not say whole", unit("frontend/model/test_gangs"),
-        ("frontend/model/group_pods.c", "if (!e->whole && writes->was_whole(&status))", "if (false)")),
+        ("frontend/model/groups/group_pods.c", "if (!e->whole && writes->was_whole(&status))", "if (false)")),
     bug("a failed group counts as whole", unit("frontend/model/test_gangs"),
         ("frontend/dialect/status_podgroup.c", 'is_phase(s, "Running") || is_phase(s, "Finished");', 'is_phase(s, "Running") || is_phase(s, "Finished") || is_phase(s, "Failed");')),
     bug("a run that ended makes the next one whole", unit("frontend/model/test_gangs"),
-        ("frontend/model/members.c", "e->whole = false;", "e->whole = e->whole;")),
+        ("frontend/model/groups/members.c", "e->whole = false;", "e->whole = e->whole;")),
     bug("succeeded members do not count for the quorum", unit("core/step/test_records"),
         ("core/lifecycle/groups.c", "counted = gang_ended_count(g);", "counted = 0;")),
     bug("a gang that lost members is pending", unit("core/step/test_records"),
@@ -207,7 +207,7 @@ BUGS = [
     bug("a certain backfill reservation does not end", story("backfill:ends_after_an_hour"),
         ("core/cycle/backfill.c", "fit_is_certain(c, g, w) ? RESERVATION_NS", "fit_is_certain(c, g, w) ? UINT64_MAX")),
     bug("pods of a namespace that ends are tried", unit("frontend/model/test_ends"),
-        ("frontend/model/namespaces.c", "namespace_at(m, namespace)->ending = ending;", "")),
+        ("frontend/model/pods/namespaces.c", "namespace_at(m, namespace)->ending = ending;", "")),
     bug("a Binding without uid", sim(100),
         (BINDING, '"\\"uid\\":@s,\\"resourceVersion\\":@s},\\"target\\"', '"\\"resourceVersion\\":@s},\\"target\\"'),
         (BINDING, "b->name, b->namespace, b->uid, b->version, b->node);", "b->name, b->namespace, b->version, b->node);")),
@@ -379,7 +379,7 @@ BUGS = [
     bug("a new list does not remove deleted objects", sim(1000),
         (LIST, "\tmodel_replace_end(w->model, w->index);\n\tPROBE(list_taken", "\tmodel_replace_abort(w->model, w->index);\n\tPROBE(list_taken")),
     bug("a new core does not get the Bindings in flight", sim(1000),
-        ("frontend/model/flush.c", "\tif (p->node == ID_NONE && p->binding != ID_NONE) {", "\tif (false) {")),
+        ("frontend/model/flush/flush.c", "\tif (p->node == ID_NONE && p->binding != ID_NONE) {", "\tif (false) {")),
     bug("410 does not cause a list", sim(1000),
         (STREAM, "\t\treturn VERDICT_RELIST_NOW;", "\t\treturn VERDICT_BACKOFF;"),
         (STREAM, "\tif (answer->status == 410) {", "\tif (false) {")),

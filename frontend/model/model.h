@@ -188,7 +188,7 @@ struct pod_view {
 	int32_t priority;
 	uint64_t created_ns;
 	const char *nominated; /* status.nominatedNodeName of a pending pod of ours, "" */
-	uint32_t promised_s;   /* by its annotation and condition: frontend/model/ends.h */
+	uint32_t promised_s;   /* by its annotation and condition: frontend/model/pods/ends.h */
 	/* Its PodScheduled condition as last seen; "" when there is none. */
 	const char *condition_status;
 	const char *condition_reason;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views of the model for its users. */
-#include "frontend/model/gangs.h"
-#include "frontend/model/group_pods.h"
-#include "frontend/model/limits.h"
-#include "frontend/model/nodes.h"
-#include "frontend/model/objects.h"
-#include "frontend/model/pods.h"
+#include "frontend/model/groups/gangs.h"
+#include "frontend/model/groups/group_pods.h"
+#include "frontend/model/base/limits.h"
+#include "frontend/model/nodes/nodes.h"
+#include "frontend/model/base/objects.h"
+#include "frontend/model/pods/pods.h"
 #include "frontend/trace/latency.h"
 #include "frontend/volume/volume.h"
 

@@ -4,8 +4,9 @@
  *
  * The annotation is written with the condition of the oldest member that waits, in one patch of its
  * status: no right but that of conditions is needed, and a time that the condition has not as well
- * is not believed by the next instance (frontend/model/ends.h).  It is written within the delay of
- * reports after the core told the time; an instance that dies before loses that move alone. */
+ * is not believed by the next instance (frontend/model/pods/ends.h).  It is written within the
+ * delay of reports after the core told the time; an instance that dies before loses that move
+ * alone. */
 #include "frontend/report/report_impl.h"
 
 #include "ipc/promises.h"

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/model/flush/shares_refresh.h"
+
+#include "frontend/model/groups/declared_spec.h"
+#include "frontend/model/groups/gangs.h"
+#include "frontend/model/put/group_objects.h"
+#include "frontend/model/groups/group_pods.h"
+#include "frontend/model/base/limits.h"
+#include "frontend/model/groups/members.h"
+#include "frontend/model/shapes/pod_shape.h"
+#include "frontend/model/pods/pods.h"
+#include "frontend/model/shapes/shapes.h"
+#include "frontend/model/pods/shares.h"
+#include "ipc/memory.h"
+
+#include <stdlib.h>
+
+#define DONORS_MOST 16u /* namespaces that give way in one refresh */
+
+/* True if nothing is lost when the pod waits without its entries. */
+static bool pod_gives_way(const struct model *m, const struct pod_entry *p)
+{
+	return p->node == ID_NONE && p->binding == ID_NONE &&
+	       (p->gang == ID_NONE || gang_at(m, p->gang)->bound == 0);
+}
+
+/* The pod has no shape until it is put again. */
+static void pod_withdraw_shape(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	const char *text = share_text(m, &m->scratch, "--max-shapes", p->namespace);
+
+	pod_unshape(m, pod);
+	shape_hold(m, m->shape_empty);
+	shape_give(m, p->shape);
+	p->shape = m->shape_empty;
+	pod_refuse_until_put(m, pod, text);
+}
+
+static void pod_withdraw_gang(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	const char *text = share_text(m, &m->scratch, "--max-gangs", p->namespace);
+	uint32_t declared = p->declared_spec;
+
+	gang_phase_uncount(m, p);
+	gang_place(m, pod, ID_NONE, 0, ID_NONE);
+	if (declared != ID_NONE)
+		declared_spec_give(m, declared);
+	if (p->role != ID_NONE)
+		intern_give(&m->values, p->role);
+	p->role = ID_NONE;
+	pod_refuse_until_put(m, pod, text);
+}
+
+/* Shapes that some pod keeps: `busy` by shape. */
+static void find_busy(const struct model *m, uint32_t namespace, bool *busy)
+{
+	STORE_EACH(&m->pods, i)
+	{
+		const struct pod_entry *p = pod_at(m, i);
+
+		if (p->namespace != namespace || !pod_gives_way(m, p))
+			busy[p->shape] = true;
+	}
+}
+
+static uint64_t withdraw_shapes(struct model *m, uint32_t namespace, uint64_t n)
+{
+	const uint32_t shapes_n = m->shapes.pool.n;
+	bool *busy = must_array(shapes_n, sizeof(*busy)), *gone = must_array(shapes_n, sizeof(*gone));
+	uint64_t freed = 0;
+
+	find_busy(m, namespace, busy);
+	for (uint32_t i = shapes_n; i-- > 0 && freed < n;) {
+		const struct shape_entry *s = shape_at(m, i);
+
+		gone[i] = s->entry.slot.live && s->entry.refs > 0 && s->namespace == namespace && !busy[i];
+		freed += gone[i];
+	}
+	arena_reset(&m->scratch);
+	STORE_EACH(&m->pods, i)
+	if (gone[pod_at(m, i)->shape])
+		pod_withdraw_shape(m, i);
+	free(busy);
+	free(gone);
+	return freed;
+}
+
+static bool gang_gives_way(const struct model *m, uint32_t gang)
+{
+	const struct gang_entry *g = gang_at(m, gang);
+
+	if (g->bound > 0 || g->entry.slot.list == STORE_DEAD)
+		return false;
+	for (uint32_t p = g->members_first; p != SLOT_NONE; p = pod_at(m, p)->gang_link.next)
+		if (!pod_gives_way(m, pod_at(m, p)))
+			return false;
+	return true;
+}
+
+static void withdraw_gang(struct model *m, uint32_t gang)
+{
+	uint32_t next, p = gang_at(m, gang)->members_first;
+
+	arena_reset(&m->scratch);
+	gang_forget_objects(m, gang);
+	for (; p != SLOT_NONE; p = next) {
+		next = pod_at(m, p)->gang_link.next;
+		pod_withdraw_gang(m, p);
+	}
+}
+
+/* Until so many units of `of` are free, which are gangs or bytes of their names. */
+static uint64_t withdraw_gangs(struct model *m, enum share_of of, uint32_t namespace, uint64_t n)
+{
+	uint64_t freed = 0;
+
+	for (uint32_t i = m->gangs.pool.n; i-- > 0 && freed < n;) {
+		const struct gang_entry *g = gang_at(m, i);
+
+		if (!g->entry.slot.live || g->namespace != namespace || !gang_gives_way(m, i))
+			continue;
+		freed += of == SHARE_GANGS ? 1 : name_bytes_of(strlen(g->name));
+		withdraw_gang(m, i);
+	}
+	return freed;
+}
+
+/* There is no entry left to have a reason. */
+static uint64_t withdraw_pods(struct model *m, uint32_t namespace, uint64_t n)
+{
+	uint64_t freed = 0;
+
+	for (uint32_t i = m->pods.pool.n; i-- > 0 && freed < n;) {
+		const struct pod_entry *p = pod_at(m, i);
+
+		if (!p->entry.slot.live || p->namespace != namespace || !pod_gives_way(m, p))
+			continue;
+		pod_forget(m, i);
+		model_note_lack(m, RESOURCE_INDEX_PODS);
+		freed++;
+	}
+	return freed;
+}
+
+static uint64_t withdraw(struct model *m, enum share_of of, uint32_t namespace, uint64_t n)
+{
+	if (of == SHARE_PODS)
+		return withdraw_pods(m, namespace, n);
+	return of == SHARE_SHAPES ? withdraw_shapes(m, namespace, n)
+	                          : withdraw_gangs(m, of, namespace, n);
+}
+
+/* The namespace that is the most above its share and was not chosen before; SLOT_NONE. */
+static uint32_t find_donor(const struct model *m, enum share_of of, const bool *chosen,
+                           uint64_t *excess)
+{
+	uint32_t donor = SLOT_NONE;
+
+	*excess = 0;
+	STORE_EACH(&m->namespaces, i)
+	{
+		const struct namespace_entry *e = namespace_at(m, i);
+		uint64_t own = share_charged(e) > 0 ? share_size(m, of, e) : UINT64_MAX;
+
+		if (chosen[i] || e->used[of] <= own || e->used[of] - own <= *excess)
+			continue;
+		*excess = e->used[of] - own;
+		donor = i;
+	}
+	return donor;
+}
+
+/* True if some were withdrawn. */
+static bool refresh_table(struct model *m, enum share_of of)
+{
+	const struct share_table t = share_table(m, of);
+	uint64_t wanted = t.used + t.limit / SHARE_RESERVE_PART, excess, freed = 0;
+	bool *chosen;
+
+	if (wanted <= t.limit)
+		return false;
+	wanted -= t.limit;
+	chosen = must_array(m->namespaces.pool.n, sizeof(*chosen));
+	for (uint32_t i = 0; i < DONORS_MOST && freed < wanted; i++) {
+		uint32_t donor = find_donor(m, of, chosen, &excess);
+
+		if (donor == SLOT_NONE)
+			break;
+		chosen[donor] = true;
+		freed += withdraw(m, of, donor, wanted - freed < excess ? wanted - freed : excess);
+	}
+	free(chosen);
+	m->counts.withdrawn += freed > 0;
+	return freed > 0;
+}
+
+void shares_refresh(struct model *m)
+{
+	/* Entries whose drop is not sent yet still count as used. */
+	if (!m->shares_due || (!m->shared && !m->newcomer) || m->shapes.dead.first != SLOT_NONE ||
+	    m->gangs.dead.first != SLOT_NONE)
+		return;
+	m->shares_due = false;
+	for (int of = 0; of < SHARES && !m->shares_due; of++)
+		m->shares_due = refresh_table(m, (enum share_of)of);
+	m->newcomer = false;
+}

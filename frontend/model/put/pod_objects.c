@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects of pods. */
+#include "frontend/model/pods/ends.h"
+#include "frontend/model/groups/declared_spec.h"
+#include "frontend/model/pods/facts.h"
+#include "frontend/model/groups/gangs.h"
+#include "frontend/model/groups/group_pods.h"
+#include "frontend/model/base/labels.h"
+#include "frontend/model/base/limits.h"
+#include "frontend/model/groups/members.h"
+#include "frontend/model/pods/namespaces.h"
+#include "frontend/model/nodes/nodes.h"
+#include "frontend/model/base/objects.h"
+#include "frontend/model/shapes/pod_shape.h"
+#include "frontend/model/put/pod_state.h"
+#include "frontend/model/pods/pods.h"
+#include "frontend/model/pods/policies.h"
+#include "frontend/model/groups/queues.h"
+#include "frontend/model/pods/shares.h"
+#include "frontend/model/nodes/unaccounted.h"
+#include "ipc/memory.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NODE_NAME_BYTES_MAX 253
+
+static const char *stamp_of(const struct pod_entry *e)
+{
+	return next_text(next_text(e->texts));
+}
+
+/* All texts of an entry in one piece of memory. */
+static char *pod_texts(const struct pod_object *pod, const struct pod_state *s)
+{
+	struct text parts[9] = { pod->meta.namespace, pod->meta.name, pod->meta.uid,
+		                     pod->meta.version };
+	size_t bytes = 0;
+	char *texts, *p;
+
+	if ((s->flags & POD_OURS) && pod->node_name.bytes == 0) {
+		parts[4] = text_of(s->refusal);
+		parts[5] = pod->condition_status;
+		parts[6] = pod->condition_reason;
+		parts[7] = pod->condition_message;
+		parts[8] = pod->nominated;
+	}
+	for (int i = 0; i < 9; i++)
+		bytes += parts[i].bytes + 1;
+	p = texts = must_grow(NULL, bytes);
+	for (int i = 0; i < 9; i++) {
+		if (parts[i].bytes > 0)
+			memcpy(p, parts[i].at, parts[i].bytes);
+		p += parts[i].bytes;
+		*p++ = '\0';
+	}
+	return texts;
+}
+
+static void spread_join(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+
+	assert(!p->spreads);
+	chain_push(&m->pods.pool, offsetof(struct pod_entry, spread_link),
+	           &namespace_at(m, p->namespace)->pods_first, pod);
+	p->spreads = true;
+}
+
+static void spread_leave(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+
+	if (p->spreads)
+		chain_remove(&m->pods.pool, offsetof(struct pod_entry, spread_link),
+		             &namespace_at(m, p->namespace)->pods_first, pod);
+	p->spreads = false;
+}
+
+/* Return the references of an entry that has changed since, or is gone. */
+static void pod_give_old(struct model *m, const struct pod_entry *old)
+{
+	assert(!old->unaccounted || old->node != ID_NONE);
+	if (old->unaccounted)
+		unaccounted_end(m, old->node);
+	if (old->node != ID_NONE)
+		node_give(m, old->node);
+	shape_give(m, old->shape);
+	intern_give(&m->schedulers, old->scheduler);
+	if (old->declared_spec != ID_NONE)
+		declared_spec_give(m, old->declared_spec);
+	if (old->role != ID_NONE)
+		intern_give(&m->values, old->role);
+	pod_labels_give(m, old->labels, old->labels_n);
+	if (old->owner != ID_NONE)
+		intern_give(&m->values, old->owner);
+	namespace_give(m, old->namespace);
+	free(old->texts);
+}
+
+static bool is_pending(const struct pod_entry *e)
+{
+	return (e->flags & POD_OURS) && e->node == ID_NONE;
+}
+
+void pod_unshape(struct model *m, uint32_t pod)
+{
+	spread_leave(m, pod);
+	policy_leave(m, pod);
+	pod_set_storage(m, pod, NULL);
+}
+
+void pod_forget(struct model *m, uint32_t pod)
+{
+	struct pod_entry *e = pod_at(m, pod);
+
+	assert(e->entry.slot.live && m->counts.pods > 0);
+	assert(m->counts.pods_ours_pending >= is_pending(e));
+	m->counts.pods_ours_pending -= is_pending(e);
+	m->counts.pods--;
+	gang_phase_uncount(m, e);
+	gang_place(m, pod, ID_NONE, 0, e->declared_spec);
+	if (e->has_claims)
+		pod_set_claims(m, pod, NULL, 0);
+	pod_unshape(m, pod);
+	facts_unmark(m, pod);
+	if (m->queues)
+		queues_forget_pod(m, pod);
+	share_return(m, SHARE_PODS, e->namespace, 1);
+	pod_give_old(m, e);
+	if (e->binding != ID_NONE)
+		node_give(m, e->binding);
+	free(e->limit_refusal);
+	e->limit_refusal = NULL;
+	free(e->nominated);
+	e->nominated = NULL;
+	e->texts = NULL;
+	e->labels = NULL;
+	assert(!e->storage_refusal && !e->policy_refusal);
+	store_remove_dirty(&m->pods, pod);
+}
+
+/* True if the records of the two differ. */
+static bool is_changed(const struct pod_entry *a, const struct pod_entry *b)
+{
+	return a->shape != b->shape || a->node != b->node || a->gang != b->gang ||
+	       a->flags != b->flags || a->role != b->role || a->priority != b->priority ||
+	       a->run_s != b->run_s || a->expected_s != b->expected_s ||
+	       a->created_ns != b->created_ns || memcmp(a->uid, b->uid, sizeof(a->uid)) != 0 ||
+	       a->labels_n != b->labels_n ||
+	       (a->labels_n > 0 && memcmp(a->labels, b->labels, a->labels_n * sizeof(*a->labels)) != 0);
+}
+
+/* The fields of an entry that have no list. */
+static void pod_fill(struct model *m, struct pod_entry *e, const struct pod_object *object,
+                     const struct pod_state *s)
+{
+	const struct pod_ends ends = pod_ends_of(object, &m->arena);
+
+	e->run_s = ends.run_s;
+	e->expected_s = ends.expected_s;
+	e->promised_s = object->node_name.bytes > 0 ? 0 : pod_promised_s(object, &m->arena);
+	pod_uid_number(&object->meta, e->uid);
+	e->created_ns = object->meta.created_ns;
+	e->scheduled_s = object->node_name.bytes > 0 ? object->scheduled_s : 0;
+	e->priority = object->priority;
+	e->flags = s->flags;
+	e->refusal_is_kube = s->refusal_is_kube;
+	e->phase = (uint8_t)object->phase;
+	e->entry.retry = s->retry;
+	e->unaccounted = s->unaccounted;
+	e->texts = pod_texts(object, s);
+	e->shape = s->shape;
+	e->node = s->node;
+	e->scheduler = s->scheduler;
+	e->namespace = s->namespace;
+	e->labels = s->labels;
+	e->labels_n = s->labels_n;
+	e->owner = s->owner;
+	e->owner_kind = s->owner_kind;
+}
+
+/* Update the entry from the object; it takes over the references of `s`. */
+static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object *object,
+                          const struct pod_state *s, bool is_new)
+{
+	struct pod_entry *e = pod_at(m, pod), old;
+
+	assert(e->entry.slot.live && (!s->unaccounted || s->node != ID_NONE));
+	m->last_put = pod;
+	spread_leave(m, pod);
+	old = *e;
+	pod_fill(m, e, object, s);
+	e->entry.seen = m->replace[RESOURCE_INDEX_PODS].round;
+	if (s->spreads)
+		spread_join(m, pod);
+	gang_phase_uncount(m, &old);
+	e->role = s->role;
+	gang_place(m, pod, s->gang, s->gang_dialect, s->declared_spec);
+	gang_phase_count(m, e);
+	if (e->gang != ID_NONE)
+		gang_set_owners(m, e->gang, object);
+	if (e->policy != s->policy) {
+		policy_leave(m, pod);
+		if (s->policy != ID_NONE)
+			policy_join(m, s->policy, pod);
+	}
+	if (e->unaccounted)
+		unaccounted_begin(m, e->node);
+	pod_set_storage(m, pod, s->unshaped ? NULL : object);
+	if (s->policy != ID_NONE)
+		pod_join_policy(m, pod);
+	free(e->limit_refusal);
+	e->limit_refusal = NULL;
+	e->withdrawn = false;
+	pod_check_columns(m, pod);
+	facts_set(m, pod, object, is_new ? "" : pod_nominated(old.texts));
+	if (old.node != e->node)
+		facts_mark(m, pod);
+	if (is_new || is_changed(&old, e))
+		store_mark_dirty(&m->pods, pod);
+	if (!is_new) {
+		m->counts.pods_ours_pending -= is_pending(&old);
+		pod_give_old(m, &old);
+	}
+	m->counts.pods_ours_pending += is_pending(e);
+}
+
+/* A new entry, without references.
+ *   -ENOSPC  with *error */
+static int pod_enter(struct model *m, const struct meta *meta, const struct pod_state *s,
+                     uint32_t *pod, struct decode_error *error)
+{
+	bool admitted = s->node != ID_NONE || share_admits(m, SHARE_PODS, s->namespace, 1);
+	struct pod_entry *e;
+
+	assert(meta->namespace.bytes > 0 && meta->name.bytes > 0);
+	if (!admitted || store_add(&m->pods, pod_hash(m, meta->namespace, meta->name), pod) < 0) {
+		model_limit_meta(m, meta, "--max-pods", error);
+		if (!admitted && m->pods.pool.used < m->pods.pool.limit && error)
+			snprintf(error->text, sizeof(error->text), "%s",
+			         share_text(m, &m->arena, "--max-pods", s->namespace));
+		return -ENOSPC;
+	}
+	share_charge(m, SHARE_PODS, s->namespace, 1);
+	e = pod_at(m, *pod);
+	e->gang = e->node = e->binding = e->shape = e->owner = e->policy = e->declared_spec = e->role =
+		ID_NONE;
+	e->intent = 0;
+	m->counts.pods++;
+	return 0;
+}
+
+/* It is counted, but not with all its rules. */
+static int pod_fault(struct model *m, const struct pod_object *object, const char *fault,
+                     struct decode_error *error)
+{
+	m->counts.objects_bad++;
+	decode_error_set(error, &object->meta, "metadata", "%s", fault);
+	return -EINVAL;
+}
+
+/* A bound pod was left out. */
+static void pod_lost(struct model *m, const struct pod_object *pod, struct decode_error *error)
+{
+	unaccounted_lost(m, node_find(m, pod->node_name), pod->node_name, error);
+}
+
+static int pod_accept(struct model *m, uint32_t pod, const struct pod_object *object,
+                      struct decode_error *error)
+{
+	bool is_new = pod == SLOT_NONE;
+	struct pod_state s;
+
+	if (pod_state_of(m, object, pod, &s) < 0) {
+		if (!is_new)
+			pod_forget(m, pod);
+		model_limit_meta(m, &object->meta, s.flag, error);
+		pod_lost(m, object, error);
+		return -ENOSPC;
+	}
+	if (is_new && pod_enter(m, &object->meta, &s, &pod, error) < 0) {
+		if (s.node != ID_NONE)
+			pod_lost(m, object, error);
+		pod_state_release(m, &s);
+		return -ENOSPC;
+	}
+	pod_take_over(m, pod, object, &s, is_new);
+	if (s.flag) {
+		model_limit_meta(m, &object->meta, s.flag, error);
+		if (s.unaccounted)
+			unaccounted_explain(object->node_name, error);
+		return -ENOSPC;
+	}
+	return s.fault ? pod_fault(m, object, s.fault, error) : 0;
+}
+
+/* The entry of the pod with this name and uid.  An entry with another uid is of a pod that is gone:
+ * it is removed. */
+static uint32_t pod_entry_of(struct model *m, const struct meta *meta)
+{
+	uint32_t pod = pod_find(m, meta->namespace, meta->name);
+
+	non_member_check_uid(m, meta);
+	if (pod != SLOT_NONE && !text_is(meta->uid, stamp_of(pod_at(m, pod)))) {
+		pod_forget(m, pod);
+		pod = SLOT_NONE;
+	}
+	if (pod != SLOT_NONE)
+		pod_at(m, pod)->entry.seen = m->replace[RESOURCE_INDEX_PODS].round;
+	return pod;
+}
+
+static bool is_known(struct model *m, uint32_t pod, const struct meta *meta)
+{
+	const struct pod_entry *e = pod != SLOT_NONE ? pod_at(m, pod) : NULL;
+
+	return e && stamp_covers(m, stamp_of(e), meta, e->entry.retry);
+}
+
+static bool is_node_name(const struct pod_object *pod, struct decode_error *error)
+{
+	if (pod->node_name.bytes <= NODE_NAME_BYTES_MAX)
+		return true;
+	decode_error_set(error, &pod->meta, "spec.nodeName", "is longer than %d bytes",
+	                 NODE_NAME_BYTES_MAX);
+	return false;
+}
+
+/* True if it is bound to the node that it was bound to. */
+static bool stays_bound(const struct model *m, uint32_t known, const struct pod_object *pod)
+{
+	const struct pod_entry *e = known != SLOT_NONE ? pod_at(m, known) : NULL;
+
+	return e && e->node != ID_NONE && text_is(pod->node_name, node_at(m, e->node)->name);
+}
+
+/* A pod that cannot be read.  One of ours is stored as refused, so that it gets a reason; one that
+ * is bound keeps the usage that was counted, or its node is unaccounted, until it ends. */
+static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct decode_error *error)
+{
+	struct pod_object pod;
+	struct pod_state s;
+	uint32_t known;
+	bool is_new, bound;
+
+	m->counts.objects_bad++;
+	extract_pod_basics(json, bytes, &m->arena, &pod, NULL);
+	if (pod.meta.name.bytes == 0 || !model_names_valid(&pod.meta, NULL) ||
+	    !is_node_name(&pod, NULL))
+		return -EINVAL;
+	known = pod_entry_of(m, &pod.meta);
+	is_new = known == SLOT_NONE;
+	bound = pod.node_name.bytes > 0;
+	if (pod.ended) {
+		non_member_put(m, &pod, NULL);
+		if (!is_new && !is_known(m, known, &pod.meta))
+			pod_forget(m, known);
+		return -EINVAL;
+	}
+	if (bound ? stays_bound(m, known, &pod) : !pod_is_ours(m, &pod))
+		return -EINVAL;
+	if (is_known(m, known, &pod.meta))
+		return -EINVAL;
+	if (pod_state_of(m, &pod, known, &s) < 0) {
+		if (bound)
+			pod_lost(m, &pod, error);
+		return -EINVAL;
+	}
+	s.unaccounted = bound;
+	if (bound)
+		unaccounted_explain(pod.node_name, error);
+	else
+		pod_state_refuse(&s, arena_printf(&m->arena, "%s: %s", error->field, error->text));
+	if (is_new && pod_enter(m, &pod.meta, &s, &known, NULL) < 0) {
+		if (bound)
+			pod_lost(m, &pod, NULL);
+		pod_state_release(m, &s);
+		return -EINVAL;
+	}
+	pod_take_over(m, known, &pod, &s, is_new);
+	return -EINVAL;
+}
+
+int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error *error)
+{
+	struct decode_error own;
+	struct pod_object object;
+	uint32_t pod;
+	int rc, accepted;
+
+	if (!error)
+		error = &own;
+	if (extract_pod(json, bytes, &m->arena, &object, error) < 0 ||
+	    !model_names_valid(&object.meta, error) || !is_node_name(&object, error))
+		return pod_put_bad(m, json, bytes, error);
+	pod = pod_entry_of(m, &object.meta);
+	if (is_known(m, pod, &object.meta))
+		return 0;
+	if (object.ended ||
+	    (object.node_name.bytes == 0 && !m->judges_others && !pod_is_ours(m, &object))) {
+		if (pod != SLOT_NONE)
+			pod_forget(m, pod);
+		return non_member_put(m, &object, error);
+	}
+	rc = pod_is_ours(m, &object) ? 0 : non_member_put(m, &object, error);
+	accepted = pod_accept(m, pod, &object, error);
+	if (m->live && m->last_put != SLOT_NONE)
+		pod_set_claims(m, m->last_put, object.asks & ASKS_RESOURCE_CLAIM ? json : NULL, bytes);
+	return accepted < 0 ? accepted : rc;
+}
+
+void pod_remove(struct model *m, const struct meta *meta)
+{
+	uint32_t pod = pod_find(m, meta->namespace, meta->name);
+
+	non_member_remove(m, meta);
+	if (pod != SLOT_NONE && !stamp_is_successor(m, stamp_of(pod_at(m, pod)), meta))
+		pod_forget(m, pod);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The next state of a pod, read from its object, before its entry takes it over. */
+#ifndef MUSTER_FRONTEND_MODEL_POD_STATE_H
+#define MUSTER_FRONTEND_MODEL_POD_STATE_H
+
+#include "frontend/model/base/state.h"
+
+/* What is a number or a slot is referenced. */
+struct pod_state {
+	uint32_t shape;
+	uint32_t gang; /* not yet joined; ID_NONE */
+	uint32_t gang_dialect;
+	uint32_t declared_spec;
+	uint32_t role;
+	uint32_t node;
+	uint32_t scheduler;
+	uint8_t flags;
+	bool retry;
+	bool unaccounted; /* it is bound, and its usage could not be stored */
+	uint32_t namespace;
+	struct pod_label *labels;
+	uint32_t labels_n;
+	uint32_t owner;
+	uint8_t owner_kind;
+	uint32_t policy; /* not yet joined; ID_NONE */
+	bool spreads;
+	bool unshaped;       /* its shape could not be stored */
+	const char *refusal; /* "": none */
+	bool refusal_is_kube;
+	uint32_t devices;  /* number of what it needs (frontend/devices/devices.h); 0: none */
+	const char *flag;  /* of a limit that was reached, NULL */
+	const char *fault; /* of rules that a bound pod is counted without, NULL */
+};
+
+/* `known`: the pod's slot, or SLOT_NONE.
+ *   -ENOSPC  with s->flag: its node found no slot; nothing is referenced */
+int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known,
+                 struct pod_state *s);
+void pod_state_release(struct model *m, struct pod_state *s);
+/* Refuse the pod; the first text stays. */
+void pod_state_refuse(struct pod_state *s, const char *text);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/model/shapes/pod_shape.h"
+
+#include "frontend/devices/live.h"
+#include "frontend/model/base/columns.h"
+#include "frontend/model/base/limits.h"
+#include "frontend/model/pods/namespaces.h"
+#include "frontend/model/base/objects.h"
+#include "frontend/model/pods/owners.h"
+#include "frontend/model/pods/policies.h"
+#include "frontend/model/pods/shares.h"
+#include "frontend/model/nodes/unaccounted.h"
+#include "frontend/volume/volume.h"
+#include "ipc/memory.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A change of the shape under construction. */
+struct derivation {
+	struct spread_cause cause;
+	struct policy_use use;
+	struct shape_change change;
+	struct shape_trouble trouble;
+};
+
+/* All that is derived, storage apart; empties m->scratch. */
+static void derive_start(struct model *m, const struct pod_entry *p, struct derivation *d)
+{
+	arena_reset(&m->scratch);
+	*d = (struct derivation){ .cause = { p->namespace, p->labels, p->labels_n, p->owner_kind,
+		                                 p->owner } };
+	d->change.payer = (struct shape_payer){ p->namespace, p->node != ID_NONE };
+	d->change.namespace = namespace_at(m, p->namespace)->name;
+	d->change.spread = p->spreads ? &d->cause : NULL;
+	d->change.policy = policy_use_of(m, p->policy, p->labels, p->labels_n, &d->use);
+}
+
+/* Gives the pod the changed shape.  -EINVAL, -ENOSPC (counted): it keeps the old one until it is
+ * put again. */
+static int derive(struct model *m, struct pod_entry *p, struct derivation *d)
+{
+	uint32_t shape;
+	int rc = shape_remake(m, p->shape, &d->change, &shape, &d->trouble);
+
+	assert(p->shape < m->shapes.pool.n && shape_at(m, p->shape)->entry.refs > 0);
+	if (rc < 0) {
+		m->counts.limits_hit += rc == -ENOSPC;
+		p->entry.retry = true;
+		return rc;
+	}
+	shape_give(m, p->shape);
+	p->shape = shape;
+	return 0;
+}
+
+static const char *trouble_text(struct model *m, int rc, const struct shape_trouble *trouble,
+                                uint32_t namespace)
+{
+	if (rc == -EINVAL)
+		return trouble->fault;
+	return share_text(m, &m->scratch, trouble->flag, namespace);
+}
+
+void pod_respread(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	uint32_t shape = p->shape;
+	struct derivation d;
+	int rc;
+
+	assert(p->entry.slot.live && p->spreads);
+	derive_start(m, p, &d);
+	rc = derive(m, p, &d);
+	/* Default constraints only score nodes, so the pod is not refused. */
+	m->counts.limits_hit += rc == -EINVAL;
+	if (shape != p->shape)
+		store_mark_dirty(&m->pods, pod);
+}
+
+const char *pod_base_refusal(const struct pod_entry *p)
+{
+	const char *text = p->texts;
+
+	for (int i = 0; i < 4; i++)
+		text = next_text(text);
+	return text;
+}
+
+/* POD_REFUSED follows from its refusals. */
+static void pod_flag_refused(struct pod_entry *p)
+{
+	p->flags &= (uint8_t)~POD_REFUSED;
+	if (p->node == ID_NONE &&
+	    (p->storage_refusal || p->policy_refusal || p->limit_refusal || *pod_base_refusal(p)))
+		p->flags |= POD_REFUSED;
+}
+
+/* Kosmos' message, from its PreFilter.  For free(). */
+static char *policy_refusal(struct model *m, const struct pod_entry *p)
+{
+	const struct policy_entry *e = policy_at(m, p->policy);
+	const char *name = intern_text(&m->values, e->key.name), *why = e->refusal;
+	char *text;
+
+	if (!e->entry.stamp)
+		why = arena_printf(&m->scratch, "workloadpolicies.kosmos.io \"%s\" not found", name);
+	if (asprintf(&text,
+	             "running PreFilter plugin \"LeafNodeWorkloadPolicy\": "
+	             "Fail to obtain pod's(%s/%s) workload-policy(%s): %s",
+	             p->texts, next_text(p->texts), name, why) < 0)
+		fatal_memory();
+	return text;
+}
+
+void pod_join_policy(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	struct derivation d;
+	char *text = NULL;
+	int rc;
+
+	assert(p->entry.slot.live && p->policy != ID_NONE);
+	derive_start(m, p, &d);
+	rc = derive(m, p, &d);
+	if (rc < 0)
+		text = must_copy(trouble_text(m, rc, &d.trouble, p->namespace));
+	else if (!d.change.policy)
+		text = policy_refusal(m, p);
+	free(p->policy_refusal);
+	p->policy_refusal = text;
+	pod_flag_refused(p);
+}
+
+void pod_check_columns(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	const struct event_shape *e = (const void *)shape_at(m, p->shape)->body;
+	const char *name = NULL;
+	char *text = NULL;
+
+	if (p->withdrawn)
+		return;
+	if ((p->flags & POD_OURS) && p->node == ID_NONE)
+		name = amounts_left_out(m, (const void *)(e + 1), e->amounts_n);
+	if (!name && !p->limit_refusal)
+		return;
+	if (name && asprintf(&text, "the limit --max-resources is reached: there is no column for %s",
+	                     name) < 0)
+		fatal_memory();
+	free(p->limit_refusal);
+	p->limit_refusal = text;
+	pod_flag_refused(p);
+	store_mark_dirty(&m->pods, pod);
+}
+
+void pod_refuse_until_put(struct model *m, uint32_t pod, const char *text)
+{
+	struct pod_entry *p = pod_at(m, pod);
+
+	m->counts.limits_hit++;
+	p->withdrawn = true;
+	p->entry.retry = true;
+	free(p->limit_refusal);
+	p->limit_refusal = must_copy(text);
+	pod_flag_refused(p);
+	store_mark_dirty(&m->pods, pod);
+	model_note_lack(m, RESOURCE_INDEX_PODS);
+}
+
+static void set_storage_refusal(struct pod_entry *p, uint32_t refused, const char *text)
+{
+	free(p->storage_refusal);
+	p->storage_refusal = refused != VOLUME_REFUSED_NOT ? must_copy(text) : NULL;
+	p->storage_refused = (uint8_t)refused;
+	pod_flag_refused(p);
+}
+
+/* The shape could not be stored. */
+static void storage_fails(struct model *m, struct pod_entry *p, const char *text)
+{
+	assert(!p->storage_unaccounted || p->unaccounted);
+	if (p->node == ID_NONE) {
+		set_storage_refusal(p, VOLUME_REFUSED_OURS, text);
+		return;
+	}
+	if (!p->unaccounted) {
+		unaccounted_begin(m, p->node);
+		p->storage_unaccounted = true;
+	}
+	p->unaccounted = true;
+}
+
+/* Where its claims are allocated, and what is to be chosen for the others.  Nothing once its
+ * devices are chosen and being written. */
+static void join_claims(struct model *m, uint32_t pod, struct pod_storage *storage,
+                        struct shape_change *change)
+{
+	const struct pod_entry *p = pod_at(m, pod);
+	const bool placed = p->node != ID_NONE || (p->binding != ID_NONE && p->intent == 0);
+	struct live_verdict verdict = { 0 };
+	struct volume_rule_object *rules;
+	struct node_term *term;
+
+	if (p->has_claims)
+		live_judge(m->live, pod, placed, &verdict);
+	change->devices_change = true;
+	change->devices = verdict.devices;
+	if (verdict.refusal) {
+		storage->refused = verdict.refusal_is_kube ? VOLUME_REFUSED_KUBE : VOLUME_REFUSED_OURS;
+		storage->refusal = arena_printf(&m->scratch, "%s", verdict.refusal);
+		change->devices = 0;
+	}
+	if (!verdict.node || verdict.refusal)
+		return;
+	rules = arena_array(&m->scratch, storage->rules_n + 1, sizeof(*rules));
+	if (storage->rules_n > 0)
+		memcpy(rules, storage->rules, storage->rules_n * sizeof(*rules));
+	term = arena_array(&m->scratch, 1, sizeof(*term));
+	term->rules = arena_array(&m->scratch, 1, sizeof(*term->rules));
+	term->n = 1;
+	term->rules->key = text_of("metadata.name");
+	term->rules->is_field = true;
+	term->rules->op = REQUIRE_IN;
+	term->rules->values = arena_array(&m->scratch, 1, sizeof(struct text));
+	term->rules->values_n = 1;
+	*term->rules->values = text_of(arena_printf(&m->scratch, "%s", verdict.node));
+	rules[storage->rules_n++] = (struct volume_rule_object){ .why = FILTER_DEVICE_CLAIM,
+		                                                     .terms = term,
+		                                                     .n = verdict.node[0] != '\0' };
+	storage->rules = rules;
+}
+
+void pod_join_storage(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	struct pod_storage storage = { 0 };
+	struct derivation d;
+	int rc;
+
+	assert(p->entry.slot.live);
+	derive_start(m, p, &d);
+	if (p->has_volumes)
+		volumes_join_pod(m->volumes, pod, p->node != ID_NONE, &m->scratch, &storage);
+	if (m->live)
+		join_claims(m, pod, &storage, &d.change);
+	if (storage.refused != VOLUME_REFUSED_NOT)
+		storage = (struct pod_storage){ .refused = storage.refused, .refusal = storage.refusal };
+	d.change.storage = &storage;
+	rc = derive(m, p, &d);
+	if (rc < 0) {
+		storage_fails(m, p, trouble_text(m, rc, &d.trouble, p->namespace));
+		return;
+	}
+	set_storage_refusal(p, storage.refused, storage.refusal);
+	if (p->storage_unaccounted) {
+		p->storage_unaccounted = p->unaccounted = false;
+		unaccounted_end(m, p->node);
+	}
+}
+
+void pod_set_storage(struct model *m, uint32_t pod, const struct pod_object *object)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	bool any = object && object->volumes && object->volumes->n > 0;
+	bool claims = p->has_claims && object;
+
+	free(p->storage_refusal);
+	p->storage_refusal = NULL;
+	p->storage_refused = VOLUME_REFUSED_NOT;
+	p->storage_unaccounted = false;
+	if (!any && !p->has_volumes && !claims)
+		return;
+	arena_reset(&m->scratch);
+	if (any || p->has_volumes)
+		volumes_set_pod(m->volumes, pod, any ? object : NULL);
+	m->counts.pods_with_volumes += any;
+	m->counts.pods_with_volumes -= p->has_volumes;
+	p->has_volumes = any;
+	if (any || claims)
+		pod_join_storage(m, pod);
+}
+
+void pod_set_claims(struct model *m, uint32_t pod, const char *json, size_t bytes)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	const bool waits = json && (p->flags & POD_OURS) && p->node == ID_NONE;
+	const bool has = waits && live_pod_set(m->live, pod, json, bytes);
+
+	if (!has && !p->has_claims)
+		return;
+	if (!has)
+		live_pod_drop(m->live, pod);
+	p->has_claims = has;
+	pod_join_again(m, pod);
+}
+
+void pod_join_again(struct model *m, uint32_t pod)
+{
+	const struct pod_entry *p = pod_at(m, pod);
+	const uint32_t shape = p->shape, flags = p->flags;
+	char *before = p->storage_refusal ? must_copy(p->storage_refusal) : NULL;
+
+	pod_join_storage(m, pod);
+	if (p->shape != shape || p->flags != flags || !same_text(before, p->storage_refusal))
+		store_mark_dirty(&m->pods, pod);
+	free(before);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/model/shapes/shapes.h"
+
+#include "frontend/devices/devices.h"
+#include "frontend/model/base/body.h"
+#include "frontend/model/base/columns.h"
+#include "frontend/model/nodes/images.h"
+#include "frontend/model/shapes/shape_draft.h"
+#include "frontend/model/pods/shares.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* Of one pod: items of all sections but its amounts.  The core evaluates all of them for each node,
+ * and any user who may create pods writes them. */
+#define RULES_MAX 4096
+
+bool shape_equal(const void *item, const void *key)
+{
+	const struct shape_entry *e = item;
+	const struct body *body = key;
+
+	return e->bytes == body->bytes && memcmp(e->body, body->at, e->bytes) == 0;
+}
+
+void shape_free(struct shape_entry *e)
+{
+	free(e->body);
+}
+
+static void ask_for_image(void *context, enum number_of of, uint32_t number)
+{
+	if (of == NUMBER_IMAGE)
+		image_ask(context, number);
+}
+
+static bool may_make(struct model *m, const struct shape_payer *payer)
+{
+	return payer->namespace == ID_NONE || payer->bound ||
+	       share_admits(m, SHARE_SHAPES, payer->namespace, 1);
+}
+
+/* The shape with m->body.  A new one takes over the numbers of the draft, which are released
+ * otherwise. */
+static int shape_enter(struct draft *d, uint32_t *shape)
+{
+	struct model *m = d->m;
+	uint32_t hash = (uint32_t)siphash(m->hash_key, m->body.at, m->body.bytes);
+	struct shape_entry *e;
+
+	assert(!m->body.too_long && m->body.bytes >= sizeof(struct event_shape));
+	*shape = store_find(&m->shapes, hash, &m->body);
+	if (*shape != SLOT_NONE) {
+		shape_hold(m, *shape);
+		draft_release(d);
+		return 0;
+	}
+	if (!may_make(m, &d->payer) || store_add(&m->shapes, hash, shape) < 0) {
+		d->flag = "--max-shapes";
+		return -ENOSPC;
+	}
+	e = shape_at(m, *shape);
+	e->namespace = d->payer.namespace;
+	if (e->namespace != ID_NONE)
+		share_charge(m, SHARE_SHAPES, e->namespace, 1);
+	e->entry.refs = 1;
+	e->bytes = (uint32_t)m->body.bytes;
+	e->body = body_copy(&m->body);
+	store_mark_dirty(&m->shapes, *shape);
+	shape_visit(e->body, ask_for_image, m);
+	return 0;
+}
+
+/* The shape of the draft, if it was built without an error. */
+static int draft_done(struct draft *d, int rc, uint32_t *shape, struct shape_trouble *trouble)
+{
+	if (rc == 0)
+		rc = draft_write(d);
+	if (rc == 0)
+		rc = shape_enter(d, shape);
+	if (rc < 0)
+		draft_release(d);
+	*trouble = (struct shape_trouble){ d->flag, d->fault };
+	return rc;
+}
+
+/* The request is in the record: it is not zero, and each pod has one of `pods`. */
+static bool is_asked(const struct effective *effective, uint32_t resource)
+{
+	return effective->amount[resource] != 0 && resource != RESOURCE_PODS;
+}
+
+/* No node has it by a device plugin, so devices have to serve it everywhere. */
+static bool devices_serve(const struct model *m, struct text resource)
+{
+	const uint32_t id = resource_find(m, resource);
+
+	return id >= RESOURCES_MAX && devices_back(m->devices, resource);
+}
+
+/* -ENOSPC */
+static int draft_amounts(struct draft *d, const struct pod_object *pod,
+                         const struct effective *effective, bool devices)
+{
+	for (uint32_t i = 0; i < pod->resources.n; i++) {
+		struct amount *a;
+
+		if (!is_asked(effective, i))
+			continue;
+		if (devices && devices_serve(d->m, pod->resources.at[i]))
+			continue;
+		a = draft_more(d, SECTION_AMOUNTS);
+		a->value = effective->amount[i];
+		if (resource_take(d->m, pod->resources.at[i], &a->resource, &d->flag) < 0)
+			return -ENOSPC;
+		if (devices && devices_back(d->m->devices, pod->resources.at[i]))
+			a->flags = AMOUNT_DEVICES;
+		draft_keep(d, SECTION_AMOUNTS);
+	}
+	if (draft_count(d, SECTION_AMOUNTS) > 0)
+		qsort(d->sections[SECTION_AMOUNTS].at, d->sections[SECTION_AMOUNTS].n,
+		      sizeof(struct amount), amount_order);
+	return 0;
+}
+
+/* Rules that are the pod's own. */
+static int draft_pod(struct draft *d, const struct shape_wish *w)
+{
+	int rc = draft_amounts(d, w->pod, w->effective, w->devices > 0);
+	size_t rules = 0;
+
+	if (rc == 0 && w->scope == SHAPE_WHOLE)
+		rc = draft_node_rules(d, w->pod);
+	if (rc == 0 && w->scope == SHAPE_WHOLE)
+		draft_images(d, w->pod);
+	if (rc == 0 && w->scope != SHAPE_REQUESTS)
+		rc = draft_pod_terms(d, w->pod, w->scope == SHAPE_WHOLE);
+	if (rc == 0 && w->scope != SHAPE_REQUESTS)
+		draft_ports(d, w->pod);
+	if (rc == 0 && w->scope == SHAPE_WHOLE)
+		rc = draft_spreads(d, w->pod);
+	if (w->pod->needs_restart_all && w->scope == SHAPE_WHOLE)
+		d->head.flags |= SHAPE_NEEDS_RESTART_ALL;
+	for (enum section s = SECTION_AMOUNTS + 1; s < SECTIONS; s++)
+		rules += d->sections[s].n;
+	return rc == 0 && rules > RULES_MAX ? draft_fails(d, SHAPE_TOO_LONG) : rc;
+}
+
+int shape_take(struct model *m, const struct shape_wish *w, uint32_t *shape,
+               struct shape_trouble *trouble)
+{
+	struct draft d = {
+		.m = m,
+		.arena = &m->arena,
+		.payer = w->payer,
+	};
+	int rc;
+
+	d.head.namespace = ID_NONE;
+	d.head.devices = w->devices;
+	d.head.scored_cpu_milli = w->effective->scored_cpu_milli;
+	d.head.scored_memory_bytes = w->effective->scored_memory_bytes;
+	d.head.placed_cpu_milli = w->effective->placed_cpu_milli - w->effective->scored_cpu_milli;
+	d.head.placed_memory_bytes =
+		w->effective->placed_memory_bytes - w->effective->scored_memory_bytes;
+	rc = draft_pod(&d, w);
+	if (rc == 0 && w->policy)
+		draft_policy(&d, w->policy);
+	if (rc == 0 && w->spread)
+		draft_default_spreads(&d, w->spread);
+	draft_set_namespace(&d, w->namespace);
+	return draft_done(&d, rc, shape, trouble);
+}
+
+int shape_remake(struct model *m, uint32_t from, const struct shape_change *c, uint32_t *shape,
+                 struct shape_trouble *trouble)
+{
+	struct draft d = {
+		.m = m,
+		.arena = &m->scratch,
+		.payer = c->payer,
+	};
+	int rc = 0;
+
+	assert(shape_at(m, from)->entry.refs > 0);
+	draft_load(&d, shape_at(m, from)->body);
+	if (c->devices_change)
+		d.head.devices = c->devices;
+	draft_strip_default_spreads(&d);
+	draft_strip_policy(&d);
+	if (c->storage) {
+		draft_strip_storage(&d);
+		rc = draft_storage(&d, c->storage);
+	}
+	if (rc == 0 && c->policy)
+		draft_policy(&d, c->policy);
+	if (rc == 0 && c->spread)
+		draft_default_spreads(&d, c->spread);
+	draft_set_namespace(&d, c->namespace);
+	return draft_done(&d, rc, shape, trouble);
+}
+
+int shape_rename_resources(struct model *m, uint32_t from, uint32_t *shape,
+                           struct shape_trouble *trouble)
+{
+	struct draft d = {
+		.m = m,
+		.arena = &m->scratch,
+		.payer = { shape_at(m, from)->namespace, true },
+	};
+
+	draft_load(&d, shape_at(m, from)->body);
+	amounts_refresh(m, (void *)d.sections[SECTION_AMOUNTS].at, draft_count(&d, SECTION_AMOUNTS));
+	return draft_done(&d, 0, shape, trouble);
+}
+
+uint32_t shape_take_empty(struct model *m)
+{
+	static const struct pod_object nothing;
+	static const struct effective none;
+	const struct shape_wish w = { .payer = { ID_NONE, true },
+		                          .pod = &nothing,
+		                          .effective = &none,
+		                          .scope = SHAPE_REQUESTS,
+		                          .namespace = ID_NONE };
+	struct shape_trouble trouble = { 0 };
+	uint32_t shape;
+	int rc = shape_take(m, &w, &shape, &trouble);
+
+	assert(rc == 0);
+	(void)rc;
+	return shape;
+}
+
+void shape_hold(struct model *m, uint32_t shape)
+{
+	struct shape_entry *e = shape_at(m, shape);
+
+	assert(e->entry.slot.live);
+	if (e->entry.refs++ == 0)
+		list_remove(&m->shapes.dead, &m->shapes.pool, shape);
+}
+
+void shape_give(struct model *m, uint32_t shape)
+{
+	struct shape_entry *e = shape_at(m, shape);
+
+	assert(e->entry.refs > 0);
+	if (--e->entry.refs == 0 && store_retire(&m->shapes, shape))
+		shape_bury(m, shape);
+}
+
+void shape_bury(struct model *m, uint32_t shape)
+{
+	struct shape_entry *e = shape_at(m, shape);
+
+	assert(e->entry.refs == 0 && shape != m->shape_empty);
+	shape_visit(e->body, shape_give_number, m);
+	if (e->namespace != ID_NONE)
+		share_return(m, SHARE_SHAPES, e->namespace, 1);
+	shape_free(e);
+	store_remove(&m->shapes, shape);
+}
+
+/* True if a request of the shape is this amount of that resource. */
+static bool asks_amount(const struct model *m, const struct event_shape *e, struct text resource,
+                        int64_t value)
+{
+	const struct amount *amounts = (const void *)(e + 1);
+	uint32_t id = resource_find(m, resource);
+	bool found = false;
+
+	for (uint32_t i = 0; i < e->amounts_n && id != ID_NONE; i++)
+		found = found || (amounts[i].resource == id && amounts[i].value == value);
+	return found;
+}
+
+bool shape_asks(struct model *m, uint32_t shape, const struct pod_object *pod,
+                const struct effective *effective)
+{
+	const struct event_shape *e = (const void *)shape_at(m, shape)->body;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < pod->resources.n; i++) {
+		if (!is_asked(effective, i))
+			continue;
+		if (!asks_amount(m, e, pod->resources.at[i], effective->amount[i]))
+			return false;
+		n++;
+	}
+	return n == e->amounts_n;
+}
