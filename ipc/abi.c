@@ -150,7 +150,7 @@
 #define FIELDS_answer_pod(F, s) F(s, pod) F(s, generation) F(s, node) F(s, node_generation)
 #define FIELDS_cmd_evict(F, s) \
 	F(s, ticket) F(s, pod) F(s, pod_generation) F(s, node) F(s, node_generation) F(s, gang) \
-	F(s, gang_generation) F(s, lone) F(s, lone_generation) F(s, victims) F(s, members)
+	F(s, gang_generation) F(s, victims) F(s, members)
 #define FIELDS_cmd_cancel_evict(F, s) F(s, ticket) F(s, pod) F(s, pod_generation)
 #define FIELDS_cmd_nominate(F, s) F(s, ticket) F(s, pod) F(s, pod_generation) F(s, node) \
 	F(s, node_generation)

@@ -152,10 +152,8 @@ struct cmd_evict {
 	uint32_t pod_generation;
 	uint32_t node; /* where it runs */
 	uint32_t node_generation;
-	uint32_t gang; /* for which it goes; ID_NONE: for a lone pod */
+	uint32_t gang; /* for which it goes; of a lone pod: limits.gangs + the pod */
 	uint32_t gang_generation;
-	uint32_t lone; /* that pod; ID_NONE: for a gang */
-	uint32_t lone_generation;
 	uint32_t victims; /* of the ticket: so many commands */
 	uint32_t members; /* that start in their place */
 };
@@ -269,7 +267,7 @@ static_assert(sizeof(struct event_preemption) == 16 && sizeof(struct event_budge
                   sizeof(struct event_pod_facts) == 32,
               "facts");
 static_assert(sizeof(struct event_answer) == 48 && sizeof(struct answer_pod) == 16, "answers");
-static_assert(sizeof(struct cmd_evict) == 48 && sizeof(struct cmd_cancel_evict) == 16 &&
+static_assert(sizeof(struct cmd_evict) == 40 && sizeof(struct cmd_cancel_evict) == 16 &&
                   sizeof(struct cmd_nominate) == 24 && sizeof(struct evict_result) == 24,
               "evictions");
 static_assert(sizeof(struct core_preemption) == 128, "two cache lines");

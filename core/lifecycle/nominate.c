@@ -76,18 +76,14 @@ void nomination_clear(struct core *c, pod_id id)
 static void evict(struct core *c, const struct nomination *n, const struct eviction *v,
                   uint32_t due)
 {
-	const bool group = gang_is_group(&c->gangs, n->gang);
-
 	command_add(c, CMD_EVICT)->evict =
 		(struct cmd_evict){ .ticket = v->ticket,
 		                    .pod = v->pod,
 		                    .pod_generation = v->generation,
 		                    .node = v->node,
 		                    .node_generation = c->nodes.slots[v->node].generation,
-		                    .gang = group ? n->gang : ID_NONE,
-		                    .gang_generation = group ? n->generation : 0,
-		                    .lone = group ? ID_NONE : gang_lone_pod(&c->gangs, n->gang),
-		                    .lone_generation = group ? 0 : n->generation,
+		                    .gang = n->gang,
+		                    .gang_generation = n->generation,
 		                    .victims = due,
 		                    .members = n->places_n };
 }
@@ -397,8 +393,7 @@ void nominations_result(struct core *c, enum record_kind kind, const struct evic
 /* Commands follow the order of victims, and one that stands is of its gang's own nomination. */
 static struct eviction *victim_of(struct core *c, const struct cmd_evict *e)
 {
-	struct nomination *n =
-		nomination_of(c, e->gang != ID_NONE ? e->gang : c->gangs.groups + e->lone);
+	struct nomination *n = nomination_of(c, e->gang);
 	uint32_t *at = &c->nominations.at;
 
 	if (!n)

@@ -147,12 +147,12 @@ static void say_assume(const struct names *names, const struct cmd_assume *c, ch
 static void say_evict(const struct names *names, const struct cmd_evict *c, char *out,
                       size_t out_bytes)
 {
-	const bool lone = c->gang == ID_NONE;
+	const bool lone = c->gang >= names->limits.gangs;
 
 	snprintf(out, out_bytes, "evict %s from %s for %s %s, ticket %llu",
 	         name_of(names->pods, names->limits.pods, c->pod),
 	         name_of(names->nodes, names->limits.nodes, c->node), lone ? "pod" : "gang",
-	         lone ? name_of(names->pods, names->limits.pods, c->lone)
+	         lone ? name_of(names->pods, names->limits.pods, c->gang - names->limits.gangs)
 	              : name_of(names->gangs, names->limits.gangs, c->gang),
 	         (unsigned long long)c->ticket);
 }

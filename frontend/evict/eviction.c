@@ -254,9 +254,9 @@ void eviction_step(struct eviction *v)
 	if (!is_wanted(v))
 		return;
 	if (v->step == EVICT_STEP_MARK)
-		request =
-			evict_request_mark(&v->target, v->ticket->scheduler, v->cmd.gang != ID_NONE,
-		                       e->config.env->wall_ns(e->config.env->context), &e->path, &e->body);
+		request = evict_request_mark(
+			&v->target, v->ticket->scheduler, v->cmd.gang < model_gangs_most(e->config.model),
+			e->config.env->wall_ns(e->config.env->context), &e->path, &e->body);
 	else if (e->config.best_effort)
 		request = evict_request_delete(&v->target, e->config.deadline_ms, &e->path, &e->body);
 	else

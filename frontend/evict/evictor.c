@@ -60,11 +60,9 @@ static const char *scheduler_of(const struct evictor *e, const struct cmd_evict 
 	struct gang_view gang;
 	struct pod_view pod;
 
-	if (cmd->gang != ID_NONE &&
-	    model_gang(e->config.model, cmd->gang, cmd->gang_generation, &gang) && *gang.scheduler_name)
+	if (model_gang(e->config.model, cmd->gang, cmd->gang_generation, &gang) && *gang.scheduler_name)
 		return gang.scheduler_name;
-	if (cmd->gang == ID_NONE && cmd->lone != ID_NONE &&
-	    model_pod(e->config.model, cmd->lone, cmd->lone_generation, &pod))
+	if (model_waiting_pod(e->config.model, cmd->gang, cmd->gang_generation, &pod))
 		return pod.scheduler_name;
 	return e->config.scheduler;
 }

@@ -23,13 +23,13 @@ static const char *preemptor(const struct frontend *f, const struct cmd_evict *c
 	struct pod_view pod;
 	bool has_object;
 
-	if (cmd->gang != ID_NONE && model_gang(f->model, cmd->gang, cmd->gang_generation, &gang)) {
+	if (model_gang(f->model, cmd->gang, cmd->gang_generation, &gang)) {
 		has_object = model_gang_object(f->model, cmd->gang, cmd->gang_generation, &object);
 		snprintf(out, out_bytes, "gang %s/%s (%s)", gang.namespace, gang.name,
 		         has_object ? object.uid : "no object");
 		return *gang.scheduler_name ? gang.scheduler_name : f->config.scheduler;
 	}
-	if (cmd->lone != ID_NONE && model_pod(f->model, cmd->lone, cmd->lone_generation, &pod)) {
+	if (model_waiting_pod(f->model, cmd->gang, cmd->gang_generation, &pod)) {
 		snprintf(out, out_bytes, "pod %s", pod.uid);
 		return pod.scheduler_name;
 	}
@@ -74,13 +74,13 @@ static void preemptor_tell(struct frontend *f, const struct cmd_evict *cmd)
 	if (f->told_ticket == cmd->ticket)
 		return;
 	f->told_ticket = cmd->ticket;
-	if (cmd->gang != ID_NONE) {
+	if (cmd->gang < f->limits.gangs) {
 		snprintf(note, sizeof(note), "evicts %u pods to make room for %u members", cmd->victims,
 		         cmd->members);
 		gang_happened(f, cmd->gang, cmd->gang_generation, REPORT_PREEMPTING, note);
 		return;
 	}
-	if (cmd->lone == ID_NONE || !model_pod(f->model, cmd->lone, cmd->lone_generation, &pod))
+	if (!model_waiting_pod(f->model, cmd->gang, cmd->gang_generation, &pod))
 		return;
 	snprintf(note, sizeof(note), "evicts %u pods to make room", cmd->victims);
 	report_happened(f->report, &(struct report_event){ .what = REPORT_PREEMPTING,
@@ -124,7 +124,7 @@ static void victim_noticed(void *context, const struct evict_notice *n)
 		                                { "for", who, 0 } };
 
 	/* For a lone pod kube-scheduler's text: framework/preemption, prepareCandidate. */
-	if (n->cmd->gang == ID_NONE)
+	if (n->cmd->gang >= f->limits.gangs)
 		snprintf(note, sizeof(note), "Preempted by %s on node %s", who, n->node);
 	else
 		snprintf(note, sizeof(note), "Preempted by %s on node %s: %u pods make room for %u members",
@@ -209,8 +209,7 @@ uint64_t preempt_poll(struct frontend *f, bool binds_waiting)
 int preempt_evict(struct frontend *f, const struct cmd_evict *cmd)
 {
 	if (!f->evictor || cmd->pod >= f->limits.pods || cmd->pod_generation == 0 ||
-	    cmd->node >= f->limits.nodes || (cmd->gang != ID_NONE && cmd->gang >= f->limits.gangs) ||
-	    (cmd->lone != ID_NONE && cmd->lone >= f->limits.pods))
+	    cmd->node >= f->limits.nodes || cmd->gang >= (uint64_t)f->limits.gangs + f->limits.pods)
 		return -EPROTO;
 	return f->stopping ? 0 : evictor_evict(f->evictor, cmd);
 }

@@ -202,7 +202,8 @@ bool model_waiting_pod(const struct model *m, uint32_t gang, uint32_t generation
                        struct pod_view *out);
 /* Whichever pod has that id; false: none. */
 bool model_pod_at(const struct model *m, pod_id id, struct pod_view *out);
-/* limits.gangs: from there on ids of gangs are those of lone pods in struct promised. */
+/* limits.gangs: from there on ids of gangs are those of lone pods in struct promised and
+ * cmd_evict. */
 uint32_t model_gangs_most(const struct model *m);
 bool model_pod_by_name(const struct model *m, const char *namespace, const char *name,
                        struct pod_view *out);

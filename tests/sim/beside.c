@@ -164,10 +164,9 @@ static const char *evict_fault(struct beside *b, const struct core *c, const str
 
 	if (!n)
 		return "an eviction without a nomination";
-	if (n->gang != (e->gang != ID_NONE ? e->gang : c->gangs.groups + e->lone) ||
-	    n->generation != (e->gang != ID_NONE ? e->gang_generation : e->lone_generation))
+	if (n->gang != e->gang || n->generation != e->gang_generation)
 		return "an eviction for another gang than the nominated one";
-	lone_all += e->gang == ID_NONE;
+	lone_all += !gang_is_group(&c->gangs, e->gang);
 	if (!may_evict(c, n, &c->pods.slots[e->pod], e->pod))
 		return "an eviction of a priority that is not lower";
 	if (b->tickets[at].ticket != e->ticket) {

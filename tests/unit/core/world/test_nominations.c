@@ -1354,9 +1354,8 @@ Test(nominations, a_lone_pod_is_nominated_and_starts_when_its_victim_is_gone)
 	cr_assert_eq(x.nominated, 1);
 	cr_assert_eq(x.evicts, 1);
 	cr_assert_eq(x.binds, 0);
-	cr_assert_eq(x.evict.gang, ID_NONE);
-	cr_assert_eq(x.evict.lone, pod_named("high"));
-	cr_assert_eq(x.evict.lone_generation, x.loop.core->pods.slots[x.evict.lone].generation);
+	cr_assert_eq(x.evict.gang, x.loop.core->gangs.groups + pod_named("high"));
+	cr_assert_eq(x.evict.gang_generation, x.loop.core->pods.slots[pod_named("high")].generation);
 	cr_assert_eq(x.evict.victims, 1);
 	cr_assert_eq(counts()->open, 1);
 	pod("between", 5, "", "", ""); /* it does not get the room */

@@ -150,9 +150,7 @@ TestSuite(evictor, .fini = end);
 static int evict(const char *name, uint64_t ticket, uint32_t victims)
 {
 	struct pod_view pod;
-	struct cmd_evict cmd = {
-		.ticket = ticket, .gang = ID_NONE, .lone = ID_NONE, .victims = victims, .members = 1
-	};
+	struct cmd_evict cmd = { .ticket = ticket, .gang = ID_NONE, .victims = victims, .members = 1 };
 
 	cr_assert(model_pod_by_name(b.m, "ns", name, &pod));
 	cmd.pod = pod.id;
