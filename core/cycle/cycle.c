@@ -149,8 +149,7 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 	plan->search = g->searched_ns == 0 || c->now_ns - g->searched_ns >= REFRESH_NS;
 	gang_need_find(g, &c->need);
 	need = c->need.total;
-	if (g->ready_class == CLASS_NONE)
-		gang_ready_class_find(&c->gangs, g);
+	gang_ready_class_find(&c->gangs, g);
 	if (c->turns.shares && !turns_allow(c, index)) {
 		reason_begin(r, g, &c->nodes);
 		turns_reason(c, &c->turns.block, r);

@@ -117,8 +117,7 @@ static void promises_restore(struct core *c)
 		    !gang_enough(g, MEMBER_READY))
 			continue;
 		gang_need_find(g, &c->need);
-		if (g->ready_class == CLASS_NONE)
-			gang_ready_class_find(&c->gangs, g);
+		gang_ready_class_find(&c->gangs, g);
 		ask_find(c, s->before[i].gang);
 		if (s->ask.wants_n > 0)
 			promise_restore(s->timeline, &s->ask, s->before[i].at_ns, c->now_ns);

@@ -51,8 +51,7 @@ static void gang_renominate(struct core *c, uint32_t id, struct answer_pod *plac
 	gang_need_find(g, &c->need);
 	if (n < c->need.total)
 		return;
-	if (g->ready_class == CLASS_NONE)
-		gang_ready_class_find(&c->gangs, g);
+	gang_ready_class_find(&c->gangs, g);
 	victims_renominate(c, id, places, n);
 }
 

@@ -242,7 +242,7 @@ void gang_need_find(const struct gang *g, struct gang_need *need)
 				(struct gang_role){ .role = g->parts->roles[i].role, .quorum = role_missing(g, i) };
 }
 
-void gang_ready_class_find(const struct gangs *gs, struct gang *g)
+void gang_ready_class_look(const struct gangs *gs, struct gang *g)
 {
 	const struct pod *slots = gs->pods->slots;
 	class_id class = CLASS_NONE;

@@ -342,8 +342,13 @@ static inline void gang_uncount(struct gang *g, const struct pod *p)
 /* Recounts the members of each role. */
 void gang_count_roles(const struct gangs *gs, struct gang *g);
 
-/* Finds ready_class if all ready members are of one class again. */
-void gang_ready_class_find(const struct gangs *gs, struct gang *g);
+/* Finds ready_class, if it is not known, where all ready members are of one class again. */
+void gang_ready_class_look(const struct gangs *gs, struct gang *g);
+static inline void gang_ready_class_find(const struct gangs *gs, struct gang *g)
+{
+	if (g->ready_class == CLASS_NONE)
+		gang_ready_class_look(gs, g);
+}
 
 /* Recomputes the key from all members; true when it changed. */
 bool gang_rekey(const struct gangs *gs, struct gang *g);

@@ -173,8 +173,7 @@ bool gang_is_hopeless(struct gang_question *q)
 	struct core *c = q->s.c;
 
 	gang_need_find(q->g, &c->need);
-	if (q->g->ready_class == CLASS_NONE)
-		gang_ready_class_find(&c->gangs, q->g);
+	gang_ready_class_find(&c->gangs, q->g);
 	if (!shape_of(q))
 		return false;
 	if (!suffices_empty(q))

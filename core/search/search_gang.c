@@ -37,8 +37,7 @@ enum plan_answer gang_ask(struct gang_question *q)
 		return PLAN_IMPOSSIBLE;
 	c->plan.search = true;
 	gang_need_find(q->g, &c->need);
-	if (q->g->ready_class == CLASS_NONE)
-		gang_ready_class_find(&c->gangs, q->g);
+	gang_ready_class_find(&c->gangs, q->g);
 	answer = plan_gang(&c->plan, &c->views, false, &c->gangs, q->g, &c->need);
 	if (answer == PLAN_PLACED)
 		undo_all(&c->plan, &c->views, &c->gangs);

@@ -112,8 +112,7 @@ static bool waits(struct kept *kept, struct gang *g)
 	if ((g->flags & (GANG_OBJECT_MISSING | GANG_REFUSED)) || gang_quorum_met(g) ||
 	    !gang_enough(g, MEMBER_READY) || kept->core->nodes.present == 0)
 		return false;
-	if (g->ready_class == CLASS_NONE)
-		gang_ready_class_find(&kept->core->gangs, g);
+	gang_ready_class_find(&kept->core->gangs, g);
 	return true;
 }
 
