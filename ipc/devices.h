@@ -22,6 +22,12 @@ static inline device_amount device_amount_of(uint64_t low, uint64_t high)
 	return (device_amount)((unsigned __int128)high << 64 | low);
 }
 
+static inline void device_amount_split(device_amount amount, uint64_t *low, uint64_t *high)
+{
+	*low = (uint64_t)amount;
+	*high = (uint64_t)((unsigned __int128)amount >> 64);
+}
+
 #define DEVICE_RESULTS_MAX 32u /* of a claim (resource.k8s.io: AllocationResultsMaxSize) */
 #define DEVICE_OPTIONS_MAX 8u  /* of a request (FirstAvailableDeviceRequestMaxSize) */
 

@@ -353,21 +353,17 @@ static void *counters_write(const struct live_node *n, void *at)
 	struct node_counter *counters = at;
 	struct node_use *use = (void *)(counters + from->counters_n);
 
-	for (uint32_t i = 0; i < from->counters_n; i++)
-		counters[i] =
-			(struct node_counter){ .pool = n->pool_of[i],
-			                       .low = (uint64_t)from->counters[i],
-			                       .high = (uint64_t)((unsigned __int128)from->counters[i] >> 64) };
+	for (uint32_t i = 0; i < from->counters_n; i++) {
+		counters[i] = (struct node_counter){ .pool = n->pool_of[i] };
+		device_amount_split(from->counters[i], &counters[i].low, &counters[i].high);
+	}
 	for (uint32_t i = 0; n->uses_n > 0 && i < n->devices_n; i++) {
 		const struct span *s = &from->devices[i].uses;
 
-		for (uint32_t k = s->first; k < s->first + s->n; k++)
-			*use++ = (struct node_use){
-				.device = i,
-				.counter = from->uses[k].counter,
-				.low = (uint64_t)from->uses[k].amount,
-				.high = (uint64_t)((unsigned __int128)from->uses[k].amount >> 64),
-			};
+		for (uint32_t k = s->first; k < s->first + s->n; k++, use++) {
+			*use = (struct node_use){ .device = i, .counter = from->uses[k].counter };
+			device_amount_split(from->uses[k].amount, &use->low, &use->high);
+		}
 	}
 	return use;
 }

@@ -154,12 +154,6 @@ void live_shares_lay(struct live *l, struct live_node *n)
 	}
 }
 
-static void put_amount(device_amount amount, uint64_t *low, uint64_t *high)
-{
-	*low = (uint64_t)amount;
-	*high = (uint64_t)((unsigned __int128)amount >> 64);
-}
-
 /* Of a device that is had as a whole more is consumed than there is of anything. */
 void live_shares_write(const struct live *l, const struct live_node *n, struct node_capacity *out)
 {
@@ -172,8 +166,8 @@ void live_shares_write(const struct live *l, const struct live_node *n, struct n
 		if (l->whole[n->keys[c->device]] > 0)
 			consumed = NANO_MAX + 1;
 		out[i] = (struct node_capacity){ .device = c->device };
-		put_amount(d->value, &out[i].value_low, &out[i].value_high);
-		put_amount(consumed, &out[i].consumed_low, &out[i].consumed_high);
+		device_amount_split(d->value, &out[i].value_low, &out[i].value_high);
+		device_amount_split(consumed, &out[i].consumed_low, &out[i].consumed_high);
 	}
 }
 
@@ -188,7 +182,7 @@ void live_amounts_write(const struct live_question *q, const struct live_node *n
 
 			if (!capacity_takes(n->devices[c->device], c->index, q->options[i].entry, &amount))
 				amount = 0;
-			put_amount(amount, &out->low, &out->high);
+			device_amount_split(amount, &out->low, &out->high);
 		}
 }
 
