@@ -38,13 +38,13 @@ void victims_allocate(struct trial *t, pod_id id)
 		devices_adopt(t->c, p);
 }
 
-/* A pod that ends, and does in time. */
+/* A pod that is being deleted is on a node, and ends in time. */
 static bool is_room_to_come(const struct core *c, pod_id id)
 {
 	const struct pod *p = &c->pods.slots[id];
 	const struct event_pod_facts *f = &c->tickets.facts[id];
 
-	if (p->generation == 0 || p->node == ID_NONE || !(p->flags & POD_DELETING))
+	if (p->node == ID_NONE)
 		return false;
 	return f->generation != p->generation || f->ends_s == 0 ||
 	       c->now_ns <= (f->ends_s + (uint64_t)c->tickets.terms.patience_s) * NS_PER_S;
