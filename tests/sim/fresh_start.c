@@ -118,13 +118,7 @@ bool fresh_start_binds_nothing(struct sim *s, bool high_only, char *out, size_t 
 		.command_ring_bytes = 1u << 16,
 	};
 	struct model_config model = {
-		.scheduler_names = names,
-		.scheduler_names_n = 1,
-		.limits = limits,
-		.hash_key = { 1, 2 },
-		.queues = script_queues(s->script) ? MODEL_QUEUES_CONFIG : MODEL_QUEUES_NONE,
-		.queues_namespace = "kube-system",
-		.queues_name = "muster-queues",
+		.scheduler_names = names, .scheduler_names_n = 1, .limits = limits, .hash_key = { 1, 2 }
 	};
 	struct core_config core = { .limits = limits, .emit = emit, .context = f };
 	const char *what;
@@ -136,6 +130,7 @@ bool fresh_start_binds_nothing(struct sim *s, bool high_only, char *out, size_t 
 	if (ledger == NULL)
 		as_die("out of memory");
 	memset(ledger, 0, bytes);
+	queues_configure(s->script, &model);
 	f->model = model_new(&model);
 	f->core = core_new(&core, ledger);
 	if (f->model == NULL || f->core == NULL)

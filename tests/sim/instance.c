@@ -379,9 +379,6 @@ static void frontend_begin(struct instance *p)
 		.preemption = true,
 		.may_evict = evicts,
 		.preemption_flags = script_queues(p->sim->script) ? PREEMPTION_RECLAIM : 0,
-		.queues = script_queues(p->sim->script) ? MODEL_QUEUES_CONFIG : MODEL_QUEUES_NONE,
-		.queues_namespace = "kube-system",
-		.queues_name = "muster-queues",
 	};
 	struct lease_config lease = {
 		.namespace = "kube-system",
@@ -414,6 +411,7 @@ static void frontend_begin(struct instance *p)
 
 	snprintf(p->identity, sizeof(p->identity), "sim-%u-%u", p->instance, p->frontends++);
 
+	queues_configure(p->sim->script, &model);
 	p->model = model_new(&model);
 	if (p->model == NULL)
 		as_die("no memory for a model");

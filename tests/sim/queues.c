@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queues of a run: a ConfigMap that is edited meanwhile, and the limits that its text sets. */
+#include "frontend/model/model.h"
 #include "tests/sim/making.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define CONFIG "/api/v1/namespaces/kube-system/configmaps"
+#define NAMESPACE "kube-system"
+#define NAME "muster-queues"
+#define CONFIG "/api/v1/namespaces/" NAMESPACE "/configmaps"
 #define VARIANTS 4u
 #define QUEUES 4u
 
@@ -46,19 +49,28 @@ const char *queues_label(const struct script *s, uint32_t pod, uint32_t group)
 	return label;
 }
 
+void queues_configure(const struct script *s, struct model_config *model)
+{
+	if (!script_queues(s))
+		return;
+	model->queues = MODEL_QUEUES_CONFIG;
+	model->queues_namespace = NAMESPACE;
+	model->queues_name = NAME;
+}
+
 void queues_start(struct sim *s)
 {
 	if (!script_queues(s->script))
 		return;
 	sim_user(s, "POST", CONFIG,
-	         "{\"metadata\":{\"name\":\"muster-queues\"},\"data\":{\"queues.yaml\":\"%s\"}}",
+	         "{\"metadata\":{\"name\":\"" NAME "\"},\"data\":{\"queues.yaml\":\"%s\"}}",
 	         variants[0].text);
 	s->queue_variants = 1;
 }
 
 void queues_edit(struct sim *s, uint32_t variant)
 {
-	sim_user(s, "PATCH", CONFIG "/muster-queues", "{\"data\":{\"queues.yaml\":\"%s\"}}",
+	sim_user(s, "PATCH", CONFIG "/" NAME, "{\"data\":{\"queues.yaml\":\"%s\"}}",
 	         variants[variant % VARIANTS].text);
 	s->queue_variants |= 1u << variant % VARIANTS;
 }

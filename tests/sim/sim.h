@@ -188,6 +188,7 @@ struct instance;
 struct invariants;
 struct story;
 struct as_kubelets;
+struct model_config;
 
 struct sim {
 	const struct script *script;
@@ -244,6 +245,7 @@ void tenants_do(struct sim *s, uint32_t trick);
 
 /* The label of a pod, with a comma in front if it is of a group; "" without queues. */
 const char *queues_label(const struct script *s, uint32_t pod, uint32_t group);
+void queues_configure(const struct script *s, struct model_config *model);
 void queues_start(struct sim *s);
 void queues_edit(struct sim *s, uint32_t variant);
 /* The most milli of cpu that the queue was ever limited to; INT64_MAX: it was not always. */
