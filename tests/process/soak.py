@@ -7,14 +7,17 @@
 Gangs of 1 to 50 are created at RATE pods a second if the machine permits, run for a few
 seconds and are deleted; their names, their sizes and some of their requests are always new.
 A few never fit and are deleted as they wait.  Reports are written faster than pods are bound: up
-to 20,000 Events of bindings wait else, 3 MiB that come and go with the faults.  Memory, files and threads of both daemons are
-read every second.  In the second half memory may rise, by the line of least squares, by
-GROWTH of its size or by GROWTH_KIB at most, and files and threads to at most FEW above the
-maximum of the first half.  At the end all is at rest, no invariant is violated and nothing is
-left."""
+to 20,000 Events of bindings wait else, 3 MiB that come and go with the faults.  Memory, files,
+sockets and threads of both daemons are read every second.  In the second half memory may rise, by
+the line of least squares, by GROWTH of its size or by GROWTH_KIB at most, and files and threads to
+at most FEW above the maximum of the first half.  Connections to the API server are kept for a
+while, so the sockets of a frontend come and go with its faults: at some time of the second half
+there are again at most FEW more than that maximum.  At the end all is at rest, no invariant is
+violated and nothing is left."""
 import os
 import random
 import signal
+import stat
 import sys
 import time
 from collections import Counter, deque
@@ -110,9 +113,19 @@ def fault(c, rng, name):
         c.arm(name, count=rng.randint(1, 200) if name in BINDS else rng.randint(1, 20), ms=rng.randint(1, 1500))
 
 
+def is_socket(path):
+    """False for a file that is closed meanwhile."""
+    try:
+        return stat.S_ISSOCK(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
 def sizes(pid):
-    """(KiB resident, open files, threads)"""
-    return (muster.memory_kib(pid), len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task")))
+    """(KiB resident, open sockets, other open files, threads)"""
+    files = os.listdir(f"/proc/{pid}/fd")
+    sockets = sum(is_socket(f"/proc/{pid}/fd/{fd}") for fd in files)
+    return (muster.memory_kib(pid), sockets, len(files) - sockets, len(os.listdir(f"/proc/{pid}/task")))
 
 
 def rise(samples):
@@ -130,15 +143,17 @@ def growth(name, samples):
     first, second = samples[:half], samples[half:]
     memory = [s[0] for s in second]
     grew, allowed = rise(memory), max(GROWTH * memory[0], GROWTH_KIB)
-    files, threads = ([max(s[i] for s in part) for part in (first, second)] for i in (1, 2))
+    sockets, files, threads = ([(min(s[i] for s in part), max(s[i] for s in part)) for part in (first, second)]
+                               for i in (1, 2, 3))
     figure(f"{name}: memory {memory[0] / 1024:.1f} MiB at half time, {memory[-1] / 1024:.1f} at the end, line rises by "
-           f"{grew / 1024:+.2f} MiB in {len(second)} s (allowed {allowed / 1024:.1f}); most files {files[0]}, then "
-           f"{files[1]}; most threads {threads[0]}, then {threads[1]}")
+           f"{grew / 1024:+.2f} MiB in {len(second)} s (allowed {allowed / 1024:.1f}); first half and second: "
+           + ", ".join(f"{what} {a} to {b} and {c} to {d}" for what, ((a, b), (c, d)) in
+                       (("sockets", sockets), ("files", files), ("threads", threads))))
     wrong = []
     if grew > allowed:
         wrong.append(f"{name}: memory grows")
-    if files[1] > files[0] + FEW or threads[1] > threads[0] + FEW:
-        wrong.append(f"{name}: files or threads grow")
+    if sockets[1][0] > sockets[0][1] + FEW or any(of[1][1] > of[0][1] + FEW for of in (files, threads)):
+        wrong.append(f"{name}: sockets, files or threads grow")
     return wrong
 
 
