@@ -87,32 +87,36 @@ static void class_set(struct core *c, struct pod *p, shape_id shape, labels_id l
 	pod_counts_pod_enter(&c->pod_counts, pods_id(&c->pods, p), labels);
 }
 
+/* Its node counts it by class and by whether it is being deleted, so what it takes is released and
+ * allocated again.  A pod that stays on its node goes on as it began. */
+static __attribute__((noinline)) void counted_again(struct core *c, struct pod *p, shape_id shape,
+                                                    labels_id labels, enum reservation now,
+                                                    node_id node)
+{
+	struct timeline *t = c->promises.timeline;
+	const pod_id id = pods_id(&c->pods, p);
+	const bool stays = t && p->node != ID_NONE && p->node == node;
+	const struct timeline_begun begun =
+		stays ? timeline_pod_begun(t, id) : (struct timeline_begun){ 0 };
+
+	capacity_release(c, p);
+	if (labels != LABELS_NONE)
+		class_set(c, p, shape, labels);
+	reservation_set(c, p, now, node);
+	if (stays)
+		timeline_pod_goes_on(t, id, &begun);
+}
+
 /* p->flags are new already.  labels: LABELS_NONE if neither they nor the shape changed. */
 static void reservation_follow(struct core *c, struct pod *p, shape_id shape, labels_id labels,
                                enum reservation now, node_id node)
 {
-	/* Its node counts it by class and by whether it is being deleted. */
 	if (labels != LABELS_NONE || p->leaving != !!(p->flags & POD_DELETING))
-		capacity_release(c, p);
-	if (labels != LABELS_NONE)
-		class_set(c, p, shape, labels);
-	reservation_set(c, p, now, node);
+		counted_again(c, p, shape, labels, now, node);
+	else
+		reservation_set(c, p, now, node);
 	if (reservation_is_bound(p))
 		p->refusals = 0;
-}
-
-/* The same with promises: a pod that stays on its node goes on as it began. */
-static __attribute__((noinline, cold)) void
-reservation_follow_begun(struct core *c, struct pod *p, shape_id shape, labels_id labels,
-                         enum reservation now, node_id node)
-{
-	const pod_id id = pods_id(&c->pods, p);
-	const struct timeline_begun begun = timeline_pod_begun(c->promises.timeline, id);
-	const bool stays = p->node != ID_NONE && p->node == node;
-
-	reservation_follow(c, p, shape, labels, now, node);
-	if (stays)
-		timeline_pod_goes_on(c->promises.timeline, id, &begun);
 }
 
 static void named_set(struct core *c, struct pod *p, node_id node)
@@ -340,10 +344,7 @@ static void pod_change(struct core *c, struct pod *p, const struct event_pod *e,
 	if (p->created_ns != e->created_ns && p->gang != ID_NONE)
 		c->gangs.slots[p->gang].key_old = true; /* its age may have been the gang's */
 	fields_set(c, p, e);
-	if (c->promises.timeline)
-		reservation_follow_begun(c, p, e->shape, labels, now, node);
-	else
-		reservation_follow(c, p, e->shape, labels, now, node);
+	reservation_follow(c, p, e->shape, labels, now, node);
 	named_set(c, p, e->flags & POD_BINDING ? ID_NONE : e->node);
 	if (gang != old_gang) {
 		gang_leave(c, p);
