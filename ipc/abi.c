@@ -48,10 +48,11 @@
 	F(s, audit_faults) F(s, reserved)
 #define FIELDS_core_searches(F, s) \
 	F(s, answers) F(s, steps) F(s, ns) F(s, made_ns) F(s, cut) F(s, kept_bytes) F(s, reserved)
+#define FIELDS_victims_counts(F, s) F(s, n) F(s, sum)
 #define FIELDS_core_preemption(F, s) \
 	F(s, tickets) F(s, answers) F(s, stale) F(s, expired) F(s, packed) F(s, nominations) \
 	F(s, placed) F(s, elsewhere) F(s, changed) F(s, refused) F(s, stuck) F(s, taken_over) \
-	F(s, lost) F(s, evictions) F(s, wasted) F(s, open)
+	F(s, lost) F(s, evictions) F(s, wasted) F(s, open) F(s, victims) F(s, broken)
 #define FIELDS_victims_gang(F, s) \
 	F(s, gang) F(s, generation) F(s, goes) F(s, bound) F(s, quorum) F(s, priority) F(s, start_s) \
 	F(s, broken)
@@ -214,7 +215,7 @@
 #define DENSE_STRUCTS(S) \
 	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(core_plans) \
 	S(core_starts) S(core_world) \
-	S(core_searches) S(core_preemption) S(victims_gang) S(victims_row) \
+	S(core_searches) S(victims_counts) S(core_preemption) S(victims_gang) S(victims_row) \
 	S(name_row) S(node_row) S(node_amounts) \
 	S(filter_count) S(shortfall) S(promise_wait) S(promised_moved) S(promised) S(reason) \
 	S(gang_row) S(record) S(event_name) S(amount) \
@@ -235,7 +236,8 @@
 #define SPREAD_STRUCTS(S) S(intake) S(ledger)
 
 #define NUMBERS(N) \
-	N(PLAN_BOUNDS) N(INTAKE_MAGIC) N(LEDGER_MAGIC) N(CACHE_LINE) N(ID_NONE) N(RESOURCES_MAX) \
+	N(PLAN_BOUNDS) N(VICTIMS_BOUNDS) \
+	N(INTAKE_MAGIC) N(LEDGER_MAGIC) N(CACHE_LINE) N(ID_NONE) N(RESOURCES_MAX) \
 	N(RECORD_BYTES_MAX) \
 	N(FILTER_COUNTS_MAX) N(SHORTFALLS_MAX) N(LABEL_NOT_A_NUMBER) N(LABEL_KEY_NODE_NAME) \
 	N(TOLERATE_EVERY_KEY) N(NAME_ROW_EMPTY) N(PADDED(1)) \

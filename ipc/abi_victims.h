@@ -180,6 +180,14 @@ struct evict_result {
 	uint32_t reserved;
 };
 
+#define VICTIMS_BOUNDS 14u /* of a histogram of counts: ipc/plans.h */
+
+/* A histogram of counts. */
+struct victims_counts {
+	_Atomic uint64_t n[VICTIMS_BOUNDS + 1]; /* by bucket; the last one: above all bounds */
+	_Atomic uint64_t sum;
+};
+
 /* Preemption so far, of the core's own loop. */
 struct core_preemption {
 	_Atomic uint64_t tickets;     /* opened */
@@ -198,6 +206,10 @@ struct core_preemption {
 	_Atomic uint64_t evictions;   /* CMD_EVICT */
 	_Atomic uint64_t wasted;      /* victims that went, or may have, for a nomination not placed */
 	_Atomic uint64_t open;        /* nominations now */
+	/* Of each answer with victims that was nominated: its victims, and the gangs among them that
+	 * had their quorum and lose it. */
+	struct victims_counts victims;
+	struct victims_counts broken;
 };
 
 /* What became of a search for victims (core/world/lookout.h). */
@@ -270,7 +282,8 @@ static_assert(sizeof(struct event_answer) == 48 && sizeof(struct answer_pod) == 
 static_assert(sizeof(struct cmd_evict) == 40 && sizeof(struct cmd_cancel_evict) == 16 &&
                   sizeof(struct cmd_nominate) == 24 && sizeof(struct evict_result) == 24,
               "evictions");
-static_assert(sizeof(struct core_preemption) == 128, "two cache lines");
+static_assert(sizeof(struct victims_counts) == 128 && sizeof(struct core_preemption) == 384,
+              "six cache lines");
 static_assert(sizeof(struct core_searches) == 128, "two cache lines");
 static_assert(sizeof(struct victims_gang) == 32 &&
                   sizeof(struct victims_row) == 96 + 32 * VICTIMS_GANGS + VICTIMS_TEXT,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buckets of the histogram of plan times in the ledger.  Each bound is twice the one before;
- * 1,000,000 ns is a bound, so that the bounds of kube-scheduler's histograms are included. */
+/* Buckets of the histograms in the ledger: of plan times, and of victims.  Each bound is twice the
+ * one before; 1,000,000 ns is a bound, so that the bounds of kube-scheduler's histograms are
+ * included. */
 #ifndef MUSTER_IPC_PLANS_H
 #define MUSTER_IPC_PLANS_H
 
@@ -24,6 +25,23 @@ static inline unsigned plans_bucket(uint64_t ns)
 		return PLAN_BOUNDS;
 	parts = ((ns << 10) - 1) / UINT64_C(1000000);
 	i = 64u - (unsigned)__builtin_clzll(parts);
+	return i;
+}
+
+/* Upper bound of bucket i < VICTIMS_BOUNDS: 0, 1, 2, 4 ... 4096; kube-scheduler's histogram of
+ * victims has those from 1 to 64. */
+static inline uint64_t victims_bound(unsigned i)
+{
+	return i == 0 ? 0 : UINT64_C(1) << (i - 1);
+}
+
+/* The bucket of a count; VICTIMS_BOUNDS: above all bounds. */
+static inline unsigned victims_bucket(uint64_t n)
+{
+	unsigned i = 0;
+
+	while (i < VICTIMS_BOUNDS && n > victims_bound(i))
+		i++;
 	return i;
 }
 

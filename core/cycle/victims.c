@@ -4,6 +4,8 @@
 #include "core/cycle/promises.h"
 #include "core/cycle/victims_impl.h"
 #include "core/lifecycle/retain.h"
+#include "core/shm/ledger.h"
+#include "ipc/plans.h"
 #include "ipc/memory.h"
 
 #include <stdlib.h>
@@ -146,6 +148,23 @@ static bool try_out(struct trial *t, const struct answer_record *a)
 	return false;
 }
 
+static void counts_add(struct victims_counts *counts, uint32_t n)
+{
+	stat_add(&counts->n[victims_bucket(n)], 1);
+	stat_add(&counts->sum, n);
+}
+
+/* The victims of the answer are going to be evicted. */
+static void victims_count(struct trial *t)
+{
+	struct core_preemption *p = &t->c->ledger.ledger->preemption;
+
+	if (t->own == 0)
+		return;
+	counts_add(&p->victims, t->own);
+	counts_add(&p->broken, victims_broken(t));
+}
+
 bool victims_commit(struct core *c, uint32_t index, bool behind, const struct answer_record *a)
 {
 	struct trial t = { .c = c, .index = index, .behind = behind, .ticket = a->body->ticket };
@@ -153,6 +172,7 @@ bool victims_commit(struct core *c, uint32_t index, bool behind, const struct an
 	bool holds = n != NULL && try_out(&t, a);
 
 	if (holds) {
+		victims_count(&t);
 		gang_release_finally(c, &c->gangs.slots[index]);
 		victims_inherit(&t);
 		victims_ending(&t, false);

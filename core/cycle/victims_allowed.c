@@ -103,38 +103,37 @@ static int by_pod(const void *a, const void *b)
 	return left->pod < right->pod ? -1 : left->pod > right->pod;
 }
 
-/* Bound members of the gang, and of the role if it is one's; those that stay: no victims of the
- * answer, nor of a nomination. */
-static void members_count(const struct trial *t, const struct gang *g, uint32_t role,
-                          uint32_t *bound, uint32_t *left)
+/* Bound members of the gang, or of that role, without those that have one of the marks. */
+static uint32_t members_left(const struct trial *t, const struct gang *g, uint32_t role,
+                             uint8_t marks)
 {
-	*bound = *left = 0;
+	uint32_t left = 0;
+
 	for (pod_id id = g->first; id != ID_NONE; id = t->c->pods.slots[id].next) {
 		const struct pod *p = &t->c->pods.slots[id];
 
-		if (!runs(p) || (role != ID_NONE && p->role != role))
-			continue;
-		*bound += 1;
-		*left += !(t->marks[id] & (MARK_OWN | MARK_OTHERS));
+		left += runs(p) && (role == ID_NONE || p->role == role) && !(t->marks[id] & marks);
 	}
+	return left;
+}
+
+/* ... are enough for its quorum, and that of each role. */
+static bool has_quorum(const struct trial *t, const struct gang *g, uint8_t marks)
+{
+	if (members_left(t, g, ID_NONE, marks) + g->succeeded < g->declared)
+		return false;
+	for (uint32_t r = 0; r < gang_roles_n(g); r++)
+		if (members_left(t, g, g->parts->roles[r].role, marks) < g->parts->roles[r].quorum)
+			return false;
+	return true;
 }
 
 /* True if the gang's mode allows those of its members that go. */
 static bool mode_allows(const struct trial *t, const struct gang *g)
 {
-	uint32_t bound, left, of_role;
-
-	members_count(t, g, ID_NONE, &bound, &left);
-	if (left == 0)
+	if (members_left(t, g, ID_NONE, MARKS_GO) == 0)
 		return true;
-	if ((g->disruption & GANG_DISRUPT_WHOLE) || left + g->succeeded < g->declared)
-		return false;
-	for (uint32_t r = 0; r < gang_roles_n(g); r++) {
-		members_count(t, g, g->parts->roles[r].role, &bound, &of_role);
-		if (of_role < g->parts->roles[r].quorum)
-			return false;
-	}
-	return true;
+	return !(g->disruption & GANG_DISRUPT_WHOLE) && has_quorum(t, g, MARKS_GO);
 }
 
 /* True if the gang is of the preemptor's queue, of no higher priority, and keeps its quorum: with
@@ -143,13 +142,11 @@ static bool gives_extras(const struct trial *t, const struct gang *g, int32_t pr
 {
 	const struct core *c = t->c;
 	const uint32_t gang = (uint32_t)(g - c->gangs.slots);
-	uint32_t bound, left;
 
 	if (!reclaim_is_on(c) || queued_gang(c, gang) != queued_gang(c, t->index) ||
 	    unit_priority(c, g) > priority)
 		return false;
-	members_count(t, g, ID_NONE, &bound, &left);
-	return left > 0;
+	return members_left(t, g, ID_NONE, MARKS_GO) > 0;
 }
 
 /* True if the victim is lower or of another queue, and may go by the terms of its gang, which are
@@ -211,10 +208,28 @@ bool victims_hold(struct trial *t, const struct answer_record *a)
 uint32_t victims_unit(const struct trial *t, uint32_t i)
 {
 	const struct pod *p = &t->c->pods.slots[t->victims[i].pod];
-	uint32_t bound, left;
 
 	if (goes_by_itself(t->c, p))
 		return ID_NONE;
-	members_count(t, &t->c->gangs.slots[p->gang], ID_NONE, &bound, &left);
-	return left == 0 ? p->gang : ID_NONE;
+	return members_left(t, &t->c->gangs.slots[p->gang], ID_NONE, MARKS_GO) == 0 ? p->gang : ID_NONE;
+}
+
+uint32_t victims_broken(struct trial *t)
+{
+	const struct core *c = t->c;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->own; i++) {
+		const struct pod *p = &c->pods.slots[t->victims[i].pod];
+		const struct gang *g;
+
+		if (p->gang == ID_NONE || !gang_is_group(&c->gangs, p->gang))
+			continue;
+		g = &c->gangs.slots[p->gang];
+		if (t->marks[g->first] & MARK_COUNTED)
+			continue;
+		t->marks[g->first] |= MARK_COUNTED;
+		n += has_quorum(t, g, MARK_OTHERS) && !has_quorum(t, g, MARKS_GO);
+	}
+	return n;
 }

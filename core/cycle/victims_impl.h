@@ -31,11 +31,14 @@ struct trial {
 };
 
 enum mark {
-	MARK_OWN = 1u << 0,    /* a victim of the answer */
-	MARK_OTHERS = 1u << 1, /* ... of a nomination */
-	MARK_ASKED = 1u << 2,  /* the first member of a gang whose terms were looked at */
-	MARK_LOWER = 1u << 3,  /* ... whose priority was */
+	MARK_OWN = 1u << 0,     /* a victim of the answer */
+	MARK_OTHERS = 1u << 1,  /* ... of a nomination */
+	MARK_ASKED = 1u << 2,   /* the first member of a gang whose terms were looked at */
+	MARK_LOWER = 1u << 3,   /* ... whose priority was */
+	MARK_COUNTED = 1u << 4, /* ... that was counted, if it is broken */
 };
+
+#define MARKS_GO ((uint8_t)(MARK_OWN | MARK_OTHERS))
 
 /* victims_allowed.c: each victim of the answer may go now; they are added, sorted by pod. */
 bool victims_hold(struct trial *t, const struct answer_record *a);
@@ -46,6 +49,9 @@ int32_t victims_preemptor_priority(const struct core *c, const struct gang *g);
 
 /* victims_allowed.c: the gang that goes whole with victim i; ID_NONE: it goes alone. */
 uint32_t victims_unit(const struct trial *t, uint32_t i);
+
+/* victims_allowed.c: gangs that have their quorum, and lose it by the answer's victims. */
+uint32_t victims_broken(struct trial *t);
 
 void victims_add(struct trial *t, const struct eviction *v);
 

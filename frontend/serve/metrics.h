@@ -84,6 +84,11 @@ struct metrics_watch {
 	char error[640];
 };
 
+/* struct victims_counts */
+struct counts_figures {
+	uint64_t n[VICTIMS_BOUNDS + 1], sum;
+};
+
 /* The core's statistics from the ledger, read once. */
 struct metrics_core {
 	uint64_t events, bad_records, plans, plans_placed, plans_refused, plan_ns_sum, plan_ns_max;
@@ -104,6 +109,7 @@ struct metrics_core {
 	uint64_t tickets, tickets_answered, tickets_stale, tickets_expired;
 	uint64_t preempted_placed, preempted_elsewhere, preempted_changed, preempted_refused,
 		preempted_stuck, preempted_taken_over, preempted_lost, evictions_wasted, nominations_open;
+	struct counts_figures victims, broken;
 	uint64_t world_snapshots, world_chunks_copied, world_chunks_shared, world_put_off, world_audits,
 		world_audit_faults;
 };

@@ -2,6 +2,28 @@
 /* Evictions and what they were for.  Nothing without --preemption on. */
 #include "frontend/serve/metrics_impl.h"
 
+#include "ipc/plans.h"
+
+#include <inttypes.h>
+
+/* From bucket `first` on. */
+static void counts_write(const struct counts_figures *c, unsigned first, const char *name,
+                         const char *help, FILE *out)
+{
+	uint64_t below = 0;
+
+	family_write(out, name, "histogram", help);
+	for (unsigned i = 0; i < VICTIMS_BOUNDS; i++) {
+		below += c->n[i];
+		if (i >= first)
+			fprintf(out, "%s_bucket{le=\"%" PRIu64 "\"} %" PRIu64 "\n", name, victims_bound(i),
+			        below);
+	}
+	below += c->n[VICTIMS_BOUNDS];
+	fprintf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %" PRIu64 "\n%s_count %" PRIu64 "\n",
+	        name, below, name, c->sum, name, below);
+}
+
 void metrics_evictions_write(const struct metrics *m, FILE *out)
 {
 	const struct evictor_counts *e = &m->evictor;
@@ -41,4 +63,8 @@ void metrics_evictions_write(const struct metrics *m, FILE *out)
 		out, GAUGE("muster_nominations", "Gangs whose room is being made.", c->nominations_open),
 		COUNTER("muster_evictions_wasted_total",
 	            "Victims that went for a nomination that was not placed.", c->evictions_wasted));
+	counts_write(&c->victims, 1, "muster_preemption_victims",
+	             "Pods that one plan evicts, of plans that evict some.", out);
+	counts_write(&c->broken, 0, "muster_preemption_gangs_broken",
+	             "Gangs that lose their quorum by one plan that evicts pods.", out);
 }

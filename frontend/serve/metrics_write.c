@@ -28,6 +28,13 @@ static void starts_read(struct metrics_core *out, const struct core_starts *s)
 		out->starts_errors[i] = look(&s->errors[i]);
 }
 
+static void counts_read(struct counts_figures *out, const struct victims_counts *counts)
+{
+	for (unsigned i = 0; i <= VICTIMS_BOUNDS; i++)
+		out->n[i] = look(&counts->n[i]);
+	out->sum = look(&counts->sum);
+}
+
 void metrics_read_core(struct metrics_core *out, const struct ledger *ledger)
 {
 	const struct core_stats *s = &ledger->stats;
@@ -92,6 +99,8 @@ void metrics_read_core(struct metrics_core *out, const struct ledger *ledger)
 		.nominations_open = look(&ledger->preemption.open),
 	};
 	starts_read(out, &ledger->starts);
+	counts_read(&out->victims, &ledger->preemption.victims);
+	counts_read(&out->broken, &ledger->preemption.broken);
 	for (unsigned i = 0; i < VICTIMS_ROW_ANSWERS; i++)
 		out->searches[i] = look(&ledger->searches.answers[i]);
 	for (unsigned i = 0; i <= PLAN_BOUNDS; i++)

@@ -9,6 +9,7 @@
 #include "core/world/lookout.h"
 #include "frontend/model/model.h"
 #include "ipc/memory.h"
+#include "ipc/plans.h"
 #include "tests/unit/support_followed.h"
 #include "tests/unit/test.h"
 
@@ -359,6 +360,9 @@ Test(nominations, a_gang_is_nominated_and_starts_when_the_victims_are_gone)
 	cr_assert_eq(x.cancels + x.cleared, 0);
 	cr_assert_eq(counts()->placed, 1);
 	cr_assert_eq(counts()->open + counts()->wasted, 0);
+	cr_assert_eq(counts()->victims.sum, 8);
+	cr_assert_eq(counts()->victims.n[victims_bucket(8)], 1, "one plan");
+	cr_assert_eq(counts()->broken.n[victims_bucket(0)], 1, "lone pods");
 }
 
 Test(nominations, as_many_go_as_are_needed)
@@ -607,6 +611,9 @@ Test(nominations, gangs_go_whole_when_they_fall_below_their_quorum)
 	preempt();
 	cr_assert_eq(x.evicts, 4);
 	cr_assert_eq(x.nominated, 1);
+	cr_assert_eq(counts()->victims.sum, 4);
+	cr_assert_eq(counts()->broken.sum, 1);
+	cr_assert_eq(counts()->broken.n[victims_bucket(1)], 1, "one gang, of one plan");
 }
 
 Test(nominations, the_next_epoch_makes_them_again_from_the_api)
