@@ -65,7 +65,8 @@ static void unit_of_gang(struct pod_question *q, uint32_t gang, node_id node)
 			    (search_at(&q->s, id)->node == node) == here)
 				pod_push(q, id);
 		u.here = q->pods_n - from;
-		qsort_r(q->pods + from, u.here, sizeof(*q->pods), victims_compare, &q->s);
+		if (u.here > 1)
+			qsort_r(q->pods + from, u.here, sizeof(*q->pods), victims_compare, &q->s);
 	}
 	u.n = q->pods_n - u.pods;
 	unit_push(q, &u);
