@@ -47,7 +47,7 @@ struct core_config {
 	uint64_t retain_for_ns; /* of a partially bound gang, from the first failure on: how long it has
 	                         * precedence; 0: for ever, in tests */
 	/* Offline: a scheduling cycle is one gang, and an unschedulable gang is not retried because
-	 * others were placed. */
+	 * others were placed; with EVENT_PREEMPTION it is, as else. */
 	bool once;
 	/* Offline: steps of about 10 ns that packing members of several classes may take for each gang
 	 * (core/pack/pack.h), once the bounded search gave up; 0: it is not tried. */

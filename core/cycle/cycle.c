@@ -340,7 +340,7 @@ BY_NAME void cycle_run(struct core *c)
 		turns_make(c);
 	if (c->turns.shares)
 		turns_begin(c);
-	else if (!c->config.once)
+	else if (tickets_retry(c))
 		squeue_walk_begin(&c->queue, &c->views, c->refresh.round);
 	/* The hints may have followed many changed nodes; that does not count, or no gang would be
 	 * planned. */
@@ -366,7 +366,7 @@ bool cycle_wanted(const struct core *c)
 		return false;
 	return outbox_waits(c) || c->assumes.n > 0 || c->turns.stale ||
 	       (c->turns.shares && turns_wanted(c)) ||
-	       squeue_has_work(&c->queue, &c->nodes, !c->config.once);
+	       squeue_has_work(&c->queue, &c->nodes, tickets_retry(c));
 }
 
 /* Once in REFRESH_NS; out of line, so that the check before it costs a record little. */

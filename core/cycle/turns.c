@@ -5,6 +5,7 @@
 #include "core/cycle/turn_asks.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/queued.h"
+#include "core/lifecycle/tickets.h"
 
 #include <stdlib.h>
 
@@ -115,7 +116,7 @@ void turns_begin(struct core *c)
 
 	t->listed = false;
 	capacity_tell(c);
-	if (!gone && (c->config.once || q->walked_version == c->nodes.freed_version))
+	if (!gone && (!tickets_retry(c) || q->walked_version == c->nodes.freed_version))
 		return;
 	q->walked_version = c->nodes.freed_version;
 	for (uint32_t i = queue_first(&q->unschedulable); i != ID_NONE; i = next) {

@@ -33,6 +33,13 @@ static inline bool tickets_are_on(const struct core *c)
 	return c->tickets.flags != 0;
 }
 
+/* True if what waits is asked again when room was freed: always but offline, where nothing ends
+ * unless it is evicted. */
+static inline bool tickets_retry(const struct core *c)
+{
+	return !c->config.once || tickets_are_on(c);
+}
+
 /* The gang was planned and waits because of `why`, or does not (WAIT_NONE). */
 void ticket_follow(struct core *c, uint32_t index, enum wait_reason why);
 

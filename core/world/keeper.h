@@ -27,6 +27,9 @@ void keeper_clear(struct keeper *k);
 /* A record that a core of these limits accepted. */
 void keeper_take(struct keeper *k, const struct record *record);
 
+/* The pod was evicted: the budgets that it is in allow one less, until records say otherwise. */
+void keeper_spend(struct keeper *k, uint32_t pod);
+
 /* True if searches are asked for, and every record since the begin of the epoch is here. */
 bool keeper_is_on(const struct keeper *k);
 /* enum preemption_flags of the epoch. */

@@ -197,6 +197,23 @@ static bool is_disrupted(const struct budget_record *b, const struct pod_record 
 	return false;
 }
 
+void keeper_spend(struct keeper *k, uint32_t pod)
+{
+	const struct record_table *pods = &k->tables[KEPT_PODS], *budgets = &k->tables[KEPT_BUDGETS];
+	struct budget_record b;
+	struct pod_record p;
+
+	if (pod >= pods->used || !pods->at[pod] || record_pod(pods->at[pod], &k->limits, &p))
+		return;
+	for (uint32_t i = 0; i < budgets->used; i++) {
+		struct event_budget *body = budgets->at[i] ? (void *)(budgets->at[i] + 1) : NULL;
+
+		if (body && body->namespace == p.body->namespace && !record_budget(budgets->at[i], &b) &&
+		    budget_matches(&b, &p) && !is_disrupted(&b, &p) && body->allowed > 0)
+			body->allowed--;
+	}
+}
+
 static void item_add(struct kept_memory *m, uint32_t budget)
 {
 	m->items = must_reach(m->items, &m->items_cap, m->items_n, 64, sizeof(*m->items));

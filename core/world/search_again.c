@@ -35,6 +35,26 @@ void search_again_follow(struct search_again *s, const struct record *r, int rc)
 		keeper_take(s->keeper, r);
 }
 
+bool search_again_open(const struct core *core, struct search_ticket *out)
+{
+	for (uint32_t i = 0; core->tickets.n > 0 && i < TICKETS_MAX; i++) {
+		const struct ticket *t = &core->tickets.all[i];
+
+		if (t->number == 0 || t->answer)
+			continue;
+		*out = (struct search_ticket){ .number = t->number,
+			                           .gang = t->gang,
+			                           .generation = t->generation };
+		return true;
+	}
+	return false;
+}
+
+void search_again_spend(struct search_again *s, uint32_t pod)
+{
+	keeper_spend(s->keeper, pod);
+}
+
 struct record *search_again(const struct search_again *s, const struct core *core, uint64_t ticket,
                             uint64_t position)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For a replay: an answer of a search (EVENT_ANSWER) is searched for again.  The records are
- * followed as by a world, and a core is made of them as for the first search. */
+/* Searches without a world's thread: of a replay, which searches for an answer (EVENT_ANSWER)
+ * again, and of an offline core.  The records are followed as by a world, and a core is made of
+ * them as for the first search. */
 #ifndef MUSTER_CORE_SEARCH_AGAIN_H
 #define MUSTER_CORE_SEARCH_AGAIN_H
 
@@ -16,6 +17,18 @@ void search_again_free(struct search_again *s);
 
 /* A core applied the record, with this result. */
 void search_again_follow(struct search_again *s, const struct record *r, int rc);
+
+/* A ticket that has no answer yet: of the gang, or lone pod, of that index. */
+struct search_ticket {
+	uint64_t number;
+	uint32_t gang, generation;
+};
+
+/* The first one; false: there is none. */
+bool search_again_open(const struct core *core, struct search_ticket *out);
+
+/* The pod was evicted: each budget that it is in allows one less, as the Eviction API counts. */
+void search_again_spend(struct search_again *s, uint32_t pod);
 
 /* The answer to that ticket of the core, which has applied so many records: memory of the caller.
  * NULL: there is no such ticket, or no search was asked for. */
