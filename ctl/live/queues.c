@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl queues: what each queue has, of a live scheduler or of files. */
 #include "ctl/live/live.h"
+#include "ctl/offline/evictions.h"
 #include "ctl/offline/offline.h"
 #include "ctl/offline/queues.h"
 #include "ctl/offline/queues_row.h"
@@ -18,6 +19,7 @@ struct options {
 	struct live live;
 	struct arguments files;
 	const char *source;
+	struct evictions_flags evictions;
 };
 
 static int64_t amount_of(const struct queue_amounts *a, int row)
@@ -185,6 +187,7 @@ static const struct flag flags[] = {
 	FLAG_FILES(struct options, files),
 	{ "queues", 0, "--queues SOURCE", "with -f: " QUEUES_HELP, NULL, option_text,
 	  offsetof(struct options, source) },
+	FLAGS_EVICTIONS(struct options, evictions),
 	FLAG_SOCKET(struct options, live.socket),
 	LIST_FLAGS(struct options, live.list),
 	{ 0 },
@@ -207,6 +210,7 @@ static int run(int argc, char **argv)
 {
 	struct options o = { 0 };
 	int rc = command_read_flags(&queues_command, argc, argv, &o);
+	uint32_t evicts = 0;
 	const bool of_files = o.files.n > 0 || o.source != NULL;
 
 	for (int i = optind; rc == -1 && of_files && i < argc; i++)
@@ -215,8 +219,10 @@ static int run(int argc, char **argv)
 		rc = ctl_usage(argv[0], "-f FILE and --queues SOURCE go together; see %s --help", argv[0]);
 	if (rc == -1 && of_files && o.live.list.form != LIST_TEXT && o.live.list.form != LIST_JSON)
 		rc = ctl_usage(argv[0], "of files -o json is the only form");
+	if (rc == -1 && !evictions_read(&o.evictions, of_files, argv[0], &evicts))
+		rc = EXIT_USAGE;
 	if (rc == -1 && of_files)
-		rc = queues_files(&o.files, o.source,
+		rc = queues_files(&o.files, o.source, evicts,
 		                  o.live.list.form == LIST_JSON ? OUTPUT_JSON : OUTPUT_TEXT, argv[0]);
 	if (rc == -1 && argc - optind > 1)
 		rc = ctl_usage(argv[0], "one QUEUE at most");
@@ -230,7 +236,8 @@ const struct command queues_command = {
 	.name = "queues",
 	.summary = "what each queue has, live or once files are placed",
 	.usage = "[QUEUE] [-o FORM] [--sort-by .FIELD] [--no-headers] [-w] [--socket PATH]\n"
-			 "       musterctl queues -f FILE... --queues SOURCE [-o json]",
+			 "       musterctl queues -f FILE... --queues SOURCE\n"
+			 "                        [--preemption on [--reclaim guarantee]] [-o json]",
 	.about =
 		"What each queue of the live scheduler is guaranteed, uses and may use, its share (0: inside\n"
 		"its guarantee), how many gangs and lone pods wait and run in it, and the first one that\n"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/offline/offline.h"
+#include "ctl/offline/offline_impl.h"
 
 #include "core/filter/evaluate.h"
 #include "core/daemon/policy.h"
 #include "ctl/objects/admission.h"
 #include "ctl/objects/unroll.h"
 #include "ctl/offline/claims.h"
+#include "ctl/offline/evictions.h"
 #include "ctl/offline/queues.h"
-#include "frontend/base/bytes.h"
 #include "frontend/dialect/reason.h"
 #include "ctl/term/ctl.h"
 #include "ipc/segment.h"
@@ -18,45 +18,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The core's time: any value above 0. */
+/* The core's time at first: any value above 0. */
 #define NOW_NS UINT64_C(1000000000)
-
-struct passed_over {
-	char *kind; /* "Secret", with its group "Pod of metrics.k8s.io/v1beta1" */
-	size_t n;
-};
-
-struct offline {
-	struct offline_config config;
-	struct model *model;
-	struct claims *claims; /* NULL: none are read */
-	bool any_claims;       /* some object needs them */
-	struct core *core;
-	struct ledger *ledger;
-	size_t ledger_bytes;
-
-	/* The record that model_flush() is filling in; it is applied before the next. */
-	struct record *filling;
-	bool filled;
-	int failed; /* of core_step(), the first */
-	uint64_t sequence;
-
-	/* Bindings that the core sent and that have no result yet. */
-	struct cmd_bind *binds;
-	size_t binds_n, binds_room;
-
-	node_id *nodes;        /* by pod id: where it was placed, ID_NONE */
-	struct reason **pods;  /* by pod id: of lone pods */
-	struct reason **gangs; /* by gang id */
-	struct limits limits;
-	struct queues *queues;         /* NULL: none */
-	struct evaluation *evaluation; /* NULL before the first */
-
-	struct bytes node; /* the last result of admission_node() */
-
-	struct passed_over *passed;
-	size_t passed_n;
-};
 
 static const struct limits everything = {
 	/* Limits for whatever the files hold; those of the core are cut to what the model holds. */
@@ -75,9 +38,13 @@ struct offline *offline_new(const struct offline_config *config)
 		.limits = everything,
 		.claims_can_wait = true,
 		.hash_key = { 1, 2 }, /* a hash attack would only slow down the author of the file */
+		.preemption = config->evicts != 0,
+		.may_evict = config->evicts != 0,
+		.preemption_flags = config->evicts,
 	};
 
 	o->config = *config;
+	o->now_ns = NOW_NS;
 	if (config->reads_devices) {
 		o->claims = claims_new(o);
 		model.devices = claims_devices(o->claims);
@@ -86,6 +53,11 @@ struct offline *offline_new(const struct offline_config *config)
 	o->filling = aligned_alloc(16, RECORD_BYTES_MAX);
 	if (o->model == NULL || o->filling == NULL)
 		fatal_memory();
+	if (config->evicts != 0) {
+		model_resource_served(
+			o->model, model_resource_index(o->model, "policy/v1", "PodDisruptionBudget"), true);
+		model_set_evicts(o->model, true);
+	}
 	return o;
 }
 
@@ -99,6 +71,7 @@ void offline_free(struct offline *o)
 	core_free(o->core);
 	if (o->ledger != NULL)
 		munmap(o->ledger, o->ledger_bytes);
+	evictions_free(o->evictions);
 	model_free(o->model);
 	claims_free(o->claims);
 	for (uint32_t i = 0; o->pods != NULL && i < o->limits.pods; i++)
@@ -345,11 +318,14 @@ static bool take_command(void *context, enum record_kind kind, const void *body,
 			keep_reason(&o->gangs[why->gang], &why->reason);
 		else
 			keep_reason(&o->pods[why->pod], &why->reason);
+	} else if (kind == CMD_EVICT) {
+		evictions_due(o->evictions, body);
 	}
 	return true;
 }
 
-static void step(struct offline *o, enum record_kind kind, struct record *record, size_t body_bytes)
+void offline_step(struct offline *o, enum record_kind kind, struct record *record,
+                  size_t body_bytes)
 {
 	int rc;
 
@@ -358,8 +334,10 @@ static void step(struct offline *o, enum record_kind kind, struct record *record
 	record->flags = 0;
 	record->epoch = 1;
 	record->sequence = ++o->sequence;
-	record->time_ns = NOW_NS;
+	record->time_ns = o->now_ns;
 	rc = core_step(o->core, record);
+	if (o->evictions != NULL)
+		evictions_follow(o->evictions, record, rc);
 	if (rc < 0 && o->failed == 0)
 		o->failed = rc;
 }
@@ -367,8 +345,8 @@ static void step(struct offline *o, enum record_kind kind, struct record *record
 static void apply_filled(struct offline *o)
 {
 	if (o->filled)
-		step(o, (enum record_kind)o->filling->kind, o->filling,
-		     o->filling->bytes - sizeof(*o->filling));
+		offline_step(o, (enum record_kind)o->filling->kind, o->filling,
+		             o->filling->bytes - sizeof(*o->filling));
 	o->filled = false;
 }
 
@@ -385,7 +363,7 @@ static void *reserve(void *context, enum record_kind kind, uint32_t body_bytes)
 	return o->filling + 1;
 }
 
-static bool flush(struct offline *o)
+bool offline_flush(struct offline *o)
 {
 	struct model_sink sink = { .reserve = reserve, .context = o };
 	bool all = model_flush(o->model, &sink);
@@ -411,6 +389,7 @@ static void answer_binds(struct offline *o)
 		struct result result;
 	} answer;
 
+	o->changes += o->binds_n;
 	for (size_t i = 0; i < o->binds_n; i++) {
 		struct cmd_bind bind = o->binds[i];
 
@@ -423,13 +402,13 @@ static void answer_binds(struct offline *o)
 			.node = bind.node,
 			.attempt = bind.attempt,
 		};
-		step(o, RESULT_BOUND, &answer.record, sizeof(answer.result));
+		offline_step(o, RESULT_BOUND, &answer.record, sizeof(answer.result));
 		model_bind_begin(o->model, bind.pod, bind.pod_generation, bind.node);
 		model_assume(o->model, bind.pod, bind.pod_generation, bind.node);
 	}
 	o->binds_n = 0;
 	/* Waiting claims see the volumes of others as taken. */
-	if (!flush(o) && o->failed == 0)
+	if (!offline_flush(o) && o->failed == 0)
 		o->failed = -ENOSPC;
 }
 
@@ -566,24 +545,35 @@ bool offline_start(struct offline *o, char *error, size_t error_bytes)
 	}
 	if (!start_core(o, error, error_bytes))
 		return false;
+	if (o->config.evicts != 0)
+		o->evictions = evictions_new(&o->limits);
 	model_restart(o->model);
 	model_set_synced(o->model);
-	if (flush(o))
+	if (offline_flush(o))
 		return true;
 	snprintf(error, error_bytes, "the core refused a record: %s", strerror(-o->failed));
 	return false;
+}
+
+void offline_plan(struct offline *o)
+{
+	while (o->failed == 0 && core_wants_plan(o->core)) {
+		struct record plan;
+
+		offline_step(o, EVENT_PLAN, &plan, 0);
+		answer_binds(o);
+		if (o->evictions != NULL)
+			evictions_make(o->evictions, o);
+	}
 }
 
 bool offline_place(struct offline *o, char *error, size_t error_bytes)
 {
 	if (!offline_start(o, error, error_bytes))
 		return false;
-	while (o->failed == 0 && core_wants_plan(o->core)) {
-		struct record plan;
-
-		step(o, EVENT_PLAN, &plan, 0);
-		answer_binds(o);
-	}
+	offline_plan(o);
+	if (o->evictions != NULL)
+		evictions_search(o->evictions, o);
 	if (o->failed < 0)
 		snprintf(error, error_bytes, "the core refused a record: %s", strerror(-o->failed));
 	return o->failed == 0;
@@ -603,6 +593,17 @@ const struct evaluation *offline_evaluate(struct offline *o, pod_id pod)
 struct claims *offline_claims(const struct offline *o)
 {
 	return o->claims;
+}
+
+bool offline_evicts(const struct offline *o)
+{
+	return o->config.evicts != 0;
+}
+
+const struct eviction *offline_evictions(const struct offline *o, size_t *n)
+{
+	*n = 0;
+	return o->evictions != NULL ? evictions_all(o->evictions, n) : NULL;
 }
 
 struct core *offline_core(struct offline *o)

@@ -19,6 +19,7 @@ struct claims;      /* ctl/offline/claims.h */
 struct share_block; /* core/share/share.h */
 struct queues;      /* ctl/offline/queues.h */
 struct evaluation;  /* core/filter/evaluate.h */
+struct eviction;    /* ctl/offline/evictions.h */
 struct offline;
 
 struct offline_config {
@@ -27,7 +28,10 @@ struct offline_config {
 	enum score_policy score;
 	bool reads_devices;  /* claims of pods are allocated; else such pods are refused */
 	uint64_t pack_steps; /* struct core_config */
-	bool reads_budgets;  /* PodDisruptionBudgets are used, so they are not passed over */
+	/* Gangs and pods evict as with muster-frontend's --preemption on: PREEMPTION_ON with others of
+	 * enum preemption_flags; 0: they don't.  Not with reads_devices. */
+	uint32_t evicts;
+	bool reads_budgets; /* PodDisruptionBudgets are used, so they are not passed over */
 };
 
 struct offline *offline_new(const struct offline_config *config);
@@ -111,6 +115,11 @@ const struct evaluation *offline_evaluate(struct offline *o, pod_id pod);
 
 /* Devices of the pods; NULL without config.reads_devices. */
 struct claims *offline_claims(const struct offline *o);
+
+/* True if gangs may evict (config.evicts). */
+bool offline_evicts(const struct offline *o);
+/* Who was evicted, in that order; good as long as `o`. */
+const struct eviction *offline_evictions(const struct offline *o, size_t *n);
 
 /* Of a started core, for searches (core/search/search.h). */
 struct core *offline_core(struct offline *o);

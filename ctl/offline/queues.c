@@ -176,6 +176,7 @@ static void def_set(const struct queues *q, const struct model *model, uint32_t 
 		                     .parent = index_of(q, read->parent),
 		                     .priority = (int32_t)read->priority,
 		                     .fifo = read->fifo,
+		                     .kept = read->kept,
 		                     .state = read->state };
 	for (uint32_t r = 0; r < RESOURCES_MAX; r++) {
 		d->weight[r] = queues_weight(read);

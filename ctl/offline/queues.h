@@ -38,9 +38,9 @@ const char *queues_name(const struct queues *q, uint32_t queue);
 const char *queues_named(const struct queues *q, uint32_t pod);
 const char *queues_pod_name(const struct queues *q, uint32_t pod);
 
-/* musterctl queues of files: what each queue has once everything pending in them was placed.
- * Returns the exit code. */
-int queues_files(const struct arguments *paths, const char *source, enum output output,
-                 const char *command);
+/* musterctl queues of files: what each queue has once everything pending in them was placed,
+ * with `evicts` as of struct offline_config.  Returns the exit code. */
+int queues_files(const struct arguments *paths, const char *source, uint32_t evicts,
+                 enum output output, const char *command);
 
 #endif

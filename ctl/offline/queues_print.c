@@ -226,12 +226,13 @@ static int show(enum output output, const struct queues *q, struct offline *offl
 	return EXIT_DONE;
 }
 
-int queues_files(const struct arguments *paths, const char *source, enum output output,
-                 const char *command)
+int queues_files(const struct arguments *paths, const char *source, uint32_t evicts,
+                 enum output output, const char *command)
 {
 	const struct offline_config config = { .score = SCORE_KUBE,
 		                                   .pack_steps = OFFLINE_PACK_STEPS,
-		                                   .reads_devices = true };
+		                                   .reads_devices = evicts == 0,
+		                                   .evicts = evicts };
 	struct files *files = files_new();
 	struct offline *offline = offline_new(&config);
 	struct queues *q = NULL;

@@ -3,6 +3,7 @@
 #include "ctl/offline/simulate.h"
 
 #include "ctl/objects/files.h"
+#include "ctl/offline/evictions.h"
 #include "ctl/offline/fetch.h"
 #include "ctl/offline/offline.h"
 #include "ctl/offline/queues.h"
@@ -18,7 +19,9 @@ struct options {
 	enum output output;
 	enum score_policy score;
 	const char *queues;
+	struct evictions_flags evictions;
 	uint64_t pack_steps;
+	uint32_t evicts; /* struct offline_config */
 };
 
 static const struct flag flags[] = {
@@ -34,6 +37,7 @@ static const struct flag flags[] = {
 	FLAG_SCORE(struct options, score),
 	{ "queues", 0, "--queues SOURCE", QUEUES_HELP, NULL, option_text,
 	  offsetof(struct options, queues) },
+	FLAGS_EVICTIONS(struct options, evictions),
 	{ "search-steps", 0, "--search-steps N",
 	  "steps of about 10 ns that are spent on a gang of unlike members when\n"
 	  "the quick plan finds no place; 0: none, as the daemons (default\n"
@@ -76,7 +80,8 @@ static int simulate(const struct options *o, const char *command)
 		.scheduler_names = o->names.at,
 		.scheduler_names_n = o->names.n,
 		.score = o->score,
-		.reads_devices = true,
+		.reads_devices = o->evicts == 0,
+		.evicts = o->evicts,
 		.pack_steps = o->pack_steps,
 	};
 	struct files *files = files_new();
@@ -112,6 +117,8 @@ static int run(int argc, char **argv)
 		rc = ctl_usage(argv[0], "-f FILE is missing, or --kubeconfig FILE; see %s --help", argv[0]);
 	if (rc == -1 && o.files.n > 0 && cluster)
 		rc = ctl_usage(argv[0], "-f and --kubeconfig: objects come from one of the two");
+	if (rc == -1 && !evictions_read(&o.evictions, o.queues != NULL, argv[0], &o.evicts))
+		rc = EXIT_USAGE;
 	if (rc == -1)
 		rc = simulate(&o, argv[0]);
 	free(o.files.at);
@@ -124,7 +131,7 @@ const struct command simulate_command = {
 	.summary = "place everything pending in files of objects, offline",
 	.usage = "-f FILE... | --kubeconfig FILE [-o json] [--scheduler-name NAME]...\n"
 			 "                   [--score kube|pack|bestfit] [--queues SOURCE]\n"
-			 "                   [--search-steps N]",
+			 "                   [--preemption on [--reclaim guarantee]] [--search-steps N]",
 	.about =
 		"Places everything that is pending in these objects, offline, by the code that the\n"
 		"daemons run. Pods with a node stay where they are; workloads (Deployment, ReplicaSet,\n"

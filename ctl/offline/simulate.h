@@ -37,6 +37,8 @@ struct gang_result {
 	struct reason why;
 };
 
+struct eviction; /* ctl/offline/evictions.h */
+
 struct simulation {
 	const struct model *model;
 	const struct claims *claims;  /* NULL: not read */
@@ -45,6 +47,9 @@ struct simulation {
 	size_t leaving_n;          /* without a node and being deleted: not counted as waiting */
 	struct gang_result *gangs; /* sorted by gang */
 	size_t gangs_n;
+	const struct eviction *evictions; /* in their order */
+	size_t evictions_n;
+	bool evicts; /* gangs may evict */
 };
 
 /* Reads the results out of a placed cluster, which has to outlive them. */

@@ -5,6 +5,7 @@
 #include "ctl/term/print.h"
 #include "ctl/offline/claims.h"
 #include "ctl/offline/devices_json.h"
+#include "ctl/offline/evictions.h"
 #include "ctl/offline/simulate.h"
 #include "ipc/states.h"
 
@@ -79,6 +80,34 @@ static cJSON *gang_json(const struct model *model, const struct gang_result *g)
 	return o;
 }
 
+static const char *rule_of(const struct eviction *e)
+{
+	return e->reclaimed ? "reclaim" : "preemption";
+}
+
+static cJSON *eviction_json(const struct eviction *e)
+{
+	cJSON *o = json_checked(cJSON_CreateObject());
+
+	json_add_text(o, "pod", e->pod);
+	json_add_text(o, "node", e->node);
+	if (e->gang != NULL)
+		json_add_text(o, "gang", e->gang);
+	if (e->queue != NULL)
+		json_add_text(o, "queue", e->queue);
+	json_add_text(o, "for", e->taker);
+	json_add_text(o, "by", rule_of(e));
+	return o;
+}
+
+static void print_evictions_json(const struct simulation *s)
+{
+	fputs(",\n \"evictions\": [", stdout);
+	for (size_t i = 0; i < s->evictions_n; i++)
+		json_print_line(eviction_json(&s->evictions[i]), i == 0);
+	fputs("]", stdout);
+}
+
 static void print_json(const struct simulation *s)
 {
 	fputs("{\"placements\": [", stdout);
@@ -90,6 +119,8 @@ static void print_json(const struct simulation *s)
 	fputs("]", stdout);
 	if (s->claims != NULL)
 		print_claims(s->claims);
+	if (s->evicts)
+		print_evictions_json(s);
 	fputs("}\n", stdout);
 }
 
@@ -142,6 +173,29 @@ static void print_gangs(const struct simulation *s)
 	text_table_free(t);
 }
 
+static void print_evictions(const struct simulation *s)
+{
+	struct text_table *t = text_table_new("LLLLL");
+
+	text_table_cell(t, "EVICTED");
+	text_table_cell(t, "NODE");
+	text_table_cell(t, "GANG");
+	text_table_cell(t, "FOR");
+	text_table_cell(t, "BY");
+	for (size_t i = 0; i < s->evictions_n; i++) {
+		const struct eviction *e = &s->evictions[i];
+
+		text_table_cell(t, "%s", e->pod);
+		text_table_cell(t, "%s", e->node);
+		text_table_cell(t, "%s", e->gang != NULL ? e->gang : "-");
+		text_table_cell(t, "%s", e->taker);
+		text_table_cell(t, "%s", rule_of(e));
+	}
+	fputc('\n', stdout);
+	text_table_print(t, stdout);
+	text_table_free(t);
+}
+
 static void print_text(const struct simulation *s)
 {
 	size_t pending = s->placements_n - s->leaving_n, gangs = 0;
@@ -150,11 +204,16 @@ static void print_text(const struct simulation *s)
 		print_placements(s);
 	if (s->gangs_n > 0)
 		print_gangs(s);
+	if (s->evictions_n > 0)
+		print_evictions(s);
 	for (size_t i = 0; i < s->gangs_n; i++)
 		gangs += s->gangs[i].state == GANG_PLACED;
-	printf("%s%zu of %zu pending pods placed, %zu of %zu gangs\n",
+	printf("%s%zu of %zu pending pods placed, %zu of %zu gangs",
 	       s->placements_n + s->gangs_n > 0 ? "\n" : "", pending - s->waiting_n, pending, gangs,
 	       s->gangs_n);
+	if (s->evicts)
+		printf("; %zu pods evicted", s->evictions_n);
+	fputc('\n', stdout);
 }
 
 void simulation_print(const struct simulation *s, enum output output)

@@ -191,6 +191,8 @@ struct simulation *simulation_new(const struct offline *o)
 
 	s->model = offline_model(o);
 	s->claims = offline_claims(o);
+	s->evicts = offline_evicts(o);
+	s->evictions = offline_evictions(o, &s->evictions_n);
 	b.refusals = must_array(b.gangs_max, sizeof(*b.refusals));
 	b.pending = must_array(b.gangs_max, sizeof(*b.pending));
 	s->gangs = must_array(b.gangs_max, sizeof(*s->gangs));

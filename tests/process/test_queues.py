@@ -26,10 +26,10 @@ def pod(queue, i):
             "spec": {"containers": [{"name": "c", "resources": asks}]}}
 
 
-def run(queues, *words):
+def run(queues, *words, items=None):
     with tempfile.TemporaryDirectory() as folder:
         paths = [os.path.join(folder, name) for name in ("objects.json", "queues.yaml")]
-        items = [node(i) for i in range(10)] + [pod(q, i) for q in "ab" for i in range(10)]
+        items = [node(i) for i in range(10)] + (items or [pod(q, i) for q in "ab" for i in range(10)])
         texts = (json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), queues)
         for path, text in zip(paths, texts):
             with open(path, "w", encoding="utf-8") as file:
@@ -64,6 +64,34 @@ def test_simulate_says_the_queue():
     equal([p["queue"] for p in placements], ["a"] * 10 + ["b"] * 10)
     equal({p["reason"] for p in placements if p["queue"] == "b"}, {"queue b is closed"})
     equal(sum(p["node"] is not None for p in placements), 10)
+
+
+def test_simulate_says_who_goes():
+    """QUE-4: lent to b, and taken back by a gang of a as far as a's guarantee."""
+    flags = ("--preemption", "on", "--reclaim", "guarantee")
+    group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "g", "namespace": "ns"}, "spec": {"minMember": 4}}
+    items = [group] + [pod("a", i) for i in range(4)] + [pod("b", i) for i in range(10)]
+    for i, p in enumerate(items[1:]):
+        if i < 4:
+            p["metadata"]["labels"]["scheduling.x-k8s.io/pod-group"] = "g"
+        else:
+            p["spec"]["nodeName"] = f"n{i - 4:02}"
+            p["status"] = {"phase": "Running", "startTime": f"2026-01-01T01:00:{i:02}Z"}
+    lent = "- {name: a, guarantee: {nvidia.com/gpu: 32}}\n- name: b\n"
+    code, out, err = run(lent, "simulate", "-o", "json", *flags, items=items)
+    equal((code, err), (0, ""))
+    equal(json.loads(out)["evictions"], [{"pod": f"ns/b-{i:02}", "node": f"n{i:02}", "queue": "b", "for": "ns/g", "by": "reclaim"} for i in range(6, 10)])
+    code, out, err = run(lent, "simulate", *flags, items=items)
+    check("ns/b-06   n06    -      ns/g   reclaim" in out and out.endswith("4 of 4 pending pods placed, 1 of 1 gangs; 4 pods evicted\n"), out)
+    code, out, err = run(lent, "queues", "-o", "json", *flags, items=items)
+    equal([q["used"].get(GPU) for q in json.loads(out)["queues"]], [80, 32, 48])
+    code, out, err = run(lent, "simulate", "-o", "json", items=items)
+    equal((code, "evictions" in json.loads(out)), (1, False))
+    for words, text in ((("--reclaim", "guarantee"), "--reclaim guarantee: --queues and --preemption on are missing"),
+                        (("--preemption", "on", "--reclaim", "all"), "--reclaim all: "), (("--preemption", "yes"), "--preemption yes: off or on")):
+        code, out, err = run(lent, "simulate", *words, items=items)
+        equal(code, 2)
+        check(text in err, err)
 
 
 def test_a_bad_file_names_the_field():

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simulate with queues: scenarios whose numbers are worked out by hand, through files, model and
  * core, and the errors of files. */
+#include "ctl/offline/evictions.h"
 #include "ctl/offline/offline.h"
 #include "ctl/offline/queues.h"
 #include "ctl/offline/simulate.h"
@@ -15,6 +16,7 @@ struct scene {
 	struct offline *offline;
 	struct queues *queues;
 	struct simulation *s;
+	uint32_t evicts; /* struct offline_config */
 	char error[2048];
 };
 
@@ -63,7 +65,7 @@ static void queue_pods(struct scene *s, const char *queue, unsigned n, unsigned 
 /* False: s->error. */
 static bool begin(struct scene *s, const char *source, const char *config)
 {
-	static const struct offline_config everything = { .score = SCORE_KUBE };
+	const struct offline_config everything = { .score = SCORE_KUBE, .evicts = s->evicts };
 	char path[] = "/tmp/test_queues-XXXXXX";
 	const int fd = mkstemp(path);
 	bool ok;
@@ -168,6 +170,151 @@ Test(queues, que_3_reserved_room_is_kept)
 	cr_assert_str_eq(reason(&s, "b-06"),
 	                 "room is kept for the guarantees of others: nvidia.com/gpu need 8, have 0");
 	end(&s);
+}
+
+#define RECLAIM (PREEMPTION_ON | PREEMPTION_RECLAIM)
+
+/* PodGroups QUEUEi of one member, on node i; the last one started last. */
+static void running_add(struct scene *s, const char *queue, unsigned first, unsigned n,
+                        const char *labels)
+{
+	for (unsigned i = first; i < first + n; i++)
+		add(s,
+		    "---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\n"
+		    "metadata: {name: %s%u, namespace: ns}\nspec: {minMember: 1}\n"
+		    "---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: %s%u\n  namespace: ns\n"
+		    "  creationTimestamp: 2025-01-01T00:00:00Z\n"
+		    "  labels: {scheduling.x-k8s.io/pod-group: %s%u, muster.dev/queue: %s%s}\n"
+		    "status: {phase: Running, startTime: \"2025-01-01T00:00:%02uZ\"}\n"
+		    "spec:\n  nodeName: n%02u\n  priority: 100\n" BODY,
+		    queue, i, queue, i, queue, i, queue, labels, i, i, "nvidia.com/gpu: 8",
+		    "nvidia.com/gpu: 8");
+}
+
+/* Who went, in that order, and by which right. */
+static void evicted(const struct scene *s, const char *wanted)
+{
+	char text[1024] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; i < s->s->evictions_n; i++) {
+		const struct eviction *e = &s->s->evictions[i];
+
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s%s>%s", i > 0 ? " " : "",
+		                       e->pod + 3, e->reclaimed ? "" : "!", e->taker + 3);
+		cr_assert_lt(at, sizeof(text));
+	}
+	cr_assert_str_eq(text, wanted);
+}
+
+/* The four that started last, although their priority is higher. */
+Test(queues, que_4_a_guarantee_is_taken_back)
+{
+	struct scene s = { .evicts = RECLAIM };
+
+	nodes_add(&s, 10, 8);
+	running_add(&s, "b", 0, 10, "");
+	add(&s, "---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\n"
+	        "metadata: {name: g, namespace: ns}\nspec: {minMember: 4}\n");
+	pods_add(&s, "g", 4, "labels: {scheduling.x-k8s.io/pod-group: g, muster.dev/queue: a}",
+	         "nvidia.com/gpu: 8");
+	place(&s, NULL, "- {name: a, guarantee: {nvidia.com/gpu: 32}}\n- name: b\n");
+	cr_assert_eq(placed(&s, "g"), 4);
+	evicted(&s, "b6>g b7>g b8>g b9>g");
+	end(&s);
+}
+
+/* 40 gangs of one wait for 32, and a core has 16 tickets. */
+Test(queues, each_gang_that_waits_is_searched_for)
+{
+	struct scene s = { .evicts = RECLAIM };
+
+	nodes_add(&s, 10, 8);
+	running_add(&s, "b", 0, 10, "");
+	for (unsigned i = 0; i < 40; i++) {
+		char name[8], marks[96];
+
+		snprintf(name, sizeof(name), "g%02u", i);
+		snprintf(marks, sizeof(marks),
+		         "labels: {scheduling.x-k8s.io/pod-group: %s, muster.dev/queue: a}", name);
+		add(&s,
+		    "---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\n"
+		    "metadata: {name: %s, namespace: ns}\nspec: {minMember: 1}\n",
+		    name);
+		/* Only the last ones ask for no more than a node has. */
+		pods_add(&s, name, 1, marks, i < 36 ? "nvidia.com/gpu: 9" : "nvidia.com/gpu: 8");
+	}
+	place(&s, NULL, "- {name: a, guarantee: {nvidia.com/gpu: 24}}\n- name: b\n");
+	cr_assert_eq(placed(&s, "g"), 3);
+	cr_assert_eq(s.s->evictions_n, 3);
+	end(&s);
+}
+
+Test(queues, what_is_not_reclaimable_stays)
+{
+	struct scene s = { .evicts = RECLAIM };
+
+	nodes_add(&s, 4, 8);
+	running_add(&s, "b", 0, 2, "");
+	running_add(&s, "c", 2, 2, "");
+	queue_pods(&s, "a", 3, 8);
+	add(&s, "---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\n"
+	        "metadata: {name: g, namespace: ns}\nspec: {minMember: 2}\n");
+	pods_add(&s, "g", 2, "labels: {scheduling.x-k8s.io/pod-group: g, muster.dev/queue: a}",
+	         "nvidia.com/gpu: 8");
+	place(&s, NULL,
+	      "- {name: a, guarantee: {nvidia.com/gpu: 32}}\n- {name: b, reclaimable: false}\n"
+	      "- name: c\n");
+	cr_assert_eq(placed(&s, "g"), 2);
+	cr_assert_eq(placed(&s, "a"), 0); /* lone pods take nothing back */
+	evicted(&s, "c2>g c3>g");
+	end(&s);
+}
+
+/* Each eviction counts for those after it. */
+Test(queues, a_budget_is_spent_once)
+{
+	struct scene s = { .evicts = RECLAIM };
+
+	nodes_add(&s, 4, 8);
+	running_add(&s, "b", 0, 4, ", app: x");
+	add(&s, "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\n"
+	        "metadata: {name: x, namespace: ns}\nspec: {selector: {matchLabels: {app: x}}}\n"
+	        "status: {disruptionsAllowed: 1}\n");
+	for (unsigned i = 0; i < 2; i++) {
+		char marks[96], name[4] = { 'g', (char)('0' + i) };
+
+		snprintf(marks, sizeof(marks),
+		         "labels: {scheduling.x-k8s.io/pod-group: %s, muster.dev/queue: a}", name);
+		add(&s,
+		    "---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\n"
+		    "metadata: {name: %s, namespace: ns}\nspec: {minMember: 1}\n",
+		    name);
+		pods_add(&s, name, 1, marks, "nvidia.com/gpu: 8");
+	}
+	place(&s, NULL, "- {name: a, guarantee: {nvidia.com/gpu: 32}}\n- name: b\n");
+	evicted(&s, "b3>g0");
+	end(&s);
+}
+
+/* By priority, in the own queue alone. */
+Test(queues, preemption_goes_by_priority)
+{
+	for (int reclaim = 0; reclaim < 2; reclaim++) {
+		struct scene s = { .evicts = reclaim ? RECLAIM : PREEMPTION_ON };
+
+		nodes_add(&s, 2, 8);
+		running_add(&s, "a", 0, 1, "");
+		running_add(&s, "b", 1, 1, "");
+		add(&s,
+		    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: high, namespace: ns, "
+		    "labels: {muster.dev/queue: a}}\nspec:\n  priority: 200\n" BODY,
+		    "nvidia.com/gpu: 8", "nvidia.com/gpu: 8");
+		place(&s, NULL, "- name: a\n- name: b\n");
+		cr_assert_eq(placed(&s, "high"), 1);
+		evicted(&s, reclaim ? "a0!>high" : "b1!>high");
+		end(&s);
+	}
 }
 
 Test(queues, que_5_6_by_weight)
