@@ -444,19 +444,23 @@ again:
 	t->pair_generation = t->credentials.pair_generation;
 }
 
-void curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extra_fd,
-                         bool *extra_ready)
+uint64_t curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extra_fd,
+                             bool *extra_ready)
 {
 	struct curl_waitfd extra = { .fd = extra_fd, .events = CURL_WAIT_POLLIN };
 	struct pollfd look = { .fd = extra_fd, .events = POLLIN };
 	int running, left, ready;
+	uint64_t waited_ns = 0;
 	CURLMsg *m;
 
 	curl_multi_perform(t->multi, &running);
 	m = curl_multi_info_read(t->multi, &left);
 	if (!m) {
+		const uint64_t from_ns = env_now(t->config.env);
+
 		curl_multi_poll(t->multi, extra_fd >= 0 ? &extra : NULL, extra_fd >= 0 ? 1 : 0,
 		                (int)timeout_ms, &ready);
+		waited_ns = env_now(t->config.env) - from_ns;
 		curl_multi_perform(t->multi, &running);
 		m = curl_multi_info_read(t->multi, &left);
 	} else if (extra_fd >= 0 && poll(&look, 1, 0) > 0) {
@@ -474,6 +478,7 @@ void curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extr
 	}
 	if (t->pair_generation != t->credentials.pair_generation)
 		watches_end(t);
+	return waited_ns;
 }
 
 void curl_transport_wake(struct curl_transport *t)

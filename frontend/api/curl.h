@@ -42,9 +42,9 @@ struct transport *curl_transport_interface(struct curl_transport *t);
 
 /* Runs callbacks that are due. If there are none, waits for at most timeout_ms, or until
  * curl_transport_wake(), or until `extra_fd` (-1: none) is readable or closed; *extra_ready is set
- * then. */
-void curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extra_fd,
-                         bool *extra_ready);
+ * then.  Returns how long it waited, in ns. */
+uint64_t curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extra_fd,
+                             bool *extra_ready);
 
 /* From any thread: makes the poll return. */
 void curl_transport_wake(struct curl_transport *t);

@@ -39,23 +39,35 @@ static void questions_take(struct daemon *d)
 		frontend_extender_request(d->frontend, job);
 }
 
+static uint64_t part_end(struct daemon *d, enum turn_part part, uint64_t begun_ns,
+                         uint64_t waited_ns)
+{
+	return turns_add(&d->metrics.turns, part, begun_ns, env_now(&d->env), waited_ns);
+}
+
 static void loop_turn(struct daemon *d)
 {
-	bool more = core_read(d), gone = false, asleep = false;
-	uint64_t next;
+	bool more, gone = false, asleep = false;
+	uint64_t begun = env_now(&d->env), next, waited;
 	uint32_t ms;
 
+	more = core_read(d);
+	begun = part_end(d, TURN_COMMANDS, begun, 0);
 	questions_take(d);
+	begun = part_end(d, TURN_QUESTIONS, begun, 0);
 	next = frontend_poll(d->frontend);
+	begun = part_end(d, TURN_REQUESTS, begun, 0);
 	publish(d);
 	publish_ready(d);
+	begun = part_end(d, TURN_PAGES, begun, 0);
 	ms = more ? 0 : sleep_ms(d, next);
 	if (ms > 0 && corelink_is_up(d->link)) {
 		asleep = corelink_sleep(d->link);
 		if (!asleep)
 			ms = 0;
 	}
-	curl_transport_poll(d->curl, ms, corelink_fd(d->link), &gone);
+	waited = curl_transport_poll(d->curl, ms, corelink_fd(d->link), &gone);
+	part_end(d, TURN_RESPONSES, begun, waited);
 	if (asleep)
 		corelink_awake(d->link);
 	if (gone) {

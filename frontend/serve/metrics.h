@@ -5,6 +5,7 @@
 
 #include "frontend/api/curl.h"
 #include "frontend/trace/latency.h"
+#include "frontend/trace/turns.h"
 #include "frontend/trace/usage.h"
 #include "frontend/trace/waits.h"
 #include "frontend/api/lease.h"
@@ -157,6 +158,8 @@ struct metrics {
 	struct core_losses lost;
 	uint64_t rss_bytes, virtual_bytes, open_files, most_files;
 	double cpu_seconds;
+	uint64_t runqueue_ns; /* in which the loop's thread could run and had no CPU */
+	struct turns turns;
 	double start_seconds; /* since 1970 */
 	size_t watches_n;
 	struct metrics_watch watches[METRICS_WATCHES];

@@ -137,6 +137,9 @@ def of_ten_pods(p):
     equal(p.value("muster_limit_used", of="nodes"), 4, "nodes")
     check(p.value("muster_ring_written_bytes_total", ring="event") > 1000, "bytes of events")
     check(p.value("process_open_fds") > 3, "open files")
+    turns = [p.value("muster_loop_part_seconds_count", part=part)
+             for part in ("commands", "questions", "requests", "pages", "responses")]
+    check(min(turns) > 10 and max(turns) - min(turns) <= 1, "each turn has each part", turns)
 
 
 def test_pods_that_wait():
