@@ -153,7 +153,7 @@ const struct setting settings[] = {
 	  .kind = SETTING_NUMBER, .least = 1, .most = 10000 },
 	{ "queues.source", "--queues", "SOURCE", "none",
 	  "share the cluster by queues: config: of --queues-configmap; volcano, koordinator, kai: of their objects; auto: of those "
-	  "that are there; none: there are none",
+	  "that are there (a 403 says no after 30 s); none: there are none",
 	  AT(queues), .kind = SETTING_WORD, .words = queues },
 	{ "queues.configMap", "--queues-configmap", "NAMESPACE/NAME", "muster-system/muster-queues",
 	  "the ConfigMap with the queues of --queues config, as its key queues.yaml",

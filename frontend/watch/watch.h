@@ -11,6 +11,9 @@
  * after 5 s if it existed before) is tried in its older versions, then treated as empty; it is
  * tried again every 30 s and with each relist, from the newest version on.
  *
+ * One that may be missing and is forbidden (403) counts as empty in two cases: nothing waits for
+ * it, or it was never listed and has been forbidden for 30 s.  What was listed stays.
+ *
  * A page that fails transiently (429, 5xx, no answer) is requested again, ten times; after that, or
  * after another error, the list restarts.
  *

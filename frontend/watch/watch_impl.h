@@ -51,11 +51,12 @@ struct watch {
 	bool renewed;       /* the token was read again after a 401 */
 	bool relist_wanted; /* for this reason */
 	enum relist_reason relist_reason;
-	uint64_t begun_ns;  /* start of the current list */
-	uint64_t listed_ns; /* watch_listed_ns() */
-	bool no_room;       /* objects of the last list, or since, were dropped */
-	bool suspect;       /* the connection broke: verify that the same state is served */
-	bool went_back;     /* it is not: the watch stops */
+	uint64_t begun_ns;     /* start of the current list */
+	uint64_t listed_ns;    /* watch_listed_ns() */
+	uint64_t forbidden_ns; /* each list since was answered by a 403; 0: the last one was not */
+	bool no_room;          /* objects of the last list, or since, were dropped */
+	bool suspect;          /* the connection broke: verify that the same state is served */
+	bool went_back;        /* it is not: the watch stops */
 
 	/* The running watch. */
 	struct frames frames;

@@ -15,6 +15,7 @@
 #define LIST_LIMIT_MAPS 50 /* an object may have 1 MiB */
 #define ABSENT_NS (30 * NS_PER_S)
 #define MISSING_AGAIN_NS (5 * NS_PER_S)
+#define FORBIDDEN_NS (30 * NS_PER_S)
 #define PAGE_TRIES 10 /* of one page; then the list restarts */
 
 void watch_list_abort(struct watch *w)
@@ -196,6 +197,28 @@ static void list_missing(struct watch *w, bool forbidden)
 	watch_wait(w, WATCH_LIST, ABSENT_NS);
 }
 
+/* True if a 403 means that there are none.  An API server that starts forbids everything until it
+ * has read its rules, and queues that are not known limit no gang: what is waited
+ * for counts as not there only after half a minute in which it was forbidden, and never once it was
+ * listed. */
+static bool is_forbidden(struct watch *w, const struct http_answer *answer)
+{
+	const uint64_t now = env_now(w->env);
+
+	if (answer->end != HTTP_ANSWERED || answer->status != 403) {
+		w->forbidden_ns = 0;
+		return false;
+	}
+	if (!model_resource_without(w->model, w->index))
+		return false;
+	if (!model_resource_awaited(w->model, w->index))
+		return true;
+	if (w->listed_ns > 0)
+		return false;
+	w->forbidden_ns = w->forbidden_ns > 0 ? w->forbidden_ns : now;
+	return now - w->forbidden_ns >= FORBIDDEN_NS;
+}
+
 /* True for a failure of this request alone, where earlier pages are kept. A list of many pages
  * would hardly ever finish while one request in fifty fails, and each restart adds load to the
  * server. */
@@ -211,6 +234,7 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 {
 	struct watch *w = context;
 	bool first = !w->asked, forbidden;
+	uint64_t wait_ns;
 
 	w->call = NULL;
 	w->heard_ns = env_now(w->env);
@@ -220,8 +244,7 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 		list_page(w, body, body_bytes);
 		return;
 	}
-	forbidden = answer->end == HTTP_ANSWERED && answer->status == 403 &&
-	            model_resource_without(w->model, w->index) != NULL;
+	forbidden = is_forbidden(w, answer);
 	if (forbidden || (w->resource.optional && says_missing(answer, body, body_bytes))) {
 		w->asked = true;
 		list_missing(w, forbidden);
@@ -245,5 +268,8 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 		watch_list_abort(w);
 		w->full_list = false; /* what was too large in one response may fit in pages */
 	}
-	watch_wait(w, WATCH_LIST, backoff_answer(&w->backoff, w->env, answer));
+	wait_ns = backoff_answer(&w->backoff, w->env, answer);
+	if (w->forbidden_ns > 0 && wait_ns > MISSING_AGAIN_NS)
+		wait_ns = MISSING_AGAIN_NS;
+	watch_wait(w, WATCH_LIST, wait_ns);
 }

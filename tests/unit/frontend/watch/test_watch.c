@@ -3,6 +3,7 @@
  * or a watch ends. */
 #include "frontend/watch/watch.h"
 
+#include "frontend/model/groups/queues.h"
 #include "tests/unit/support_world.h"
 
 #define PODS RESOURCE_INDEX_PODS
@@ -568,6 +569,88 @@ Test(watch, a_404_of_a_proxy_is_a_failure)
 	}
 	world_answer(c, 200, list_of("9", "", ""));
 	next("/apis/scheduling.volcano.sh/v1beta1/podgroups?watch=1&resourceVersion=9&");
+}
+
+#define KAI_LIST "/apis/scheduling.run.ai/v2/queues?limit=500"
+#define KAI_WATCH "/apis/scheduling.run.ai/v2/queues?watch=1"
+
+/* --queues auto: the first list of the queues of KAI is due. */
+static void begin_queues(void)
+{
+	static const char *const names[] = { "muster" };
+	struct model_config config = {
+		.scheduler_names = names, .scheduler_names_n = 1, .queues = MODEL_QUEUES_AUTO,
+		.limits = {
+			.nodes = 64, .pods = 256, .gangs = 64, .shapes = 64, .names = 64, .resources = 16,
+			.name_bytes = 1u << 16, .command_ring_bytes = 1u << 16,
+		},
+	};
+
+	world_init(&b.w);
+	b.m = model_new(&config);
+	b.watch = watch_new(&b.w.env, b.m, model_resource_index(b.m, "scheduling.run.ai/v2", "Queue"));
+}
+
+static void forbid_queues(struct http_call *c)
+{
+	world_answer(c, 403, world_status(403, "Forbidden", "queues is forbidden"));
+}
+
+/* Else gangs are decided without limits until they are looked for again. */
+Test(watch, queues_that_are_forbidden_for_a_moment_at_a_start_are_waited_for)
+{
+	begin_queues();
+	for (int i = 0; i < 4; i++) {
+		forbid_queues(next(KAI_LIST));
+		cr_assert(!watch_synced(b.watch) && !watch_absent(b.watch));
+		cr_assert_leq(watch_poll(b.watch) - b.w.now_ns, 5 * SECOND);
+		pass(5 * SECOND);
+	}
+	world_answer(next(KAI_LIST), 503, world_status(503, "ServiceUnavailable", "no"));
+	cr_assert(!watch_synced(b.watch));
+	pass(60 * SECOND);
+	forbid_queues(next(KAI_LIST)); /* not for a minute without a break */
+	cr_assert(!watch_synced(b.watch));
+	pass(5 * SECOND);
+	world_answer(next(KAI_LIST), 200, list_of("7", "", ""));
+	cr_assert(watch_synced(b.watch) && !watch_absent(b.watch));
+	next(KAI_WATCH);
+}
+
+Test(watch, queues_that_are_forbidden_for_long_at_a_start_are_gone_on_without)
+{
+	unsigned lists = 0;
+
+	begin_queues();
+	for (; !watch_synced(b.watch); lists++) {
+		cr_assert_lt(lists, 7);
+		pass(lists > 0 ? 5 * SECOND : 0);
+		forbid_queues(world_take(&b.w, "GET", KAI_LIST));
+	}
+	cr_assert_eq(lists, 7);
+	cr_assert(watch_absent(b.watch));
+	cr_assert(world_said(&b.w, "forbids to list queues.scheduling.run.ai (403): --queues auto goes "
+	                           "on without these queues (deploy/queues has the rights)"));
+	wait_out(30000);
+	world_answer(world_take(&b.w, "GET", KAI_LIST), 200, list_of("7", "", ""));
+	cr_assert(!watch_absent(b.watch));
+}
+
+Test(watch, queues_that_were_listed_stay_when_they_are_forbidden)
+{
+	begin_queues();
+	world_answer(next(KAI_LIST), 200,
+	             list_of("7", "",
+	                     "{\"metadata\":{\"name\":\"a\",\"uid\":\"u\",\"resourceVersion\":\"5\"},"
+	                     "\"spec\":{\"resources\":{\"cpu\":{\"quota\":0,\"limit\":0}}}}"));
+	world_answer(next(KAI_WATCH), 410, world_status(410, "Gone", "old"));
+	for (int i = 0; i < 20; i++) {
+		forbid_queues(next(KAI_LIST));
+		pass(60 * SECOND);
+		cr_assert(!watch_absent(b.watch));
+	}
+	queues_refresh(b.m);
+	cr_assert(model_has_queues(b.m));
 }
 
 #define NATIVE_LIST(version) "/apis/scheduling.k8s.io/" version "/podgroups?limit=500"
