@@ -24,7 +24,7 @@ from lib import kube, load, muster  # noqa: E402
 from lib.check import condition, is_bound, key  # noqa: E402
 from lib.harness import Skip, check, equal, figure, main, until  # noqa: E402
 from real import rules  # noqa: E402
-from real.cluster import Cluster, built  # noqa: E402
+from real.cluster import Cluster, built, pinned, version  # noqa: E402
 from real.kube_scheduler import KubeScheduler  # noqa: E402
 
 ROUNDS = 4
@@ -181,6 +181,8 @@ def test_agreement_with_kube_scheduler():
     program = built("kube-scheduler")
     if not program:
         raise Skip("kube-scheduler is not built; tests/real/build.sh kube-scheduler does it in some minutes")
+    if version() != pinned():
+        raise Skip(f"muster's scores are those of kube-scheduler {pinned()}, this one is {version()}")
     folder = muster.scratch("muster-agree-")
     rng, ported = random.Random(load.seed()), set()
     with Cluster(os.path.join(folder, "cluster")) as cluster:

@@ -13,6 +13,7 @@ from lib import harness, muster  # noqa: E402
 from lib.check import condition, is_bound  # noqa: E402
 from lib.harness import becomes, equal, main, steady, until  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
+from real.cluster import has_native_gangs  # noqa: E402
 from real.kubelet import Kubelets, report  # noqa: E402
 from real.workloads import job, template, workload  # noqa: E402
 from real.world import SOON_S, STILL_S, World, machines  # noqa: E402
@@ -202,5 +203,5 @@ def test_nothing_was_forbidden_and_every_kubelet_got_through():
 
 if __name__ == "__main__":
     muster.exit_on_sigterm()
-    with World(gates=True, controllers=True) as world, Kubelets(world.cluster.admin_kubeconfig) as kubelets:
+    with World(gates=has_native_gangs(), controllers=True) as world, Kubelets(world.cluster.admin_kubeconfig) as kubelets:
         main(globals())

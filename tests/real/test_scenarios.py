@@ -12,7 +12,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import muster  # noqa: E402
 from lib.outsider import Outsider  # noqa: E402
-from real.cluster import Cluster  # noqa: E402
+from real.cluster import Cluster, has_native_gangs  # noqa: E402
 from real.faults import FaultProxy  # noqa: E402
 from scenarios import runner, servers  # noqa: E402
 
@@ -59,7 +59,7 @@ def main():
     options = parser.parse_args()
     muster.exit_on_sigterm()
     folder = muster.scratch("muster-scenarios-")
-    with Cluster(os.path.join(folder, "cluster"), gates=True) as cluster:
+    with Cluster(os.path.join(folder, "cluster"), gates=has_native_gangs()) as cluster:
         kubelets = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "kubelet.py"),
                     cluster.admin_kubeconfig, *[f"--except={name}" for name in still_namespaces()]]
         with muster.Process(kubelets, os.path.join(folder, "kubelets.log")) as nodes, \
