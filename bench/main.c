@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* muster-bench: how fast, and how sure we are. */
 #include "bench/bench.h"
-#include "core/base/config.h"
+#include "core/daemon/policy.h"
 
 #define USAGE 2
 
@@ -59,7 +59,7 @@ static void usage(FILE *out)
 	      "  --promise-depth N  trace: so many jobs that wait are promised a start (64); 0: none\n"
 	      "  --true-times       trace: limits are the run times, as if users knew them\n"
 	      "  --add-nodes N      trace: so many nodes more than --nodes or the log say\n"
-	      "  --score NAME       trace: kube (default), pack or bestfit\n"
+	      "  --score NAME       trace: kube (default), pack, bestfit, fgd or muster\n"
 	      "  --gantt FILE       trace: write a Gantt chart as SVG\n"
 	      "  --help, --version\n\n"
 	      "Every table names the CPU, the load and the stall floor of its own run.\n",
@@ -83,17 +83,15 @@ static bool number(const char *flag, const char *text, uint32_t *out)
 
 static bool score(const char *text, uint32_t *out)
 {
-	static const char *const names[] = {
-		[SCORE_KUBE] = "kube", [SCORE_PACK] = "pack", [SCORE_BESTFIT] = "bestfit"
-	};
+	enum score_policy policy;
 
-	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(text, names[i]) == 0) {
-			*out = i;
-			return true;
-		}
-	fprintf(stderr, "muster-bench: --score \"%s\" is none of kube, pack, bestfit\n", text);
-	return false;
+	if (!policy_find(text, &policy)) {
+		fprintf(stderr,
+		        "muster-bench: --score \"%s\" is none of kube, pack, bestfit, fgd, muster\n", text);
+		return false;
+	}
+	*out = policy;
+	return true;
 }
 
 /* A flag with a value. False and a message when it is unknown or invalid. */

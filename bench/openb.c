@@ -344,7 +344,7 @@ static bool trace_rows(struct bench_report *report, const char *folder, const st
 		ok = false;
 	}
 	if (ok)
-		o->mix = share_mix_new(o->kinds, o->kinds_n);
+		o->mix = share_mix_new(o->kinds, o->kinds_n, SHARE_TASKS_MAX);
 	ok = ok && o->mix;
 	if (ok) {
 		policy_row(report, o, p->trace, SHARE_BESTFIT, "bestfit", p->bestfit);

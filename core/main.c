@@ -26,7 +26,8 @@ static const char help[] =
 	"\n"
 	"  --socket PATH            listen here (default " LINK_DEFAULT_SOCKET ")\n"
 	"  --score NAME             which nodes are best: kube, by kube-scheduler's default profile\n"
-	"                           (default); pack, the fullest; bestfit, the least capacity left\n"
+	"                           (default); pack, the fullest; bestfit, the least capacity left;\n"
+	"                           fgd or muster, the least loss of GPUs to pods that come later\n"
 	"  --reserve-after SECONDS  reserve capacity for the first gang that has waited this long\n"
 	"                           (backfill); 0 disables (default 60)\n"
 	"  --retain-for SECONDS     how long a gang of which only a part is bound has precedence and keeps\n"
@@ -162,7 +163,7 @@ static bool number32(int option, uint64_t least, uint64_t most, uint32_t *out)
 
 static bool score_read(int option, enum score_policy *out)
 {
-	return policy_find(optarg, out) || bad(option, "not one of kube, pack, bestfit");
+	return policy_find(optarg, out) || bad(option, "not one of kube, pack, bestfit, fgd, muster");
 }
 
 static bool level_read(int option)

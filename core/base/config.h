@@ -20,6 +20,8 @@ enum score_policy {
 	SCORE_KUBE,    /* total of kube-scheduler's default profile */
 	SCORE_PACK,    /* MostAllocated of cpu and memory */
 	SCORE_BESTFIT, /* least free capacity left over; core/filter/score.h */
+	SCORE_FGD,     /* least loss of GPUs to later pods; core/filter/gpus.h */
+	SCORE_MUSTER,  /* the same, measured in three ways */
 };
 
 /* Devices of pods, chosen outside of the core: offline only. */

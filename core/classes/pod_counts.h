@@ -93,6 +93,7 @@ struct pod_counts {
 	struct pod_counts_hooks hooks;
 	const struct device_filter *devices; /* core/base/config.h; NULL: none */
 	struct inventory *inventory; /* core/devices/inventory.h; NULL: no record of devices yet */
+	struct gpus *gpus;           /* core/filter/gpus.h; NULL: no score reads them */
 	uint32_t idle_most;          /* idle selectors that are kept */
 };
 

@@ -76,6 +76,7 @@ struct pods {
 	uint32_t limit;
 	uint32_t used;  /* slots below this were used at least once */
 	uint32_t count; /* in use */
+	uint64_t came;  /* so far */
 	uint32_t by_readiness[READINESS_N];
 	uint32_t reservations[RESERVATIONS];
 };
@@ -93,6 +94,7 @@ void pods_clear(struct pods *ps);
 static inline void pods_note_new(struct pods *ps, pod_id id)
 {
 	ps->count++;
+	ps->came++;
 	ps->reservations[RESERVATION_NONE]++;
 	ps->used = id < ps->used ? ps->used : id + 1;
 }

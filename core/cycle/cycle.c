@@ -8,6 +8,7 @@
 #include "core/cycle/renominate.h"
 #include "core/cycle/turns.h"
 #include "core/cycle/answered.h"
+#include "core/filter/gpus.h"
 #include "core/lifecycle/assume.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/nominate.h"
@@ -330,6 +331,7 @@ BY_NAME void cycle_run(struct core *c)
 	budget_reset(&c->budget);
 	if (!c->synced || !outbox_flush(c) || !assumes_answer(c))
 		return;
+	gpus_follow(&c->pod_counts);
 	if (c->tickets.renominates) {
 		c->tickets.renominates = false;
 		renominate(c);

@@ -8,9 +8,8 @@ static const struct {
 	const char *name;
 	enum score_policy policy;
 } policies[] = {
-	{ "kube", SCORE_KUBE },
-	{ "pack", SCORE_PACK },
-	{ "bestfit", SCORE_BESTFIT },
+	{ "kube", SCORE_KUBE }, { "pack", SCORE_PACK },     { "bestfit", SCORE_BESTFIT },
+	{ "fgd", SCORE_FGD },   { "muster", SCORE_MUSTER },
 };
 #define POLICIES_N (sizeof(policies) / sizeof(policies[0]))
 

@@ -24,6 +24,11 @@ static_assert(sizeof(struct share_node) == 24 + 2 * SHARE_GPUS_MAX, "no padding:
 #define WEIGHT_CPU_LEFT 0.00005 /* parts of a GPU for a milli of CPU */
 #define RESIDUE_SCALE 100.0     /* a share that leaves so much more is e times less likely */
 
+/* What a policy gains, in GPUs, becomes points by a sigmoid. */
+#define FGD_POINTS 100.0
+#define MUSTER_POINTS ((double)SHARE_POINTS_MOST)
+#define MUSTER_WIDTH 2.0
+
 struct typical {
 	struct share_ask ask;
 	double weight; /* 1 in sum */
@@ -72,6 +77,18 @@ static int compare_typical(const void *left, const void *right)
 	return rc ? rc : order(b->ask.models, a->ask.models);
 }
 
+/* e to the power of x, 40 in size at most, to the same bit everywhere, which libm does not promise:
+ * a recording is replayed on other machines. */
+static double e_to(double x)
+{
+	const double part = x / 1024;
+	double power = 1 + part * (1 + part / 2 * (1 + part / 3 * (1 + part / 4 * (1 + part / 5))));
+
+	for (int i = 0; i < 10; i++)
+		power *= power;
+	return power;
+}
+
 /* What is left of each amount: the mean over the shares that fit, of what is left after them. */
 static void fill_residue(struct share_mix *m)
 {
@@ -86,7 +103,7 @@ static void fill_residue(struct share_mix *m)
 		for (uint32_t share = 1; share <= left; share++)
 			if (count[share] > 0) {
 				double after = m->residue[left - share];
-				double weight = count[share] * exp(-after / RESIDUE_SCALE);
+				double weight = count[share] * e_to(-after / RESIDUE_SCALE);
 
 				likely += weight;
 				sum += weight * after;
@@ -96,21 +113,21 @@ static void fill_residue(struct share_mix *m)
 }
 
 /* Keeps the most frequent tasks; counts become weights. */
-static void cut(struct share_mix *m)
+static void cut(struct share_mix *m, size_t most)
 {
 	double all = 0, kept = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < m->n; i++)
 		all += m->tasks[i].weight;
-	while (n < m->n && kept * 100 < all * TYPICAL_PERCENT)
+	while (n < m->n && n < most && kept * 100 < all * TYPICAL_PERCENT)
 		kept += m->tasks[n++].weight;
 	m->n = n;
 	for (size_t i = 0; i < n; i++)
 		m->tasks[i].weight /= kept;
 }
 
-struct share_mix *share_mix_new(const struct share_task *tasks, size_t n)
+struct share_mix *share_mix_new(const struct share_task *tasks, size_t n, size_t most)
 {
 	struct share_mix *m;
 
@@ -131,7 +148,7 @@ struct share_mix *share_mix_new(const struct share_task *tasks, size_t n)
 	}
 	if (m->n > 0)
 		qsort(m->tasks, m->n, sizeof(m->tasks[0]), compare_typical);
-	cut(m);
+	cut(m, most);
 	fill_residue(m);
 	return m;
 }
@@ -282,12 +299,33 @@ static double cost(enum share_policy policy, const struct share_mix *m, const st
 }
 
 /* The published scores are integers of 0 to 100, so that nodes that are nearly equal tie and the
- * first name packs them; without it FGD allocates several points less. */
-static double points(enum share_policy policy, double before, double after, int64_t cpu_left)
+ * first name packs them; without it FGD allocates several points less. The steps of SHARE_MUSTER
+ * are 1/150 of a GPU where little changes. */
+static uint32_t points(enum share_policy policy, double before, double after, int64_t cpu_left)
 {
+	const double gain = (before - after) / SHARE_WHOLE;
+	const double left = WEIGHT_CPU_LEFT * (double)cpu_left / SHARE_WHOLE;
+
 	if (policy == SHARE_FGD)
-		return floor(100 / (1 + exp((after - before) / SHARE_WHOLE)));
-	return before - after + WEIGHT_CPU_LEFT * (double)cpu_left;
+		return (uint32_t)(FGD_POINTS / (1 + e_to(-gain)));
+	return (uint32_t)(MUSTER_POINTS / (1 + e_to(-(gain + left) / MUSTER_WIDTH)));
+}
+
+/* `before`: the cost of the node as it is. */
+static uint32_t points_on(enum share_policy policy, const struct share_mix *m,
+                          const struct share_node *n, const struct share_ask *a, uint32_t gpu,
+                          double before)
+{
+	struct share_node after = *n;
+
+	share_take(&after, a, gpu);
+	return points(policy, before, cost(policy, m, &after), after.cpu_milli);
+}
+
+uint32_t share_points(enum share_policy policy, const struct share_mix *m,
+                      const struct share_node *n, const struct share_ask *a, uint32_t gpu)
+{
+	return points_on(policy, m, n, a, gpu, cost(policy, m, n));
 }
 
 static bool seen_before(const struct share_node *n, uint32_t gpu)
@@ -310,13 +348,11 @@ double share_score(enum share_policy policy, const struct share_mix *m, const st
 		return score_bestfit(n, a);
 	before = cost(policy, m, n);
 	for (uint32_t i = 0; i < choices; i++) {
-		struct share_node after = *n;
 		double score;
 
 		if (is_share(a) && (n->free[i] < a->milli || seen_before(n, i)))
 			continue;
-		share_take(&after, a, i);
-		score = points(policy, before, cost(policy, m, &after), after.cpu_milli);
+		score = points_on(policy, m, n, a, i, before);
 		if (score > best) {
 			best = score;
 			*gpu = i;

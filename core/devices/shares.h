@@ -22,11 +22,13 @@
 
 enum { SHARE_WHOLE = 1000, SHARE_GPUS_MAX = 16, SHARE_TASKS_MAX = 4096 };
 
+#define SHARE_POINTS_MOST 1200u /* of share_points() */
+
 /* What is free. Two nodes with equal bytes are equal. */
 struct share_node {
 	int64_t cpu_milli;
 	int64_t memory_bytes;
-	uint32_t model; /* one bit */
+	uint32_t model; /* its bits */
 	uint32_t gpus;  /* SHARE_GPUS_MAX at most */
 	uint16_t free[SHARE_GPUS_MAX];
 };
@@ -34,7 +36,7 @@ struct share_node {
 struct share_ask {
 	int64_t cpu_milli;
 	int64_t memory_bytes;
-	uint32_t models; /* those that serve; 0: each */
+	uint32_t models; /* a node with one of these bits serves; 0: each */
 	uint32_t gpus;
 	uint32_t milli; /* of each GPU: SHARE_WHOLE, or less if it is one; 0 without GPUs */
 };
@@ -47,17 +49,18 @@ struct share_task {
 enum share_policy {
 	SHARE_BESTFIT, /* least CPU and GPU left, against a node of 128 CPUs and 8 GPUs */
 	SHARE_FGD,     /* least increase of share_fragmentation(), in 100 steps of a sigmoid */
-	SHARE_MUSTER,  /* least increase of all three, weighted, and a little for CPU that is left */
+	SHARE_MUSTER,  /* least increase of all three, weighted, and a little for CPU that is left, in
+	                * SHARE_POINTS_MOST steps of a flatter one */
 };
 
 /* True if the request has the form above. */
 bool share_ask_valid(const struct share_ask *a);
 
-/* The typical tasks: the most frequent ones that are 95 % of all together, memory aside. NULL: more
- * than SHARE_TASKS_MAX tasks, or one that is not valid. The caller frees it with share_mix_free().
- */
+/* The typical tasks: the most frequent ones that are 95 % of all together, memory aside, `most` at
+ * most. NULL: more than SHARE_TASKS_MAX tasks, or one that is not valid. The caller frees it with
+ * share_mix_free(). */
 struct share_mix;
-struct share_mix *share_mix_new(const struct share_task *tasks, size_t n);
+struct share_mix *share_mix_new(const struct share_task *tasks, size_t n, size_t most);
 void share_mix_free(struct share_mix *m);
 
 double share_fragmentation(const struct share_mix *m, const struct share_node *n);
@@ -65,6 +68,11 @@ double share_unfillable(const struct share_mix *m, const struct share_node *n);
 double share_residue(const struct share_mix *m, const struct share_node *n);
 
 bool share_fits(const struct share_node *n, const struct share_ask *a);
+
+/* SHARE_FGD or SHARE_MUSTER of a node on which it fits, a share on that GPU, which has room: 0 to
+ * SHARE_POINTS_MOST. */
+uint32_t share_points(enum share_policy policy, const struct share_mix *m,
+                      const struct share_node *n, const struct share_ask *a, uint32_t gpu);
 
 /* Of a node on which it fits: higher is better, ties go to the first name. *gpu is the one for a
  * share, the first of equal ones. `m` may be NULL for SHARE_BESTFIT. */

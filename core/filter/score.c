@@ -2,6 +2,7 @@
 #include "core/filter/score.h"
 
 #include "core/classes/usage.h"
+#include "core/filter/gpus.h"
 
 #include <math.h>
 
@@ -63,10 +64,16 @@ static uint32_t score_bestfit(const struct nodes *ns, node_id id, const struct s
 	return parts > 0 ? SCORE_MOST - left / parts : 0;
 }
 
-uint32_t score_node(enum score_policy policy, const struct nodes *ns, node_id id,
+uint32_t score_node(enum score_policy policy, const struct pod_counts *cs, node_id id,
                     const struct shape *s)
 {
-	return policy == SCORE_BESTFIT ? score_bestfit(ns, id, s) : score_allocated(policy, ns, id, s);
+	uint32_t points;
+
+	if (policy < SCORE_BESTFIT)
+		return score_allocated(policy, cs->nodes, id, s);
+	if (policy > SCORE_BESTFIT && gpus_score(policy, cs, id, s, &points))
+		return points;
+	return score_bestfit(cs->nodes, id, s);
 }
 
 static int64_t request_of(const struct shape *s, uint32_t resource)

@@ -8,7 +8,7 @@
 #include "core/cluster/nodes.h"
 #include "core/cluster/shape.h"
 
-#define SCORE_MOST 100u
+#define SCORE_MOST 100u /* but for SCORE_MUSTER */
 
 /* The score of the node with one more pod of this shape:
  *
@@ -17,9 +17,11 @@
  *   SCORE_PACK     MostAllocated over the same (mostResourceScorer)
  *   SCORE_BESTFIT  100 less the free share of allocatable, the mean over all resources that the
  *                  pod requests; pods count only when it requests nothing else
+ *   SCORE_FGD      core/filter/gpus.h; SCORE_BESTFIT for a pod that it does not know
+ *   SCORE_MUSTER   the same, 0 to SHARE_POINTS_MOST
  *
  * A resource that the node does not have does not count. */
-uint32_t score_node(enum score_policy policy, const struct nodes *ns, node_id id,
+uint32_t score_node(enum score_policy policy, const struct pod_counts *cs, node_id id,
                     const struct shape *s);
 
 /* NodeResourcesBalancedAllocation over CPU and memory (balancedResourceScorer), 50 to 100: higher

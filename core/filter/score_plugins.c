@@ -100,7 +100,7 @@ static void add_fit(const struct evaluator *e, enum score_policy policy)
 {
 	for (node_id id = 0; id < e->nodes->used; id++)
 		if (is_feasible(e, id))
-			add_points(e, SCORE_PART_FIT, id, score_node(policy, e->nodes, id, e->shape));
+			add_points(e, SCORE_PART_FIT, id, score_node(policy, e->cs, id, e->shape));
 }
 
 /* noderesources.BalancedAllocation: PreScore, Score. */

@@ -84,11 +84,11 @@ uint32_t node_key(const struct views *vs, const struct view *v, const struct sha
 	uint32_t key = 1;
 
 	if (vs->score != SCORE_KUBE)
-		return key + score_node(vs->score, vs->nodes, id, s);
+		return key + score_node(vs->score, vs->pod_counts, id, s);
 	if (fit_exact(f) && s->fit.exact)
 		key += fit_points(f, &s->fit);
 	else
-		key += score_node(vs->score, vs->nodes, id, s) +
+		key += score_node(vs->score, vs->pod_counts, id, s) +
 		       (s->fit.balances ? score_balanced(vs->nodes, id, s) : 0);
 	if (s->body->images_n > 0)
 		key += v->images_of[vs->nodes->ranks[id]];

@@ -3,6 +3,7 @@
 
 #include "core/base/probe.h"
 #include "core/filter/evaluate.h"
+#include "core/filter/gpus.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/state.h"
 #include "core/plan/reason.h"
@@ -71,6 +72,7 @@ static node_id node_choose(struct core *c, const struct assume_request *request,
 	uint32_t best_score = 0;
 
 	nodes_sort(&c->nodes);
+	gpus_follow(&c->pod_counts);
 	evaluate(&c->pod_counts, class, c->config.score, j);
 	for (uint32_t rank = 0; rank < c->nodes.present; rank++) {
 		const node_id id = c->nodes.order[rank];

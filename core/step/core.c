@@ -13,6 +13,7 @@
 #include "core/lifecycle/nominate.h"
 #include "core/lifecycle/tickets.h"
 #include "core/base/probe.h"
+#include "core/filter/gpus.h"
 #include "core/plan/reason.h"
 #include "core/step/devices.h"
 #include "core/shm/records.h"
@@ -70,6 +71,7 @@ static void core_init(struct core *c, const struct limits *l, struct ledger *led
 	c->pod_counts.hooks =
 		(struct pod_counts_hooks){ .context = c, .moved = pod_moved, .class_gone = class_gone };
 	c->pod_counts.devices = c->config.devices;
+	c->pod_counts.gpus = c->config.score > SCORE_BESTFIT ? gpus_new() : NULL;
 	gangs_init(&c->gangs, l, &c->pods);
 	squeue_init(&c->queue, l, &c->gangs, c->config.ask_all);
 	refresh_init(&c->refresh, c->gangs.n);
@@ -116,6 +118,7 @@ void core_free(struct core *c)
 	gangs_free(&c->gangs);
 	pods_free(&c->pods);
 	inventory_free(c->pod_counts.inventory);
+	gpus_free(c->pod_counts.gpus);
 	pod_counts_free(&c->pod_counts);
 	nodes_free(&c->nodes);
 	lasting_free(&c->lasting);
@@ -150,6 +153,7 @@ static int on_begin(struct core *c, const struct record *r)
 	views_clear(&c->views);
 	inventory_free(c->pod_counts.inventory);
 	c->pod_counts.inventory = NULL;
+	gpus_forget(&c->pod_counts);
 	pod_counts_clear(&c->pod_counts);
 	shapes_clear(&c->shapes);
 	nodes_clear(&c->nodes);

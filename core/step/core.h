@@ -85,7 +85,7 @@ bool core_share_reason(const struct core *core, uint32_t gang, struct reason *ou
  *
  *   -ENOENT   no such pod
  *   -EBUSY    it is placed */
-int core_verdict(const struct core *core, uint32_t pod, struct evaluation *out);
+int core_verdict(struct core *core, uint32_t pod, struct evaluation *out);
 
 /* Recomputes every sum from the pods and compares; for tests and fsck.  False, and one line in
  * `why`, if one differs. */

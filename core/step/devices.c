@@ -2,6 +2,7 @@
 #include "core/step/devices.h"
 
 #include "core/devices/inventory.h"
+#include "core/filter/gpus.h"
 #include "core/lifecycle/members.h"
 
 static struct inventory *inventory_of(struct core *c)
@@ -40,6 +41,7 @@ static void question_gone(struct core *c, uint32_t question)
 	for (node_id id = 0; id < c->nodes.used; id++)
 		if (inventory_has_match(inventory_of(c), id, question))
 			nodes_touch(&c->nodes, id);
+	gpus_forget(&c->pod_counts);
 }
 
 static int on_question(struct core *c, const struct record *r)

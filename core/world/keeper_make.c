@@ -2,6 +2,7 @@
 /* A core from the kept records, with the pods where the world has them; and the facts about it. */
 #include "core/world/keeper_impl.h"
 
+#include "core/filter/gpus.h"
 #include "core/lifecycle/reservation.h"
 #include "core/lifecycle/state.h"
 #include "core/step/core.h"
@@ -134,6 +135,8 @@ static int records_apply(const struct keeper *k, struct kept *out, const struct 
 		rc = table_apply(k, (enum kept_table)table, out, world, hooks, copy);
 	if (rc == 0)
 		rc = mark(out->core, world, EVENT_SYNCED);
+	if (rc == 0)
+		gpus_follow(&out->core->pod_counts);
 	free(copy);
 	return rc;
 }

@@ -100,7 +100,9 @@ bool offline_score(const char *command, const char *text, void *to)
 {
 	if (policy_find(text, to))
 		return true;
-	return ctl_usage(command, "--score %s: kube, pack and bestfit are the scores there are", text),
+	return ctl_usage(command,
+	                 "--score %s: kube, pack, bestfit, fgd and muster are the scores there are",
+	                 text),
 	       false;
 }
 

@@ -57,12 +57,13 @@ bool offline_steps(const char *command, const char *text, void *to);
 bool offline_score(const char *command, const char *text, void *to);
 #define FLAG_SCORE(type, field)                                                                    \
 	{                                                                                              \
-		"score", 0, "--score NAME", SCORE_HELP, "kube|pack|bestfit", offline_score,                \
+		"score", 0, "--score NAME", SCORE_HELP, "kube|pack|bestfit|fgd|muster", offline_score,     \
 			offsetof(type, field)                                                                  \
 	}
 #define SCORE_HELP                                                                                 \
 	"kube: the sum of kube-scheduler's default profile (default);\n"                               \
-	"pack: the fullest nodes first; bestfit: the least that is left"
+	"pack: the fullest nodes first; bestfit: the least that is left;\n"                            \
+	"fgd, muster: the least loss of GPUs to pods that come later"
 
 /* Reads the files, makes the pods of workloads (ctl/objects/unroll.h) and takes all objects. False
  * and `error`: file, object, field and value; nothing can be used then. Kinds without influence on

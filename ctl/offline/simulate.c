@@ -130,7 +130,7 @@ const struct command simulate_command = {
 	.name = "simulate",
 	.summary = "place everything pending in files of objects, offline",
 	.usage = "-f FILE... | --kubeconfig FILE [-o json] [--scheduler-name NAME]...\n"
-			 "                   [--score kube|pack|bestfit] [--queues SOURCE]\n"
+			 "                   [--score NAME] [--queues SOURCE]\n"
 			 "                   [--preemption on [--reclaim guarantee]] [--search-steps N]",
 	.about =
 		"Places everything that is pending in these objects, offline, by the code that the\n"

@@ -156,7 +156,7 @@ static int run(int argc, char **argv)
 const struct command verdict_command = {
 	.name = "verdict",
 	.summary = "for each node: is it feasible for a pod, why not, its score",
-	.usage = "-f FILE... --pod NS/NAME... [-o json] [--score kube|pack|bestfit]",
+	.usage = "-f FILE... --pod NS/NAME... [-o json] [--score NAME]",
 	.about = "For each node: whether it is feasible for a pending pod, why not, and its score, by\n"
 			 "kube-scheduler's filters and scores. Each pod is evaluated alone: the other pending\n"
 			 "pods are left out. Nothing is written anywhere.\n",

@@ -22,7 +22,7 @@ static const char *const victims[] = { "own", "all", NULL };
 static const char *const reclaims[] = { "off", "guarantee", NULL };
 static const char *const queues[] = { "none",        "auto", "config", "volcano",
 	                                  "koordinator", "kai",  NULL };
-static const char *const scores[] = { "kube", "pack", "bestfit", NULL };
+static const char *const scores[] = { "kube", "pack", "bestfit", "fgd", "muster", NULL };
 
 const struct setting settings[] = {
 	{ "socket", "--socket", "PATH", LINK_DEFAULT_SOCKET, "where muster-core listens", AT(socket) },

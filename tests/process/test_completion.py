@@ -49,7 +49,7 @@ def test_flags_are_those_of_the_help():
 
 
 def test_values():
-    equal(completed("verdict", "--score", ""), ["kube", "pack", "bestfit"], "one of these")
+    equal(completed("verdict", "--score", ""), ["kube", "pack", "bestfit", "fgd", "muster"], "one of these")
     equal(completed("verdict", "--score", "=", "pa"), ["pack"], "as bash splits --score=pa")
     equal(completed("top", "--sort", ""), ["queue", "name", "age", "priority", "members"], "on the second line of the usage")
     equal(completed("status", "-o", ""), ["json"], "output")

@@ -132,7 +132,7 @@ Test(shares, measures_are_those_of_their_definitions)
 		state = round;
 		k = random_tasks(tasks);
 		n = random_node();
-		m = share_mix_new(tasks, k);
+		m = share_mix_new(tasks, k, SHARE_TASKS_MAX);
 		cr_assert_not_null(m);
 		cr_assert_float_eq(share_fragmentation(m, &n), naive_fragmentation(tasks, k, n), NEAR,
 		                   "fragmentation, seed %u", round);
@@ -148,7 +148,7 @@ Test(shares, the_residue_is_the_mean_over_all_orders)
 		                                { { .gpus = 1, .milli = 200 }, 1 },
 		                                { { .gpus = 1, .milli = 310 }, 1 },
 		                                { { .gpus = 2, .milli = SHARE_WHOLE }, 1 } };
-	struct share_mix *m = share_mix_new(tasks, 4);
+	struct share_mix *m = share_mix_new(tasks, 4, SHARE_TASKS_MAX);
 
 	for (uint32_t left = 0; left <= SHARE_WHOLE; left++) {
 		struct share_node n = { .gpus = 1, .free = { (uint16_t)left } };
@@ -178,7 +178,7 @@ Test(shares, the_gpu_of_least_increase_is_chosen)
 		double score, best;
 
 		state = round;
-		m = share_mix_new(tasks, random_tasks(tasks));
+		m = share_mix_new(tasks, random_tasks(tasks), SHARE_TASKS_MAX);
 		n = random_node();
 		a = random_ask();
 		if (share_fits(&n, &a)) {
@@ -209,7 +209,7 @@ Test(shares, a_share_leaves_the_gpu_that_others_need)
 	const struct share_node n = {
 		.cpu_milli = 8000, .model = 1, .gpus = 3, .free = { 600, 300, 200 }
 	};
-	struct share_mix *m = share_mix_new(tasks, 2);
+	struct share_mix *m = share_mix_new(tasks, 2, SHARE_TASKS_MAX);
 
 	for (enum share_policy p = SHARE_BESTFIT; p <= SHARE_MUSTER; p++) {
 		uint32_t gpu = 9;
@@ -231,7 +231,7 @@ Test(shares, a_pod_without_gpus_leaves_cpu_beside_free_gpus)
 	const struct share_node empty = {
 		.cpu_milli = 8000, .model = 1, .gpus = 2, .free = { SHARE_WHOLE, SHARE_WHOLE }
 	};
-	struct share_mix *m = share_mix_new(tasks, 1);
+	struct share_mix *m = share_mix_new(tasks, 1, SHARE_TASKS_MAX);
 	uint32_t gpu;
 
 	cr_assert_float_eq(share_fragmentation(m, &empty), 0, NEAR);
@@ -267,7 +267,7 @@ Test(shares, rare_tasks_are_not_typical)
 	const struct share_task tasks[] = { { { .gpus = 1, .milli = 500 }, 96 },
 		                                { { .gpus = 1, .milli = 100 }, 4 } };
 	const struct share_node n = { .gpus = 1, .free = { 400 } };
-	struct share_mix *m = share_mix_new(tasks, 2);
+	struct share_mix *m = share_mix_new(tasks, 2, SHARE_TASKS_MAX);
 
 	cr_assert_float_eq(share_fragmentation(m, &n), 400, NEAR);
 	cr_assert_float_eq(share_residue(m, &n), 400, NEAR);
@@ -287,7 +287,7 @@ Test(shares, requests_of_another_form_are_refused)
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		cr_assert_null(share_mix_new(&bad[i], 1), "%zu", i);
-	cr_assert_null(share_mix_new(bad, SHARE_TASKS_MAX + 1));
+		cr_assert_null(share_mix_new(&bad[i], 1, SHARE_TASKS_MAX), "%zu", i);
+	cr_assert_null(share_mix_new(bad, SHARE_TASKS_MAX + 1, SHARE_TASKS_MAX));
 	share_mix_free(NULL);
 }

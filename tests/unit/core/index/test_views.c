@@ -197,3 +197,9 @@ Test(views, equal_the_evaluation_with_best_fit)
 {
 	clusters("views.bestfit", SCORE_BESTFIT, 40);
 }
+
+Test(views, equal_the_evaluation_by_gpus)
+{
+	clusters("views.fgd", SCORE_FGD, 20);
+	clusters("views.muster", SCORE_MUSTER, 20);
+}

@@ -199,7 +199,7 @@ static const struct {
 	{ "logLevel: trace\n",
 	  "c.yaml:3:11: logLevel: \"trace\": not one of debug, info, warn or error" },
 	{ "core: {score: best}\n",
-	  "c.yaml:3:15: core.score: \"best\": not one of kube, pack or bestfit" },
+	  "c.yaml:3:15: core.score: \"best\": not one of kube, pack, bestfit, fgd or muster" },
 	{ "context: ''\n", "c.yaml:3:10: context: \"\": empty" },
 	{ "context: \"a\\0\"\n", "c.yaml:3:10: context: contains a NUL" },
 	{ "listen: here\n", "c.yaml:3:9: listen: \"here\": \"here\" is not ADDR:PORT" },
