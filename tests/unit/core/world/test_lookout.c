@@ -2,20 +2,9 @@
 /* Searches for victims beside the loop, from objects to rows: which gangs, when, and what is said.
  * And questions about the world.
  */
-#include "core/lifecycle/state.h"
 #include "core/world/keeper.h"
-#include "core/world/lookout.h"
 #include "core/world/what_if.h"
-#include "frontend/model/model.h"
-#include "ipc/memory.h"
-#include "tests/unit/support_followed.h"
-#include "tests/unit/test.h"
-
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#define S UINT64_C(1000000000)
+#include "tests/unit/support_lookout.h"
 
 static const struct limits LIMITS = { .nodes = 8,
 	                                  .pods = 128,
@@ -26,109 +15,24 @@ static const struct limits LIMITS = { .nodes = 8,
 	                                  .name_bytes = 1 << 16,
 	                                  .command_ring_bytes = 8192 };
 
-struct scene {
-	struct loop loop;
-	struct model *m;
-	struct lookout *lookout;
-	struct core_searches stats;
-	struct victims_row *rows;
-	unsigned version;
-	bool stop;
-	unsigned asked, stop_at; /* stop_at: of asked; 0: never */
-};
-
-static struct scene x;
+static bool stop;
+static unsigned calls, stop_at; /* stop_at: of calls; 0: never */
 
 static bool stopped(void *context)
 {
-	x.asked++;
-	return x.stop || (x.stop_at > 0 && x.asked >= x.stop_at);
-}
-
-static void lookout_start(uint64_t feed_bytes)
-{
-	lookout_free(x.lookout);
-	x.lookout = lookout_new(&(struct lookout_config){ .follower = x.loop.world,
-	                                                  .stats = &x.stats,
-	                                                  .rows = x.rows,
-	                                                  .steps_most = LOOKOUT_STEPS,
-	                                                  .feed_bytes = feed_bytes,
-	                                                  .stopped = stopped });
+	calls++;
+	return stop || (stop_at > 0 && calls >= stop_at);
 }
 
 static void start(void)
 {
-	static const char *const names[] = { "muster" };
-	struct model_config config = {
-		.limits = LIMITS, .scheduler_names = names, .scheduler_names_n = 1, .preemption = true
-	};
-	struct core_config core = { .limits = LIMITS };
-
-	memset(&x, 0, sizeof(x));
-	x.m = model_new(&config);
-	loop_new(&x.loop, core, FEED_BYTES_LEAST * 4);
-	x.rows = must_array(VICTIMS_ROWS, sizeof(*x.rows));
-	lookout_start(FEED_BYTES_LEAST * 4);
+	stop = false;
+	calls = stop_at = 0;
+	scene_start((struct core_config){ .limits = LIMITS }, MODEL_QUEUES_NONE,
+	            (struct lookout_config){ .feed_bytes = FEED_BYTES_LEAST * 4, .stopped = stopped });
 }
 
-static void end(void)
-{
-	lookout_free(x.lookout);
-	loop_end(&x.loop);
-	model_free(x.m);
-	free(x.rows);
-}
-
-TestSuite(lookout, .init = start, .fini = end);
-
-static void put(const char *api, const char *kind, const char *name, const char *meta,
-                const char *format, ...)
-{
-	struct decode_error error = { 0 };
-	char rest[2048], json[4096];
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(rest, sizeof(rest), format, list);
-	va_end(list);
-	snprintf(json, sizeof(json),
-	         "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\","
-	         "\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":\"%u\"%s},%s}",
-	         api, kind, name, name, ++x.version, meta, rest);
-	cr_assert_eq(model_put(x.m, model_resource_index(x.m, api, kind), json, strlen(json), &error),
-	             0, "%s: %s: %s", error.object, error.field, error.text);
-}
-
-static void node(const char *name, int cpu)
-{
-	put("v1", "Node", name, "",
-	    "\"status\":{\"allocatable\":{\"cpu\":\"%d\",\"memory\":\"64Gi\",\"pods\":\"99\"}}", cpu);
-}
-
-/* group "": a lone pod; on "": it waits. */
-static void pod(const char *name, int priority, const char *group, const char *on, int start_s,
-                const char *meta)
-{
-	char labels[512], where[128] = "", started[128] = "";
-
-	snprintf(labels, sizeof(labels), ",\"labels\":{\"app\":\"a\"%s%s%s}%s",
-	         *group ? ",\"scheduling.x-k8s.io/pod-group\":\"" : "", group, *group ? "\"" : "",
-	         meta);
-	if (*on) {
-		snprintf(where, sizeof(where), ",\"nodeName\":\"%s\"", on);
-		snprintf(started, sizeof(started), ",\"startTime\":\"2026-01-01T00:00:%02dZ\"", start_s);
-	}
-	put("v1", "Pod", name, labels,
-	    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":%d%s,\"containers\":[{\"name\":\"c\","
-	    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"%s\"%s}",
-	    priority, where, *on ? "Running" : "Pending", started);
-}
-
-static void group(const char *name, int quorum, const char *meta)
-{
-	put("scheduling.x-k8s.io/v1alpha1", "PodGroup", name, meta, "\"spec\":{\"minMember\":%d}",
-	    quorum);
-}
+TestSuite(lookout, .init = start, .fini = scene_end);
 
 static void budget(const char *name, int allowed, const char *selector, const char *status)
 {
@@ -137,27 +41,10 @@ static void budget(const char *name, int allowed, const char *selector, const ch
 	    status);
 }
 
-/* A gang that waits, and its members. */
-static void waits(const char *name, int members, int priority)
-{
-	char member[64];
-
-	group(name, members, "");
-	for (int i = 0; i < members; i++) {
-		snprintf(member, sizeof(member), "%s-%d", name, i);
-		pod(member, priority, name, "", 0, "");
-	}
-}
-
 static void served(void)
 {
 	model_resource_served(x.m, model_resource_index(x.m, "policy/v1", "PodDisruptionBudget"), true);
 	model_set_synced(x.m);
-}
-
-static void flush(void)
-{
-	loop_flush(&x.loop, x.m);
 }
 
 static unsigned searched(void)
@@ -197,12 +84,8 @@ static const char *answer(uint64_t now_s)
 
 static void lows(int n)
 {
-	char name[32];
-
-	for (int i = 0; i < n; i++) {
-		snprintf(name, sizeof(name), "low-%d", i);
-		pod(name, 0, "", "n1", i, "");
-	}
+	for (int i = 0; i < n; i++)
+		pod_since(numbered("low", i), 0, "", "n1", i, "");
 }
 
 Test(lookout, says_who_would_have_to_go)
@@ -249,31 +132,32 @@ Test(lookout, respects_budgets)
 Test(lookout, reads_what_spares_a_pod)
 {
 	node("n1", 4);
-	group("v", 2, "");
-	pod("v-0", 0, "v", "n1", 1, "");
-	pod("v-1", 0, "v", "n1", 2, "");
-	pod("a", 0, "", "n1", 3, "");
-	pod("b", 0, "", "n1", 4, "");
+	group("v", 2);
+	pod_since("v-0", 0, "v", "n1", 1, "");
+	pod_since("v-1", 0, "v", "n1", 2, "");
+	pod_since("a", 0, "", "n1", 3, "");
+	pod_since("b", 0, "", "n1", 4, "");
 	waits("g", 1, 10);
 	served();
 	cr_assert_str_eq(answer(10), "proved b");
-	pod("b", 0, "", "n1", 4, ",\"annotations\":{\"muster.dev/preemptible\":\"false\"}");
+	pod_since("b", 0, "", "n1", 4, ",\"annotations\":{\"muster.dev/preemptible\":\"false\"}");
 	cr_assert_str_eq(answer(12), "proved a");
-	pod("a", 0, "", "n1", 3,
-	    ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\",\"name\":\"d\","
-	    "\"uid\":\"u\",\"controller\":true}]");
+	pod_since(
+		"a", 0, "", "n1", 3,
+		",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\",\"name\":\"d\","
+		"\"uid\":\"u\",\"controller\":true}]");
 	cr_assert_str_eq(answer(14), "proved v-0 v-1", "a gang as a whole");
 	cr_assert(x.rows[0].gangs_n == 1 && x.rows[0].gangs[0].goes == 2 && x.rows[0].gangs[0].broken);
 	cr_assert(x.rows[0].gangs[0].bound == 2 && x.rows[0].gangs[0].quorum == 2);
-	group("v", 2, ",\"annotations\":{\"muster.dev/disruption-mode\":\"pod\"}");
+	group_with("v", 2, ",\"annotations\":{\"muster.dev/disruption-mode\":\"pod\"}");
 	cr_assert_str_eq(answer(16), "proved v-1");
-	group("v", 1, ",\"annotations\":{\"muster.dev/disruption-mode\":\"whole\"}");
+	group_with("v", 1, ",\"annotations\":{\"muster.dev/disruption-mode\":\"whole\"}");
 	cr_assert_str_eq(answer(18), "proved v-0 v-1");
-	group("v", 1, "");
+	group("v", 1);
 	cr_assert_str_eq(answer(20), "proved v-1", "above the quorum");
-	group("v", 1, ",\"labels\":{\"volcano.sh/preemptable\":\"false\"}");
+	group_with("v", 1, ",\"labels\":{\"volcano.sh/preemptable\":\"false\"}");
 	cr_assert_str_eq(answer(22), "impossible");
-	group("v", 1, "");
+	group("v", 1);
 	put("v1", "Namespace", "ns", ",\"labels\":{\"muster.dev/preemption\":\"never\"}",
 	    "\"spec\":{}");
 	cr_assert_str_eq(answer(26), "impossible");
@@ -292,7 +176,7 @@ Test(lookout, asks_again_when_something_changed)
 	answer(13);
 	cr_assert_eq(searched(), 1, "nothing changed");
 	cr_assert_eq(lookout_due_ns(x.lookout), 15 * S);
-	pod("low-9", -5, "", "n1", 0, "");
+	pod("low-9", -5, "", "n1", "");
 	answer(14);
 	cr_assert_eq(searched(), 1, "two seconds apart");
 	answer(15);
@@ -319,13 +203,13 @@ Test(lookout, asks_less_often_when_it_is_futile)
 	cr_assert_str_eq(answer(at), "impossible");
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++) {
 		for (unsigned s = 1; s < due[i]; s++) {
-			pod("low-0", 0, "", "n1", (int)(s % 60), "");
+			pod_since("low-0", 0, "", "n1", (int)(s % 60), "");
 			answer(at + s);
 			cr_assert_eq(searched(), n, "after %u of %u s", s, due[i]);
 		}
 		at += due[i] + due[i] % 2;
-		pod("low-0", 0, "", "n1", 59, "");
-		pod("low-1", (int)i - 50, "", "n1", 59, "");
+		pod_since("low-0", 0, "", "n1", 59, "");
+		pod_since("low-1", (int)i - 50, "", "n1", 59, "");
 		for (int k = 0; k < 3 && searched() == n; k++)
 			answer(at += k);
 		cr_assert_eq(searched(), ++n);
@@ -334,7 +218,7 @@ Test(lookout, asks_less_often_when_it_is_futile)
 	node("n1", 5);
 	at += 62;
 	cr_assert_str_eq(answer(at), "proved low-0 low-1 low-2 low-3");
-	pod("low-0", -1, "", "n1", 5, "");
+	pod_since("low-0", -1, "", "n1", 5, "");
 	answer(at + 2);
 	cr_assert_eq(searched(), n + 2);
 }
@@ -376,10 +260,10 @@ Test(lookout, ends_for_the_feed)
 	lows(4);
 	waits("g", 2, 10);
 	served();
-	x.stop = true;
+	stop = true;
 	cr_assert_str_eq(answer(10), "none", "it is to stop");
-	x.stop = false;
-	lookout_start(0);
+	stop = false;
+	lookout_start((struct lookout_config){ .stopped = stopped });
 	flush();
 	/* With one step in the feed half of nothing is exceeded. */
 	loop_step(&x.loop,
@@ -402,22 +286,19 @@ Test(lookout, ends_while_the_core_is_made)
 	lows(4);
 	waits("g", 2, 10);
 	served();
-	x.stop_at = 2;
+	stop_at = 2;
 	cr_assert_str_eq(answer(10), "none");
 	cr_assert_eq(x.stats.made_ns, 0);
-	cr_assert_eq(x.asked, 2, "nothing was done after it");
-	x.stop_at = 0;
+	cr_assert_eq(calls, 2, "nothing was done after it");
+	stop_at = 0;
 	cr_assert_str_eq(answer(12), "proved low-2 low-3");
 }
 
 Test(lookout, says_who_may_not_preempt_and_what_is_unknown)
 {
-	static const char gone[] = "{\"metadata\":{\"name\":\"g-0\",\"namespace\":\"ns\","
-							   "\"uid\":\"u-g-0\",\"resourceVersion\":\"999\"}}";
-
 	node("n1", 4);
 	lows(4);
-	group("g", 1, "");
+	group("g", 1);
 	put("v1", "Pod", "g-0", ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g\"}",
 	    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":10,\"preemptionPolicy\":\"Never\","
 	    "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}");
@@ -425,12 +306,12 @@ Test(lookout, says_who_may_not_preempt_and_what_is_unknown)
 	cr_assert_str_eq(answer(10), "never");
 	cr_assert(x.rows[0].budgets_unknown);
 	model_resource_served(x.m, model_resource_index(x.m, "policy/v1", "PodDisruptionBudget"), true);
-	pod("low-0", -1, "", "n1", 0, "");
+	pod("low-0", -1, "", "n1", "");
 	answer(12);
 	cr_assert(!x.rows[0].budgets_unknown);
 	/* The next pod in that slot may. */
-	cr_assert_eq(model_remove(x.m, RESOURCE_INDEX_PODS, gone, strlen(gone), NULL), 0);
-	pod("g-1", 10, "g", "", 0, "");
+	gone("g-0");
+	pod("g-1", 10, "g", "", "");
 	cr_assert_str_eq(answer(16), "proved low-0");
 }
 
@@ -475,8 +356,8 @@ Test(lookout, what_if)
 	node("n1", 4);
 	node("n2", 2);
 	lows(4);
-	pod("two-0", 0, "", "n2", 5, "");
-	pod("two-1", 0, "", "n2", 5, "");
+	pod_since("two-0", 0, "", "n2", 5, "");
+	pod_since("two-1", 0, "", "n2", 5, "");
 	waits("g", 4, 10);
 	waits("h", 4, 5);
 	served();

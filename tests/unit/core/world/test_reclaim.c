@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gangs that evict those of other queues: guarantees, and members beyond a quorum. */
+#include "tests/unit/support_nominations.h"
+
+TestSuite(reclaim, .init = start, .fini = scene_end);
+
+/* Pods STEM-FROM to STEM-(END-1) of a queue. */
+static void pods_in(const char *queue_name, const char *stem, int from, int end, int priority,
+                    const char *group_name, const char *on)
+{
+	char meta[128];
+
+	snprintf(meta, sizeof(meta), ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"%s\"}",
+	         queue_name);
+	for (int i = from; i < end; i++)
+		pod(numbered(stem, i), priority, group_name, on, meta);
+}
+
+static void waits_in(const char *queue_name, const char *name, int members, int priority)
+{
+	group(name, members);
+	pods_in(queue_name, name, 0, members, priority, name, "");
+}
+
+static void start_reclaim(void)
+{
+	start_with(MODEL_QUEUES_VOLCANO, 0, 0);
+	x.loop.preemption |= PREEMPTION_RECLAIM;
+}
+
+/* Queue a is guaranteed 4 of 12, b 6, and kept nothing, but nothing is taken of it; they use 0, 8
+ * and 4. */
+static void three_queues(void)
+{
+	start_reclaim();
+	queue("a", "\"deserved\":{\"cpu\":\"4\"}");
+	queue("b", "\"deserved\":{\"cpu\":\"6\"}");
+	queue("kept", "\"reclaimable\":false");
+	node("n1", 12);
+	pods_in("b", "r", 0, 8, 50, "", "n1");
+	pods_in("kept", "r", 8, 12, 50, "", "n1");
+	model_set_synced(x.m);
+}
+
+/* Of a higher priority; and what goes already counts as gone for the next gang. */
+Test(reclaim, a_queue_takes_back_its_guarantee_and_leaves_that_of_others)
+{
+	three_queues();
+	waits_in("a", "g", 2, 0);
+	preempt();
+	cr_assert_eq(api.evicts, 2);
+	cr_assert_eq(api.nominated, 2);
+	for (int i = 8; i < 12; i++)
+		cr_assert_eq(asked(numbered("r", i)), 0u, "r-%d is not reclaimable", i);
+	waits_in("a", "h", 2, 0);
+	preempt();
+	cr_assert_eq(api.evicts, 2, "b has its guarantee and no more");
+}
+
+/* Inside the guarantee with all that it asks for, or not at all; priority is of the own queue. */
+Test(reclaim, a_queue_takes_back_no_more_than_its_guarantee)
+{
+	three_queues();
+	waits_in("a", "g", 5, 100);
+	preempt();
+	cr_assert_eq(api.evicts, 0);
+	cr_assert_eq(counts()->open, 0);
+}
+
+/* The answer was found before b's use fell: by then it would take b's guarantee. */
+Test(reclaim, an_answer_that_would_take_a_guarantee_is_dropped)
+{
+	three_queues();
+	waits_in("a", "g", 2, 0);
+	search();
+	cr_assert_eq(((const struct event_answer *)(const void *)(x.answer + 1))->victims_n, 2u);
+	queue("b", "\"deserved\":{\"cpu\":\"7\"}");
+	answer_apply();
+	cr_assert_eq(api.evicts, 0);
+}
+
+/* BF-15: to a gang of an equal priority of the same queue, never below the quorum. */
+Test(reclaim, members_beyond_a_quorum_are_given_back)
+{
+	start_reclaim();
+	queue("a", "\"weight\":1");
+	queue("b", "\"weight\":1");
+	node("n1", 6);
+	group("v", 4);
+	pods_in("a", "v", 0, 6, 5, "v", "n1");
+	model_set_synced(x.m);
+	waits_in("b", "other", 1, 5);
+	preempt();
+	cr_assert_eq(api.evicts, 0, "of another queue");
+	gone("other-0");
+	waits_in("a", "low", 1, 4);
+	preempt();
+	cr_assert_eq(api.evicts, 0, "of a lower priority");
+	gone("low-0");
+	waits_in("a", "g", 2, 5);
+	preempt();
+	cr_assert_eq(api.evicts, 2);
+	waits_in("a", "h", 1, 5);
+	preempt();
+	cr_assert_eq(api.evicts, 2, "the quorum stays");
+}
+
+/* They counted twice, as what ends and as what may be given: b's use fell below nothing. */
+Test(reclaim, victims_of_a_nomination_are_given_back_once)
+{
+	start_reclaim();
+	queue("a", "\"deserved\":{\"cpu\":\"4\"}");
+	queue("b", "\"weight\":1");
+	node("n1", 4);
+	pods_in("b", "r", 0, 4, 50, "", "n1");
+	model_set_synced(x.m);
+	waits_in("a", "g", 4, 0);
+	preempt();
+	cr_assert_eq(api.evicts, 4);
+	waits_in("a", "h", 1, 0);
+	preempt();
+	cr_assert_eq(api.evicts, 4);
+	cr_assert_eq(counts()->open, 1);
+}
+
+/* Its member of b comes first, and goes by guarantee; that of a is of a higher priority. */
+Test(reclaim, a_gang_of_two_queues_gives_no_higher_member_to_one_of_them)
+{
+	struct event_answer *body;
+	struct answer_pod *victims;
+
+	start_reclaim();
+	queue("a", "\"deserved\":{\"cpu\":\"6\"}");
+	queue("b", "\"weight\":1");
+	node("n1", 6);
+	group("v", 2);
+	pods_in("b", "v", 0, 3, 50, "v", "n1");
+	pods_in("a", "v", 3, 6, 50, "v", "n1");
+	model_set_synced(x.m);
+	waits_in("a", "g", 2, 0);
+	search();
+	cr_assert(x.answer);
+	body = (void *)(x.answer + 1);
+	victims = (void *)(body + 1);
+	cr_assert_eq(body->victims_n, 2u);
+	for (uint32_t i = 0; i < 2; i++)
+		cr_assert_lt(victims[i].pod, pod_named("v-3"), "of its own queue");
+	victims[1].pod = pod_named("v-3");
+	victims[1].generation = x.loop.core->pods.slots[victims[1].pod].generation;
+	answer_apply();
+	cr_assert_eq(api.evicts, 0);
+}
+
+/* With those supposed gone, b's pods were given as well, and were better: each answer was refused.
+ */
+Test(reclaim, what_the_own_queue_gives_makes_no_room_in_its_guarantee)
+{
+	start_reclaim();
+	queue("a", "\"deserved\":{\"cpu\":\"4\"}");
+	queue("b", "\"weight\":1");
+	node("n1", 8);
+	group("v", 2);
+	pods_in("a", "v", 0, 4, 5, "v", "n1");
+	pods_in("b", "r", 4, 8, 0, "", "n1");
+	model_set_synced(x.m);
+	waits_in("a", "g", 2, 5);
+	preempt();
+	cr_assert_eq(api.evicts, 2);
+	for (int i = 4; i < 8; i++)
+		cr_assert_eq(asked(numbered("r", i)), 0u);
+}
