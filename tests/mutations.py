@@ -21,7 +21,7 @@ def sim(seeds):
 
 
 def unit(name):
-    return Finder("unit test", name, 100, (), "Unexpected|Assertion|ERROR")
+    return Finder("unit test", name, 100, (), "Unexpected|Assertion|ERROR|runtime error")
 
 
 def story(name):
