@@ -4,29 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-void builder_add(struct builder *b, const void *what, size_t bytes)
-{
-	size_t padded = (size_t)PADDED(bytes);
-
-	if (padded > sizeof(b->bytes) - b->used)
-		abort(); /* a bug of the bench */
-	memcpy(b->bytes + b->used, what, bytes);
-	memset(b->bytes + b->used + bytes, 0, padded - bytes);
-	b->used += padded;
-}
-
-void builder_begin(struct builder *b, enum record_kind kind, uint64_t time_ns)
-{
-	struct record head = { .kind = (uint16_t)kind, .epoch = 1, .time_ns = time_ns };
-
-	b->used = 0;
-	builder_add(b, &head, sizeof(head));
-}
-
-const struct record *builder_end(struct builder *b)
+struct record *builder_make(struct builder *b, enum record_kind kind, uint64_t time_ns,
+                            const struct part *parts)
 {
 	struct record *r = (struct record *)(void *)b->bytes;
+	size_t used = sizeof(*r);
 
-	r->bytes = (uint32_t)b->used;
+	for (const struct part *p = parts; p->at; p++) {
+		const size_t padded = (size_t)PADDED(p->bytes);
+
+		if (padded > sizeof(b->bytes) - used)
+			abort(); /* a bug of the bench */
+		memcpy(b->bytes + used, p->at, p->bytes);
+		memset(b->bytes + used + p->bytes, 0, padded - p->bytes);
+		used += padded;
+	}
+	*r = (struct record){
+		.kind = (uint16_t)kind, .epoch = 1, .time_ns = time_ns, .bytes = (uint32_t)used
+	};
 	return r;
 }

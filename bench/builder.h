@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Builds one record, piece by piece. */
+/* Builds a record of its parts. */
 #ifndef MUSTER_BENCH_BUILDER_H
 #define MUSTER_BENCH_BUILDER_H
 
@@ -7,15 +7,20 @@
 
 struct builder {
 	alignas(8) unsigned char bytes[4096];
-	size_t used;
 };
 
-void builder_begin(struct builder *b, enum record_kind kind, uint64_t time_ns);
+/* Of a body; those without bytes are left out. */
+struct part {
+	const void *at; /* NULL: the one before was the last */
+	size_t bytes;
+};
 
-/* The next part, padded to 8 bytes; ends the program when the record gets too long. */
-void builder_add(struct builder *b, const void *what, size_t bytes);
+#define PARTS(...) ((const struct part[]){ __VA_ARGS__, { NULL, 0 } })
+#define NO_PARTS (&(const struct part){ NULL, 0 })
 
-/* The complete record; good until the next builder_begin(). */
-const struct record *builder_end(struct builder *b);
+/* The record of these parts, each padded to 8 bytes, in *b.  Ends the program when it gets too
+ * long. */
+struct record *builder_make(struct builder *b, enum record_kind kind, uint64_t time_ns,
+                            const struct part *parts);
 
 #endif

@@ -52,11 +52,8 @@ void cluster_bound(struct cluster *c, const struct cluster_bind *bind)
 		                .generation = bind->pod_generation,
 		                .node = bind->node,
 		                .attempt = bind->attempt };
-	struct builder b;
 
-	builder_begin(&b, RESULT_BOUND, c->time_ns);
-	builder_add(&b, &r, sizeof(r));
-	tell(c, &b);
+	tell(c, RESULT_BOUND, PARTS({ &r, sizeof(r) }));
 	tell_pod(c,
 	         &(struct pod_spec){
 				 .pod = bind->pod, .gang = told->gang, .shape = told->shape, .node = bind->node });
@@ -281,7 +278,7 @@ static void half_fill(struct cluster *c)
 
 static void fill(struct cluster *c, bool bare)
 {
-	tell_mark(c, EVENT_BEGIN);
+	tell(c, EVENT_BEGIN, NO_PARTS);
 	tell_names(c);
 	for (uint32_t shape = 0; shape < SHAPES_N; shape++) {
 		struct shape_spec s = shape_spec(c, shape);
@@ -293,7 +290,7 @@ static void fill(struct cluster *c, bool bare)
 		tell_node(c, node, 0);
 	if (!bare)
 		half_fill(c);
-	tell_mark(c, EVENT_SYNCED);
+	tell(c, EVENT_SYNCED, NO_PARTS);
 }
 
 static bool no_room(struct cluster *c, const char *what)

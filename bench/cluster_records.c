@@ -104,14 +104,10 @@ struct shape_spec shape_spec_scarce(struct shape_spec s)
 	return s;
 }
 
-static void begin(struct builder *b, const struct cluster *c, enum record_kind kind)
+void tell(struct cluster *c, enum record_kind kind, const struct part *parts)
 {
-	builder_begin(b, kind, c->time_ns);
-}
-
-void tell(struct cluster *c, struct builder *b)
-{
-	const struct record *r = builder_end(b);
+	struct builder b;
+	const struct record *r = builder_make(&b, kind, c->time_ns, parts);
 
 	c->time_ns += 1000;
 	if (!c->batching) {
@@ -131,23 +127,11 @@ void tell(struct cluster *c, struct builder *b)
 	c->batch_bytes += r->bytes;
 }
 
-void tell_mark(struct cluster *c, enum record_kind kind)
-{
-	struct builder b;
-
-	begin(&b, c, kind);
-	tell(c, &b);
-}
-
 static void name_record(struct cluster *c, uint32_t id, enum name_kind kind, const char *text)
 {
 	struct event_name e = { .id = id, .kind = kind, .bytes = (uint32_t)strlen(text) };
-	struct builder b;
 
-	begin(&b, c, EVENT_NAME);
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, text, strlen(text));
-	tell(c, &b);
+	tell(c, EVENT_NAME, PARTS({ &e, sizeof(e) }, { text, strlen(text) }));
 }
 
 void tell_names(struct cluster *c)
@@ -196,16 +180,11 @@ void tell_node(struct cluster *c, uint32_t node, int64_t more_memory)
 		                    .amounts_n = 5,
 		                    .labels_n = c->racks ? 6 : 4,
 		                    .taints_n = t->tainted };
-	struct builder b;
 
-	begin(&b, c, EVENT_NODE);
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, amounts, sizeof(amounts));
-	builder_add(&b, labels, e.labels_n * sizeof(labels[0]));
-	if (t->tainted)
-		builder_add(&b, &taint, sizeof(taint));
-	builder_add(&b, name, (size_t)name_bytes);
-	tell(c, &b);
+	tell(c, EVENT_NODE,
+	     PARTS({ &e, sizeof(e) }, { amounts, sizeof(amounts) },
+	           { labels, e.labels_n * sizeof(labels[0]) },
+	           { &taint, t->tainted ? sizeof(taint) : 0 }, { name, name_bytes }));
 }
 
 /* Counts in a shape's record, set by its rules. */
@@ -307,32 +286,25 @@ void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s)
 		             { .resource = RESOURCE_PODS, .value = 1 },
 		             { .resource = RESOURCE_GPU, .value = s->gpus } },
 	};
-	struct builder b;
 
 	shape_rules(&p, s->rules);
-	begin(&b, c, EVENT_SHAPE);
-	builder_add(&b, &p.e, sizeof(p.e));
-	builder_add(&b, p.amounts, p.e.amounts_n * sizeof(p.amounts[0]));
-	builder_add(&b, p.requirements, p.e.requirements_n * sizeof(p.requirements[0]));
-	builder_add(&b, p.values, p.e.values_n * sizeof(p.values[0]));
-	builder_add(&b, p.tolerations, p.e.tolerations_n * sizeof(p.tolerations[0]));
-	builder_add(&b, p.clauses, p.e.clauses_n * sizeof(p.clauses[0]));
-	builder_add(&b, p.preferences, p.e.preferences_n * sizeof(p.preferences[0]));
-	builder_add(&b, p.terms, p.e.pod_terms_n * sizeof(p.terms[0]));
-	builder_add(&b, p.spreads, p.e.spreads_n * sizeof(p.spreads[0]));
-	tell(c, &b);
+	tell(c, EVENT_SHAPE,
+	     PARTS({ &p.e, sizeof(p.e) }, { p.amounts, p.e.amounts_n * sizeof(p.amounts[0]) },
+	           { p.requirements, p.e.requirements_n * sizeof(p.requirements[0]) },
+	           { p.values, p.e.values_n * sizeof(p.values[0]) },
+	           { p.tolerations, p.e.tolerations_n * sizeof(p.tolerations[0]) },
+	           { p.clauses, p.e.clauses_n * sizeof(p.clauses[0]) },
+	           { p.preferences, p.e.preferences_n * sizeof(p.preferences[0]) },
+	           { p.terms, p.e.pod_terms_n * sizeof(p.terms[0]) },
+	           { p.spreads, p.e.spreads_n * sizeof(p.spreads[0]) }));
 }
 
 void tell_question(struct cluster *c)
 {
 	const struct event_question e = { .options_n = 1 };
 	const struct question_option option = { .count = 1 };
-	struct builder b;
 
-	begin(&b, c, EVENT_QUESTION);
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, &option, sizeof(option));
-	tell(c, &b);
+	tell(c, EVENT_QUESTION, PARTS({ &e, sizeof(e) }, { &option, sizeof(option) }));
 }
 
 void tell_devices(struct cluster *c, uint32_t node, uint32_t taken)
@@ -344,16 +316,9 @@ void tell_devices(struct cluster *c, uint32_t node, uint32_t taken)
 		.node = node, .generation = 1, .layout = 1, .devices_n = 8, .options_n = 1
 	};
 	const uint64_t set = (UINT64_C(1) << taken) - 1, sets[2] = { 0xff, 0xff };
-	struct builder b;
 
-	begin(&b, c, EVENT_NODE_DEVICES);
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, &set, sizeof(set));
-	tell(c, &b);
-	begin(&b, c, EVENT_MATCH);
-	builder_add(&b, &m, sizeof(m));
-	builder_add(&b, sets, sizeof(sets));
-	tell(c, &b);
+	tell(c, EVENT_NODE_DEVICES, PARTS({ &e, sizeof(e) }, { &set, sizeof(set) }));
+	tell(c, EVENT_MATCH, PARTS({ &m, sizeof(m) }, { sets, sizeof(sets) }));
 }
 
 /* Creation times as a Job's controller causes them: many in one second, in whole seconds as the API
@@ -394,16 +359,13 @@ void tell_pod(struct cluster *c, const struct pod_spec *s)
 		                   .namespace = VALUE_NAMESPACE,
 		                   .created_ns = pod_created_ns(c->pods[s->pod].generation),
 		                   .uid = { s->pod, c->pods[s->pod].generation } };
-	struct builder b;
 
 	for (; e.labels_n <= s->labels && e.labels_n < 16; e.labels_n++)
 		labels[e.labels_n] =
 			(struct pod_label){ .key = KEY_OWN + e.labels_n, .value = VALUE_FREE + s->pod };
-	begin(&b, c, EVENT_POD);
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, labels, e.labels_n * sizeof(labels[0]));
-	builder_add(&b, name, (size_t)name_bytes);
-	tell(c, &b);
+	tell(
+		c, EVENT_POD,
+		PARTS({ &e, sizeof(e) }, { labels, e.labels_n * sizeof(labels[0]) }, { name, name_bytes }));
 }
 
 void tell_gang(struct cluster *c, gang_id gang, uint32_t quorum)
@@ -417,21 +379,15 @@ void tell_gang(struct cluster *c, gang_id gang, uint32_t quorum)
 		                    .name_bytes = (uint32_t)name_bytes,
 		                    .created_ns = c->time_ns,
 		                    .levels_n = c->racks ? 2 : 0 };
-	struct builder b;
 
-	begin(&b, c, EVENT_GANG);
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, levels, e.levels_n * sizeof(levels[0]));
-	builder_add(&b, name, (size_t)name_bytes);
-	tell(c, &b);
+	tell(
+		c, EVENT_GANG,
+		PARTS({ &e, sizeof(e) }, { levels, e.levels_n * sizeof(levels[0]) }, { name, name_bytes }));
 }
 
 void tell_drop(struct cluster *c, enum record_kind kind, uint32_t id, uint32_t generation)
 {
 	struct event_drop e = { .id = id, .generation = generation };
-	struct builder b;
 
-	begin(&b, c, kind);
-	builder_add(&b, &e, sizeof(e));
-	tell(c, &b);
+	tell(c, kind, PARTS({ &e, sizeof(e) }));
 }

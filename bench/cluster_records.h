@@ -24,10 +24,9 @@ struct pod_spec {
 struct shape_spec shape_spec(const struct cluster *c, uint32_t shape);
 struct shape_spec shape_spec_scarce(struct shape_spec s);
 
-/* Passes on a record that was built. */
-void tell(struct cluster *c, struct builder *b);
+/* Passes on the record of these parts. */
+void tell(struct cluster *c, enum record_kind kind, const struct part *parts);
 
-void tell_mark(struct cluster *c, enum record_kind kind);
 void tell_names(struct cluster *c); /* of the GPUs and of the taint */
 void tell_node(struct cluster *c, uint32_t node, int64_t more_memory);
 void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s);

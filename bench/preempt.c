@@ -48,26 +48,16 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	return true;
 }
 
-static void feed(struct scene *s, struct builder *b)
+static void feed(struct scene *s, enum record_kind kind, const struct part *parts)
 {
-	struct record *r = (struct record *)(uintptr_t)builder_end(b);
+	struct builder b;
+	struct record *r = builder_make(&b, kind, s->time_ns, parts);
 
-	r->epoch = 1;
 	r->sequence = ++s->sequence;
 	if (core_apply(s->core, r) < 0) {
 		fprintf(stderr, "muster-bench: record %u was refused: %s\n", r->kind, core_fault(s->core));
 		exit(1);
 	}
-}
-
-static void feed_one(struct scene *s, enum record_kind kind, const void *body, size_t bytes)
-{
-	struct builder b;
-
-	builder_begin(&b, kind, s->time_ns);
-	if (bytes > 0)
-		builder_add(&b, body, bytes);
-	feed(s, &b);
 }
 
 static void node_feed(struct scene *s)
@@ -82,13 +72,9 @@ static void node_feed(struct scene *s)
 		                          .name_bytes = (uint32_t)snprintf(name, sizeof(name), "node-%07u",
 		                                                           s->nodes_n),
 		                          .amounts_n = 3 };
-	struct builder b;
 
-	builder_begin(&b, EVENT_NODE, s->time_ns);
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, amounts, sizeof(amounts));
-	builder_add(&b, name, e.name_bytes);
-	feed(s, &b);
+	feed(s, EVENT_NODE,
+	     PARTS({ &e, sizeof(e) }, { amounts, sizeof(amounts) }, { name, e.name_bytes }));
 	s->nodes_n++;
 }
 
@@ -102,12 +88,8 @@ static void shape_feed(struct scene *s, uint32_t shape, int64_t cpu_milli)
 		                           .scored_cpu_milli = cpu_milli,
 		                           .scored_memory_bytes = 1 << 20,
 		                           .namespace = ID_NONE };
-	struct builder b;
 
-	builder_begin(&b, EVENT_SHAPE, s->time_ns);
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, amounts, sizeof(amounts));
-	feed(s, &b);
+	feed(s, EVENT_SHAPE, PARTS({ &e, sizeof(e) }, { amounts, sizeof(amounts) }));
 }
 
 /* Its id. */
@@ -119,12 +101,8 @@ static gang_id gang_feed(struct scene *s, uint32_t quorum)
 		                          .quorum = quorum,
 		                          .name_bytes = (uint32_t)snprintf(name, sizeof(name), "bench/g-%u",
 		                                                           s->gangs_n) };
-	struct builder b;
 
-	builder_begin(&b, EVENT_GANG, s->time_ns);
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, name, e.name_bytes);
-	feed(s, &b);
+	feed(s, EVENT_GANG, PARTS({ &e, sizeof(e) }, { name, e.name_bytes }));
 	return s->gangs_n++;
 }
 
@@ -146,12 +124,8 @@ static pod_id pod_feed(struct scene *s, gang_id gang, node_id node)
 		                         .role = ID_NONE,
 		                         .created_ns = s->pods_n + 1,
 		                         .uid = { s->pods_n, 1 } };
-	struct builder b;
 
-	builder_begin(&b, EVENT_POD, s->time_ns);
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, name, e.name_bytes);
-	feed(s, &b);
+	feed(s, EVENT_POD, PARTS({ &e, sizeof(e) }, { name, e.name_bytes }));
 	s->pods[s->pods_n] = (struct search_pod){ .start_s = waits ? START_NONE : 1 + draw(s, 100000),
 		                                      .nominated = ID_NONE };
 	return s->pods_n++;
@@ -187,7 +161,7 @@ static bool scene_init(struct scene *s, uint32_t nodes, int64_t low, int64_t hig
 	s->facts = (struct search_facts){
 		.pods = s->pods, .gangs = s->gangs, .respect = true, .steps_most = STEPS
 	};
-	feed_one(s, EVENT_BEGIN, NULL, 0);
+	feed(s, EVENT_BEGIN, NO_PARTS);
 	shape_feed(s, SHAPE_LOW, low);
 	shape_feed(s, SHAPE_HIGH, high);
 	for (uint32_t i = 0; i < nodes; i++)
@@ -233,7 +207,7 @@ static bool one_pod(struct bench_report *report)
 		return false;
 	fill(&s, 4);
 	pod = pod_feed(&s, ID_NONE, ID_NONE);
-	feed_one(&s, EVENT_SYNCED, NULL, 0);
+	feed(&s, EVENT_SYNCED, NO_PARTS);
 	for (size_t i = 0; i < 15; i++) {
 		const uint64_t begun_ns = bench_now_ns();
 		struct pod_search found;
@@ -298,7 +272,7 @@ static bool gang_of_pods(struct bench_report *report, const char *name, const ch
 		s.stays = false;
 	}
 	gang = waiting(&s, members);
-	feed_one(&s, EVENT_SYNCED, NULL, 0);
+	feed(&s, EVENT_SYNCED, NO_PARTS);
 	while (n < 5) {
 		bool proved;
 		const double ms = search_once(&s, gang, victims, &proved);
@@ -342,7 +316,7 @@ static bool gang_of_gangs(struct bench_report *report, unsigned clusters)
 			}
 		}
 		gang = waiting(&s, 64);
-		feed_one(&s, EVENT_SYNCED, NULL, 0);
+		feed(&s, EVENT_SYNCED, NO_PARTS);
 		samples[n] = search_once(&s, gang, 64, &proved);
 		proved_n += proved;
 		scene_free(&s);
@@ -364,29 +338,27 @@ static void answer_feed(struct scene *s, gang_id gang, uint64_t ticket, pod_id f
 		                      .verdict = ANSWER_VICTIMS,
 		                      .victims_n = VICTIMS };
 	struct answer_pod victims[VICTIMS];
-	struct builder b;
 
 	for (uint32_t i = 0; i < VICTIMS; i++)
 		victims[i] = (struct answer_pod){
 			.pod = first + i, .generation = 1, .node = (first + i) / 4, .node_generation = 1
 		};
-	builder_begin(&b, EVENT_ANSWER, s->time_ns);
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, victims, sizeof(victims));
-	feed(s, &b);
+	feed(s, EVENT_ANSWER, PARTS({ &e, sizeof(e) }, { victims, sizeof(victims) }));
 }
 
 static void facts_feed(struct scene *s)
 {
-	for (pod_id pod = 0; pod < s->pods_n; pod++)
-		feed_one(s, EVENT_POD_FACTS,
-		         &(struct event_pod_facts){
-					 .nominated = ID_NONE,
-					 .pod = pod,
-					 .generation = 1,
-					 .start_s = s->pods[pod].start_s == START_NONE ? 0 : s->pods[pod].start_s,
-					 .flags = FACT_OURS },
-		         sizeof(struct event_pod_facts));
+	for (pod_id pod = 0; pod < s->pods_n; pod++) {
+		const struct event_pod_facts e = { .nominated = ID_NONE,
+			                               .pod = pod,
+			                               .generation = 1,
+			                               .start_s = s->pods[pod].start_s == START_NONE
+			                                              ? 0
+			                                              : s->pods[pod].start_s,
+			                               .flags = FACT_OURS };
+
+		feed(s, EVENT_POD_FACTS, PARTS({ &e, sizeof(e) }));
+	}
 }
 
 /* What the loop does for an answer of 40 victims: it checks it and each single victim, places the
@@ -400,20 +372,20 @@ static bool tickets(struct bench_report *report)
 
 	if (!scene_init(&s, 5000, 1000, 1000, 3))
 		return false;
-	feed_one(&s, EVENT_PREEMPTION, &terms, sizeof(terms));
+	feed(&s, EVENT_PREEMPTION, PARTS({ &terms, sizeof(terms) }));
 	fill(&s, 4);
 	for (uint32_t i = 0; i < TICKETS; i++)
 		gangs[i] = waiting(&s, VICTIMS);
 	facts_feed(&s);
-	feed_one(&s, EVENT_SYNCED, NULL, 0);
+	feed(&s, EVENT_SYNCED, NO_PARTS);
 	while (core_wants_plan(s.core))
-		feed_one(&s, EVENT_PLAN, NULL, 0);
+		feed(&s, EVENT_PLAN, NO_PARTS);
 	for (uint32_t i = 0; i < TICKETS; i++) {
 		const uint64_t begun_ns = bench_now_ns();
 
 		answer_feed(&s, gangs[i], i + 1, i * VICTIMS);
 		while (core_wants_plan(s.core))
-			feed_one(&s, EVENT_PLAN, NULL, 0);
+			feed(&s, EVENT_PLAN, NO_PARTS);
 		samples[i] = (double)(bench_now_ns() - begun_ns) / 1e3;
 		if (s.evictions != (i + 1) * VICTIMS) {
 			fprintf(stderr, "muster-bench: %llu of %u evictions were commanded\n",

@@ -76,9 +76,10 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	return true;
 }
 
-static void step(struct player *y, struct builder *b)
+static void step(struct player *y, enum record_kind kind, const struct part *parts)
 {
-	const int rc = y->failed ? 0 : core_step(y->core, builder_end(b));
+	struct builder b;
+	const int rc = y->failed ? 0 : core_step(y->core, builder_make(&b, kind, now_ns(y), parts));
 	char why[256] = "";
 
 	if (rc != 0) {
@@ -90,14 +91,6 @@ static void step(struct player *y, struct builder *b)
 	}
 }
 
-static void mark(struct player *y, enum record_kind kind)
-{
-	struct builder b;
-
-	builder_begin(&b, kind, now_ns(y));
-	step(y, &b);
-}
-
 static void tell_node(struct player *y, node_id node)
 {
 	struct amount amounts[] = {
@@ -106,14 +99,10 @@ static void tell_node(struct player *y, node_id node)
 	};
 	char name[32];
 	struct event_node e = { .node = node, .generation = 1, .flags = NODE_PRESENT, .amounts_n = 2 };
-	struct builder b;
 
 	e.name_bytes = (uint32_t)snprintf(name, sizeof(name), "n%07u", node);
-	builder_begin(&b, EVENT_NODE, now_ns(y));
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, amounts, sizeof(amounts));
-	builder_add(&b, name, e.name_bytes);
-	step(y, &b);
+	step(y, EVENT_NODE,
+	     PARTS({ &e, sizeof(e) }, { amounts, sizeof(amounts) }, { name, e.name_bytes }));
 }
 
 /* The shape of members of that size; told when it is first used. */
@@ -124,16 +113,12 @@ static shape_id shape_for(struct player *y, uint32_t milli)
 		{ .resource = RESOURCE_PODS, .value = 1 },
 	};
 	struct event_shape e = { .amounts_n = 2, .scored_cpu_milli = milli, .namespace = ID_NONE };
-	struct builder b;
 
 	if (y->shape_of[milli] > 0)
 		return y->shape_of[milli] - 1;
 	e.shape = y->shapes_n++;
 	y->shape_of[milli] = y->shapes_n;
-	builder_begin(&b, EVENT_SHAPE, now_ns(y));
-	builder_add(&b, &e, sizeof(e));
-	builder_add(&b, amounts, sizeof(amounts));
-	step(y, &b);
+	step(y, EVENT_SHAPE, PARTS({ &e, sizeof(e) }, { amounts, sizeof(amounts) }));
 	return e.shape;
 }
 
@@ -158,7 +143,6 @@ static void submit(struct player *y, uint32_t job)
 	const shape_id shape = shape_for(y, j->milli);
 	char name[48];
 	struct event_gang g = { .generation = ++y->generation, .quorum = j->members };
-	struct builder b;
 
 	l->gang = y->free_gangs_n > 0 ? y->free_gangs[--y->free_gangs_n] : y->gangs_n++;
 	l->members = must_array(j->members, sizeof(*l->members));
@@ -168,10 +152,7 @@ static void submit(struct player *y, uint32_t job)
 	/* Jobs of one second stay in their order. */
 	g.created_ns = now_ns(y) + job % 1000000;
 	g.name_bytes = (uint32_t)snprintf(name, sizeof(name), "trace/job-%07u", job);
-	builder_begin(&b, EVENT_GANG, now_ns(y));
-	builder_add(&b, &g, sizeof(g));
-	builder_add(&b, name, g.name_bytes);
-	step(y, &b);
+	step(y, EVENT_GANG, PARTS({ &g, sizeof(g) }, { name, g.name_bytes }));
 	for (uint32_t i = 0; i < j->members; i++) {
 		const pod_id pod = y->free_pods_n > 0 ? y->free_pods[--y->free_pods_n] : y->pods_n++;
 		struct event_pod e = { .pod = pod,
@@ -188,10 +169,7 @@ static void submit(struct player *y, uint32_t job)
 
 		l->members[i] = (struct member){ .pod = pod, .generation = e.generation };
 		e.name_bytes = (uint32_t)snprintf(name, sizeof(name), "trace/job-%07u-%u", job, i);
-		builder_begin(&b, EVENT_POD, now_ns(y));
-		builder_add(&b, &e, sizeof(e));
-		builder_add(&b, name, e.name_bytes);
-		step(y, &b);
+		step(y, EVENT_POD, PARTS({ &e, sizeof(e) }, { name, e.name_bytes }));
 	}
 	y->waiting[y->waiting_n++] = job;
 }
@@ -199,11 +177,8 @@ static void submit(struct player *y, uint32_t job)
 static void drop(struct player *y, enum record_kind kind, uint32_t id, uint32_t generation)
 {
 	struct event_drop e = { .id = id, .generation = generation };
-	struct builder b;
 
-	builder_begin(&b, kind, now_ns(y));
-	builder_add(&b, &e, sizeof(e));
-	step(y, &b);
+	step(y, kind, PARTS({ &e, sizeof(e) }));
 }
 
 static void heap_put(struct player *y, struct end e)
@@ -269,11 +244,8 @@ static void accept_bind(struct player *y, const struct cmd_bind *bind)
 		                .generation = bind->pod_generation,
 		                .node = bind->node,
 		                .attempt = bind->attempt };
-	struct builder b;
 
-	builder_begin(&b, RESULT_BOUND, now_ns(y));
-	builder_add(&b, &e, sizeof(e));
-	step(y, &b);
+	step(y, RESULT_BOUND, PARTS({ &e, sizeof(e) }));
 	if (y->live[job].bound++ == 0)
 		out->nodes_first = y->p->nodes_n;
 	node_note(y->p, bind->node);
@@ -314,7 +286,7 @@ static void plan(struct player *y)
 {
 	while (!y->failed && core_wants_plan(y->core)) {
 		y->binds_n = 0;
-		mark(y, EVENT_PLAN);
+		step(y, EVENT_PLAN, NO_PARTS);
 		for (uint32_t i = 0; i < y->binds_n; i++)
 			accept_bind(y, &y->binds[i]);
 	}
@@ -351,7 +323,7 @@ static void play_all(struct player *y)
 			break;
 		}
 		if (due)
-			mark(y, EVENT_TICK);
+			step(y, EVENT_TICK, NO_PARTS);
 		last_s = y->now_s;
 		while (y->ends_n > 0 && y->ends[0].at_s == y->now_s)
 			finish(y, heap_take(y).job);
@@ -468,10 +440,10 @@ bool trace_play(struct play *p, const struct trace *t, const struct play_options
 		p->jobs[i] = (struct play_job){ .start_s = TRACE_NOT_STARTED, .told_s = TRACE_NOT_STARTED };
 	ok = player_init(&y);
 	if (ok) {
-		mark(&y, EVENT_BEGIN);
+		step(&y, EVENT_BEGIN, NO_PARTS);
 		for (node_id node = 0; node < o->nodes; node++)
 			tell_node(&y, node);
-		mark(&y, EVENT_SYNCED);
+		step(&y, EVENT_SYNCED, NO_PARTS);
 		play_all(&y);
 		ok = !y.failed;
 		core_promises(y.core, &totals);
