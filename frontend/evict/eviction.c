@@ -56,6 +56,7 @@ static void evicted(struct eviction *v)
 		                            .name = v->target.name,
 		                            .uid = v->target.uid,
 		                            .node = v->node,
+		                            .scheduler = evictor_scheduler(e, &v->cmd),
 		                            .cmd = &v->cmd };
 
 	e->counts.evicted++;

@@ -54,8 +54,7 @@ void evictor_free(struct evictor *e)
 	free(e);
 }
 
-/* Of the preemptor. */
-static const char *scheduler_of(const struct evictor *e, const struct cmd_evict *cmd)
+const char *evictor_scheduler(const struct evictor *e, const struct cmd_evict *cmd)
 {
 	struct gang_view gang;
 	struct pod_view pod;
@@ -76,7 +75,7 @@ static struct ticket *ticket_of(struct evictor *e, const struct cmd_evict *cmd)
 			return t;
 	t = must_alloc(sizeof(*t));
 	t->id = cmd->ticket;
-	t->scheduler = must_copy(scheduler_of(e, cmd));
+	t->scheduler = must_copy(evictor_scheduler(e, cmd));
 	TAILQ_INSERT_TAIL(&e->tickets, t, link);
 	return t;
 }

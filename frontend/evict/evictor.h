@@ -37,6 +37,7 @@ struct evict_notice {
 	const char *name;
 	const char *uid;
 	const char *node;
+	const char *scheduler; /* of the preemptor */
 	const struct cmd_evict *cmd;
 };
 

@@ -75,6 +75,9 @@ struct evictor {
 	struct log_limit limit;
 };
 
+/* Of the preemptor, by the model, else the configured one. */
+const char *evictor_scheduler(const struct evictor *e, const struct cmd_evict *cmd);
+
 /* The last of its evictions has ended, or goes on without it. */
 void ticket_leave(struct evictor *e, struct ticket *t);
 

@@ -14,9 +14,9 @@
 
 #define NAME_BYTES 600
 
-/* "gang ns/name (uid)" or "pod uid", the preemptor; returns its scheduler's name. */
-static const char *preemptor(const struct frontend *f, const struct cmd_evict *cmd, char *out,
-                             size_t out_bytes)
+/* "gang ns/name (uid)" or "pod uid". */
+static void preemptor_text(const struct frontend *f, const struct cmd_evict *cmd, char *out,
+                           size_t out_bytes)
 {
 	struct gang_object object;
 	struct gang_view gang;
@@ -27,14 +27,11 @@ static const char *preemptor(const struct frontend *f, const struct cmd_evict *c
 		has_object = model_gang_object(f->model, cmd->gang, cmd->gang_generation, &object);
 		snprintf(out, out_bytes, "gang %s/%s (%s)", gang.namespace, gang.name,
 		         has_object ? object.uid : "no object");
-		return *gang.scheduler_name ? gang.scheduler_name : f->config.scheduler;
-	}
-	if (model_waiting_pod(f->model, cmd->gang, cmd->gang_generation, &pod)) {
+	} else if (model_waiting_pod(f->model, cmd->gang, cmd->gang_generation, &pod)) {
 		snprintf(out, out_bytes, "pod %s", pod.uid);
-		return pod.scheduler_name;
+	} else {
+		snprintf(out, out_bytes, "a pod");
 	}
-	snprintf(out, out_bytes, "a pod");
-	return f->config.scheduler;
 }
 
 /* An Event on the object of the gang, if it has one. */
@@ -116,13 +113,13 @@ static void victim_noticed(void *context, const struct evict_notice *n)
 {
 	struct frontend *f = context;
 	char note[1000], who[NAME_BYTES];
-	const char *scheduler = preemptor(f, n->cmd, who, sizeof(who));
 	const struct log_field fields[] = { { "pod", n->name, 0 },
 		                                { "namespace", n->namespace, 0 },
 		                                { "uid", n->uid, 0 },
 		                                { "node", n->node, 0 },
 		                                { "for", who, 0 } };
 
+	preemptor_text(f, n->cmd, who, sizeof(who));
 	/* For a lone pod kube-scheduler's text: framework/preemption, prepareCandidate. */
 	if (n->cmd->gang >= f->limits.gangs)
 		snprintf(note, sizeof(note), "Preempted by %s on node %s", who, n->node);
@@ -134,7 +131,7 @@ static void victim_noticed(void *context, const struct evict_notice *n)
 	                                                   .namespace = n->namespace,
 	                                                   .name = n->name,
 	                                                   .uid = n->uid,
-	                                                   .scheduler = scheduler,
+	                                                   .scheduler = n->scheduler,
 	                                                   .note = note });
 	preemptor_tell(f, n->cmd);
 }
