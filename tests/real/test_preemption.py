@@ -23,6 +23,8 @@ cluster.CONTROLLERS += ("disruption",)
 RIGHTS = cluster.DEPLOY / "preemption" / "evictions.yaml"
 REST_S = 3  # how long nothing more may happen
 HELD = "example.com/held"
+NEVER = "p10-never"
+ANSWERED = 'muster_preemption_tickets_total{event="answered"}'
 
 
 class Preempting(World):
@@ -57,6 +59,10 @@ class Preempting(World):
         with self.told(gang):
             until(lambda: self.running(f"{gang}-") == size, SOON_S, lambda: f"{self.running(gang + '-')} of {size} run")
 
+    def starts_alone(self, name):
+        with self.told(name):
+            until(lambda: self.running(name) == 1, SOON_S, f"{name} runs")
+
     def allowed(self, name, wanted):
         """The disruption controller's figure."""
         until(lambda: self.admin.get("PodDisruptionBudget", name).get("status", {}).get("disruptionsAllowed") == wanted, SOON_S,
@@ -71,8 +77,8 @@ class Preempting(World):
 
 
 def priorities():
-    return [{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": f"p{value}"}, "value": value}
-            for value in (0, 5, 10)]
+    return [{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value, **policy}
+            for name, value, policy in (("p0", 0, {}), ("p5", 5, {}), ("p10", 10, {}), (NEVER, 10, {"preemptionPolicy": "Never"}))]
 
 
 def budget(name, least, app):
@@ -90,6 +96,10 @@ def runs_on(node, names, priority=0, held=False, **more):
 def gang(name, priority, size, cpu="1"):
     return [pod_group(name, size),
             *[pod(f"{name}-{i}", cpu=cpu, group=name, priorityClassName=f"p{priority}") for i in range(size)]]
+
+
+def lone(name, priority, cpu="1", **more):
+    return pod(name, cpu=cpu, **{"priorityClassName": f"p{priority}", **more})
 
 
 def names(prefix, n):
@@ -166,6 +176,85 @@ def test_the_server_refuses_what_the_plan_counted_on():
         equal((world.gone(), world.bound("g-")), ([], 0))
     finally:
         os.kill(controllers, signal.SIGCONT)
+
+
+def test_a_lone_pod_costs_one_pod():
+    """PRE-1: the youngest goes, with its condition and kube-scheduler's event.  PRE-2: a pod that may not preempt waits."""
+    world.runs(*machines(1, cpu="4"), *runs_on("n00", names("low", 3)))
+    older = max(p["status"]["startTime"] for p in world.pods("low-"))
+    world.create(lone("low-3", 0))
+    until(lambda: world.running("low-") == 4, SOON_S, "the fourth runs")
+    world.before.add("low-3")
+    started = {p["metadata"]["name"]: p["status"]["startTime"] for p in world.pods("low-")}
+    world.create(lone("never", 10, priorityClassName=NEVER))
+    world.waits("never", "Insufficient cpu")
+    equal(world.gone(), [])
+    world.create(lone("high", 10))
+    world.starts_alone("high")
+    equal(len(world.gone()), 1)
+    gone, uid = world.gone()[0], world.admin.get("Pod", "high")["metadata"]["uid"]
+    # Starts have whole seconds: of equal ones the last name goes.
+    equal(started[gone], max(started.values()))
+    check(gone == "low-3" or started["low-3"] == older, gone, started)
+    until(lambda: world.notes(gone, "Preempted"), SOON_S, "its event")
+    equal(world.notes(gone, "Preempted")[0]["note"], f"Preempted by pod {uid} on node n00")
+    equal(world.bound("never"), 0)
+
+
+def test_a_lone_pod_takes_the_lowest_and_the_fewest():
+    """PRE-3: four of priority 0, not one of priority 5.  PRE-4: one of two, not two of four."""
+    world.runs(*machines(2, cpu="4"), *runs_on("n00", ["big"], 5, cpu="4"), *runs_on("n01", names("low", 4)))
+    world.create(lone("high", 10, "4"))
+    world.starts_alone("high")
+    equal(world.gone(), names("low", 4))
+    world.runs(*machines(2, cpu="4"), *runs_on("n00", names("two", 2), cpu="2"), *runs_on("n01", names("low", 4)))
+    world.create(lone("high", 10, "2"))
+    world.starts_alone("high")
+    equal([name[:4] for name in world.gone()], ["two-"])
+
+
+def test_a_lone_pod_breaks_a_gang_whole():
+    """PRE-6: of a gang that would be less than its quorum all pods go, those on another node as well."""
+    victims = [pod_group("v", 4), *runs_on("n00", ["v-0", "v-1"], group="v"), *runs_on("n01", ["v-2", "v-3"], group="v")]
+    world.runs(*machines(2, cpu="4"), *victims, *runs_on("n00", names("a", 2), 10), *runs_on("n01", names("b", 2), 10))
+    world.create(lone("high", 5))
+    world.starts_alone("high")
+    until(lambda: world.gone() == names("v", 4), SOON_S, world.gone)
+
+
+def test_a_lone_pod_respects_a_budget():
+    """PRE-10: three of a budget that allows one are spared, and three others go.  Without those nobody goes, until the budget
+    allows it."""
+    world.runs(*machines(2, cpu="3"), *runs_on("n00", names("a", 3), labels={"app": "a"}), *runs_on("n01", names("b", 3)),
+               budget("two-stay", 2, "a"))
+    world.allowed("two-stay", 1)
+    world.create(lone("first", 10, "2"))
+    world.starts_alone("first")
+    becomes(lambda: len(world.gone()), 2, "how many went")
+    check(all(name.startswith("b-") for name in world.gone()), world.gone())
+    before, answered = world.gone(), world.metric(ANSWERED)
+    world.create(lone("second", 10, "2", nodeSelector={"kubernetes.io/hostname": "n00"}))
+    world.waits("second", "Insufficient cpu")
+    until(lambda: world.metric(ANSWERED) > answered, SOON_S, "an answer")
+    time.sleep(REST_S)
+    equal(world.gone(), before)
+    world.admin.patch("PodDisruptionBudget", "two-stay", {"spec": {"minAvailable": 1}})
+    world.starts_alone("second")
+    becomes(lambda: len([name for name in world.gone() if name.startswith("a-")]), 2, "how many went")
+
+
+def test_a_lone_pod_waits_for_what_ends():
+    """PRE-13: a pod that somebody deleted ends, and takes its time: no other pod goes."""
+    world.runs(*machines(1, cpu="4"), *runs_on("n00", ["ends"], held=True), *runs_on("n00", names("low", 3)))
+    world.delete("Pod", "ends")
+    until(lambda: world.admin.get("Pod", "ends")["metadata"].get("deletionTimestamp"), SOON_S, "it ends")
+    world.create(lone("high", 10))
+    until(lambda: world.admin.get("Pod", "high")["status"].get("nominatedNodeName") == "n00", SOON_S, "its nomination")
+    time.sleep(REST_S)
+    equal((world.gone(), world.bound("high")), (["ends"], 0))
+    world.release("ends")
+    world.starts_alone("high")
+    equal(world.gone(), ["ends"])
 
 
 def test_nothing_was_forbidden_and_every_kubelet_got_through():
