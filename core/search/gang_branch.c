@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OFFERED_STEPS UINT64_C(1000000) /* to improve what was offered */
+#define OPEN_MOST 32u
+
 /* By the criteria that a further victim can only make worse. */
 static int cost_compare(const struct objective *a, const struct objective *b)
 {
@@ -64,6 +67,7 @@ static void keep(struct gang_question *q)
 	}
 	free(out->pods);
 	out->found = true;
+	q->offered = false;
 	out->objective = q->objective;
 	out->pods = pods;
 }
@@ -226,11 +230,34 @@ static bool decide(struct gang_question *q, struct gang_unit *u, enum plan_answe
 	return false;
 }
 
+/* The branches did not improve what was offered, and have not been above unit `least`: true if they
+ * can't get there.  Each unit before it that stays, and whose gang might be broken as well, doubles
+ * what is left to do. */
+static bool branches_are_endless(const struct gang_question *q, uint32_t first, uint32_t least)
+{
+	uint32_t open = 0, broken = 0;
+
+	for (uint32_t i = first; i < least; i++) {
+		broken += q->units[i].decision == GOES;
+		open += q->units[i].decision == STAYS && broken < q->out->objective.broken;
+	}
+	return open > OPEN_MOST;
+}
+
 void gang_branch(struct gang_question *q, uint32_t first, enum plan_answer answer)
 {
-	uint32_t at = first;
+	const uint64_t asked = q->s.steps + OFFERED_STEPS;
+	uint32_t at = first, least = q->units_n;
+	bool asks = q->offered;
 
 	while (!search_spent(&q->s)) {
+		if (asks && q->s.steps > asked) {
+			asks = false;
+			if (q->offered && branches_are_endless(q, first, least)) {
+				q->unsure = true;
+				return;
+			}
+		}
 		if (at == q->units_n) {
 			leaf(q, answer);
 			if (q->seeding)
@@ -243,10 +270,12 @@ void gang_branch(struct gang_question *q, uint32_t first, enum plan_answer answe
 		if (at == first)
 			return;
 		at--;
+		least = at < least ? at : least;
 	}
 }
 
-bool gang_try(struct gang_question *q, uint32_t first, const bool *goes)
+/* Each unit from `first` on as goes[] says, with no other away; false: that is no closed set. */
+static bool decide_all(struct gang_question *q, uint32_t first, const bool *goes)
 {
 	for (uint32_t i = first; i < q->units_n; i++) {
 		struct gang_unit *u = &q->units[i];
@@ -262,7 +291,21 @@ bool gang_try(struct gang_question *q, uint32_t first, const bool *goes)
 			unit_stay(q, u);
 		}
 	}
-	if (q->objective.violations > 0 || q->objective.broken > 0 || gang_ask(q) != PLAN_PLACED ||
+	return true;
+}
+
+bool gang_try(struct gang_question *q, uint32_t first, const bool *goes)
+{
+	if (!decide_all(q, first, goes) || q->objective.violations > 0 || q->objective.broken > 0 ||
+	    gang_ask(q) != PLAN_PLACED || !roles_hold(q))
+		return false;
+	keep(q);
+	return true;
+}
+
+bool gang_offer(struct gang_question *q, uint32_t first, const bool *goes)
+{
+	if (!decide_all(q, first, goes) || !may_be_best(q) || gang_ask(q) != PLAN_PLACED ||
 	    !roles_hold(q))
 		return false;
 	keep(q);

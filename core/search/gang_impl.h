@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by search_gang.c (the question and its levels), gang_units.c (candidates), gang_room.c
- * (are they enough, by sums), gang_counts.c and gang_branch.c (which of them go). */
+ * (are they enough, by sums), gang_blocks.c (a good set of whole gangs), gang_counts.c and
+ * gang_branch.c (which of them go). */
 #ifndef MUSTER_CORE_SEARCH_GANG_IMPL_H
 #define MUSTER_CORE_SEARCH_GANG_IMPL_H
 
@@ -52,6 +53,7 @@ struct gang_question {
 	uint32_t *used;         /* by budget: pods that go */
 
 	struct objective objective; /* of the units that go */
+	bool offered;               /* the best set is of gangs alone, and from gang_blocks() */
 	bool unsure;                /* the planner gave up on a set that might have been better */
 };
 
@@ -66,6 +68,9 @@ void gang_rank_names(struct gang_question *q);
 
 /* True if the first pod's name is before the other's. */
 bool gang_name_before(const struct gang_question *q, pod_id a, pod_id b);
+
+/* gang_room.c: that of the members that are missing, if sums are exact and it is one; else NULL. */
+const struct shape *gang_shape(const struct gang_question *q);
 
 /* gang_room.c: true if the members that are missing would not have room without all that ends, is
  * nominated or a candidate. */
@@ -84,6 +89,15 @@ void gang_branch(struct gang_question *q, uint32_t first, enum plan_answer answe
 /* gang_branch.c: of the units from `first` on those with goes[unit] go, the others stay.  True, and
  * the set is kept, if it is closed and enough, breaks no gang and exceeds no budget. */
 bool gang_try(struct gang_question *q, uint32_t first, const bool *goes);
+
+/* gang_branch.c: likewise, but gangs may break, and budgets be exceeded if they may; it is kept if
+ * no better set is. */
+bool gang_offer(struct gang_question *q, uint32_t first, const bool *goes);
+
+/* gang_blocks.c: a good set of a level is offered.  True if it is kept, and of whole gangs alone,
+ * beside which no single member of a gang may go.  The decisions of the units are not what they
+ * were. */
+bool gang_blocks(struct gang_question *q, uint32_t first);
 
 /* gang_counts.c: the best set of a level for members of one class.  True if it is proved, and kept;
  * false says nothing.  The decisions of the units are not what they were. */

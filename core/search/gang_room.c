@@ -26,7 +26,7 @@ struct gang_room {
 	uint32_t nodes_n;
 };
 
-static const struct shape *shape_of(const struct gang_question *q)
+const struct shape *gang_shape(const struct gang_question *q)
 {
 	const struct core *c = q->s.c;
 
@@ -58,7 +58,7 @@ void gang_room_free(struct gang_room *room)
 void gang_room_begin(struct gang_question *q)
 {
 	const struct core *c = q->s.c;
-	const struct shape *s = shape_of(q);
+	const struct shape *s = gang_shape(q);
 	struct gang_room *room;
 
 	gang_room_free(q->room);
@@ -143,7 +143,7 @@ bool gang_room_add(struct gang_question *q, uint32_t first, uint32_t end)
 static bool suffices_empty(struct gang_question *q)
 {
 	const struct core *c = q->s.c;
-	const struct shape *s = shape_of(q);
+	const struct shape *s = gang_shape(q);
 	int64_t row[RESOURCES_MAX + 1]; /* and one that no node has */
 	uint32_t left = c->need.total;
 
@@ -174,7 +174,7 @@ bool gang_is_hopeless(struct gang_question *q)
 
 	gang_need_find(q->g, &c->need);
 	gang_ready_class_find(&c->gangs, q->g);
-	if (!shape_of(q))
+	if (!gang_shape(q))
 		return false;
 	if (!suffices_empty(q))
 		return true;

@@ -94,6 +94,13 @@ static bool level_counts(struct gang_question *q, uint32_t first)
 	return gang_counts(q, first);
 }
 
+/* True if a set of whole gangs is kept, and nothing else can go in the level. */
+static bool level_blocks(struct gang_question *q, uint32_t first)
+{
+	level_reset(q);
+	return gang_blocks(q, first);
+}
+
 static void level_branch(struct gang_question *q, uint32_t first, enum plan_answer answer)
 {
 	level_remove(q, first);
@@ -131,6 +138,7 @@ static void search_levels(struct gang_question *q)
 		answer = gang_ask(q);
 		if (!plain && answer == PLAN_PLACED && level_counts(q, first))
 			return;
+		q->offered = answer == PLAN_PLACED && level_blocks(q, first);
 		level_branch(q, first, answer);
 		/* A higher level is better only with fewer violations. */
 		if (q->out->found && q->out->objective.violations == 0)

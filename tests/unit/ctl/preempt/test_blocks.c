@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Victims among many gangs that go whole: more of them than branches can be tried for. */
+#include "ctl/preempt/facts.h"
+#include "tests/unit/test.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(blocks);
+
+enum {
+	NODES = 120,
+	CPU = 4,
+	PACKED = 6, /* gangs that have a node each for themselves; the others lie across CPU nodes */
+};
+
+static void write_pod(FILE *f, const char *gang, int i, int node, int cpu, int start)
+{
+	fprintf(f,
+	        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"ns\",\"name\":"
+	        "\"%s-%d\",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"}},\"spec\":{"
+	        "\"schedulerName\":\"muster\",\"priority\":%d,",
+	        gang, i, gang, node < 0 ? 10 : 0);
+	if (node >= 0)
+		fprintf(f, "\"nodeName\":\"n%d\",", node);
+	fprintf(f,
+	        "\"containers\":[{\"name\":\"main\",\"image\":\"p\",\"resources\":{\"requests\":"
+	        "{\"cpu\":\"%d\"}}}]},\"status\":{\"phase\":\"%s\"",
+	        cpu, node < 0 ? "Pending" : "Running");
+	if (node >= 0)
+		fprintf(f, ",\"startTime\":\"2026-01-01T00:%02d:00Z\"", start);
+	fputs("}},\n", f);
+}
+
+static void write_group(FILE *f, const char *name, int quorum, const char *after)
+{
+	fprintf(f,
+	        "{\"apiVersion\":\"scheduling.x-k8s.io/v1alpha1\",\"kind\":\"PodGroup\",\"metadata\":{"
+	        "\"namespace\":\"ns\",\"name\":\"%s\"},\"spec\":{\"minMember\":%d}}%s",
+	        name, quorum, after);
+}
+
+/* Full nodes.  The packed gangs started first, so that by importance they are the last to go. */
+static char *cluster_text(void)
+{
+	char *text = NULL, name[16];
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	fputs("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n", f);
+	for (int i = 0; i < NODES; i++)
+		fprintf(f,
+		        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n%d\"},"
+		        "\"status\":{\"allocatable\":{\"cpu\":\"%d\",\"pods\":\"110\"}}},\n",
+		        i, CPU);
+	for (int g = 0; g < NODES; g++) {
+		snprintf(name, sizeof(name), "v%d", g);
+		for (int i = 0; i < CPU; i++)
+			write_pod(f, name, i,
+			          g < PACKED ? g : PACKED + (g - PACKED + i * 17) % (NODES - PACKED), 1,
+			          g < PACKED ? 0 : 1 + g % 50);
+		write_group(f, name, CPU, ",\n");
+	}
+	for (int i = 0; i < PACKED; i++)
+		write_pod(f, "w", i, -1, CPU, 0);
+	write_group(f, "w", PACKED, "]}\n");
+	fclose(f);
+	return text;
+}
+
+static gang_id gang_named(struct offline *o, const char *name)
+{
+	const struct model *m = offline_model(o);
+	struct gang_view view;
+
+	for (gang_id id = 0; id < model_gang_slots(m); id++)
+		if (model_gang_generation(m, id) &&
+		    model_gang(m, id, model_gang_generation(m, id), &view) && strcmp(view.name, name) == 0)
+			return id;
+	cr_assert_fail("no gang %s", name);
+	return ID_NONE;
+}
+
+Test(blocks, those_whose_pods_are_together_go)
+{
+	const struct facts_policy policy = { .respect = true, .steps_most = 100000000 };
+	struct files *files = files_new();
+	struct offline *o = offline_new(&(struct offline_config){ .reads_budgets = true });
+	char *text = cluster_text(), error[1024] = "";
+	struct gang_search s;
+	struct facts *facts;
+
+	cr_assert(files_take(files, "test", text, strlen(text), error, sizeof(error)), "%s", error);
+	cr_assert(offline_put_all(o, files, error, sizeof(error)), "%s", error);
+	cr_assert(offline_start(o, error, sizeof(error)), "%s", error);
+	facts = facts_new(o, files, &policy, error, sizeof(error));
+	cr_assert(facts, "%s", error);
+	cr_assert_eq(search_gang(offline_core(o), facts_for(facts, "muster"), gang_named(o, "w"), &s),
+	             0);
+	cr_assert(s.found);
+	cr_assert_eq(s.objective.broken, PACKED, "%u", s.objective.broken);
+	cr_assert_eq(s.objective.pods, PACKED * CPU, "%u", s.objective.pods);
+	cr_assert_eq(s.answer, VICTIMS_GAVE_UP, "it is not proved ...");
+	cr_assert_lt(s.steps, 10000000, "... and not tried for: %llu", (unsigned long long)s.steps);
+	cr_assert(core_valid(offline_core(o), error, sizeof(error)), "the core is as it was: %s",
+	          error);
+	gang_search_free(&s);
+	facts_free(facts);
+	offline_free(o);
+	files_free(files);
+	free(text);
+}
