@@ -134,6 +134,8 @@ BUGS = [
         (SHARES, "#define TYPICAL_PERCENT 95", "#define TYPICAL_PERCENT 100")),
     bug("gpus: a mix outlives its questions", unit("core/filter/test_gpus"),
         ("core/step/devices.c", "\tgpus_forget(&c->pod_counts);\n", "")),
+    bug("gpus: pods that had claims count as pods without GPUs", unit("core/filter/test_gpus"),
+        ("core/filter/gpus.c", "tasks[tasks_n].count = waiting[id];", ";")),
     bug("gpus: shares have the room of their richest capacity", unit("core/devices/test_inventory_shares"),
         ("core/devices/inventory_shares.c", "if (part < left[c->device])", "if (part > left[c->device])")),
     bug("queues: the share is that with the gang", unit("core/share/test_share"),

@@ -184,11 +184,29 @@ static uint32_t shapes_step(const struct shapes *ss)
 	return n / GPU_SHAPES + 1;
 }
 
+/* By shape: its pods without a node.  NULL without devices.  The caller frees it. */
+static uint32_t *waiting_of(const struct pod_counts *cs)
+{
+	uint32_t *waiting;
+
+	if (!cs->inventory)
+		return NULL;
+	waiting = must_array(cs->shapes->used + (size_t)1, sizeof(*waiting));
+	for (pod_id id = 0; id < cs->pods->used; id++) {
+		const struct pod *p = pods_find(cs->pods, id);
+
+		if (p && p->node == ID_NONE && p->shape < cs->shapes->used)
+			waiting[p->shape]++;
+	}
+	return waiting;
+}
+
 static void mix_make(struct gpus *g, struct pod_counts *cs)
 {
 	const struct shapes *ss = cs->shapes;
 	const uint32_t step = shapes_step(ss);
 	struct share_task *tasks = must_array(GPU_SHAPES, sizeof(*tasks));
+	uint32_t *waiting = waiting_of(cs);
 	uint32_t tasks_n = 0, seen = 0;
 
 	find_columns(g, cs->nodes);
@@ -199,9 +217,14 @@ static void mix_make(struct gpus *g, struct pod_counts *cs)
 			continue;
 		if (s->body->devices > 0)
 			question_add(g, cs, s->body->devices - 1);
+		if (!ask_of(g, cs, s, ID_NONE, &tasks[tasks_n].ask))
+			continue;
 		tasks[tasks_n].count = s->pods;
-		tasks_n += ask_of(g, cs, s, ID_NONE, &tasks[tasks_n].ask);
+		if (waiting && tasks[tasks_n].ask.gpus == 0)
+			tasks[tasks_n].count = waiting[id];
+		tasks_n += tasks[tasks_n].count > 0;
 	}
+	free(waiting);
 	g->mix = tasks_n > 0 ? share_mix_new(tasks, tasks_n, GPU_TASKS) : NULL;
 	free(tasks);
 }

@@ -7,7 +7,9 @@
  *                       goes to the first with room, as the allocator chooses
  *   models              a bit for each such resource, and for each question of a simple claim
  *   typical tasks       the shapes of the pods that there are, each with its number of pods; CPU,
- *                       memory and GPUs of their requests and claims
+ *                       memory and GPUs of their requests and claims.  A pod that is bound has
+ *                       claims no more (core/devices/inventory.h): with devices, of pods that ask
+ *                       for no GPU those that are bound don't count
  *
  * The mix is made again after an eighth of the pods came or are gone, and when a question changes.
  * Then all views are built again (rules_version).  It depends on records and plans alone, so a

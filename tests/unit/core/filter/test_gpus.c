@@ -130,6 +130,7 @@ Test(gpus, that_are_begun_take_the_next_share)
 
 		story_gang(s, .name = "g", .quorum = 9); /* they wait, and are what is typical */
 		story_pods(s, 3, .name = "w", .gang = "g", .cpu = 1, .devices = WHOLE + 1);
+		story_pods(s, 100, .name = "old", .cpu_milli = 100, .node = "n1"); /* with claims, once */
 		story_pod(s, .name = "a", .cpu = 1, .devices = HALF + 1);
 		story_plan(s);
 		cr_assert_str_eq(story_where(s, "a"), "n2");
