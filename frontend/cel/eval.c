@@ -471,6 +471,51 @@ static void lazy_return(struct machine *m, const struct cel_instruction *i)
 	m->at = m->p->calls[--m->calls];
 }
 
+/* Instructions that may be followed by another one than the next, and those inside of loops. */
+static void step_jump(struct machine *m, const struct cel_instruction *i)
+{
+	const struct cel_value *slots = m->p->slots;
+
+	switch ((enum cel_op)i->op) {
+	case CEL_OP_JUMP:
+		m->at = i->a;
+		break;
+	case CEL_OP_LOGIC_FIRST:
+		logic_first(m, i);
+		break;
+	case CEL_OP_LOGIC_NEXT:
+		logic_next(m, i);
+		break;
+	case CEL_OP_BRANCH:
+		branch(m, i);
+		break;
+	case CEL_OP_OR_VALUE:
+		or_value(m, i);
+		break;
+	case CEL_OP_OPT_ENTER:
+		opt_enter(m, i);
+		break;
+	case CEL_OP_FOLD:
+		fold_begin(m, i);
+		break;
+	case CEL_OP_NEXT:
+		fold_next(m, i);
+		break;
+	case CEL_OP_APPEND:
+		append(m, i);
+		break;
+	case CEL_OP_PUT:
+		put(m, i);
+		break;
+	case CEL_OP_BREAK:
+		if (slots[i->a].kind == CEL_BOOL && slots[i->a].b == i->flag)
+			m->at = i->b;
+		break;
+	default:
+		assert(false);
+	}
+}
+
 /* False at the end. */
 static bool step(struct machine *m)
 {
@@ -525,46 +570,14 @@ static bool step(struct machine *m)
 	case CEL_OP_MAP:
 		make_map(m, i->a);
 		break;
-	case CEL_OP_JUMP:
-		m->at = i->a;
-		break;
-	case CEL_OP_LOGIC_FIRST:
-		logic_first(m, i);
-		break;
-	case CEL_OP_LOGIC_NEXT:
-		logic_next(m, i);
-		break;
-	case CEL_OP_BRANCH:
-		branch(m, i);
-		break;
-	case CEL_OP_OR_VALUE:
-		or_value(m, i);
-		break;
-	case CEL_OP_OPT_ENTER:
-		opt_enter(m, i);
-		break;
 	case CEL_OP_OPT_OF:
 		if (top(m)->kind != CEL_ERROR)
 			*top(m) = cel_optional(m->s, top(m));
 		break;
-	case CEL_OP_FOLD:
-		fold_begin(m, i);
-		break;
-	case CEL_OP_NEXT:
-		fold_next(m, i);
-		break;
-	case CEL_OP_APPEND:
-		append(m, i);
-		break;
-	case CEL_OP_PUT:
-		put(m, i);
-		break;
-	case CEL_OP_BREAK:
-		if (p->slots[i->a].kind == CEL_BOOL && p->slots[i->a].b == i->flag)
-			m->at = i->b;
-		break;
 	case CEL_OP_END:
 		return false;
+	default:
+		step_jump(m, i);
 	}
 	return true;
 }

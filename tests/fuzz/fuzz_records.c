@@ -101,7 +101,40 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	return true;
 }
 
-/* What the core's own reading finds wrong with a record alone. */
+/* What the core's own reading finds wrong with a record of ids: what is dropped, and results. */
+static const char *id_says(const struct record *r, const struct limits *l)
+{
+	const struct event_drop *drop;
+	const struct result *result;
+	const struct evict_result *evicted;
+
+	switch (r->kind) {
+	case EVENT_NODE_DROP:
+		return record_drop(r, l->nodes, &drop);
+	case EVENT_SHAPE_DROP:
+		return record_drop(r, l->shapes, &drop);
+	case EVENT_GANG_DROP:
+		return record_drop(r, l->gangs, &drop);
+	case EVENT_NAMESPACE_DROP:
+		return record_drop(r, UINT32_MAX, &drop);
+	case EVENT_POD_DROP:
+		return record_drop(r, l->pods, &drop);
+	case EVENT_QUESTION_DROP:
+		return record_drop(r, QUESTIONS_MAX, &drop);
+	case RESULT_BOUND:
+	case RESULT_REFUSED:
+	case RESULT_UNKNOWN:
+		return record_result(r, l, &result);
+	case RESULT_EVICT_SENT:
+	case RESULT_EVICT_REFUSED:
+	case RESULT_EVICT_NOT_SENT:
+		return record_evicted(r, l, &evicted);
+	default:
+		return NULL;
+	}
+}
+
+/* ... with any record alone. */
 static const char *core_says(const struct record *r)
 {
 	const struct limits *l = &stream_limits;
@@ -117,14 +150,11 @@ static const char *core_says(const struct record *r)
 		struct queue_record queue;
 		const struct event_preemption *preemption;
 		const struct event_pod_facts *facts;
-		const struct evict_result *evicted;
 		struct answer_record answer;
 		const struct event_promised *promised;
 		struct node_devices_record node_devices;
 		struct question_record question;
 		struct match_record match;
-		const struct event_drop *drop;
-		const struct result *result;
 	} out;
 	const char *fault = record_check(r);
 
@@ -135,24 +165,14 @@ static const char *core_says(const struct record *r)
 		return record_name(r, l, &out.name);
 	case EVENT_NODE:
 		return record_node(r, l, &out.node);
-	case EVENT_NODE_DROP:
-		return record_drop(r, l->nodes, &out.drop);
 	case EVENT_SHAPE:
 		return record_shape(r, l, &out.shape);
-	case EVENT_SHAPE_DROP:
-		return record_drop(r, l->shapes, &out.drop);
 	case EVENT_GANG:
 		return record_gang(r, l, &out.gang);
-	case EVENT_GANG_DROP:
-		return record_drop(r, l->gangs, &out.drop);
 	case EVENT_NAMESPACE:
 		return record_namespace(r, &out.namespace);
-	case EVENT_NAMESPACE_DROP:
-		return record_drop(r, UINT32_MAX, &out.drop);
 	case EVENT_POD:
 		return record_pod(r, l, &out.pod);
-	case EVENT_POD_DROP:
-		return record_drop(r, l->pods, &out.drop);
 	case EVENT_PREEMPTION:
 		return record_preemption(r, &out.preemption);
 	case EVENT_BUDGET:
@@ -169,22 +189,12 @@ static const char *core_says(const struct record *r)
 		return record_node_devices(r, l, &out.node_devices);
 	case EVENT_QUESTION:
 		return record_question(r, &out.question);
-	case EVENT_QUESTION_DROP:
-		return record_drop(r, QUESTIONS_MAX, &out.drop);
 	case EVENT_MATCH:
 		return record_match(r, l, &out.match);
-	case RESULT_BOUND:
-	case RESULT_REFUSED:
-	case RESULT_UNKNOWN:
-		return record_result(r, l, &out.result);
-	case RESULT_EVICT_SENT:
-	case RESULT_EVICT_REFUSED:
-	case RESULT_EVICT_NOT_SENT:
-		return record_evicted(r, l, &out.evicted);
 	case EVENT_ANSWER:
 		return record_answer(r, l, &out.answer);
 	default:
-		return NULL;
+		return id_says(r, l);
 	}
 }
 
