@@ -77,10 +77,6 @@ bool bench_hgrm(const char *path, const double *sorted, size_t n);
 void bench_add_one(struct bench_report *report, const char *name, const char *unit, double value,
                    bool higher_is_better, double goal);
 
-/* Gaps that the machine itself causes in a loop that only reads the clock, 99.9th percentile in us:
- * no latency below is better than this. */
-double bench_stall_us_p999(void);
-
 /* Runs it that many times and fills the report. False: it can't run. */
 bool bench_repeat(struct bench_report *report,
                   bool (*run)(struct bench_report *, const struct bench_options *),

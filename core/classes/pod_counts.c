@@ -180,7 +180,7 @@ labels_id pod_counts_labels_ref(struct pod_counts *cs, uint32_t namespace,
 	return id;
 }
 
-void pod_counts_labels_unref(struct pod_counts *cs, labels_id labels)
+static void labels_unref(struct pod_counts *cs, labels_id labels)
 {
 	const struct label_set *set = &cs->labels.sets[labels];
 
@@ -216,7 +216,7 @@ void pod_counts_pod_leave(struct pod_counts *cs, pod_id id)
 		cs->pods->slots[p->labels_previous].labels_next = p->labels_next;
 	else
 		cs->labels.sets[p->labels].first_pod = p->labels_next;
-	pod_counts_labels_unref(cs, p->labels);
+	labels_unref(cs, p->labels);
 	p->labels = LABELS_NONE;
 	p->class = CLASS_NONE;
 }

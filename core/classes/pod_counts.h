@@ -125,7 +125,6 @@ void pod_counts_node_drop(struct pod_counts *cs, node_id node, bool existed);
 /* Returns the set of these labels and adds a reference. */
 labels_id pod_counts_labels_ref(struct pod_counts *cs, uint32_t namespace,
                                 const struct pod_label *at, uint32_t n);
-void pod_counts_labels_unref(struct pod_counts *cs, labels_id labels);
 /* Gives a pod its labels and class, and takes them away.  It takes the reference to `labels` over,
  * and is on no node at both times. */
 void pod_counts_pod_enter(struct pod_counts *cs, pod_id pod, labels_id labels);

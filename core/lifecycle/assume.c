@@ -15,12 +15,6 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-void assumes_init(struct assumes *as)
-{
-	*as = (struct assumes){ .due_ns = UINT64_MAX };
-	pod_list_init(&as->pods);
-}
-
 static void request_pop(struct assumes *as)
 {
 	assert(as->n > 0);
@@ -34,7 +28,8 @@ void assumes_clear(struct assumes *as)
 {
 	while (as->n > 0)
 		request_pop(as);
-	assumes_init(as);
+	*as = (struct assumes){ .due_ns = UINT64_MAX };
+	pod_list_init(&as->pods);
 }
 
 int assume_event(struct core *c, const struct assume_record *record)

@@ -15,7 +15,6 @@
 #include "core/lifecycle/state.h"
 #include "core/shm/records.h"
 
-void assumes_init(struct assumes *as);
 void assumes_clear(struct assumes *as);
 
 /* Accepts a request; the next round answers it.

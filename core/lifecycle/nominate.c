@@ -449,7 +449,8 @@ bool nominations_flush(struct core *c)
 	return true;
 }
 
-bool victim_is_stuck(const struct core *c, const struct eviction *v)
+/* True if it counts as one that never goes. */
+static bool victim_is_stuck(const struct core *c, const struct eviction *v)
 {
 	const struct event_pod_facts *f = &c->tickets.facts[v->pod];
 	const uint64_t patience_ns = c->tickets.terms.patience_s * NS_PER_S;

@@ -99,9 +99,6 @@ void nominations_result(struct core *c, enum record_kind kind, const struct evic
 /* Writes commands that wait; false: the ring is full. */
 bool nominations_flush(struct core *c);
 
-/* True if the victim counts as one that never goes. */
-bool victim_is_stuck(const struct core *c, const struct eviction *v);
-
 /* Called by tickets_tick(). */
 void nominations_tick(struct core *c);
 

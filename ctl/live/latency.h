@@ -47,9 +47,6 @@ uint32_t latency_trace(const char *text, size_t bytes, FILE *out);
 /* "850ns", "1.2us", "35ms", "12s": at most 6 characters.  Returns out. */
 const char *latency_time(uint64_t ns, char out[16]);
 
-/* The octaves in use by any stage: [*first, *last]. False: none. */
-bool latency_octaves(const struct latency_page *p, uint32_t *first, uint32_t *last);
-
 /* A line of bars for each stage, of block characters or of ASCII. */
 void latency_plot(const struct latency_page *p, bool blocks, FILE *out);
 /* The same and the percentiles as an SVG that refers to nothing else. */

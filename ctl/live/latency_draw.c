@@ -21,7 +21,8 @@ const char *latency_time(uint64_t ns, char out[16])
 	return out;
 }
 
-bool latency_octaves(const struct latency_page *p, uint32_t *first, uint32_t *last)
+/* The octaves in use by any stage: [*first, *last]. False: none. */
+static bool octaves(const struct latency_page *p, uint32_t *first, uint32_t *last)
 {
 	bool any = false;
 
@@ -66,7 +67,7 @@ void latency_plot(const struct latency_page *p, bool blocks, FILE *out)
 	uint32_t first = 0, last = 0;
 	char room[16];
 
-	if (!latency_octaves(p, &first, &last))
+	if (!octaves(p, &first, &last))
 		return;
 	fprintf(out, "%-8s ", "up to");
 	for (uint32_t i = first; i <= last; i += 3)
@@ -120,7 +121,7 @@ void latency_svg(const struct latency_page *p, FILE *out)
 	int bottom = TOP + (int)p->stages_n * ROW;
 	char room[16];
 
-	latency_octaves(p, &first, &last);
+	octaves(p, &first, &last);
 	fprintf(
 		out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\">\n"

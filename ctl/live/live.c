@@ -35,12 +35,6 @@ bool live_is_served(const struct live *l)
 	       access(find_socket(NULL), F_OK) == 0 || found_n > 1;
 }
 
-const struct flag live_flags[] = {
-	FLAG_SOCKET(struct live, socket),
-	FLAG_OUTPUT(struct live, output, "JSON instead of text"),
-	{ 0 },
-};
-
 int live_run(const struct command *c, int argc, char **argv,
              int (*show)(struct live *l, const char *argument))
 {

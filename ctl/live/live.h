@@ -36,8 +36,7 @@ struct live {
 	"muster-core's socket (default: $MUSTER_SOCKET, or\n" LINK_DEFAULT_SOCKET                      \
 	", or that of musterctl up)"
 
-/* --socket and -o json into a struct live, and the exit status of such a command. */
-extern const struct flag live_flags[];
+/* The exit status of a command that reads a live scheduler. */
 #define LIVE_EXITS                                                                                 \
 	"0 done, 1 no scheduler runs or nothing has that name, 2 usage,\n"                             \
 	"78 it has another memory layout."

@@ -86,7 +86,6 @@ struct devices_pick {
 
 /* Points of the score plugin before they are normalised; 0 without alternatives. */
 uint32_t devices_points(const struct devices *d, const struct devices_pick *picks, size_t n);
-bool devices_prefers(const struct devices *d, uint32_t pod); /* has alternatives at all */
 
 /* Text of an error of the search: see core/devices/choice.h for what they are about. */
 enum devices_error {

@@ -277,21 +277,6 @@ enum devices_answer devices_ask(struct devices *d, uint32_t pod, const char *nod
 	return a->problem.unavailable ? DEVICES_UNAVAILABLE : DEVICES_NONE;
 }
 
-bool devices_prefers(const struct devices *d, uint32_t pod)
-{
-	const struct pod_entry *p = d->pods[pod - 1];
-
-	for (size_t i = 0; i < p->refs_n; i++) {
-		const struct claim_entry *c =
-			p->refs[i].not_needed ? NULL : claim_find(d, p->namespace, p->refs[i].name);
-
-		for (size_t k = 0; c != NULL && k < c->requests_n; k++)
-			if (c->requests[k].prioritized)
-				return true;
-	}
-	return false;
-}
-
 const struct request_entry *request_of(const struct asked *a, uint32_t claim, uint32_t request)
 {
 	return &a->claims[claim]->requests[request];

@@ -25,8 +25,8 @@ static enum MHD_Result answer_with(struct MHD_Connection *connection, unsigned s
 	return queued;
 }
 
-enum MHD_Result serve_answer(struct MHD_Connection *connection, unsigned status, const char *type,
-                             const char *text, size_t bytes)
+static enum MHD_Result answer_copied(struct MHD_Connection *connection, unsigned status,
+                                     const char *type, const char *text, size_t bytes)
 {
 	/* libmicrohttpd copies it; its parameter lacks const. */
 	return answer_with(
@@ -47,7 +47,7 @@ enum MHD_Result serve_answer_line(struct MHD_Connection *connection, unsigned st
 	char line[1200];
 	int n = snprintf(line, sizeof(line), "%s\n", text);
 
-	return serve_answer(connection, status, "text/plain; charset=utf-8", line, (size_t)n);
+	return answer_copied(connection, status, "text/plain; charset=utf-8", line, (size_t)n);
 }
 
 static void write_latency(const struct metrics *m, FILE *out)

@@ -71,9 +71,7 @@ struct serve {
 	bool stopping;
 };
 
-enum MHD_Result serve_answer(struct MHD_Connection *connection, unsigned status, const char *type,
-                             const char *text, size_t bytes);
-/* The same; `text` is passed on and freed once it is sent. */
+/* `text` is passed on and freed once it is sent. */
 enum MHD_Result serve_answer_owned(struct MHD_Connection *connection, unsigned status,
                                    const char *type, char *text, size_t bytes);
 enum MHD_Result serve_answer_line(struct MHD_Connection *connection, unsigned status,

@@ -21,7 +21,6 @@
 #include <sys/mman.h>
 
 #define BATCH 64
-#define TURNS_MAX 2000
 
 struct instance {
 	struct sim *sim;

@@ -468,11 +468,6 @@ unsigned net_busy(const struct net *n)
 	return busy;
 }
 
-uint64_t net_requests(const struct net *n)
-{
-	return n->serial;
-}
-
 uint64_t net_faults(const struct net *n)
 {
 	return n->faults;

@@ -275,7 +275,6 @@ void net_orphan(struct net *n, unsigned late_percent);
 bool net_run(struct net *n);
 uint64_t net_due_ns(struct net *n);
 unsigned net_busy(const struct net *n); /* requests but for watches and those about the lease */
-uint64_t net_requests(const struct net *n);
 uint64_t net_faults(const struct net *n);
 
 struct instance *instance_new(struct sim *s, uint32_t instance);
