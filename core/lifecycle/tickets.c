@@ -30,6 +30,12 @@ static void ticket_end(struct ticket *t)
 	*t = (struct ticket){ 0 };
 }
 
+static void close(struct core *c, struct ticket *t)
+{
+	ticket_end(t);
+	c->tickets.n--;
+}
+
 void tickets_clear(struct core *c)
 {
 	for (uint32_t i = 0; i < TICKETS_MAX; i++)
@@ -55,6 +61,9 @@ void tickets_set(struct core *c, const struct event_preemption *e)
 		c->tickets.facts = must_array(c->pods.limit, sizeof(*c->tickets.facts));
 	if (c->nominations.n > 0 && !(flags & PREEMPTION_ON))
 		nominations_end_all(c);
+	for (uint32_t i = 0; (c->tickets.flags & ~flags) && i < TICKETS_MAX; i++)
+		if (c->tickets.all[i].number != 0)
+			close(c, &c->tickets.all[i]);
 	c->tickets.terms = *e;
 	c->tickets.flags = flags;
 }
@@ -70,12 +79,6 @@ static struct ticket *find(struct core *c, uint32_t index)
 static const struct pod *lone_pod(const struct core *c, uint32_t index)
 {
 	return &c->pods.slots[gang_lone_pod(&c->gangs, index)];
-}
-
-static void close(struct core *c, struct ticket *t)
-{
-	ticket_end(t);
-	c->tickets.n--;
 }
 
 /* How long a gang, or the lone pods of a class, wait for their next ticket; reset when the slot has

@@ -23,7 +23,8 @@
 #include "core/lifecycle/state.h"
 #include "core/shm/records.h"
 
-/* What is asked for from now on. */
+/* What is asked for from now on.  When something is not any more all tickets end, with answers that
+ * no plan has taken: what still waits may have one again. */
 void tickets_set(struct core *c, const struct event_preemption *e);
 void tickets_clear(struct core *c);
 
