@@ -72,6 +72,24 @@ static void victims_inherit(struct trial *t)
 	}
 }
 
+/* The slot, whose nomination ends if it has one.  The plan may count on the victims of one that is
+ * on a planned node. */
+static struct nomination *slot_clear(struct trial *t, struct nomination *n)
+{
+	struct nomination *other = n->ticket != 0 ? nomination_new(t->c, t->index) : NULL;
+
+	n = other ? other : n; /* what was taken over is free now */
+	if (n->ticket != 0 && is_planned_on(t->c, n->places->node)) {
+		t->taken[0] = n;
+		t->taken_n = 1;
+		nomination_release_tentatively(t->c, n);
+		victims_inherit(t);
+	} else if (n->ticket != 0) {
+		nomination_end(t->c, n, NOMINATION_CHANGED);
+	}
+	return n;
+}
+
 /* What ends on the planned nodes is waited for; anywhere, if a rule between pods has to be met. */
 static void victims_ending(struct trial *t, bool anywhere)
 {
@@ -175,6 +193,7 @@ bool victims_commit(struct core *c, uint32_t index, bool behind, const struct an
 		victims_count(&t);
 		gang_release_finally(c, &c->gangs.slots[index]);
 		victims_inherit(&t);
+		n = slot_clear(&t, n);
 		victims_ending(&t, false);
 		if (t.n == 0)
 			victims_ending(&t, true);
@@ -199,7 +218,7 @@ void victims_renominate(struct core *c, uint32_t index, const struct answer_pod 
 	struct nomination *n = nomination_new(c, index);
 	bool holds;
 
-	if (!n)
+	if (!n || n->ticket != 0)
 		return;
 	victims_ends_release(&t);
 	holds = plan_fixed(&c->plan, &c->views, false, &c->gangs, &c->gangs.slots[index], &c->need,

@@ -27,24 +27,58 @@ struct nomination *nomination_of(struct core *c, uint32_t index)
 	return NULL;
 }
 
-struct nomination *nomination_new(struct core *c, uint32_t index)
+static bool same_namespace(const struct core *c, const struct nomination *n, uint32_t index)
 {
-	const bool lone = !gang_is_group(&c->gangs, index);
-	const uint32_t end = lone ? NOMINATIONS_MAX : NOMINATIONS_GANGS;
+	return gang_same_namespace(&c->gangs.slots[n->gang], &c->gangs.slots[index]);
+}
+
+/* The lone pod's that yields to this one: of those of lower priority one that has evicted no pod,
+ * else the lowest; `own`: of its namespace. */
+static struct nomination *lone_yielding(struct core *c, uint32_t index, bool own)
+{
+	struct nomination *best = NULL;
+
+	for (uint32_t i = NOMINATIONS_GANGS; i < NOMINATIONS_MAX; i++) {
+		struct nomination *n = &c->nominations.all[i];
+
+		if (n->ticket == 0 || n->priority >= gang_priority(&c->gangs.slots[index]) ||
+		    (own && !same_namespace(c, n, index)))
+			continue;
+		if (!best || (n->evicted > 0) < (best->evicted > 0) ||
+		    ((n->evicted > 0) == (best->evicted > 0) && n->priority < best->priority))
+			best = n;
+	}
+	return best;
+}
+
+static struct nomination *lone_new(struct core *c, uint32_t index)
+{
 	struct nomination *free = NULL;
 	uint32_t same = 0;
 
-	if (c->nominations.commands_n > COMMANDS_MOST)
-		return NULL;
-	for (uint32_t i = lone ? NOMINATIONS_GANGS : 0; i < end; i++) {
+	for (uint32_t i = NOMINATIONS_GANGS; i < NOMINATIONS_MAX; i++) {
 		struct nomination *n = &c->nominations.all[i];
 
 		if (n->ticket == 0)
 			free = free ? free : n;
-		else if (lone)
-			same += gang_same_namespace(&c->gangs.slots[n->gang], &c->gangs.slots[index]);
+		else
+			same += same_namespace(c, n, index);
 	}
-	return same < (NOMINATIONS_MAX - NOMINATIONS_GANGS) / 2 ? free : NULL;
+	if (same >= (NOMINATIONS_MAX - NOMINATIONS_GANGS) / 2)
+		return lone_yielding(c, index, true);
+	return free ? free : lone_yielding(c, index, false);
+}
+
+struct nomination *nomination_new(struct core *c, uint32_t index)
+{
+	if (c->nominations.commands_n > COMMANDS_MOST)
+		return NULL;
+	if (!gang_is_group(&c->gangs, index))
+		return lone_new(c, index);
+	for (uint32_t i = 0; i < NOMINATIONS_GANGS; i++)
+		if (c->nominations.all[i].ticket == 0)
+			return &c->nominations.all[i];
+	return NULL;
 }
 
 static struct eviction_command *command_add(struct core *c, enum record_kind kind)

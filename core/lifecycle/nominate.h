@@ -28,7 +28,7 @@
 enum nomination_end {
 	NOMINATION_PLACED,
 	NOMINATION_ELSEWHERE,
-	NOMINATION_CHANGED, /* the gang, a member or a node of the plan */
+	NOMINATION_CHANGED, /* the gang, a member or a node of the plan; or a higher pod has its slot */
 	NOMINATION_REFUSED, /* a victim can't be evicted */
 	NOMINATION_STUCK,   /* a victim does not go */
 	NOMINATION_TAKEN_OVER,
@@ -38,8 +38,9 @@ enum nomination_end {
 /* Of the gang; NULL: none. */
 struct nomination *nomination_of(struct core *c, uint32_t index);
 
-/* A free slot for it; NULL: there are too many, or commands wait.  Half of those for lone pods are
- * for one namespace at most. */
+/* A slot for it; NULL: there are too many, or commands wait.  Half of those for lone pods are for
+ * one namespace at most.  A lone pod that finds them taken has that of one of lower priority (of
+ * its own namespace, if that has its half): n->ticket is not 0 then, and the caller ends it. */
 struct nomination *nomination_new(struct core *c, uint32_t index);
 
 /* Each member that c->plan has placed is nominated there; the plan has allocated its capacity.

@@ -6,7 +6,7 @@
 #include "core/lifecycle/reservation.h"
 #include "tests/unit/support_lookout.h"
 
-#define PODS 64u
+#define PODS 128u
 
 static const struct limits LIMITS = { .nodes = 8,
 	                                  .pods = PODS,
@@ -165,6 +165,17 @@ static inline void ending(const char *name, int priority, const char *on)
 {
 	pod(name, priority, "", on,
 	    ",\"deletionTimestamp\":\"2026-01-01T00:01:00Z\",\"deletionGracePeriodSeconds\":30");
+}
+
+/* Of two cpus; on "": it waits. */
+static inline void large(const char *name, int priority, const char *on, const char *more)
+{
+	put("v1", "Pod", name, "",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":%d%s%s%s%s,\"containers\":[{"
+	    "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]},\"status\":{"
+	    "\"phase\":\"%s\"}",
+	    priority, *on ? ",\"nodeName\":\"" : "", on, *on ? "\"" : "", more,
+	    *on ? "Running" : "Pending");
 }
 
 /* A bound pod with a known end. */

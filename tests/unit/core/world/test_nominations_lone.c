@@ -273,17 +273,6 @@ Test(nominations_lone, two_on_one_node_start_when_the_victims_of_both_are_gone)
 	cr_assert_eq(counts()->lost + counts()->wasted, 0);
 }
 
-/* Of two cpus; on "": it waits. */
-static void large(const char *name, int priority, const char *on, const char *more)
-{
-	put("v1", "Pod", name, "",
-	    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":%d%s%s%s%s,\"containers\":[{"
-	    "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]},\"status\":{"
-	    "\"phase\":\"%s\"}",
-	    priority, *on ? ",\"nodeName\":\"" : "", on, *on ? "\"" : "", more,
-	    *on ? "Running" : "Pending");
-}
-
 /* The facts of a pod follow its record, and a search may come between. */
 Test(nominations_lone, no_pod_goes_for_one_that_is_known_too_late_not_to_preempt)
 {
