@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define OFFERED_STEPS UINT64_C(1000000) /* to improve what was offered */
-#define OPEN_MOST 32u
 
 /* By the criteria that a further victim can only make worse. */
 static int cost_compare(const struct objective *a, const struct objective *b)
@@ -230,18 +229,20 @@ static bool decide(struct gang_question *q, struct gang_unit *u, enum plan_answe
 	return false;
 }
 
-/* The branches did not improve what was offered, and have not been above unit `least`: true if they
- * can't get there.  Each unit before it that stays, and whose gang might be broken as well, doubles
- * what is left to do. */
+/* The branches did not improve what was offered, and have not been above unit `least`: true if far
+ * more sets of no more gangs are left above it than there are steps to look at them. */
 static bool branches_are_endless(const struct gang_question *q, uint32_t first, uint32_t least)
 {
-	uint32_t open = 0, broken = 0;
+	uint32_t open = 0, most = q->out->objective.broken;
+	double sets = 1;
 
-	for (uint32_t i = first; i < least; i++) {
-		broken += q->units[i].decision == GOES;
-		open += q->units[i].decision == STAYS && broken < q->out->objective.broken;
+	for (uint32_t i = first; i < least && most > 0; i++) {
+		most -= q->units[i].decision == GOES;
+		open += q->units[i].decision == STAYS;
 	}
-	return open > OPEN_MOST;
+	for (uint32_t k = 0; k < most && k < open; k++)
+		sets *= (double)(open - k) / (k + 1);
+	return sets > (double)q->s.facts->steps_most;
 }
 
 void gang_branch(struct gang_question *q, uint32_t first, enum plan_answer answer)

@@ -11,9 +11,9 @@
 TestSuite(blocks);
 
 enum {
-	NODES = 120,
+	NODES = 200,
 	CPU = 4,
-	PACKED = 6, /* gangs that have a node each for themselves; the others lie across CPU nodes */
+	PACKED = 10, /* gangs that have a node each for themselves; the others lie across CPU nodes */
 };
 
 static void write_pod(FILE *f, const char *gang, int i, int node, int cpu, int start)
