@@ -50,7 +50,8 @@ static int model_start(struct daemon *d)
 		.preemption_flags =
 			(strcmp(o->preemption_budgets, "best-effort") == 0 ? PREEMPTION_BEST_EFFORT : 0u) |
 			(strcmp(o->preempt_victims, "all") == 0 ? PREEMPTION_ALL : 0u) |
-			(strcmp(o->reclaim, "guarantee") == 0 ? PREEMPTION_RECLAIM : 0u),
+			(strcmp(o->reclaim, "off") != 0 ? PREEMPTION_RECLAIM : 0u) |
+			(strcmp(o->reclaim, "fair") == 0 ? PREEMPTION_FAIR : 0u),
 		.preempt_min_run_s = (uint32_t)o->preempt_min_run_s,
 		.preempt_cooldown_s = (uint32_t)o->preempt_cooldown_s,
 		.preempt_patience_s = (uint32_t)o->preempt_patience_s,

@@ -59,11 +59,13 @@ enum preemption_flags {
 	PREEMPTION_ALL = 1u << 4,             /* victims of every scheduler name, not FACT_OURS alone */
 	PREEMPTION_PACK = 1u << 5, /* with EXPLAIN: the world packs gangs that the loop gave up */
 	PREEMPTION_RECLAIM =
-		1u << 6, /* with queues: what another queue has is taken by guarantee alone */
+		1u << 6, /* with queues: what another queue has is taken by guarantee, not by priority */
+	PREEMPTION_FAIR = 1u << 7, /* with RECLAIM: also by the greater share */
 };
 #define PREEMPTION_FLAGS                                                                           \
 	((uint32_t)(PREEMPTION_EXPLAIN | PREEMPTION_BUDGETS_UNKNOWN | PREEMPTION_ON |                  \
-	            PREEMPTION_BEST_EFFORT | PREEMPTION_ALL | PREEMPTION_PACK | PREEMPTION_RECLAIM))
+	            PREEMPTION_BEST_EFFORT | PREEMPTION_ALL | PREEMPTION_PACK | PREEMPTION_RECLAIM |   \
+	            PREEMPTION_FAIR))
 
 struct event_preemption {
 	uint32_t flags; /* enum preemption_flags */

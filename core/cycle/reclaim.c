@@ -53,7 +53,7 @@ bool reclaim_allows(const struct core *c, uint32_t index, const struct share_ask
 		return false;
 	ask_add(c, &c->pods.slots[id], &frees);
 	return shares_reclaim(c->turns.shares, queued_gang(c, index), c->turns.counted[id] - 1, ask,
-	                      &frees);
+	                      &frees, c->tickets.terms.flags & PREEMPTION_FAIR);
 }
 
 bool reclaim_holds(const struct core *c, uint32_t index, const struct eviction *victims, uint32_t n)

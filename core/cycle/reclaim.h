@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reclaim: a queue that is below its guarantee takes back what another one borrowed, by evictions
- * (core/cycle/victims.h, core/share/share.h: shares_reclaim()).
+/* Reclaim: a queue that is below its guarantee, or with PREEMPTION_FAIR has the smaller share,
+ * takes back what another one borrowed, by evictions (core/cycle/victims.h, core/share/share.h:
+ * shares_reclaim()).
  *
- * Where it is on, pods of another queue than the gang's go by guarantees alone, whatever their
- * priority; pods of the same queue by priority, as without queues, and members beyond a quorum
- * also for gangs of an equal one.  Questions change the sums of
- * the queues while they are asked, and leave them as they were. */
+ * Where it is on, pods of another queue than the gang's go by guarantees and shares alone, whatever
+ * their priority; pods of the same queue by priority, as without queues, and members beyond a
+ * quorum also for gangs of an equal one.  Questions change the sums of the queues while they are
+ * asked, and leave them as they were. */
 #ifndef MUSTER_CORE_RECLAIM_H
 #define MUSTER_CORE_RECLAIM_H
 

@@ -116,14 +116,19 @@ share_t shares_over(const struct shares *s, uint32_t queue, const struct share_a
 /* True if the queue with the gang is inside its guarantee, in all resources that are shared. */
 bool shares_inside(const struct shares *s, uint32_t queue, const struct share_ask *ask);
 
-/* True if a gang of the leaf `queue` that asks for so much may have what a pod of `victim` frees,
- * by guarantees (decision 086).  All that goes for the gang is supposed away.
+/* True if a gang of the leaf `queue` that asks for so much may have what a pod of `victim` frees
+ * (decisions 086, 090).  All that goes for the gang is supposed away.
  *
- * A and B: the branches of both just below the lowest queue above both.  Taken: what is asked,
- * freed, and guaranteed to any queue at all.  For each resource taken, at least one, A with the
- * gang is inside its guarantee, and no queue from `victim` to B has less than its own. */
+ * A and B: the branches of both just below the lowest queue above both.  Taken: what is asked and
+ * freed, at least one resource.
+ *
+ *   by guarantee   of what is taken and guaranteed to any queue at all, A with the gang is inside
+ *                  its guarantee, and no queue from `victim` to B has less than its own
+ *   `fair`: also   of each shared resource that is taken, A with the gang is inside its guarantee,
+ *   by share       or its shares_over() is at most B's, and less than B's with the pod; no queue
+ *                  from `victim` to B has less than its guarantee of anything that is freed */
 bool shares_reclaim(const struct shares *s, uint32_t queue, uint32_t victim,
-                    const struct share_ask *ask, const struct share_ask *frees);
+                    const struct share_ask *ask, const struct share_ask *frees, bool fair);
 
 /* The first gang of a leaf. */
 struct share_waiting {

@@ -56,6 +56,12 @@ static inline bool share_counts(const struct shares *s, uint32_t resource)
 	return resource < s->set->resources;
 }
 
+/* True if the resource is part of the order: others of the comparison could have it. */
+bool share_is_shared(const struct shares *s, uint32_t resource);
+
+/* shares_over() of one shared resource, with `more` of it used. */
+share_t share_over(const struct shares *s, uint32_t queue, uint32_t resource, wide more);
+
 static inline bool share_is_queue(const struct shares *s, uint32_t queue)
 {
 	return queue < s->set->n;

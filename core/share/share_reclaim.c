@@ -20,12 +20,12 @@ static bool branches_find(const struct shares *s, uint32_t queue, uint32_t victi
 	return *a != UINT32_MAX && *b != UINT32_MAX;
 }
 
-static bool is_freed(const struct share_ask *frees, uint32_t r)
+static wide freed_of(const struct share_ask *frees, uint32_t r)
 {
 	for (uint32_t i = 0; i < frees->n; i++)
 		if (frees->wants[i].resource == r)
-			return true;
-	return false;
+			return frees->wants[i].value;
+	return 0;
 }
 
 /* True if every queue from `victim` to B has its guarantee still. */
@@ -49,25 +49,74 @@ static bool is_kept(const struct shares *s, uint32_t victim, uint32_t b)
 	}
 }
 
-bool shares_reclaim(const struct shares *s, uint32_t queue, uint32_t victim,
-                    const struct share_ask *ask, const struct share_ask *frees)
+static bool is_inside(const struct shares *s, uint32_t a, const struct share_want *want)
 {
-	uint32_t a, b;
+	const size_t at = share_at(s, a, want->resource);
+
+	return s->used[at] + want->value <= s->has[at];
+}
+
+static bool by_guarantee(const struct shares *s, uint32_t a, uint32_t b, uint32_t victim,
+                         const struct share_ask *ask, const struct share_ask *frees)
+{
 	bool takes = false;
 
-	if (!share_is_queue(s, queue) || !share_is_queue(s, victim) ||
-	    !branches_find(s, queue, victim, &a, &b) || is_kept(s, victim, b))
-		return false;
 	for (uint32_t i = 0; i < ask->n; i++) {
 		const uint32_t r = ask->wants[i].resource;
 
 		/* The root's own is the sum of all guarantees. */
-		if (!share_counts(s, r) || s->own[share_at(s, 0, r)] == 0 || !is_freed(frees, r))
+		if (!share_counts(s, r) || s->own[share_at(s, 0, r)] == 0 || freed_of(frees, r) == 0)
 			continue;
-		if (s->used[share_at(s, a, r)] + ask->wants[i].value > s->has[share_at(s, a, r)] ||
-		    !keeps_guarantees(s, victim, b, r))
+		if (!is_inside(s, a, &ask->wants[i]) || !keeps_guarantees(s, victim, b, r))
 			return false;
 		takes = true;
 	}
 	return takes;
+}
+
+/* A with the gang has no more than B without, and less than B with the pod.  So B can't take it
+ * back: it would have more than A without the gang.  Two infinite shares are equal, and nothing is
+ * taken. */
+static bool is_fair(const struct shares *s, uint32_t a, uint32_t b, const struct share_want *want,
+                    wide freed)
+{
+	const uint32_t r = want->resource;
+	const share_t with = share_over(s, a, r, want->value);
+
+	return with != SHARE_INFINITE && with <= share_over(s, b, r, 0) &&
+	       with < share_over(s, b, r, freed);
+}
+
+static bool by_share(const struct shares *s, uint32_t a, uint32_t b, uint32_t victim,
+                     const struct share_ask *ask, const struct share_ask *frees)
+{
+	bool takes = false;
+
+	for (uint32_t i = 0; i < frees->n; i++)
+		if (share_counts(s, frees->wants[i].resource) &&
+		    !keeps_guarantees(s, victim, b, frees->wants[i].resource))
+			return false;
+	for (uint32_t i = 0; i < ask->n; i++) {
+		const uint32_t r = ask->wants[i].resource;
+		const wide freed = freed_of(frees, r);
+
+		if (!share_is_shared(s, r) || freed == 0)
+			continue;
+		if (!is_inside(s, a, &ask->wants[i]) && !is_fair(s, a, b, &ask->wants[i], freed))
+			return false;
+		takes = true;
+	}
+	return takes;
+}
+
+bool shares_reclaim(const struct shares *s, uint32_t queue, uint32_t victim,
+                    const struct share_ask *ask, const struct share_ask *frees, bool fair)
+{
+	uint32_t a, b;
+
+	if (!share_is_queue(s, queue) || !share_is_queue(s, victim) ||
+	    !branches_find(s, queue, victim, &a, &b) || is_kept(s, victim, b))
+		return false;
+	return by_guarantee(s, a, b, victim, ask, frees) ||
+	       (fair && by_share(s, a, b, victim, ask, frees));
 }

@@ -87,10 +87,23 @@ bool shares_allow(const struct shares *s, uint32_t queue, const struct share_ask
 	return true;
 }
 
-/* True if the resource is part of the order: others of the comparison could have it. */
-static bool is_shared(const struct shares *s, uint32_t r)
+bool share_is_shared(const struct shares *s, uint32_t r)
 {
 	return share_counts(s, r) && s->total[r] > 0 && !(s->set->unshared >> r & 1);
+}
+
+share_t share_over(const struct shares *s, uint32_t queue, uint32_t r, wide more)
+{
+	const size_t at = share_at(s, queue, r);
+	const wide over = above_zero(s->used[at] + more - s->has[at]);
+
+	if (over == 0)
+		return 0;
+	if (s->weight[at] == 0)
+		return SHARE_INFINITE;
+	/* 63 + 20 + 40 bits, by 63 + 20 bits. */
+	return (share_t)wide_cut(over) * 1000000 * SHARE_ONE /
+	       ((share_t)s->total[r] * (share_t)s->weight[at]);
 }
 
 share_t shares_over(const struct shares *s, uint32_t queue, const struct share_ask *ask)
@@ -99,19 +112,8 @@ share_t shares_over(const struct shares *s, uint32_t queue, const struct share_a
 
 	for (uint32_t i = 0; i < ask->n; i++) {
 		const uint32_t r = ask->wants[i].resource;
-		wide over;
-		share_t share;
+		const share_t share = share_is_shared(s, r) ? share_over(s, queue, r, 0) : 0;
 
-		if (!is_shared(s, r))
-			continue;
-		over = above_zero(s->used[share_at(s, queue, r)] - s->has[share_at(s, queue, r)]);
-		if (over == 0)
-			continue;
-		if (s->weight[share_at(s, queue, r)] == 0)
-			return SHARE_INFINITE;
-		/* 63 + 20 + 40 bits, by 63 + 20 bits. */
-		share = (share_t)wide_cut(over) * 1000000 * SHARE_ONE /
-		        ((share_t)s->total[r] * (share_t)s->weight[share_at(s, queue, r)]);
 		most = share > most ? share : most;
 	}
 	return most;
@@ -122,7 +124,7 @@ bool shares_inside(const struct shares *s, uint32_t queue, const struct share_as
 	for (uint32_t i = 0; i < ask->n; i++) {
 		const uint32_t r = ask->wants[i].resource;
 
-		if (is_shared(s, r) &&
+		if (share_is_shared(s, r) &&
 		    s->used[share_at(s, queue, r)] + ask->wants[i].value > s->has[share_at(s, queue, r)])
 			return false;
 	}

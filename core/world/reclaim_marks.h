@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which pods of other queues a search for victims of a gang may take: as many, in the order in
- * which they are given back, as leave every queue its guarantee.  So whatever set of them the
- * search chooses, none falls below.
+ * which they are given back, as leave every queue its guarantee, or with PREEMPTION_FAIR its share.
+ * So whatever set of them the search chooses, none falls below.
  *
  * Given first: members beyond their gang's quorum; then what is of the queue with the greatest
  * share, of the lowest priority, and started last.  A gang that can't lose members one by one is

@@ -237,7 +237,7 @@ const struct command queues_command = {
 	.summary = "what each queue has, live or once files are placed",
 	.usage = "[QUEUE] [-o FORM] [--sort-by .FIELD] [--no-headers] [-w] [--socket PATH]\n"
 			 "       musterctl queues -f FILE... --queues SOURCE\n"
-			 "                        [--preemption on [--reclaim guarantee]] [-o json]",
+			 "                        [--preemption on [--reclaim guarantee|fair]] [-o json]",
 	.about =
 		"What each queue of the live scheduler is guaranteed, uses and may use, its share (0: inside\n"
 		"its guarantee), how many gangs and lone pods wait and run in it, and the first one that\n"

@@ -32,19 +32,20 @@ bool evictions_read(const struct evictions_flags *f, bool queues, const char *co
 {
 	const char *preemption = f->preemption != NULL ? f->preemption : "off",
 			   *reclaim = f->reclaim != NULL ? f->reclaim : "off";
-	const bool on = strcmp(preemption, "on") == 0, reclaims = strcmp(reclaim, "guarantee") == 0;
+	const bool on = strcmp(preemption, "on") == 0, fair = strcmp(reclaim, "fair") == 0,
+			   reclaims = fair || strcmp(reclaim, "guarantee") == 0;
 
 	*out = 0;
 	if (!on && strcmp(preemption, "off") != 0)
 		return ctl_usage(command, "--preemption %s: off or on", preemption), false;
 	if (!reclaims && strcmp(reclaim, "off") != 0)
-		return ctl_usage(command, "--reclaim %s: off or guarantee", reclaim), false;
+		return ctl_usage(command, "--reclaim %s: off, guarantee or fair", reclaim), false;
 	if (reclaims && (!on || !queues))
 		return ctl_usage(command, "--reclaim %s: --queues and --preemption on are missing",
 		                 reclaim),
 		       false;
 	if (on)
-		*out = PREEMPTION_ON | (reclaims ? PREEMPTION_RECLAIM : 0u);
+		*out = PREEMPTION_ON | (reclaims ? PREEMPTION_RECLAIM : 0u) | (fair ? PREEMPTION_FAIR : 0u);
 	return true;
 }
 

@@ -35,7 +35,7 @@ struct evictions_flags {
 		"reclaim", 0, "--reclaim MODE",                                                            \
 			"with --queues and --preemption on: what another queue has is taken back\n"            \
 			"as with muster-frontend's --reclaim (default off)",                                   \
-			"off|guarantee", option_text, offsetof(type, field.reclaim)                            \
+			"off|guarantee|fair", option_text, offsetof(type, field.reclaim)                       \
 	}
 
 /* False and a message. */

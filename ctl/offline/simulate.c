@@ -131,7 +131,7 @@ const struct command simulate_command = {
 	.summary = "place everything pending in files of objects, offline",
 	.usage = "-f FILE... | --kubeconfig FILE [-o json] [--scheduler-name NAME]...\n"
 			 "                   [--score NAME] [--queues SOURCE]\n"
-			 "                   [--preemption on [--reclaim guarantee]] [--search-steps N]",
+			 "                   [--preemption on [--reclaim guarantee|fair]] [--search-steps N]",
 	.about =
 		"Places everything that is pending in these objects, offline, by the code that the\n"
 		"daemons run. Pods with a node stay where they are; workloads (Deployment, ReplicaSet,\n"

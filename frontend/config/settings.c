@@ -19,7 +19,7 @@ static const char *const streams[] = { "off", "auto", NULL };
 static const char *const preemptions[] = { "off", "explain", "on", NULL };
 static const char *const budgets[] = { "respect", "best-effort", NULL };
 static const char *const victims[] = { "own", "all", NULL };
-static const char *const reclaims[] = { "off", "guarantee", NULL };
+static const char *const reclaims[] = { "off", "guarantee", "fair", NULL };
 static const char *const queues[] = { "none",        "auto", "config", "volcano",
 	                                  "koordinator", "kai",  NULL };
 static const char *const scores[] = { "kube", "pack", "bestfit", "fgd", "muster", NULL };
@@ -160,7 +160,7 @@ const struct setting settings[] = {
 	  AT(queues_configmap), .kind = SETTING_OBJECT },
 	{ "queues.reclaim", "--reclaim", "MODE", "off",
 	  "with --preemption, what another queue has is taken back by a gang inside the guarantee of its own, whatever the "
-	  "priorities: guarantee; off: by priority, as without queues",
+	  "priorities: guarantee; fair: also by one that has the smaller share; off: by priority, as without queues",
 	  AT(reclaim), .kind = SETTING_WORD, .words = reclaims },
 	{ "workloadPolicies", .initial = "true", .help = "honour Kosmos' WorkloadPolicies",
 	  AT(policies), .kind = SETTING_YES },

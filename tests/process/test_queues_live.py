@@ -345,6 +345,46 @@ def test_que_4_a_guarantee_takes_back_what_was_lent():
         becomes(lambda: c.metrics()['muster_evictions_total{mode="respect"}'], 4, "evictions")
 
 
+FAIR = (*RECLAIM[:-1], "fair")
+
+
+def test_que_16_fair_reclaim_ends_at_the_share():
+    """b has all; a gets half of it and not more, and b takes nothing back."""
+    with Queues("- name: a\n- name: b\n", *gangs("b", [f"b{i}" for i in range(10)]), flags=FAIR) as c:
+        settles(c, "b", 10)
+        for i in range(5):  # one by one: those that wait beside each other would ask for the same victim
+            c.create(*gangs("a", [f"a{i}"]))
+            becomes(lambda: c.bound("a"), i + 1, "bound of a", SOON_S)
+        c.create(*gangs("a", ["a5", "a6"]))
+        becomes(lambda: len(c.pods("b")), 5, "what is left of b", SOON_S)
+        c.create(*gangs("b", ["b-more"]))
+        until(lambda: c.queue("b").get("waiting") == 1 and c.queue("a").get("waiting") == 2, SOON_S, "both wait")
+        steady(lambda: (c.bound("a"), len(left(c, "b"))) == (5, 6), 2.5, "no other pod goes")
+        becomes(lambda: c.metrics()['muster_evictions_total{mode="respect"}'], 5, "evictions")
+
+
+def test_que_17_victims_that_end_at_different_times():
+    """kueue#13662: a gang of two takes two gangs, whose room comes one after the other; what is made in the place of the first,
+    and what else of b waits, doesn't start in it."""
+    with Queues("- name: a\n- name: b\n", *gangs("b", [f"b{i}" for i in range(10)], terminationGracePeriodSeconds=60), flags=FAIR,
+                apisim=("--grace-ms", "60000")) as c:
+        settles(c, "b", 10)
+        c.create(*gangs("b", ["b-more"]))
+        until(lambda: c.queue("b").get("waiting") == 1, SOON_S, "it waits")
+        c.create(*gangs("a", ["a0"], members=2))
+        becomes(lambda: 11 - len(left(c, "b")), 2, "victims", SOON_S)
+        first, second = sorted(p["metadata"]["name"] for p in c.pods("b") if p["metadata"].get("deletionTimestamp"))
+        c.client.delete("Pod", first, grace_s=0)
+        until(lambda: len(c.pods("b")) == 10, SOON_S, "the first has gone")
+        c.create(*[o for o in gangs("b", [first[:-2]]) if o["kind"] == "Pod"])
+        until(lambda: c.queue("b").get("waiting") == 2, SOON_S, "it waits again")
+        equal((c.bound("a0-"), c.bound("b-more")), (0, 0))
+        c.client.delete("Pod", second, grace_s=0)
+        settles(c, "a0-", 2)
+        equal((c.bound("b-more"), c.bound(first)), (0, 0))
+        becomes(lambda: c.metrics()['muster_evictions_total{mode="respect"}'], 2, "evictions")
+
+
 def test_members_beyond_the_quorum_are_taken_first():
     group = objects.pod_group("e", 2)
     members = [objects.pod(f"e-{i}", cpu="0", memory="0", requests={GPU: "8"}, group="e", labels={"muster.dev/queue": "b"}) for i in range(6)]

@@ -377,7 +377,7 @@ static void frontend_begin(struct instance *p)
 		.hash_key = { env_random(p), env_random(p) },
 		.preemption = true,
 		.may_evict = evicts,
-		.preemption_flags = script_queues(p->sim->script) ? PREEMPTION_RECLAIM : 0,
+		.preemption_flags = script_reclaims(p->sim->script),
 	};
 	struct lease_config lease = {
 		.namespace = "kube-system",

@@ -150,6 +150,14 @@ static inline bool script_queues(const struct script *s)
 	return s->seed % 5 == 3;
 }
 
+/* How queues take back what others have; of enum preemption_flags. */
+static inline uint32_t script_reclaims(const struct script *s)
+{
+	if (!script_queues(s))
+		return 0;
+	return PREEMPTION_RECLAIM | (s->seed / 20 % 2 == 1 ? (uint32_t)PREEMPTION_FAIR : 0u);
+}
+
 void script_make(struct script *p, uint64_t seed);
 void script_free(struct script *p);
 const char *action_name(enum action_kind kind);

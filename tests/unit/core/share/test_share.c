@@ -706,24 +706,282 @@ Test(share, what_a_queue_may_take_back)
 
 	/* From a sibling; supposed away: 8 of its 40. */
 	shares_suppose(w->shares, b, GPU, -8);
-	cr_assert(shares_reclaim(w->shares, a, b, &gang, &pod));
-	cr_assert(!shares_reclaim(w->shares, a, b, &large, &pod), "more than its guarantee");
-	cr_assert(!shares_reclaim(w->shares, a, b, &cpu, &pod), "nothing that is guaranteed");
-	cr_assert(!shares_reclaim(w->shares, a, a, &gang, &pod), "of its own queue");
+	cr_assert(shares_reclaim(w->shares, a, b, &gang, &pod, false));
+	cr_assert(!shares_reclaim(w->shares, a, b, &large, &pod, false), "more than its guarantee");
+	cr_assert(!shares_reclaim(w->shares, a, b, &cpu, &pod, false), "nothing that is guaranteed");
+	cr_assert(!shares_reclaim(w->shares, a, a, &gang, &pod, false), "of its own queue");
 	shares_suppose(w->shares, b, GPU, 8);
 
 	/* eng has its children's 24, and uses 40: nothing of ops, whatever ops has too much. */
 	shares_suppose(w->shares, ops, GPU, -8);
-	cr_assert(!shares_reclaim(w->shares, a, ops, &gang, &pod));
+	cr_assert(!shares_reclaim(w->shares, a, ops, &gang, &pod, false));
 	shares_suppose(w->shares, b, GPU, -40);
-	cr_assert(shares_reclaim(w->shares, a, ops, &gang, &pod));
+	cr_assert(shares_reclaim(w->shares, a, ops, &gang, &pod, false));
 	shares_suppose(w->shares, ops, GPU, -1);
-	cr_assert(!shares_reclaim(w->shares, a, ops, &gang, &pod), "ops would have 31 of 32");
+	cr_assert(!shares_reclaim(w->shares, a, ops, &gang, &pod, false), "ops would have 31 of 32");
 	shares_suppose(w->shares, ops, GPU, 1);
 	w->defs[ops].kept = true;
-	cr_assert(!shares_reclaim(w->shares, a, ops, &gang, &pod), "it is not reclaimable");
+	cr_assert(!shares_reclaim(w->shares, a, ops, &gang, &pod, false), "it is not reclaimable");
 	shares_suppose(w->shares, ops, GPU, 8);
 	shares_suppose(w->shares, b, GPU, 40);
 	cr_assert_eq(shares_used(w->shares, 0, GPU), 80);
 	world_free(w);
+}
+
+static bool takes(const struct world *w, uint32_t queue, uint32_t victim, int64_t asked,
+                  int64_t freed)
+{
+	struct share_ask ask = { 0 }, frees = { 0 };
+	bool may;
+
+	share_ask_add(&ask, GPU, asked);
+	share_ask_add(&frees, GPU, freed);
+	shares_suppose(w->shares, victim, GPU, -freed);
+	may = shares_reclaim(w->shares, queue, victim, &ask, &frees, true);
+	shares_suppose(w->shares, victim, GPU, freed);
+	return may;
+}
+
+/* QUE-16: 40 of 80 and not more; nothing is taken back. */
+Test(share, que_16_fair_reclaim)
+{
+	struct world *w = world_new(80, 1000);
+	const uint32_t a = queue_add(w, "a", 0), b = queue_add(w, "b", 0);
+	uint32_t taken = 0;
+
+	world_begin(w);
+	shares_use(w->shares, b, GPU, 80);
+	while (takes(w, a, b, 8, 8)) {
+		shares_use(w->shares, b, GPU, -8);
+		shares_use(w->shares, a, GPU, 8);
+		cr_assert_leq(++taken, 10u);
+	}
+	cr_assert(used(w, a, GPU) == 40 && used(w, b, GPU) == 40);
+	cr_assert(!takes(w, b, a, 8, 8));
+	shares_use(w->shares, b, GPU, -8);
+	shares_use(w->shares, a, GPU, 8);
+	cr_assert(!takes(w, a, b, 8, 8));
+	cr_assert(takes(w, b, a, 8, 8), "48 and 32");
+	world_free(w);
+}
+
+/* Above the guarantees by weight, never below one; a queue of weight 0 gives first. */
+Test(share, fair_reclaim_by_weights_and_guarantees)
+{
+	struct world *w = world_new(80, 0);
+	const uint32_t a = queue_add(w, "a", 0), b = queue_add(w, "b", 0), c = queue_add(w, "c", 0);
+	struct share_ask gang = { 0 }, pod = { 0 };
+
+	w->defs[a].weight[GPU] = 3;
+	w->defs[b].guarantee[GPU] = 32;
+	w->defs[c].weight[GPU] = 0;
+	world_begin(w);
+	shares_use(w->shares, b, GPU, 64);
+	shares_use(w->shares, c, GPU, 16);
+	cr_assert(takes(w, a, b, 8, 24), "8 / 80 / 0.75 and 8 / 80 / 0.25");
+	cr_assert(!takes(w, a, b, 8, 32), "b would have 32, which is a share of 0");
+	cr_assert(!takes(w, a, b, 8, 40), "b would have less than its guarantee");
+	cr_assert(takes(w, a, c, 8, 8) && takes(w, b, c, 8, 8));
+	cr_assert(!takes(w, c, b, 8, 8), "weight 0 takes nothing");
+	share_ask_add(&gang, PODS, 1);
+	share_ask_add(&pod, PODS, 1);
+	shares_use(w->shares, c, PODS, 900);
+	cr_assert(!shares_reclaim(w->shares, a, c, &gang, &pod, true), "pods are no part of it");
+	cr_assert(!shares_reclaim(w->shares, a, c, &gang, &pod, false));
+	world_free(w);
+}
+
+/* Each resource by itself: what is fair by cpu is not by GPUs. */
+Test(share, fair_reclaim_looks_at_each_resource)
+{
+	struct world *w = world_new(80, 800);
+	const uint32_t a = queue_add(w, "a", 0), b = queue_add(w, "b", 0);
+	struct share_ask gang = { 0 }, pod = { 0 }, cpu = { 0 };
+
+	world_begin(w);
+	shares_use(w->shares, a, GPU, 60);
+	shares_use(w->shares, b, GPU, 20);
+	shares_use(w->shares, b, CPU, 700);
+	share_ask_add(&gang, GPU, 8);
+	share_ask_add(&gang, CPU, 80);
+	share_ask_add(&pod, GPU, 4);
+	share_ask_add(&pod, CPU, 80);
+	share_ask_add(&cpu, CPU, 80);
+	cr_assert(!shares_reclaim(w->shares, a, b, &gang, &pod, true));
+	cr_assert(shares_reclaim(w->shares, a, b, &gang, &cpu, true), "the pod frees cpu alone");
+	w->defs[b].guarantee[GPU] = 24;
+	shares_capacity(w->shares, w->total);
+	cr_assert(!shares_reclaim(w->shares, a, b, &cpu, &pod, true), "b is below its guarantee");
+	world_free(w);
+}
+
+/* The slow model of it: chains to the root, and shares in fractions of whole numbers. */
+
+static uint32_t slow_branch(const struct world *w, uint32_t of, uint32_t other)
+{
+	uint32_t q = of;
+
+	if (slow_below(w, other, of) || slow_below(w, of, other))
+		return UINT32_MAX;
+	while (!slow_below(w, other, w->defs[q].parent))
+		q = w->defs[q].parent;
+	return q;
+}
+
+static share_t slow_over(const struct world *w, uint32_t q, uint32_t r, wide now)
+{
+	const wide over = now - slow_guarantee(w, q, r);
+	wide weights = 0, part;
+
+	for (uint32_t c = 1; c < w->set.n; c++)
+		weights += w->defs[c].parent == w->defs[q].parent ? w->defs[c].weight[r] : 0;
+	part = weights > 0 ? 1000000 * (wide)w->defs[q].weight[r] / weights : 0;
+	part = part == 0 && w->defs[q].weight[r] > 0 ? 1 : part;
+	if (over <= 0)
+		return 0;
+	return part == 0 ? SHARE_INFINITE
+	                 : (share_t)over * 1000000 * ((share_t)1 << 40) / (share_t)(w->total[r] * part);
+}
+
+static bool slow_keeps(const struct world *w, uint32_t victim, uint32_t b, uint32_t r)
+{
+	bool keeps = true;
+
+	for (uint32_t q = 1; q < w->set.n; q++)
+		if (slow_below(w, victim, q) && slow_below(w, q, b))
+			keeps = keeps && slow_used(w, q, r) >= slow_guarantee(w, q, r);
+	return keeps;
+}
+
+/* The victim runs no more.  0: no; 1: by guarantee; 2: by share alone. */
+static int slow_reclaim(const struct world *w, const struct gang *g, const struct gang *victim)
+{
+	const uint32_t a = slow_branch(w, g->queue, victim->queue);
+	const uint32_t b = slow_branch(w, victim->queue, g->queue);
+	bool guarantee = true, fair = true, owed = false, takes = false;
+
+	if (a == UINT32_MAX)
+		return 0;
+	for (uint32_t q = 1; q < w->set.n; q++)
+		if (w->defs[q].kept && slow_below(w, victim->queue, q) && slow_below(w, q, b))
+			return 0;
+	for (uint32_t r = 0; r < R; r++) {
+		const wide asks = slow_ask(g, r), frees = slow_ask(victim, r);
+		const wide of_a = slow_used(w, a, r) + asks, of_b = slow_used(w, b, r);
+		const bool inside = of_a <= slow_guarantee(w, a, r);
+		const bool keeps = slow_keeps(w, victim->queue, b, r);
+
+		if (frees > 0)
+			fair = fair && keeps;
+		if (asks == 0 || frees == 0)
+			continue;
+		if (slow_wanted(w, 0, r) > 0) {
+			owed = true;
+			guarantee = guarantee && inside && keeps;
+		}
+		if (r == PODS || w->total[r] == 0)
+			continue;
+		takes = true;
+		if (!inside)
+			fair = fair && slow_over(w, a, r, of_a) != SHARE_INFINITE &&
+			       slow_over(w, a, r, of_a) <= slow_over(w, b, r, of_b) &&
+			       slow_over(w, a, r, of_a) < slow_over(w, b, r, of_b + frees);
+	}
+	return owed && guarantee ? 1 : takes && fair ? 2 : 0;
+}
+
+Test(share, reclaim_equals_the_slow_model)
+{
+	uint32_t rules[3] = { 0 };
+
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		struct random at = { .state = seed };
+		struct world *w = random_world(&at);
+
+		for (uint32_t q = 1; q < w->set.n; q++)
+			w->defs[q].kept = random_below(&at, 12) == 0;
+		for (uint32_t i = 0; i < 40; i++) {
+			const uint32_t q = random_below(&at, w->set.n);
+
+			gang_add(w, q, random_below(&at, 9), random_below(&at, 3) ? 0 : random_below(&at, 40));
+			if (random_below(&at, 3) > 0)
+				gang_runs(w, &w->gangs[i], true);
+		}
+		for (uint32_t i = 0; i < 60; i++) {
+			const struct gang *g = &w->gangs[random_below(&at, 40)];
+			struct gang *victim = &w->gangs[random_below(&at, 40)];
+			int rule;
+
+			if (g->runs || !victim->runs)
+				continue;
+			gang_runs(w, victim, false);
+			rule = slow_reclaim(w, g, victim);
+			cr_assert_eq(
+				shares_reclaim(w->shares, g->queue, victim->queue, &g->ask, &victim->ask, false),
+				rule == 1, "seed %u", (unsigned)seed);
+			cr_assert_eq(
+				shares_reclaim(w->shares, g->queue, victim->queue, &g->ask, &victim->ask, true),
+				rule > 0, "seed %u", (unsigned)seed);
+			rules[rule]++;
+			if (rule == 0)
+				gang_runs(w, victim, true);
+		}
+		world_free(w);
+	}
+	cr_assert(rules[0] > 1000 && rules[1] > 50 && rules[2] > 300, "%u %u %u", rules[0], rules[1],
+	          rules[2]);
+}
+
+/* Whoever may take does, and who lost waits again: it ends, also with gangs that ask for one of two
+ * resources or both. */
+static uint32_t reclaim_until_none(struct world *w)
+{
+	uint32_t evictions = 0;
+	bool any = true;
+
+	while (any && evictions < 10000) {
+		any = false;
+		for (uint32_t i = 0; i < w->gangs_n; i++)
+			for (uint32_t k = 0; k < w->gangs_n && !w->gangs[i].runs; k++) {
+				struct gang *g = &w->gangs[i], *victim = &w->gangs[k];
+
+				if (!victim->runs)
+					continue;
+				gang_runs(w, victim, false);
+				if (!has_room(w, g) || !shares_reclaim(w->shares, g->queue, victim->queue, &g->ask,
+				                                       &victim->ask, true)) {
+					gang_runs(w, victim, true);
+					continue;
+				}
+				gang_runs(w, g, true);
+				evictions++;
+				any = true;
+			}
+	}
+	return evictions;
+}
+
+Test(share, fair_reclaim_ends)
+{
+	uint32_t all = 0;
+
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		struct random at = { .state = seed };
+		struct world *w = random_world(&at);
+
+		for (uint32_t i = 0; i < 60; i++) {
+			const uint32_t q = random_below(&at, w->set.n), what = random_below(&at, 3);
+			struct gang *g = &w->gangs[gang_add(w, q, what == 0 ? 0 : 1 + random_below(&at, 8),
+			                                    what == 1 ? 0 : 1 + random_below(&at, 40))];
+
+			if (has_room(w, g))
+				gang_runs(w, g, true);
+		}
+		const uint32_t evictions = reclaim_until_none(w);
+
+		cr_assert_lt(evictions, 600u, "seed %u: %u", (unsigned)seed, evictions);
+		all += evictions;
+		world_free(w);
+	}
+	cr_assert_gt(all, 500u);
 }

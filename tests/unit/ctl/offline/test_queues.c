@@ -224,6 +224,57 @@ Test(queues, que_4_a_guarantee_is_taken_back)
 	end(&s);
 }
 
+#define FAIR (RECLAIM | PREEMPTION_FAIR)
+
+/* n gangs NAME00 ... of one pod with 8 GPUs, of queue a. */
+static void waiting_add(struct scene *s, const char *name, unsigned n, unsigned members)
+{
+	for (unsigned i = 0; i < n; i++) {
+		char gang[16], marks[128];
+
+		snprintf(gang, sizeof(gang), "%s%02u", name, i);
+		snprintf(marks, sizeof(marks),
+		         "labels: {scheduling.x-k8s.io/pod-group: %s, muster.dev/queue: a}", gang);
+		add(s,
+		    "---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\n"
+		    "metadata: {name: %s, namespace: ns}\nspec: {minMember: %u}\n",
+		    gang, members);
+		pods_add(s, gang, members, marks, "nvidia.com/gpu: 8");
+	}
+}
+
+/* Five of ten and not more; with guarantees alone nothing is owed. */
+Test(queues, que_16_fair_reclaim)
+{
+	for (int fair = 0; fair < 2; fair++) {
+		struct scene s = { .evicts = fair ? FAIR : RECLAIM };
+
+		nodes_add(&s, 10, 8);
+		running_add(&s, "b", 0, 10, "");
+		waiting_add(&s, "a", 10, 1);
+		place(&s, NULL, "- name: a\n- name: b\n");
+		cr_assert_eq(placed(&s, "a"), fair ? 5 : 0);
+		evicted(&s, fair ? "b9>a00 b8>a01 b7>a02 b6>a03 b5>a04" : "");
+		end(&s);
+	}
+}
+
+/* One reclaim, two evictions: who lost them is none of those that start there. */
+Test(queues, que_17_two_victims_of_one_reclaim)
+{
+	struct scene s = { .evicts = FAIR };
+
+	nodes_add(&s, 10, 8);
+	running_add(&s, "b", 0, 10, "");
+	waiting_add(&s, "a", 1, 2);
+	queue_pods(&s, "b", 2, 8);
+	place(&s, NULL, "- name: a\n- name: b\n");
+	cr_assert_eq(placed(&s, "a"), 2);
+	cr_assert_eq(placed(&s, "b"), 0);
+	evicted(&s, "b8>a00 b9>a00");
+	end(&s);
+}
+
 /* 40 gangs of one wait for 32, and a core has 16 tickets. */
 Test(queues, each_gang_that_waits_is_searched_for)
 {
