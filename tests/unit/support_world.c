@@ -261,30 +261,34 @@ const char *world_node(const char *name, const char *version)
 	return text;
 }
 
-static struct model *model_with(bool judges_others)
+struct model *world_model_with(struct model_config config)
 {
 	static const char *const names[] = { "muster" };
-	struct model_config config = {
-		.scheduler_names = names, .scheduler_names_n = 1, .judges_others = judges_others,
-		.limits = {
-			.nodes = 64, .pods = 256, .gangs = 64, .shapes = 64, .names = 64, .resources = 16,
-			.name_bytes = 1u << 16, .command_ring_bytes = 1u << 16,
-		},
-	};
-	struct model *m = model_new(&config);
+	struct model *m;
 
+	config.scheduler_names = names;
+	config.scheduler_names_n = 1;
+	config.limits = (struct limits){ .nodes = 64,
+		                             .pods = 256,
+		                             .gangs = 64,
+		                             .shapes = 64,
+		                             .names = 64,
+		                             .resources = 16,
+		                             .name_bytes = 1u << 16,
+		                             .command_ring_bytes = 1u << 16 };
+	m = model_new(&config);
 	cr_assert(m);
 	return m;
 }
 
 struct model *world_model(void)
 {
-	return model_with(false);
+	return world_model_with((struct model_config){ 0 });
 }
 
 struct model *world_model_of_all(void)
 {
-	return model_with(true);
+	return world_model_with((struct model_config){ .judges_others = true });
 }
 
 void world_put(struct model *m, int resource, const char *json)

@@ -71,7 +71,8 @@ const char *world_node(const char *name, const char *version);
 
 /* A model that serves the scheduler "muster". */
 struct model *world_model(void);
-struct model *world_model_of_all(void); /* ... and judges others' pods */
+struct model *world_model_of_all(void);                     /* ... and judges others' pods */
+struct model *world_model_with(struct model_config config); /* scheduler and limits are its own */
 void world_put(struct model *m, int resource, const char *json);
 
 /* What the API server says of a failure. */

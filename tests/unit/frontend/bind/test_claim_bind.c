@@ -79,19 +79,6 @@ static void flush(void)
 /* Node n1 with one device, pod a with a claim, pod b without; one connection. */
 static void begin(bool allocated)
 {
-	static const char *const ours[] = { "muster" };
-	struct model_config of = { .scheduler_names = ours,
-		                       .scheduler_names_n = 1,
-		                       .limits = { .nodes = 64,
-		                                   .pods = 256,
-		                                   .gangs = 64,
-		                                   .shapes = 64,
-		                                   .names = 64,
-		                                   .resources = 16,
-		                                   .name_bytes = 1u << 16,
-		                                   .command_ring_bytes = 1u << 16 },
-		                       .hash_key = { 1, 2 },
-		                       .devices_live = true };
 	struct binder_config config = { .env = &b.w.env,
 		                            .connections = 1,
 		                            .result = on_result,
@@ -100,7 +87,8 @@ static void begin(bool allocated)
 		                            .prebind_n = 1 };
 
 	world_init(&b.w);
-	config.model = b.m = model_new(&of);
+	config.model = b.m =
+		world_model_with((struct model_config){ .hash_key = { 1, 2 }, .devices_live = true });
 	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
 	put(LIVE_CLASSES, "{\"metadata\":{\"name\":\"gpu\",\"uid\":\"u\",\"resourceVersion\":\"1\"},"
 	                  "\"spec\":{}}");

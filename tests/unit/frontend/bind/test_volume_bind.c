@@ -127,19 +127,6 @@ static void flush(void)
 /* Node n1, pods a and b with claims of those names. */
 static void begin(const char *provisioner)
 {
-	static const char *const ours[] = { "muster" };
-	struct model_config of = { .scheduler_names = ours,
-		                       .scheduler_names_n = 1,
-		                       .limits = { .nodes = 64,
-		                                   .pods = 256,
-		                                   .gangs = 64,
-		                                   .shapes = 64,
-		                                   .names = 64,
-		                                   .resources = 16,
-		                                   .name_bytes = 1u << 16,
-		                                   .command_ring_bytes = 1u << 16 },
-		                       .hash_key = { 1, 2 },
-		                       .binds_claims = true };
 	struct binder_config config = { .env = &b.w.env,
 		                            .connections = 8,
 		                            .result = on_result,
@@ -149,8 +136,8 @@ static void begin(const char *provisioner)
 
 	memset(&b, 0, sizeof(b));
 	world_init(&b.w);
-	config.model = b.m = model_new(&of);
-	cr_assert(b.m);
+	config.model = b.m =
+		world_model_with((struct model_config){ .hash_key = { 1, 2 }, .binds_claims = true });
 	class_put(provisioner);
 	world_put(b.m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
 	claim_put(claim_text("a", "11", "", ""));

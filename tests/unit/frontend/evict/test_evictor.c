@@ -91,21 +91,6 @@ static void budget(const char *app)
 
 static void begin_of(bool best_effort, bool journals, uint32_t per_second)
 {
-	static const char *const names[] = { "muster" };
-	const struct model_config model = {
-		.scheduler_names = names,
-		.scheduler_names_n = 1,
-		.limits = { .nodes = 64,
-		            .pods = 256,
-		            .gangs = 64,
-		            .shapes = 64,
-		            .names = 64,
-		            .resources = 16,
-		            .name_bytes = 1u << 16,
-		            .command_ring_bytes = 1u << 16 },
-		.preemption = true,
-		.may_evict = true,
-	};
 	struct evictor_config config = { .env = &b.w.env,
 		                             .per_second = per_second,
 		                             .deadline_ms = 4000,
@@ -118,7 +103,8 @@ static void begin_of(bool best_effort, bool journals, uint32_t per_second)
 
 	memset(&b, 0, sizeof(b));
 	world_init(&b.w);
-	b.m = config.model = model_new(&model);
+	b.m = config.model =
+		world_model_with((struct model_config){ .preemption = true, .may_evict = true });
 	if (journals) {
 		const struct journal_config journal = {
 			.env = &b.w.env, .namespace = "ns", .name = "j", .identity = "me"
