@@ -89,9 +89,9 @@ static void class_set(struct core *c, struct pod *p, shape_id shape, labels_id l
 
 /* Its node counts it by class and by whether it is being deleted, so what it takes is released and
  * allocated again.  A pod that stays on its node goes on as it began. */
-static __attribute__((noinline)) void counted_again(struct core *c, struct pod *p, shape_id shape,
-                                                    labels_id labels, enum reservation now,
-                                                    node_id node)
+static __attribute__((noinline)) void reservation_recount(struct core *c, struct pod *p,
+                                                          shape_id shape, labels_id labels,
+                                                          enum reservation now, node_id node)
 {
 	struct timeline *t = c->promises.timeline;
 	const pod_id id = pods_id(&c->pods, p);
@@ -112,7 +112,7 @@ static void reservation_follow(struct core *c, struct pod *p, shape_id shape, la
                                enum reservation now, node_id node)
 {
 	if (labels != LABELS_NONE || p->leaving != !!(p->flags & POD_DELETING))
-		counted_again(c, p, shape, labels, now, node);
+		reservation_recount(c, p, shape, labels, now, node);
 	else
 		reservation_set(c, p, now, node);
 	if (reservation_is_bound(p))
