@@ -241,6 +241,7 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 	if (answer->end == HTTP_ANSWERED && answer->status == 200) {
 		w->asked = true;
 		w->renewed = false;
+		w->forbidden_ns = 0;
 		list_page(w, body, body_bytes);
 		return;
 	}

@@ -636,6 +636,21 @@ Test(watch, queues_that_are_forbidden_for_long_at_a_start_are_gone_on_without)
 	cr_assert(!watch_absent(b.watch));
 }
 
+/* A page that was read is a break, too. */
+Test(watch, queues_of_which_a_page_was_read_are_not_forbidden_for_long)
+{
+	begin_queues();
+	forbid_queues(next(KAI_LIST));
+	pass(25 * SECOND);
+	world_answer(next(KAI_LIST), 200, list_of("7", "more", ""));
+	pass(10 * SECOND);
+	forbid_queues(next(KAI_LIST "&continue=more"));
+	cr_assert(!watch_synced(b.watch) && !watch_absent(b.watch));
+	pass(5 * SECOND);
+	world_answer(next(KAI_LIST), 200, list_of("8", "", ""));
+	cr_assert(watch_synced(b.watch) && !watch_absent(b.watch));
+}
+
 Test(watch, queues_that_were_listed_stay_when_they_are_forbidden)
 {
 	begin_queues();
