@@ -72,14 +72,24 @@ static void victims_inherit(struct trial *t)
 	}
 }
 
-/* The slot, whose nomination ends if it has one.  The plan may count on the victims of one that is
- * on a planned node. */
+/* True if the plan may count on what goes for the nomination: on its node, or where a gang that it
+ * took over was. */
+static bool is_counted_on(const struct core *c, const struct nomination *n)
+{
+	bool counts = is_planned_on(c, n->places->node);
+
+	for (uint32_t k = 0; k < n->victims_n && !counts; k++)
+		counts = n->victims[k].state != VICTIM_ENDING && is_planned_on(c, n->victims[k].node);
+	return counts;
+}
+
+/* The slot, whose nomination ends if it has one. */
 static struct nomination *slot_clear(struct trial *t, struct nomination *n)
 {
 	struct nomination *other = n->ticket != 0 ? nomination_new(t->c, t->index) : NULL;
 
 	n = other ? other : n; /* what was taken over is free now */
-	if (n->ticket != 0 && is_planned_on(t->c, n->places->node)) {
+	if (n->ticket != 0 && is_counted_on(t->c, n)) {
 		t->taken[0] = n;
 		t->taken_n = 1;
 		nomination_release_tentatively(t->c, n);

@@ -45,21 +45,18 @@ Test(nominations_slots, no_pod_goes_by_an_answer_from_before_gangs_evict_no_more
 	cr_assert_eq(api.evicts, 8); /* they are searched for again */
 }
 
-#define ONLY_ON_N2                                                                                 \
+#define ONLY_ON(node)                                                                              \
 	",\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{"        \
 	"\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\","                         \
-	"\"operator\":\"In\",\"values\":[\"n2\"]}]}]}}}"
+	"\"operator\":\"In\",\"values\":[\"" node "\"]}]}]}}}"
+#define ONLY_ON_N2 ONLY_ON("n2")
 
-/* Two namespaces have half of them each, of priority 10, on n1, where as many pods end; n2 has a
- * pod of priority 0. */
-static void nominations_taken(void)
+/* Two namespaces have as many of them, half of all at most each, of priority 10, on n1, where as
+ * many pods end. */
+static void nominations_begin(int n)
 {
-	const int most = NOMINATIONS_MAX - NOMINATIONS_GANGS;
-
-	node("n1", most);
-	node("n2", 2);
-	large("low", 0, "n2", "");
-	for (int i = 0; i < most; i++) {
+	node("n1", n);
+	for (int i = 0; i < n; i++) {
 		pod(numbered("low", i), 0, "", "n1", "");
 		flush();
 		ending(numbered("low", i), 0, "n1");
@@ -67,7 +64,7 @@ static void nominations_taken(void)
 	model_set_synced(x.m);
 	flush();
 	for (int i = 0; i < 2; i++) {
-		pods("high", 0, most / 2, 10, "", "");
+		pods("high", 0, i == 0 ? (n + 1) / 2 : n / 2, 10, "", "");
 		flush();
 		for (int k = 0; k < 6; k++) {
 			preempt_many();
@@ -75,8 +72,16 @@ static void nominations_taken(void)
 		}
 		x.namespace = i == 0 ? "second" : "third";
 	}
-	cr_assert_eq(x.loop.core->nominations.n, (uint32_t)most);
+	cr_assert_eq(x.loop.core->nominations.n, (uint32_t)n);
 	cr_assert_eq(api.evicts + api.cleared, 0);
+}
+
+/* All are taken; n2 has a pod of priority 0. */
+static void nominations_taken(void)
+{
+	node("n2", 2);
+	large("low", 0, "n2", "");
+	nominations_begin(NOMINATIONS_MAX - NOMINATIONS_GANGS);
 }
 
 static uint32_t nominated_of(const char *namespace)
@@ -135,4 +140,27 @@ Test(nominations_slots, a_higher_pod_on_the_node_of_all_others_takes_one_over)
 	cr_assert_eq(x.loop.core->nominations.n, NOMINATIONS_MAX - NOMINATIONS_GANGS);
 	cr_assert_eq(counts()->taken_over, 1);
 	cr_assert_eq(api.evicts, 0);
+}
+
+/* What a lone pod took over of a gang goes on other nodes, too. */
+Test(nominations_slots, who_has_the_place_of_another_loses_no_eviction_that_it_counts_on)
+{
+	nominations_begin(NOMINATIONS_MAX - NOMINATIONS_GANGS - 1);
+	node("n2", 2);
+	node("n3", 2);
+	large("low2", 0, "n2", "");
+	large("low3", 0, "n3", "");
+	waits("g", 4, 5);
+	preempt_many();
+	cr_assert_eq(api.evicts, 2);
+	large("lone", 9, "", ONLY_ON("n2"));
+	preempt_many();
+	cr_assert_eq(counts()->taken_over, 1);
+	cr_assert_eq(x.loop.core->nominations.n, NOMINATIONS_MAX - NOMINATIONS_GANGS);
+	large("top", 20, "", ONLY_ON("n3"));
+	preempt_many();
+	cr_assert_eq(nominated_of("third/"), 1);
+	cr_assert_eq(counts()->taken_over, 2);
+	cr_assert_eq(api.evicts, 2);
+	cr_assert_eq(api.cancels, 0);
 }
