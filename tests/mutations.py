@@ -248,6 +248,8 @@ BUGS = [
         ("core/search/search_gang.c", "answer == PLAN_PLACED && level_blocks(q, first)", "false")),
     bug("a search among gangs goes on without end", unit("ctl/preempt/test_blocks"),
         ("core/search/gang_branch.c", "return sets > (double)q->s.facts->steps_most;", "return sets < 0;")),
+    bug("few gangs are exchanged a million times", unit("ctl/preempt/test_blocks"),
+        ("core/search/gang_blocks.c", " && vain++ < (uint64_t)b->n * EXCHANGES_VAIN", "")),
     bug("lone pods have the tickets of gangs", unit("core/world/test_nominations_lone"),
         ("core/lifecycle/tickets.c", "for (uint32_t i = group ? 0 : TICKETS_GANGS; i < end; i++) {", "for (uint32_t i = 0; i < end; i++) {")),
     bug("a namespace keeps all tickets of lone pods", unit("core/world/test_nominations_lone"),

@@ -20,6 +20,7 @@
 #define EXCHANGE_SHARE 64u               /* of all steps: one part for exchanges ... */
 #define EXCHANGE_STEPS UINT64_C(1500000) /* ... and no more than this */
 #define EXCHANGED_MOST 4u
+#define EXCHANGES_VAIN 64u /* for each block: so many without a better set are enough */
 #define PART_STEPS 1u
 
 /* What a unit's pods take on a node: deltas[part * requests_n + request]. */
@@ -321,8 +322,8 @@ static void trim(struct blocks *b, bool breaks)
 	}
 }
 
-/* The members have room by those that go. */
-static void remember(struct blocks *b)
+/* The members have room by those that go.  True if no set was as good. */
+static bool remember(struct blocks *b)
 {
 	const bool better = cost_less(&b->cost, &b->best_cost);
 
@@ -333,6 +334,7 @@ static void remember(struct blocks *b)
 	if (better)
 		b->best_cost = b->cost;
 	b->steps += b->n / 8;
+	return better;
 }
 
 static void recall(struct blocks *b, const bool *set)
@@ -358,11 +360,12 @@ static void exchange(struct blocks *b)
 {
 	const uint64_t share = b->q->s.facts->steps_most / EXCHANGE_SHARE;
 	const uint64_t end = b->steps + (share < EXCHANGE_STEPS ? share : EXCHANGE_STEPS);
+	uint64_t vain = 0; /* exchanges since there was a better set */
 	uint32_t most = b->cost.broken;
 
 	b->best_cost = (struct block_cost){ .broken = UINT32_MAX };
 	remember(b);
-	while (b->steps < end && most > 1) {
+	while (b->steps < end && most > 1 && vain++ < (uint64_t)b->n * EXCHANGES_VAIN) {
 		const uint32_t n = 1 + draw(b, EXCHANGED_MOST < most ? EXCHANGED_MOST : most - 1);
 		struct block *first = NULL;
 
@@ -376,7 +379,7 @@ static void exchange(struct blocks *b)
 		if (fill(b, most)) {
 			trim(b, true);
 			most = b->cost.broken;
-			remember(b);
+			vain = remember(b) ? 0 : vain;
 		} else {
 			recall(b, b->last_set);
 		}
