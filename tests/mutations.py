@@ -132,6 +132,8 @@ BUGS = [
         (SHARES, "if (score > best) {", "if (best < 0 && score > best) {")),
     bug("shares: rare tasks are typical", unit("core/devices/test_shares"),
         (SHARES, "#define TYPICAL_PERCENT 95", "#define TYPICAL_PERCENT 100")),
+    bug("gpus: the first pods with claims are not in the mix", unit("core/filter/test_gpus"),
+        ("core/filter/gpus.c", "\tg->due = true;\n}", "}")),
     bug("gpus: a mix outlives its questions", unit("core/filter/test_gpus"),
         ("core/step/devices.c", "\tgpus_forget(&c->pod_counts);\n", "")),
     bug("gpus: pods that had claims count as pods without GPUs", unit("core/filter/test_gpus"),

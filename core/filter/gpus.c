@@ -21,8 +21,9 @@ struct gpus {
 	uint32_t questions[GPU_QUESTIONS], questions_n;
 	node_id having[GPU_QUESTIONS]; /* a node with devices for it, when the mix was made */
 	bool due;
-	uint32_t pods; /* when the mix was made */
-	uint64_t came; /* pods until then */
+	uint32_t pods;                      /* when the mix was made */
+	uint64_t came;                      /* pods until then */
+	uint64_t asked[QUESTIONS_MAX / 64]; /* questions of pods that came since one changed */
 };
 
 struct gpus *gpus_new(void)
@@ -239,15 +240,28 @@ static bool is_due(const struct gpus *g, const struct pods *ps)
 void gpus_follow(struct pod_counts *cs)
 {
 	struct gpus *g = cs->gpus;
+	uint64_t asked[QUESTIONS_MAX / 64];
 
 	if (!g || !is_due(g, cs->pods))
 		return;
+	memcpy(asked, g->asked, sizeof(asked));
 	gpus_forget(cs);
+	memcpy(g->asked, asked, sizeof(asked));
 	mix_make(g, cs);
 	g->due = false;
 	g->pods = cs->pods->count;
 	g->came = cs->pods->came;
 	cs->rules_version++;
+}
+
+void gpus_ask(struct pod_counts *cs, uint32_t question)
+{
+	struct gpus *g = cs->gpus;
+
+	if (question >= QUESTIONS_MAX || (g->asked[question / 64] >> question % 64 & 1))
+		return;
+	g->asked[question / 64] |= UINT64_C(1) << question % 64;
+	g->due = true;
 }
 
 /* As the allocator chooses: the first with room. */

@@ -11,9 +11,10 @@
  *                       claims no more (core/devices/inventory.h): with devices, of pods that ask
  *                       for no GPU those that are bound don't count
  *
- * The mix is made again after an eighth of the pods came or are gone, and when a question changes.
- * Then all views are built again (rules_version).  It depends on records and plans alone, so a
- * replay makes the same.  Work for a score is bounded by GPU_TASKS, and for a mix by GPU_SHAPES. */
+ * The mix is made again after an eighth of the pods came or are gone, when a question changes, and
+ * when the first pod comes that asks it.  Then all views are built again (rules_version).  It
+ * depends on records and plans alone, so a replay makes the same.  Work for a score is bounded by
+ * GPU_TASKS, and for a mix by GPU_SHAPES. */
 #ifndef MUSTER_CORE_GPUS_H
 #define MUSTER_CORE_GPUS_H
 
@@ -30,6 +31,10 @@ void gpus_free(struct gpus *g);
 void gpus_follow(struct pod_counts *cs);
 /* A question changed, or everything: there is no mix until the next gpus_follow(). */
 void gpus_forget(struct pod_counts *cs);
+
+/* A pod came that asks the question: if it is the first one since questions changed, the mix is
+ * due, so that the question has a place in it.  Only with cs->gpus. */
+void gpus_ask(struct pod_counts *cs, uint32_t question);
 
 /* SCORE_FGD: 0 to 100, SCORE_MUSTER: 0 to SHARE_POINTS_MOST for a node on which the pod fits.
  * False: what it asks of GPUs is not known, or there is no mix. */

@@ -3,6 +3,7 @@
 #include "core/lifecycle/members.h"
 
 #include "core/base/probe.h"
+#include "core/filter/gpus.h"
 #include "core/lifecycle/backfill_state.h"
 #include "core/lifecycle/inflight.h"
 #include "core/lifecycle/nominate.h"
@@ -83,6 +84,8 @@ static void class_set(struct core *c, struct pod *p, shape_id shape, labels_id l
 		c->shapes.slots[p->shape].pods--;
 	}
 	c->shapes.slots[shape].pods++;
+	if (c->pod_counts.gpus && c->shapes.slots[shape].body->devices > 0)
+		gpus_ask(&c->pod_counts, c->shapes.slots[shape].body->devices - 1);
 	p->shape = shape;
 	pod_counts_pod_enter(&c->pod_counts, pods_id(&c->pods, p), labels);
 }

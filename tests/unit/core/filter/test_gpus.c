@@ -138,6 +138,22 @@ Test(gpus, that_are_begun_take_the_next_share)
 	}
 }
 
+/* The mix was made when nobody asked for devices, and an eighth of the pods has not come since. */
+Test(gpus, of_the_first_pods_that_ask_for_them)
+{
+	struct story *s = halves(SCORE_FGD);
+
+	story_pods(s, 100, .name = "old", .cpu_milli = 100, .node = "n1");
+	story_pod(s, .name = "now", .cpu_milli = 100);
+	story_plan(s);
+	story_gang(s, .name = "g", .quorum = 9);
+	story_pods(s, 3, .name = "w", .gang = "g", .cpu = 1, .devices = WHOLE + 1);
+	story_pod(s, .name = "a", .cpu = 1, .devices = HALF + 1);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "a"), "n2");
+	story_free(s);
+}
+
 /* The numbers of a mix mean nothing once a question is another. */
 Test(gpus, of_a_question_that_is_gone)
 {
