@@ -127,6 +127,11 @@ $(B)/obj/%.o: %.c Makefile
 vectors := $(addprefix core/index/,view_scan_f64.o view_batch.o view_scan_f32.o)
 $(vectors:%=$(B)/obj/%) $(vectors:%=$(B)/whole/%): WARN += -Wno-psabi
 
+# Their sums decide what is placed, and a recording is replayed on other machines, where the compiler would round once for a
+# product and a sum (arm64).
+rounded := core/devices/shares.o core/search/gang_blocks.o
+$(rounded:%=$(B)/obj/%) $(rounded:%=$(B)/whole/%): OPT += -ffp-contract=off
+
 # Their text is compiled in.
 $(B)/obj/frontend/page/page.o: $(wildcard frontend/page/*.html frontend/page/*.css frontend/page/*.js)
 
