@@ -56,6 +56,15 @@ static inline bool share_counts(const struct shares *s, uint32_t resource)
 	return resource < s->set->resources;
 }
 
+/* True if the queue has no more than its guarantee with what is wanted. */
+static inline bool share_is_inside(const struct shares *s, uint32_t queue,
+                                   const struct share_want *want)
+{
+	const size_t at = share_at(s, queue, want->resource);
+
+	return s->used[at] + want->value <= s->has[at];
+}
+
 /* True if the resource is part of the order: others of the comparison could have it. */
 bool share_is_shared(const struct shares *s, uint32_t resource);
 

@@ -49,13 +49,6 @@ static bool is_kept(const struct shares *s, uint32_t victim, uint32_t b)
 	}
 }
 
-static bool is_inside(const struct shares *s, uint32_t a, const struct share_want *want)
-{
-	const size_t at = share_at(s, a, want->resource);
-
-	return s->used[at] + want->value <= s->has[at];
-}
-
 static bool by_guarantee(const struct shares *s, uint32_t a, uint32_t b, uint32_t victim,
                          const struct share_ask *ask, const struct share_ask *frees)
 {
@@ -67,7 +60,7 @@ static bool by_guarantee(const struct shares *s, uint32_t a, uint32_t b, uint32_
 		/* The root's own is the sum of all guarantees. */
 		if (!share_counts(s, r) || s->own[share_at(s, 0, r)] == 0 || freed_of(frees, r) == 0)
 			continue;
-		if (!is_inside(s, a, &ask->wants[i]) || !keeps_guarantees(s, victim, b, r))
+		if (!share_is_inside(s, a, &ask->wants[i]) || !keeps_guarantees(s, victim, b, r))
 			return false;
 		takes = true;
 	}
@@ -102,7 +95,7 @@ static bool by_share(const struct shares *s, uint32_t a, uint32_t b, uint32_t vi
 
 		if (!share_is_shared(s, r) || freed == 0)
 			continue;
-		if (!is_inside(s, a, &ask->wants[i]) && !is_fair(s, a, b, &ask->wants[i], freed))
+		if (!share_is_inside(s, a, &ask->wants[i]) && !is_fair(s, a, b, &ask->wants[i], freed))
 			return false;
 		takes = true;
 	}

@@ -121,13 +121,10 @@ share_t shares_over(const struct shares *s, uint32_t queue, const struct share_a
 
 bool shares_inside(const struct shares *s, uint32_t queue, const struct share_ask *ask)
 {
-	for (uint32_t i = 0; i < ask->n; i++) {
-		const uint32_t r = ask->wants[i].resource;
-
-		if (share_is_shared(s, r) &&
-		    s->used[share_at(s, queue, r)] + ask->wants[i].value > s->has[share_at(s, queue, r)])
+	for (uint32_t i = 0; i < ask->n; i++)
+		if (share_is_shared(s, ask->wants[i].resource) &&
+		    !share_is_inside(s, queue, &ask->wants[i]))
 			return false;
-	}
 	return true;
 }
 
