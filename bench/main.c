@@ -86,8 +86,7 @@ static bool score(const char *text, uint32_t *out)
 	enum score_policy policy;
 
 	if (!policy_find(text, &policy)) {
-		fprintf(stderr,
-		        "muster-bench: --score \"%s\" is none of kube, pack, bestfit, fgd, muster\n", text);
+		fprintf(stderr, "muster-bench: --score \"%s\" is none of " POLICY_NAMES "\n", text);
 		return false;
 	}
 	*out = policy;

@@ -163,7 +163,7 @@ static bool number32(int option, uint64_t least, uint64_t most, uint32_t *out)
 
 static bool score_read(int option, enum score_policy *out)
 {
-	return policy_find(optarg, out) || bad(option, "not one of kube, pack, bestfit, fgd, muster");
+	return policy_find(optarg, out) || bad(option, "not one of " POLICY_NAMES);
 }
 
 static bool level_read(int option)

@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#define POLICY_NAMES "kube, pack, bestfit, fgd, muster"
+
 /* "kube", for one; NULL: no such policy. */
 const char *policy_name(enum score_policy policy);
 
