@@ -4,24 +4,14 @@
 
 #include "ipc/plans.h"
 
-#include <inttypes.h>
-
 /* From bucket `first` on. */
 static void counts_write(const struct counts_figures *c, unsigned first, const char *name,
                          const char *help, FILE *out)
 {
-	uint64_t below = 0;
-
-	family_write(out, name, "histogram", help);
-	for (unsigned i = 0; i < VICTIMS_BOUNDS; i++) {
-		below += c->n[i];
-		if (i >= first)
-			fprintf(out, "%s_bucket{le=\"%" PRIu64 "\"} %" PRIu64 "\n", name, victims_bound(i),
-			        below);
-	}
-	below += c->n[VICTIMS_BOUNDS];
-	fprintf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %" PRIu64 "\n%s_count %" PRIu64 "\n",
-	        name, below, name, c->sum, name, below);
+	buckets_write(
+		&(struct ledger_buckets){
+			.counts = c->n, .n = VICTIMS_BOUNDS, .bound = victims_bound, .unit = 1, .sum = c->sum },
+		first, name, help, out);
 }
 
 void metrics_evictions_write(const struct metrics *m, FILE *out)

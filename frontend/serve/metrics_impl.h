@@ -46,6 +46,19 @@ void labelled_write(FILE *out, const char *name, const char *label, const char *
 		               sizeof(labelled_) / sizeof(labelled_[0]));                                  \
 	} while (0)
 
+/* A histogram of the ledger (ipc/plans.h). */
+struct ledger_buckets {
+	const uint64_t *counts; /* by bucket; counts[n]: above all bounds */
+	unsigned n;
+	uint64_t (*bound)(unsigned i); /* of bucket i < n */
+	double unit;                   /* 1e-9 for ns in a family of seconds */
+	uint64_t sum;
+};
+
+/* Its family, with bounds from bucket `first` on. */
+void buckets_write(const struct ledger_buckets *b, unsigned first, const char *name,
+                   const char *help, FILE *out);
+
 /* Pods: kube-scheduler's families, stages. */
 void metrics_pods_write(const struct metrics *m, FILE *out);
 /* Waiting times of gangs. */

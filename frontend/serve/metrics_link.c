@@ -39,24 +39,21 @@ void figures_write(FILE *out, const struct figure *f, size_t n)
 	}
 }
 
-/* One set of counters as two families: from `first` on, since kube-scheduler's buckets start at a
- * millisecond. */
-static void plans_write(const struct metrics_core *c, unsigned first, unsigned last,
-                        const char *name, const char *help, FILE *out)
+void buckets_write(const struct ledger_buckets *b, unsigned first, const char *name,
+                   const char *help, FILE *out)
 {
-	uint64_t n = 0, below = 0;
+	uint64_t below = 0;
 
 	family_write(out, name, "histogram", help);
-	for (unsigned i = 0; i <= PLAN_BOUNDS; i++)
-		n += c->took[i];
-	for (unsigned i = 0; i <= last; i++) {
-		below += c->took[i];
+	for (unsigned i = 0; i < b->n; i++) {
+		below += b->counts[i];
 		if (i >= first)
 			fprintf(out, "%s_bucket{le=\"%.10g\"} %" PRIu64 "\n", name,
-			        (double)plans_bound_ns(i) * 1e-9, below);
+			        (double)b->bound(i) * b->unit, below);
 	}
+	below += b->counts[b->n];
 	fprintf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.17g\n%s_count %" PRIu64 "\n", name,
-	        n, name, (double)c->plan_ns_sum * 1e-9, name, n);
+	        below, name, (double)b->sum * b->unit, name, below);
 }
 
 static void rings_write(const struct link_figures *l, FILE *out)
@@ -157,13 +154,19 @@ static void gangs_write(const struct link_figures *l, FILE *out)
 void metrics_link_write(const struct metrics *m, FILE *out)
 {
 	const struct metrics_core *c = &m->core;
+	/* One set of counters as two families: kube-scheduler's buckets begin at a millisecond. */
+	const struct ledger_buckets plans = { .counts = c->took,
+		                                  .n = PLAN_BOUNDS,
+		                                  .bound = plans_bound_ns,
+		                                  .unit = 1e-9,
+		                                  .sum = c->plan_ns_sum };
 
-	plans_write(
-		c, 10, PLAN_BOUNDS - 1, "scheduler_scheduling_algorithm_duration_seconds",
+	buckets_write(
+		&plans, 10, "scheduler_scheduling_algorithm_duration_seconds",
 		"[BETA] Scheduling algorithm latency in seconds: plan and reserve of a gang, or of a pod without one.",
 		out);
-	plans_write(c, 0, PLAN_BOUNDS - 1, "muster_plan_duration_seconds",
-	            "The same, from a microsecond on.", out);
+	buckets_write(&plans, 0, "muster_plan_duration_seconds", "The same, from a microsecond on.",
+	              out);
 	rings_write(&m->link, out);
 	limits_write(m, out);
 	gangs_write(&m->link, out);
