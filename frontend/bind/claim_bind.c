@@ -30,7 +30,7 @@ void pod_claims_fail(struct pod_claims *w, const char *format, ...)
 	w->cb->counts.failed++;
 }
 
-static bool view_of(const struct claim_item *c, struct live_claim_view *v)
+bool claim_item_view(const struct claim_item *c, struct live_claim_view *v)
 {
 	const struct pod_claims *w = c->work;
 
@@ -39,7 +39,8 @@ static bool view_of(const struct claim_item *c, struct live_claim_view *v)
 
 static enum claim_want judge_undo(const struct claim_item *c, const struct live_claim_view *v)
 {
-	const bool ours = (c->allocation && v->node && strcmp(v->node, c->work->node) == 0) ||
+	const bool ours = c->unready ||
+	                  (c->allocation && v->node && strcmp(v->node, c->work->node) == 0) ||
 	                  (c->work->recovered && (v->owned || v->reserved));
 
 	if (!v->allocated)
@@ -76,7 +77,7 @@ enum claim_want claim_item_judge(struct claim_item *c)
 
 	if (c->call || c->to_read || c->refused)
 		return WANT_NOTHING;
-	if (!view_of(c, &v)) {
+	if (!claim_item_view(c, &v)) {
 		if (!c->work->undoing)
 			pod_claims_fail(c->work, "claim %s got deleted in the meantime", c->name);
 		return WANT_NOTHING;
@@ -208,7 +209,7 @@ static bool is_served(struct pod_claims *w)
 	for (uint32_t i = 0; i < w->n; i++) {
 		struct live_claim_view v;
 
-		all = all && view_of(&w->items[i], &v) && (v.allocated || w->items[i].allocation);
+		all = all && claim_item_view(&w->items[i], &v) && (v.allocated || w->items[i].allocation);
 	}
 	return all;
 }
@@ -243,17 +244,21 @@ static void *prepare(void *context, const struct prebind_member *m, struct prebi
 		             (const uint64_t[]){ env->random(env->context), env->random(env->context) },
 		             allocation_take, w);
 	kept_forget(cb, m->pod);
-	if (is_served(w))
+	if (!is_served(w))
+		why->retry_ms = AGAIN_MS;
+	else if (!pod_claims_start_unready(w, why))
 		return w;
-	why->retry_ms = AGAIN_MS;
 	work_free(w);
 	return NULL;
 }
 
 static void start(void *context, void *work)
 {
+	struct pod_claims *w = work;
+
 	(void)context;
-	((struct pod_claims *)work)->started = true;
+	w->started = true;
+	w->written_ns = env_now(w->cb->env);
 }
 
 static bool look_undone(struct pod_claims *w)
@@ -304,8 +309,14 @@ static enum prebind_state look(void *context, void *work, struct prebind_why *wh
 
 		done = done && !c->call && !c->to_read && claim_item_judge(c) == WANT_NOTHING;
 	}
-	if (!w->failed && (!done || !conflicts(w)))
-		return done ? PREBIND_DONE : PREBIND_BUSY;
+	if (done)
+		w->written_ns = env_now(w->cb->env);
+	else if (env_now(w->cb->env) - w->written_ns >= TIMEOUT_NS)
+		pod_claims_fail(w, "context deadline exceeded");
+	if (!w->failed && done && !conflicts(w) && pod_claims_ready(w))
+		return PREBIND_DONE;
+	if (!w->failed)
+		return PREBIND_BUSY;
 	*why = w->why;
 	return PREBIND_FAILED;
 }
@@ -368,8 +379,11 @@ static void give_back(struct claim_bind *cb, const struct pod_view *pod)
 	        "pod %s/%s waits, and its claims have been allocated for %u s: they are deallocated",
 	        pod->namespace, pod->name, CLAIM_KEPT_MS / 1000);
 	w->recovered = w->undoing = w->own = true;
-	for (uint32_t i = 0; i < w->n; i++)
+	for (uint32_t i = 0; i < w->n; i++) {
 		w->items[i].fenced = true; /* nothing is in flight */
+		live_avoid(cb->live, w->pod, w->items[i].index,
+		           env_now(cb->env) + CLAIM_AVOID_MS * NS_PER_MS);
+	}
 	cb->counts.kept++;
 }
 
@@ -391,13 +405,14 @@ static void look_at(struct claim_bind *cb, const struct binder *binder, pod_id i
 		give_back(cb, &pod);
 }
 
-static void look_for_kept(struct claim_bind *cb, const struct binder *binder)
+static void look_each_second(struct claim_bind *cb, const struct binder *binder)
 {
 	const uint64_t now = env_now(cb->env);
 
 	if (now < cb->look_ns)
 		return;
 	cb->look_ns = now + LOOK_NS;
+	live_avoid_end(cb->live, now);
 	for (pod_id id = 0; id < live_pods(cb->live); id++)
 		if (live_claims_n(cb->live, id) > 0)
 			look_at(cb, binder, id, now);
@@ -444,24 +459,24 @@ static uint64_t poll(void *context)
 uint64_t claim_bind_poll(struct claim_bind *cb, const struct binder *binder)
 {
 	if (live_pods(cb->live) > 0)
-		look_for_kept(cb, binder);
+		look_each_second(cb, binder);
 	return poll(cb);
 }
 
-struct claim_bind *claim_bind_new(const struct env *env, struct model *model)
+struct claim_bind *claim_bind_new(const struct env *env, struct model *model,
+                                  uint64_t conditions_ns)
 {
 	struct claim_bind *cb = must_alloc(sizeof(*cb));
 
 	cb->env = env;
 	cb->model = model;
+	cb->conditions_ns = conditions_ns;
 	cb->live = model_live(model);
 	cb->resource = model_resource_index(model, "resource.k8s.io/v1", "ResourceClaim");
 	TAILQ_INIT(&cb->works);
 	cb->kind = (struct prebind_kind){
 		.name = "claims",
 		.context = cb,
-		.timeout_ns = TIMEOUT_NS,
-		.late = PREFIX "context deadline exceeded",
 		.any = any,
 		.wants = wants,
 		.prepare = prepare,

@@ -6,21 +6,26 @@
  *     each claim:  PATCH finalizer ─► PATCH status: allocation, reservedFor ─► seen allocated
  *                  (allocated by another:   PATCH status: reservedFor)             │
  *                                                                                  ▼
- *     after all:   a device that another claim has too, or a claim that was       DONE
- *                  allocated elsewhere: FAILED, and undone
+ *     after all:   a device that another claim has too, or a claim that was    all devices' binding
+ *                  allocated elsewhere; a device whose binding failed,         conditions are True:
+ *                  or was not ready in time: FAILED, and undone                       DONE
  *
  *     undo:        PATCH status: allocation and reservedFor away, or our consumer alone when the
  *                  claim has others, or was allocated before
  *
+ * Binding conditions (KEP 5007) are waited for on the watch, so long from the allocation on; a
+ * clock that is behind makes it so long from the last write.  Devices that were not ready are
+ * not chosen for CLAIM_AVOID_MS.
+ *
  * Each write names uid and resourceVersion.  After an answer that leaves it open, and after a
  * conflict, the claim is read before anything else; what the API server has is never written again.
  *
- * Deaths: the choice is not kept.  An instance that comes after finds the claims of a pod
- * allocated, and binds it there, or it takes them back: what is not allocated gets another version
- * first, so that no write of the instance before can land (CMD_CANCEL_BIND).  And whatever
- * happened, a claim that was made for a pod of ours from a template, or is reserved for it alone,
- * and is allocated while the pod waits and nothing is being written, is given back after
- * CLAIM_KEPT_MS.
+ * Deaths: the choice is not kept, and the time of the allocation is the claim's.  An instance that
+ * comes after finds the claims of a pod allocated, and binds it there, or it takes them back: what
+ * is not allocated gets another version first, so that no write of the instance before can land
+ * (CMD_CANCEL_BIND).  And whatever happened, a claim that was made for a pod of ours from a
+ * template, or is reserved for it alone, and is allocated while the pod waits and nothing is being
+ * written, is given back after CLAIM_KEPT_MS.
  */
 #ifndef MUSTER_FRONTEND_CLAIM_BIND_H
 #define MUSTER_FRONTEND_CLAIM_BIND_H
@@ -30,6 +35,7 @@
 #include "frontend/model/model.h"
 
 #define CLAIM_KEPT_MS 20000u
+#define CLAIM_AVOID_MS 60000u
 
 struct claim_bind_counts {
 	uint64_t allocated; /* claims */
@@ -42,8 +48,9 @@ struct claim_bind_counts {
 struct claim_bind;
 struct binder;
 
-/* With model_live(). */
-struct claim_bind *claim_bind_new(const struct env *env, struct model *model);
+/* With model_live().  Binding conditions have `conditions_ns` of time. */
+struct claim_bind *claim_bind_new(const struct env *env, struct model *model,
+                                  uint64_t conditions_ns);
 void claim_bind_free(struct claim_bind *cb); /* after the binder */
 const struct prebind_kind *claim_bind_kind(const struct claim_bind *cb);
 const struct claim_bind_counts *claim_bind_counts(const struct claim_bind *cb);

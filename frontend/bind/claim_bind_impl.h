@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of the binding of device claims. claim_bind.c: pods, and what each of their claims
- * needs; claim_write.c: the requests of one claim. */
+ * needs; claim_write.c: the requests of one claim; claim_ready.c: its devices' binding conditions.
+ */
 #ifndef MUSTER_FRONTEND_CLAIM_BIND_IMPL_H
 #define MUSTER_FRONTEND_CLAIM_BIND_IMPL_H
 
@@ -35,6 +36,7 @@ struct claim_item {
 	bool unsure;  /* a write towards an allocation may still land on this version */
 	bool seen;    /* it was allocated */
 	bool refused; /* an undo that the API server refuses */
+	bool unready; /* binding conditions failed, or were late: undone in any case */
 	struct http_call *call;
 	struct backoff backoff;
 	uint64_t due_ns;
@@ -50,6 +52,8 @@ struct pod_claims {
 	bool started, undoing, recovered;
 	bool own; /* freed by claim_bind.c itself */
 	bool failed;
+	uint64_t written_ns; /* when nothing was to be written last; until then of start() */
+	uint64_t waits_ns;   /* for binding conditions, since; 0: not yet */
 	struct prebind_why why;
 	uint32_t n;
 	struct claim_item items[];
@@ -67,6 +71,7 @@ struct claim_bind {
 	struct model *model;
 	struct live *live;
 	int resource;
+	uint64_t conditions_ns;
 	struct prebind_kind kind;
 	struct pod_claims_list works;
 	struct kept_devices **kept; /* by pod */
@@ -84,6 +89,13 @@ struct claim_bind {
 enum claim_want claim_item_judge(struct claim_item *c);
 __attribute__((format(printf, 2, 3))) void pod_claims_fail(struct pod_claims *w, const char *format,
                                                            ...);
+/* False: there is no such claim any more. */
+bool claim_item_view(const struct claim_item *c, struct live_claim_view *v);
+/* Before anything is written: true if a device of a claim that others have too did not become
+ * ready, and *why is set. */
+bool pod_claims_start_unready(struct pod_claims *w, struct prebind_why *why);
+/* After all is written: true once all devices are ready; else it may have failed. */
+bool pod_claims_ready(struct pod_claims *w);
 /* Sends the write, or the read. */
 void claim_item_write(struct claim_item *c, enum claim_want want);
 void claim_item_read(struct claim_item *c);

@@ -52,6 +52,7 @@ struct options {
 	const char *queues_configmap;
 	int64_t bind_connections;
 	int64_t volume_bind_s; /* 0: claims that wait for a consumer are not bound */
+	int64_t device_bind_s;
 	int64_t report_per_second;
 	int64_t core_stall_s;
 	int64_t extender_keep_s; /* 0: no extender */

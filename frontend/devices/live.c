@@ -60,6 +60,8 @@ static void claim_free(struct live_claim *c)
 	free(c->finalizers);
 	free(c->devices);
 	free(c->shares);
+	free(c->states);
+	free(c->failure);
 	free(c->draws.at);
 	free(c->namespace);
 	free(c->name);
@@ -125,6 +127,7 @@ void live_free(struct live *l)
 	free(l->taken);
 	free(l->whole);
 	free(l->device_node);
+	free(l->avoided);
 	free(l->drawn);
 	free(l->pods);
 	free(l->due);
@@ -300,6 +303,7 @@ static void claim_status(struct live *l, struct live_claim *c, const struct tree
 	c->allocation = copy_of(allocation->raw);
 	c->node = selected_node(jsontree_get(allocation, "nodeSelector"));
 	claim_devices(l, c, allocation);
+	live_conditions_read(c, status);
 }
 
 static char *controller_uid(const struct tree *meta)
@@ -377,6 +381,7 @@ static bool is_alike(const struct live_claim *a, const struct live_claim *b)
 {
 	bool same = strcmp(a->uid, b->uid) == 0 && strcmp(a->owner, b->owner) == 0 &&
 	            strcmp(a->spec, b->spec) == 0 && a->deleting == b->deleting &&
+	            (a->conditions == LIVE_FAILED) == (b->conditions == LIVE_FAILED) &&
 	            same_text(a->allocation, b->allocation) && a->reserved_n == b->reserved_n;
 
 	for (size_t i = 0; same && i < a->reserved_n; i++)

@@ -14,8 +14,7 @@
  *
  * Served live are slices of one node (spec.nodeName) and requests for a number of devices or for
  * all, with alternatives, selectors, tolerations, adminAccess, capacities and constraints, of
- * devices that may use counters, and that claims may share.  Devices with binding conditions are
- * not used.
+ * devices that may use counters, and that claims may share.
  *
  * Single-threaded.  Memory: ipc/memory.h; of what tenants write nothing is kept twice. */
 #ifndef MUSTER_FRONTEND_LIVE_H
@@ -93,6 +92,13 @@ void live_restart(struct live *l);
 
 /* Writes. */
 
+/* Binding conditions, the worst last. */
+enum live_conditions {
+	LIVE_MET, /* all are True, or there are none */
+	LIVE_WAITS,
+	LIVE_FAILED, /* one of bindingFailureConditions is True */
+};
+
 struct live_claim_view {
 	const char *name, *uid, *version;
 	bool allocated, reserved; /* for the pod */
@@ -102,6 +108,9 @@ struct live_claim_view {
 	const char *node;       /* allocated on one node; NULL: not allocated, "": on several */
 	const char *finalizers; /* the items of the list as JSON */
 	const char *consumers;  /* those of reservedFor without the pod; good until the next call */
+	enum live_conditions conditions; /* of its devices */
+	const char *failure;             /* reason and message of the one that failed; NULL: none did */
+	int64_t allocated_s;             /* allocationTimestamp, wall clock; 0: none */
 };
 /* The claims of a pod in their order; false: there is none at `i`, or it does not exist any more.
  */
@@ -128,5 +137,11 @@ void live_written(struct live *l, uint32_t pod);
 /* A device of the claim that is in another allocated claim, or whose shares are more than it has;
  * NULL: none. */
 const char *live_conflict(const struct live *l, uint32_t pod, uint32_t i);
+
+/* Devices of the claim whose binding conditions are not met are not chosen until then: the
+ * last LIVE_AVOIDS_MAX of all claims.  A frontend that starts again avoids none. */
+void live_avoid(struct live *l, uint32_t pod, uint32_t i, uint64_t until_ns);
+/* What is over; the time of the next call. */
+uint64_t live_avoid_end(struct live *l, uint64_t now_ns);
 
 #endif

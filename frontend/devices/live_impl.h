@@ -116,9 +116,13 @@ struct live_claim {
 	size_t reserved_n;
 	uint32_t *devices; /* numbers, each held */
 	bool *shares;      /* by device: it has a shareID */
+	uint8_t *states;   /* by device: enum live_conditions */
 	size_t devices_n;
 	struct live_draws draws;
 	bool deleting, finalizer;
+	enum live_conditions conditions; /* of all its devices */
+	char *failure;                   /* of the first that failed; NULL: none */
+	int64_t allocated_s;             /* allocationTimestamp; 0: none */
 };
 
 struct live_ref {
@@ -149,6 +153,13 @@ struct live_users {
 	size_t n, cap;
 };
 
+#define LIVE_AVOIDS_MAX 1024u
+
+struct live_avoid {
+	uint32_t device; /* held */
+	uint64_t until_ns;
+};
+
 struct live {
 	struct devices *store; /* classes, numbers of values; the scratch of a node */
 	struct intern slice_names, node_names, claim_names, device_names, draw_names, spaces;
@@ -166,6 +177,10 @@ struct live {
 	uint32_t *whole;       /* by device: allocations without a shareID */
 	uint32_t *device_node; /* by device: node + 1; 0: of no slice */
 	size_t taken_n, whole_n, device_node_n;
+	uint8_t *avoided; /* by device: in `avoids` */
+	size_t avoided_n;
+	struct live_avoid avoids[LIVE_AVOIDS_MAX]; /* by time */
+	uint32_t avoids_n;
 	struct live_drawn *drawn; /* by number of `draw_names` */
 	size_t drawn_n;
 	struct live_pod *pods; /* by slot */
@@ -197,6 +212,8 @@ void live_device_give(struct live *l, uint32_t device);
 /* An allocation without a shareID comes, or ends: the device has no shares meanwhile. */
 void live_device_whole(struct live *l, uint32_t device, int sign);
 void live_node_touch(struct live *l, uint32_t node);
+/* The matches of the node are due again, of the same devices. */
+void live_node_rematch(struct live *l, uint32_t node);
 void live_node_free(struct live_node *n);
 /* The devices of the node in their order. */
 void live_node_lay(struct live *l, struct live_node *n);
@@ -205,6 +222,11 @@ size_t live_node_space(const struct live_node *n, size_t capacities, bool shared
 /* True if the pools have what the devices in use and `more` (numbers) take of counters. */
 bool live_counters_suffice(const struct live *l, const struct live_node *n, const uint32_t *more,
                            uint32_t more_n);
+
+/* conditions.c */
+/* After its devices are known. */
+void live_conditions_read(struct live_claim *c, const struct tree *status);
+bool live_is_avoided(const struct live *l, uint32_t device);
 
 /* live_shares.c */
 /* Of a result with a shareID in the allocation of the claim, and what is given back of it.  The

@@ -32,6 +32,14 @@ void live_node_touch(struct live *l, uint32_t node)
 		due_set(l, n, true);
 }
 
+void live_node_rematch(struct live *l, uint32_t node)
+{
+	l->nodes[node]->matched_n = 0;
+	free(l->nodes[node]->matched);
+	l->nodes[node]->matched = NULL;
+	live_node_touch(l, node);
+}
+
 static void device_reach(struct live *l, uint32_t device)
 {
 	l->taken = must_reach(l->taken, &l->taken_n, device, 1024, sizeof(*l->taken));
@@ -410,10 +418,7 @@ void live_restart(struct live *l)
 		if (!l->nodes[i])
 			continue;
 		l->nodes[i]->skipped = false;
-		l->nodes[i]->matched_n = 0;
-		free(l->nodes[i]->matched);
-		l->nodes[i]->matched = NULL;
-		due_set(l, l->nodes[i], true);
+		live_node_rematch(l, (uint32_t)i);
 	}
 	for (uint32_t i = 0; i < QUESTIONS_MAX; i++)
 		l->questions[i].sent = false;

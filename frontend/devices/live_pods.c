@@ -329,6 +329,8 @@ static void judge_allocated(struct live *l, const struct live_pod *p, struct liv
 		else if (!claims[i]->node[0])
 			say(l, out, false,
 			    "muster does not support claims that are allocated on several nodes");
+		else if (claims[i]->conditions == LIVE_FAILED)
+			out->node = "";
 		else
 			out->node = out->node && strcmp(out->node, claims[i]->node) != 0 ? "" : claims[i]->node;
 	}

@@ -413,8 +413,7 @@ static bool is_served(const struct live_question *q, const struct live_node *n, 
 
 	return !e->unusable && (e->uses_n == 0 || n->uses_n > 0) &&
 	       e->facts.allow_multiple_allocations == shared &&
-	       (!shared || amounts_n(q, n) == n->capacities_n) &&
-	       jsontree_get(e->tree, "bindingConditions")->n == 0;
+	       (!shared || amounts_n(q, n) == n->capacities_n);
 }
 
 static void pods_note(struct live *l, const struct live_question *q)
@@ -513,7 +512,8 @@ static void matches_write(struct live *l, struct live_question *q, const struct 
 			if (is_served(q, n, d) && !(o->entry->all && n->broken) &&
 			    capacities_allow(n->devices[d], o->entry) && is_selected(l, q, n, o, n->devices[d]))
 				device_add(sets + 2 * i * words, d);
-			if (tolerated(n->devices[d], tolerations))
+			/* As if it had a taint: `All` has it or fails. */
+			if (tolerated(n->devices[d], tolerations) && !live_is_avoided(l, n->keys[d]))
 				device_add(sets + (2 * i + 1) * words, d);
 		}
 	}

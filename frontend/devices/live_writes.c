@@ -45,6 +45,9 @@ bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_clai
 		.deleting = c->deleting,
 		.finalizer = c->finalizer,
 		.node = c->node,
+		.conditions = c->conditions,
+		.failure = c->failure,
+		.allocated_s = c->allocated_s,
 	};
 	out->others = c->reserved_n > (out->reserved ? 1u : 0u);
 	out->finalizers = c->finalizers;
@@ -76,6 +79,8 @@ static bool picks_clash(const struct live_question *q, const struct live_node *n
 static bool pick_is_free(const struct live *l, const struct live_node *n,
                          const struct option_entry *o, uint32_t device, device_amount *more)
 {
+	if (live_is_avoided(l, n->keys[device]))
+		return false;
 	if (o->admin)
 		return true;
 	if (live_is_shared(n, device))

@@ -5,29 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* True if the condition of the device is True in the claim's status. */
-static bool condition_is_true(const struct claim_entry *c, const struct tree *result,
-                              struct text type)
-{
-	static const char *const keys[] = { "driver", "pool", "device" };
-
-	TREE_EACH(status, c->statuses)
-	{
-		bool same = true;
-
-		for (int i = 0; i < 3; i++)
-			same = same && text_equal(jsontree_text(jsontree_get(status, keys[i])),
-			                          jsontree_text(jsontree_get(result, keys[i])));
-		if (!same)
-			continue;
-		TREE_EACH(condition, jsontree_get(status, "conditions"))
-		if (text_equal(jsontree_text(jsontree_get(condition, "type")), type) &&
-		    text_is(jsontree_text(jsontree_get(condition, "status")), "True"))
-			return true;
-	}
-	return false;
-}
-
 /* dynamicresources: Filter.  A device whose binding failed, or whose conditions are still missing:
  * offline all waits are over. */
 static bool binding_failed(const struct claim_entry *c)
@@ -35,10 +12,10 @@ static bool binding_failed(const struct claim_entry *c)
 	TREE_EACH(result, jsontree_get(jsontree_get(c->allocation, "devices"), "results"))
 	{
 		TREE_EACH(condition, jsontree_get(result, "bindingFailureConditions"))
-		if (condition_is_true(c, result, jsontree_text(condition)))
+		if (condition_true(c->statuses, result, jsontree_text(condition)))
 			return true;
 		TREE_EACH(condition, jsontree_get(result, "bindingConditions"))
-		if (!condition_is_true(c, result, jsontree_text(condition)) &&
+		if (!condition_true(c->statuses, result, jsontree_text(condition)) &&
 		    jsontree_get(c->allocation, "allocationTimestamp")->kind != TREE_NULL)
 			return true;
 	}

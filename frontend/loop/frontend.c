@@ -151,7 +151,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 		f->journal = binder.journal = journal_new(&journal);
 	}
 	if (model_live(model)) {
-		f->claims = claim_bind_new(env, model);
+		f->claims = claim_bind_new(env, model, config->device_bind_ns);
 		f->prebind[binder.prebind_n++] = claim_bind_kind(f->claims);
 	}
 	if (config->volume_bind_ns > 0) {

@@ -32,6 +32,7 @@ struct frontend_config {
 	size_t report_queue;       /* of reasons, and of events of bindings */
 	uint32_t bind_deadline_ms; /* of a Binding at the API server; 0: none */
 	uint64_t volume_bind_ns;   /* for the claims of a pod; 0: none are bound */
+	uint64_t device_bind_ns;   /* for binding conditions of devices */
 	const char *instance;      /* reportingInstance of Events */
 	const char *node_selector; /* other nodes are ignored; NULL: all are used */
 	bool stream_lists;         /* where the server can (frontend/watch/watch.h) */

@@ -525,6 +525,36 @@ def test_another_scheduler_takes_a_share_meanwhile():
         bound(c, "a", 1)
 
 
+def tell(c, name, kind):
+    """The driver says that of each device of the claim."""
+    said = {"type": kind, "status": "True", "reason": "Said", "message": "by the driver", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    c.client.patch("ResourceClaim", name, {"status": {"devices": [
+        {"driver": r["driver"], "pool": r["pool"], "device": r["device"], "conditions": [said]}
+        for r in allocation(c, name)["devices"]["results"]]}}, sub="status")
+
+
+def test_a_gang_waits_for_binding_conditions():
+    """Held over a restart of both daemons; one that fails takes the gang back, and another device is chosen."""
+    with Cluster(*nodes(1, 4, bindingConditions=["Attached"], bindingFailureConditions=["Broken"], bindsToNode=True), device_class(),
+                 kube.namespace("muster-system"), apisim=GATE) as c:
+        pair = Pair(c, 1, c.kubeconfig, *ON).ready()
+        gang_with(c, "g", 2, claim_spec())
+        until(lambda: len(allocated(c)) == 2, 20, lambda: f"{len(allocated(c))} allocated")
+        equal([(r["bindingConditions"], r["bindingFailureConditions"]) for r in allocation(c, "g-0-gpu")["devices"]["results"]],
+              [(["Attached"], ["Broken"])])
+        broken = devices(c, "g-1-gpu")[0]
+        tell(c, "g-0-gpu", "Attached")
+        pair.kill()
+        Pair(c, 2, c.kubeconfig, *ON).ready()
+        tell(c, "g-1-gpu", "Broken")
+        until(lambda: len(allocated(c)) == 2 and broken not in devices(c, "g-0-gpu") + devices(c, "g-1-gpu"), 60,
+              lambda: (devices(c, "g-0-gpu"), devices(c, "g-1-gpu")))
+        equal(c.bound("g"), 0)
+        tell(c, "g-0-gpu", "Attached")
+        tell(c, "g-1-gpu", "Attached")
+        bound(c, "g", 2)
+
+
 def test_a_claim_that_is_left_is_given_back():
     """Allocated for a pod that waits for more than it has: deallocated after 20 s."""
     with Cluster(*nodes(1), device_class(), apisim=GATE) as c:

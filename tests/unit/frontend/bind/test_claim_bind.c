@@ -24,7 +24,9 @@ static struct bench {
 	struct claim_bind *claims;
 	const struct prebind_kind *kinds[1];
 	char said[256];
-	bool named; /* the claim is of no template */
+	bool named;             /* the claim is of no template */
+	const char *conditions; /* of its device, True ones; NULL: there is nothing to wait for */
+	const char *others;     /* consumers of the claim */
 } b;
 
 static void on_result(void *context, enum record_kind kind, const struct result *r)
@@ -51,22 +53,30 @@ static void put(enum live_kind kind, const char *json)
 /* Of pod a, from a template; allocated on n1 for it, or not. */
 static const char *claim_text(const char *version, bool allocated)
 {
-	static char text[2048];
+	static char text[4096], status[2048] = "";
 
+	status[0] = '\0';
+	if (allocated)
+		snprintf(status, sizeof(status),
+		         ",\"status\":{\"allocation\":{\"devices\":{\"results\":[{\"request\":"
+		         "\"r\",\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"gpu-0\"%s}]},"
+		         "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":"
+		         "\"metadata.name\",\"operator\":\"In\",\"values\":[\"n1\"]}]}]},"
+		         "\"allocationTimestamp\":\"2023-11-14T22:30:00Z\"},"
+		         "\"devices\":[{\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"gpu-0\","
+		         "\"conditions\":[%s]}],\"reservedFor\":[%s{\"resource\":\"pods\",\"name\":\"a\","
+		         "\"uid\":\"" UID "\"}]}",
+		         b.conditions ? ",\"bindingConditions\":[\"Attached\",\"Clean\"],"
+		                        "\"bindingFailureConditions\":[\"Broken\"]"
+		                      : "",
+		         b.conditions ? b.conditions : "", b.others ? b.others : "");
 	snprintf(text, sizeof(text),
 	         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"a-gpu\",\"uid\":\"uid-a-gpu\","
 	         "\"resourceVersion\":\"%s\",\"finalizers\":[\"" LIVE_FINALIZER "\"],"
 	         "\"ownerReferences\":[{\"kind\":\"%s\",\"name\":\"a\",\"uid\":\"" UID "\","
 	         "\"controller\":%s}]},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\","
 	         "\"exactly\":{\"deviceClassName\":\"gpu\"}}]}}%s}",
-	         version, b.named ? "Job" : "Pod", b.named ? "false" : "true",
-	         !allocated ? ""
-	                    : ",\"status\":{\"allocation\":{\"devices\":{\"results\":[{\"request\":"
-	                      "\"r\",\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"gpu-0\"}]},"
-	                      "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":"
-	                      "\"metadata.name\",\"operator\":\"In\",\"values\":[\"n1\"]}]}]}},"
-	                      "\"reservedFor\":[{\"resource\":\"pods\",\"name\":\"a\","
-	                      "\"uid\":\"" UID "\"}]}");
+	         version, b.named ? "Job" : "Pod", b.named ? "false" : "true", status);
 	return text;
 }
 
@@ -107,7 +117,7 @@ static void begin(bool allocated)
 			"\"resourceClaimName\":\"a-gpu\"}]"));
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("b", "22", "", ""));
 	flush();
-	b.claims = claim_bind_new(&b.w.env, b.m);
+	b.claims = claim_bind_new(&b.w.env, b.m, 600 * NS_PER_S);
 	b.kinds[0] = claim_bind_kind(b.claims);
 	b.binder = binder_new(&config);
 }
@@ -338,5 +348,96 @@ Test(claim_bind, a_pod_whose_claim_is_gone_is_not_bound)
 	             0);
 	bind("a", false);
 	expect("refused:20 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+#define IS_TRUE(type) "{\"type\":\"" type "\",\"status\":\"True\",\"reason\":\"r\"}"
+
+/* Pod a's claim is written, and its device is not ready. */
+static void begin_waiting(void)
+{
+	b.conditions = IS_TRUE("Attached") ",{\"type\":\"Clean\",\"status\":\"False\"}";
+	begin(false);
+	bind("a", true);
+	world_answer(world_take(&b.w, "PATCH", CLAIM "/status"), 200, claim_text("12", true));
+	turns(61 * 20);
+	cr_assert_eq(world_open(&b.w), 0, "something is sent meanwhile");
+	expect("");
+}
+
+Test(claim_bind, a_binding_is_held_until_all_conditions_of_its_devices_are_true)
+{
+	begin_waiting();
+	b.conditions = IS_TRUE("Attached") "," IS_TRUE("Clean");
+	put(LIVE_CLAIMS, claim_text("13", true));
+	turns(8);
+	world_answer(world_take(&b.w, "POST", POD "a/binding"), 201, "{}");
+	expect("bound:0 ");
+}
+
+/* The claim is given back, and its device is nobody's for a minute. */
+static void expect_undone(void)
+{
+	const struct live *l = model_live(b.m);
+	struct http_call *c;
+
+	turns(8);
+	c = world_take(&b.w, "PATCH", CLAIM "/status");
+	cr_assert_not_null(strstr(c->body, CLEARED));
+	cr_assert_not_null(strstr(c->body, "\"devices\":null"));
+	world_answer(c, 200, claim_text("14", false));
+	turns(8);
+	expect("refused:20 ");
+	flush();
+	cr_assert_eq(l->taken[l->nodes[0]->keys[0]], 0);
+	bind("a", true);
+	expect("refused:20 ");
+	turns(61 * 20);
+	flush();
+	bind("a", true);
+	cr_assert_not_null(world_take(&b.w, "PATCH", CLAIM "/status"));
+}
+
+Test(claim_bind, a_device_whose_binding_failed_is_given_back_and_avoided)
+{
+	begin_waiting();
+	b.conditions = IS_TRUE("Attached") "," IS_TRUE("Broken");
+	put(LIVE_CLAIMS, claim_text("13", true));
+	expect_undone();
+}
+
+Test(claim_bind, a_device_that_does_not_become_ready_is_given_back_after_the_timeout)
+{
+	begin_waiting();
+	turns(537 * 20);
+	expect("");
+	turns(3 * 20);
+	expect_undone();
+}
+
+/* The time of the allocation is in the claim. */
+Test(claim_bind, an_instance_that_comes_after_waits_no_longer)
+{
+	b.conditions = "";
+	begin(true);
+	turns(10 * 20);
+	bind("a", false);
+	turns(588 * 20);
+	expect("");
+	cr_assert_eq(world_open(&b.w), 0);
+	turns(3 * 20);
+	cr_assert_not_null(strstr(world_take(&b.w, "PATCH", CLAIM "/status")->body, CLEARED));
+}
+
+/* Another pod has it; this one would write and take back for ever. */
+Test(claim_bind, nothing_is_written_for_a_shared_claim_whose_binding_has_failed)
+{
+	b.named = true;
+	b.conditions = IS_TRUE("Broken");
+	b.others = "{\"resource\":\"pods\",\"name\":\"x\",\"uid\":\"x\"},";
+	begin(true);
+	bind("a", false);
+	expect("refused:5000 ");
+	turns(30 * 20);
 	cr_assert_eq(world_open(&b.w), 0);
 }
