@@ -100,7 +100,7 @@ PROGRAMS := $(foreach p,core:muster-core frontend:muster-frontend ctl:musterctl 
 	$(if $(wildcard $(firstword $(subst :, ,$(p)))/main.c),$(B)/bin/$(lastword $(subst :, ,$(p))))) \
 	$(B)/bin/muster-count $(if $(SAN),,$(B)/lib/muster-shim.so $(B)/lib/muster-memory.so)
 
-unit_src := $(wildcard $(addprefix tests/unit/,*/test_*.c */*/test_*.c))
+unit_src := $(wildcard $(addprefix tests/unit/,*/test_*.c */*/test_*.c */*/*/test_*.c))
 UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(unit_src))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))

@@ -67,7 +67,7 @@ commands() {
 		echo "python3 tests/process/test_$name.py${tests:+ $tests}"
 	done
 	echo "$build/bin/muster-sim --seeds $seeds"
-	for program in tests/unit/*/test_*.c tests/unit/*/*/test_*.c; do
+	for program in tests/unit/*/test_*.c tests/unit/*/*/test_*.c tests/unit/*/*/*/test_*.c; do
 		program=${program#tests/}
 		echo "$build/${program%.c}"
 	done

@@ -13,7 +13,7 @@ for part in "$@"; do
 		echo 'tests/scripts.sh'
 		echo 'tests/tidy.sh'
 		echo 'tests/mutate.py --check'
-		for source in tests/unit/*/test_*.c tests/unit/*/*/test_*.c; do
+		for source in tests/unit/*/test_*.c tests/unit/*/*/test_*.c tests/unit/*/*/*/test_*.c; do
 			source=${source#tests/}
 			echo "build-address/${source%.c}"
 		done
