@@ -96,7 +96,7 @@ static bool node_row(struct openb *o, char *line)
 	return true;
 }
 
-static bool same_ask(const struct share_ask *a, const struct share_ask *b)
+static bool same_ask(const struct gpu_ask *a, const struct gpu_ask *b)
 {
 	return a->cpu_milli == b->cpu_milli && a->memory_bytes == b->memory_bytes &&
 	       a->models == b->models && a->gpus == b->gpus && a->milli == b->milli;
@@ -126,7 +126,7 @@ static bool add_pods(struct openb *o, const char *columns, uint32_t count)
 	}
 	while (i < o->kinds_n && !same_ask(&o->kinds[i].ask, &k.ask))
 		i++;
-	if (i == KINDS_MAX || !share_ask_valid(&k.ask))
+	if (i == KINDS_MAX || !gpu_ask_valid(&k.ask))
 		return false;
 	if (i == o->kinds_n)
 		o->kinds[o->kinds_n++].ask = k.ask;
@@ -184,7 +184,7 @@ static uint32_t below(struct openb *o, uint32_t n)
 	return (uint32_t)((o->random >> 33) * n >> 31);
 }
 
-static int64_t asks(const struct share_ask *a)
+static int64_t asks(const struct gpu_ask *a)
 {
 	return (int64_t)a->gpus * a->milli;
 }
@@ -235,7 +235,7 @@ static void arrivals(struct openb *o)
 static const struct score *score_of(struct openb *o, enum share_policy policy, uint16_t kind,
                                     uint32_t node)
 {
-	const struct share_ask *a = &o->kinds[kind].ask;
+	const struct gpu_ask *a = &o->kinds[kind].ask;
 	const struct share_node *n = &o->nodes[node];
 	struct score *s = &o->scores[kind][node];
 

@@ -95,7 +95,7 @@ static uint32_t share_of(const struct node_devices *n, const struct match *m, ui
 }
 
 bool inventory_share_ask(const struct inventory *v, node_id node, uint32_t question,
-                         struct share_ask *out)
+                         struct gpu_ask *out)
 {
 	const struct node_devices *n = v->nodes[node];
 	const struct match *m = match_at(n, question);
@@ -110,7 +110,7 @@ bool inventory_share_ask(const struct inventory *v, node_id node, uint32_t quest
 			continue;
 		out->gpus = q->options->count;
 		out->milli = share_of(n, m, word * 64 + (uint32_t)__builtin_ctzll(bits));
-		return share_ask_valid(out);
+		return gpu_ask_valid(out);
 	}
 	return false;
 }

@@ -16,6 +16,6 @@ void inventory_shares(const struct inventory *v, node_id node, const uint32_t *q
 /* What a pod of the question asks of GPUs there: sets gpus and milli, a share by the first device
  * that it may have.  False: it is not one request for a number of devices, or has none there. */
 bool inventory_share_ask(const struct inventory *v, node_id node, uint32_t question,
-                         struct share_ask *out);
+                         struct gpu_ask *out);
 
 #endif

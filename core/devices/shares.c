@@ -30,7 +30,7 @@ static_assert(sizeof(struct share_node) == 24 + 2 * SHARE_GPUS_MAX, "no padding:
 #define MUSTER_WIDTH 2.0
 
 struct typical {
-	struct share_ask ask;
+	struct gpu_ask ask;
 	double weight; /* 1 in sum */
 };
 
@@ -40,12 +40,12 @@ struct share_mix {
 	struct typical tasks[];
 };
 
-static bool is_share(const struct share_ask *a)
+static bool is_share(const struct gpu_ask *a)
 {
 	return a->gpus == 1 && a->milli < SHARE_WHOLE;
 }
 
-bool share_ask_valid(const struct share_ask *a)
+bool gpu_ask_valid(const struct gpu_ask *a)
 {
 	if (a->cpu_milli < 0 || a->memory_bytes < 0 || a->gpus > SHARE_GPUS_MAX)
 		return false;
@@ -54,7 +54,7 @@ bool share_ask_valid(const struct share_ask *a)
 	return a->milli == SHARE_WHOLE || (a->gpus == 1 && a->milli > 0 && a->milli < SHARE_WHOLE);
 }
 
-static bool same_task(const struct share_ask *a, const struct share_ask *b)
+static bool same_task(const struct gpu_ask *a, const struct gpu_ask *b)
 {
 	return a->cpu_milli == b->cpu_milli && a->models == b->models && a->gpus == b->gpus &&
 	       a->milli == b->milli;
@@ -134,7 +134,7 @@ struct share_mix *share_mix_new(const struct share_task *tasks, size_t n, size_t
 	if (n > SHARE_TASKS_MAX)
 		return NULL;
 	for (size_t i = 0; i < n; i++)
-		if (!share_ask_valid(&tasks[i].ask))
+		if (!gpu_ask_valid(&tasks[i].ask))
 			return NULL;
 	m = must_alloc(sizeof(*m) + n * sizeof(m->tasks[0]));
 	for (size_t i = 0; i < n; i++) {
@@ -167,13 +167,13 @@ static uint32_t free_parts(const struct share_node *n)
 	return sum;
 }
 
-static bool serves(const struct share_node *n, const struct share_ask *a)
+static bool serves(const struct share_node *n, const struct gpu_ask *a)
 {
 	return a->models == 0 || (a->models & n->model);
 }
 
 /* What a node with GPUs of the model and with the CPU still can't give to it. */
-static uint32_t lost_to(const struct share_node *n, const struct share_ask *a, uint32_t all)
+static uint32_t lost_to(const struct share_node *n, const struct gpu_ask *a, uint32_t all)
 {
 	uint32_t enough = 0, too_small = 0;
 
@@ -191,7 +191,7 @@ double share_fragmentation(const struct share_mix *m, const struct share_node *n
 	double sum = 0;
 
 	for (size_t i = 0; all > 0 && i < m->n; i++) {
-		const struct share_ask *a = &m->tasks[i].ask;
+		const struct gpu_ask *a = &m->tasks[i].ask;
 		bool runs = a->gpus > 0 && n->cpu_milli >= a->cpu_milli && serves(n, a);
 
 		sum += m->tasks[i].weight * (runs ? lost_to(n, a, all) : all);
@@ -200,7 +200,7 @@ double share_fragmentation(const struct share_mix *m, const struct share_node *n
 }
 
 /* So many of them fit by GPUs and CPU. */
-static int64_t room_for(const struct share_node *n, const struct share_ask *a)
+static int64_t room_for(const struct share_node *n, const struct gpu_ask *a)
 {
 	int64_t room = 0, by_cpu;
 
@@ -217,7 +217,7 @@ double share_unfillable(const struct share_mix *m, const struct share_node *n)
 	double sum = 0;
 
 	for (size_t i = 0; all > 0 && i < m->n; i++) {
-		const struct share_ask *a = &m->tasks[i].ask;
+		const struct gpu_ask *a = &m->tasks[i].ask;
 		int64_t used = 0;
 
 		if (a->gpus == 0)
@@ -238,7 +238,7 @@ double share_residue(const struct share_mix *m, const struct share_node *n)
 	return sum;
 }
 
-bool share_fits(const struct share_node *n, const struct share_ask *a)
+bool share_fits(const struct share_node *n, const struct gpu_ask *a)
 {
 	uint32_t enough = 0;
 
@@ -251,7 +251,7 @@ bool share_fits(const struct share_node *n, const struct share_ask *a)
 	return serves(n, a) && enough >= a->gpus;
 }
 
-void share_take(struct share_node *n, const struct share_ask *a, uint32_t gpu)
+void share_take(struct share_node *n, const struct gpu_ask *a, uint32_t gpu)
 {
 	uint32_t left = a->gpus;
 
@@ -271,7 +271,7 @@ void share_take(struct share_node *n, const struct share_ask *a, uint32_t gpu)
 }
 
 /* The fullest GPU with room. */
-static uint32_t fullest(const struct share_node *n, const struct share_ask *a)
+static uint32_t fullest(const struct share_node *n, const struct gpu_ask *a)
 {
 	uint32_t best = SHARE_GPUS_MAX;
 
@@ -281,7 +281,7 @@ static uint32_t fullest(const struct share_node *n, const struct share_ask *a)
 	return best;
 }
 
-static double score_bestfit(const struct share_node *n, const struct share_ask *a)
+static double score_bestfit(const struct share_node *n, const struct gpu_ask *a)
 {
 	double cpu = (double)(n->cpu_milli - a->cpu_milli) / BESTFIT_CPU_MILLI;
 	double gpu = ((double)free_parts(n) - (double)a->gpus * a->milli) / BESTFIT_GPU_MILLI;
@@ -313,7 +313,7 @@ static uint32_t points(enum share_policy policy, double before, double after, in
 
 /* `before`: the cost of the node as it is. */
 static uint32_t points_on(enum share_policy policy, const struct share_mix *m,
-                          const struct share_node *n, const struct share_ask *a, uint32_t gpu,
+                          const struct share_node *n, const struct gpu_ask *a, uint32_t gpu,
                           double before)
 {
 	struct share_node after = *n;
@@ -323,7 +323,7 @@ static uint32_t points_on(enum share_policy policy, const struct share_mix *m,
 }
 
 uint32_t share_points(enum share_policy policy, const struct share_mix *m,
-                      const struct share_node *n, const struct share_ask *a, uint32_t gpu)
+                      const struct share_node *n, const struct gpu_ask *a, uint32_t gpu)
 {
 	return points_on(policy, m, n, a, gpu, cost(policy, m, n));
 }
@@ -337,7 +337,7 @@ static bool seen_before(const struct share_node *n, uint32_t gpu)
 }
 
 double share_score(enum share_policy policy, const struct share_mix *m, const struct share_node *n,
-                   const struct share_ask *a, uint32_t *gpu)
+                   const struct gpu_ask *a, uint32_t *gpu)
 {
 	const uint32_t choices = is_share(a) ? n->gpus : 1;
 	double before, best = -INFINITY;

@@ -33,7 +33,7 @@ struct share_node {
 	uint16_t free[SHARE_GPUS_MAX];
 };
 
-struct share_ask {
+struct gpu_ask {
 	int64_t cpu_milli;
 	int64_t memory_bytes;
 	uint32_t models; /* a node with one of these bits serves; 0: each */
@@ -42,7 +42,7 @@ struct share_ask {
 };
 
 struct share_task {
-	struct share_ask ask;
+	struct gpu_ask ask;
 	uint32_t count;
 };
 
@@ -54,7 +54,7 @@ enum share_policy {
 };
 
 /* True if the request has the form above. */
-bool share_ask_valid(const struct share_ask *a);
+bool gpu_ask_valid(const struct gpu_ask *a);
 
 /* The typical tasks: the most frequent ones that are 95 % of all together, memory aside, `most` at
  * most. NULL: more than SHARE_TASKS_MAX tasks, or one that is not valid. The caller frees it with
@@ -67,19 +67,19 @@ double share_fragmentation(const struct share_mix *m, const struct share_node *n
 double share_unfillable(const struct share_mix *m, const struct share_node *n);
 double share_residue(const struct share_mix *m, const struct share_node *n);
 
-bool share_fits(const struct share_node *n, const struct share_ask *a);
+bool share_fits(const struct share_node *n, const struct gpu_ask *a);
 
 /* SHARE_FGD or SHARE_MUSTER of a node on which it fits, a share on that GPU, which has room: 0 to
  * SHARE_POINTS_MOST. */
 uint32_t share_points(enum share_policy policy, const struct share_mix *m,
-                      const struct share_node *n, const struct share_ask *a, uint32_t gpu);
+                      const struct share_node *n, const struct gpu_ask *a, uint32_t gpu);
 
 /* Of a node on which it fits: higher is better, ties go to the first name. *gpu is the one for a
  * share, the first of equal ones. `m` may be NULL for SHARE_BESTFIT. */
 double share_score(enum share_policy policy, const struct share_mix *m, const struct share_node *n,
-                   const struct share_ask *a, uint32_t *gpu);
+                   const struct gpu_ask *a, uint32_t *gpu);
 
 /* Takes it off a node on which it fits: a share from that GPU, else the first whole ones. */
-void share_take(struct share_node *n, const struct share_ask *a, uint32_t gpu);
+void share_take(struct share_node *n, const struct gpu_ask *a, uint32_t gpu);
 
 #endif

@@ -81,7 +81,7 @@ static uint32_t question_at(const struct gpus *g, uint32_t question)
 /* The first node that has devices for it; ID_NONE. */
 static node_id node_having(const struct pod_counts *cs, uint32_t question)
 {
-	struct share_ask ask = { 0 };
+	struct gpu_ask ask = { 0 };
 
 	for (node_id id = 0; id < cs->nodes->used; id++)
 		if (node_present(&cs->nodes->slots[id]) &&
@@ -110,7 +110,7 @@ static uint32_t column_bit(uint32_t i)
 }
 
 /* GPUs that are asked for as resources; false: more than are counted. */
-static bool ask_resources(const struct gpus *g, const struct shape *s, struct share_ask *out)
+static bool ask_resources(const struct gpus *g, const struct shape *s, struct gpu_ask *out)
 {
 	for (uint32_t i = 0; i < s->sums_n; i++) {
 		const struct request *q = &s->requests[i];
@@ -134,11 +134,11 @@ static bool ask_resources(const struct gpus *g, const struct shape *s, struct sh
 
 /* What a pod asks for on the node; ID_NONE: on one that has devices for it. */
 static bool ask_of(const struct gpus *g, const struct pod_counts *cs, const struct shape *s,
-                   node_id id, struct share_ask *out)
+                   node_id id, struct gpu_ask *out)
 {
 	uint32_t i;
 
-	*out = (struct share_ask){ 0 };
+	*out = (struct gpu_ask){ 0 };
 	if (s->absent_n > 0 || !ask_resources(g, s, out))
 		return false;
 	if (s->body->devices == 0)
@@ -265,7 +265,7 @@ void gpus_ask(struct pod_counts *cs, uint32_t question)
 }
 
 /* As the allocator chooses: the first with room. */
-static uint32_t first_with_room(const struct share_node *n, const struct share_ask *a)
+static uint32_t first_with_room(const struct share_node *n, const struct gpu_ask *a)
 {
 	uint32_t i = 0;
 
@@ -279,7 +279,7 @@ bool gpus_score(enum score_policy policy, const struct pod_counts *cs, node_id i
 {
 	const struct gpus *g = cs->gpus;
 	struct share_node node;
-	struct share_ask ask;
+	struct gpu_ask ask;
 
 	if (!g || !g->mix || !ask_of(g, cs, s, id, &ask))
 		return false;

@@ -91,7 +91,7 @@ Test(inventory_shares, are_those_that_the_question_may_have)
 Test(inventory_shares, are_asked_for_by_simple_questions)
 {
 	struct inventory *v = scene(0, 0);
-	struct share_ask ask = { 0 };
+	struct gpu_ask ask = { 0 };
 
 	cr_assert(inventory_share_ask(v, 0, HALF, &ask));
 	cr_assert_eq(ask.gpus, 1);

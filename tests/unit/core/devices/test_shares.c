@@ -21,9 +21,9 @@ static uint32_t below(uint32_t n)
 	return (uint32_t)((state >> 33) % n);
 }
 
-static struct share_ask random_ask(void)
+static struct gpu_ask random_ask(void)
 {
-	struct share_ask a = { .cpu_milli = 1000 * below(9), .memory_bytes = below(4) };
+	struct gpu_ask a = { .cpu_milli = 1000 * below(9), .memory_bytes = below(4) };
 
 	a.models = below(3) == 0 ? 1 + below(7) : 0;
 	switch (below(4)) {
@@ -62,9 +62,9 @@ static size_t random_tasks(struct share_task *tasks)
 	return n;
 }
 
-static bool runs_on(const struct share_node *n, const struct share_ask *a)
+static bool runs_on(const struct share_node *n, const struct gpu_ask *a)
 {
-	struct share_ask without_memory = *a;
+	struct gpu_ask without_memory = *a;
 
 	without_memory.memory_bytes = 0;
 	return share_fits(n, &without_memory);
@@ -89,7 +89,7 @@ static double naive_unfillable(const struct share_task *t, size_t tasks, struct 
 	for (size_t i = 0; i < tasks; i++) {
 		struct share_node node = n;
 		uint32_t gpu = 0;
-		struct share_ask a = t[i].ask;
+		struct gpu_ask a = t[i].ask;
 
 		a.memory_bytes = 0;
 		if (a.gpus == 0)
@@ -158,7 +158,7 @@ Test(shares, the_residue_is_the_mean_over_all_orders)
 	share_mix_free(m);
 }
 
-static struct share_node after(struct share_node n, const struct share_ask *a, uint32_t gpu)
+static struct share_node after(struct share_node n, const struct gpu_ask *a, uint32_t gpu)
 {
 	share_take(&n, a, gpu);
 	return n;
@@ -173,7 +173,7 @@ Test(shares, the_gpu_of_least_increase_is_chosen)
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		struct share_mix *m;
 		struct share_node n, chosen;
-		struct share_ask a;
+		struct gpu_ask a;
 		uint32_t gpu;
 		double score, best;
 
@@ -226,7 +226,7 @@ Test(shares, a_pod_without_gpus_leaves_cpu_beside_free_gpus)
 	const struct share_task tasks[] = {
 		{ { .cpu_milli = 4000, .gpus = 1, .milli = SHARE_WHOLE }, 1 },
 	};
-	const struct share_ask cpu = { .cpu_milli = 3000 };
+	const struct gpu_ask cpu = { .cpu_milli = 3000 };
 	const struct share_node full = { .cpu_milli = 9000, .model = 1, .gpus = 2 };
 	const struct share_node empty = {
 		.cpu_milli = 8000, .model = 1, .gpus = 2, .free = { SHARE_WHOLE, SHARE_WHOLE }
@@ -243,12 +243,12 @@ Test(shares, a_pod_without_gpus_leaves_cpu_beside_free_gpus)
 
 Test(shares, whole_gpus_are_the_free_ones)
 {
-	const struct share_ask two = { .cpu_milli = 500, .gpus = 2, .milli = SHARE_WHOLE };
+	const struct gpu_ask two = { .cpu_milli = 500, .gpus = 2, .milli = SHARE_WHOLE };
 	const struct share_node n = {
 		.cpu_milli = 1000, .memory_bytes = 5, .model = 2, .gpus = 4, .free = { 900, 1000, 0, 1000 }
 	};
 	const struct share_node left = after(n, &two, 0);
-	struct share_ask other = two;
+	struct gpu_ask other = two;
 
 	cr_assert_eq(left.free[0], 900);
 	cr_assert_eq(left.free[1] + left.free[2] + left.free[3], 0);
