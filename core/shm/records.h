@@ -139,4 +139,15 @@ const char *record_drop(const struct record *r, uint32_t limit, const struct eve
 const char *record_result(const struct record *r, const struct limits *l,
                           const struct result **out);
 
+/* The parts of a pod's record that a core accepted (record_pod()) and that this process keeps:
+ * those who read it again need not check it. */
+static inline struct pod_record pod_record_of(const struct record *accepted)
+{
+	struct pod_record p = { .body = (const void *)(accepted + 1) };
+
+	p.labels = (const void *)(p.body + 1);
+	p.name = (const char *)p.labels + PADDED(p.body->labels_n * sizeof(*p.labels));
+	return p;
+}
+
 #endif

@@ -206,8 +206,9 @@ void keeper_spend(struct keeper *k, uint32_t pod)
 	struct budget_record b;
 	struct pod_record p;
 
-	if (pod >= pods->used || !pods->at[pod] || record_pod(pods->at[pod], &k->limits, &p))
+	if (pod >= pods->used || !pods->at[pod])
 		return;
+	p = pod_record_of(pods->at[pod]);
 	for (uint32_t i = 0; i < budgets->used; i++) {
 		struct event_budget *body = budgets->at[i] ? (void *)(budgets->at[i] + 1) : NULL;
 
@@ -370,11 +371,9 @@ static void pod_facts(const struct keeper *k, const struct core *world, struct k
 	static const struct event_pod_facts unknown = { .flags = 0 };
 	struct search_pod *out = &m->pods[id];
 	const struct event_pod_facts *f = id < k->facts_cap ? &k->facts[id] : NULL;
-	struct pod_record pod;
+	const struct pod_record pod = pod_record_of(k->tables[KEPT_PODS].at[id]);
 	uint32_t gang;
 
-	if (record_pod(k->tables[KEPT_PODS].at[id], &k->limits, &pod))
-		return;
 	if (!f || f->generation != pod.body->generation)
 		f = &unknown;
 	gang = pod.body->gang;

@@ -86,11 +86,9 @@ static bool is_left_out(const struct question_change *c, const struct pod_record
 static bool pod_edit(struct asked *a, struct record *r)
 {
 	struct event_pod *e = (struct event_pod *)(void *)(r + 1);
-	struct pod_record pod;
+	const struct pod_record pod = pod_record_of(r);
 	bool stays = true;
 
-	if (record_pod(r, &a->k->limits, &pod))
-		return true;
 	for (uint32_t i = 0; i < a->q->changes_n; i++) {
 		const struct question_change *c = &a->q->changes[i];
 
