@@ -38,3 +38,22 @@ int version_compare(struct text a, struct text b)
 	order = memcmp(a.at, b.at, a.bytes);
 	return order < 0 ? -1 : order > 0;
 }
+
+size_t names_find(const char *name, size_t n, const char *(*at)(const void *items, size_t i),
+                  const void *items)
+{
+	size_t from = 0, to = n;
+
+	while (from < to) {
+		const size_t middle = (from + to) / 2;
+		const int order = strcmp(name, at(items, middle));
+
+		if (order == 0)
+			return middle;
+		if (order < 0)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return SIZE_MAX;
+}

@@ -13,4 +13,9 @@ int64_t label_number(struct text t);
 /* Negative if version a is older than b. Decimal numbers of any length; "" is never older. */
 int version_compare(struct text a, struct text b);
 
+/* Binary search: the index of `name` among the n names in rising order that at(items, 0) and so on
+ * are; SIZE_MAX: it is not there. */
+size_t names_find(const char *name, size_t n, const char *(*at)(const void *items, size_t i),
+                  const void *items);
+
 #endif

@@ -105,9 +105,9 @@ static void model_tables_init(struct model *m)
 	store_init(&m->gangs, sizeof(struct gang_entry), l->gangs, gang_equal);
 	store_init(&m->pods, sizeof(struct pod_entry), l->pods, pod_equal);
 	store_init(&m->namespaces, sizeof(struct namespace_entry), many, namespace_equal);
-	store_init(&m->owners, sizeof(struct owner_entry), many, owner_equal);
-	store_init(&m->policies, sizeof(struct policy_entry), many, policy_equal);
-	store_init(&m->budgets, sizeof(struct budget_entry), many, budget_equal);
+	store_init(&m->owners, sizeof(struct owner_entry), many, named_equal);
+	store_init(&m->policies, sizeof(struct policy_entry), many, named_equal);
+	store_init(&m->budgets, sizeof(struct budget_entry), many, named_equal);
 	store_init(&m->declared_specs, sizeof(struct declared_spec), many, declared_spec_equal);
 	store_init(&m->candidates, sizeof(struct candidate), many, candidate_equal);
 	store_init(&m->non_members, sizeof(struct non_member), l->pods, non_member_equal);

@@ -2,6 +2,7 @@
 /* The tree of what was read, and the queue of a name or a namespace. */
 #include "frontend/queues/read.h"
 
+#include "frontend/base/compare.h"
 #include "ipc/memory.h"
 
 #include <stdio.h>
@@ -87,23 +88,16 @@ static int queues_compare(const void *a, const void *b)
 	return order != 0 ? order : strcmp(x->namespace, y->namespace);
 }
 
+/* The first name is that of the queue after the root. */
+static const char *sorted_name(const void *queues, size_t i)
+{
+	return ((const struct queues_read *)queues)->queues[1 + i].name;
+}
+
 /* By name, of queues 1 and up, which are sorted; 0 of one that isn't there. */
 static size_t sorted_find(const struct queues_read *q, const char *name)
 {
-	size_t from = 1, to = q->n;
-
-	while (from < to) {
-		const size_t at = (from + to) / 2;
-		const int order = strcmp(name, q->queues[at].name);
-
-		if (order == 0)
-			return at;
-		if (order < 0)
-			to = at;
-		else
-			from = at + 1;
-	}
-	return 0;
+	return 1 + names_find(name, q->n - 1, sorted_name, q); /* SIZE_MAX: 0 */
 }
 
 /* An object that is the root itself says what all may have. */
@@ -294,42 +288,33 @@ bool queues_arrange(struct queues_read *q, bool strict, char *error, size_t erro
 	return true;
 }
 
+static const char *indexed_name(const void *queues, size_t i)
+{
+	const struct queues_read *q = queues;
+
+	return q->queues[q->by_name[1 + i]].name;
+}
+
 size_t queues_find(const struct queues_read *q, const char *name)
 {
-	size_t from = 1, to = q->n;
+	size_t at;
 
 	if (is_root(q, name))
 		return 0;
-	while (from < to) {
-		const size_t at = (from + to) / 2;
-		const int order = strcmp(name, q->queues[q->by_name[at]].name);
+	at = names_find(name, q->n - 1, indexed_name, q);
+	return at != SIZE_MAX ? q->by_name[1 + at] : SIZE_MAX;
+}
 
-		if (order == 0)
-			return q->by_name[at];
-		if (order < 0)
-			to = at;
-		else
-			from = at + 1;
-	}
-	return SIZE_MAX;
+static const char *namespace_at(const void *queues, size_t i)
+{
+	return ((const struct queues_read *)queues)->namespaces[i].namespace;
 }
 
 static const char *of_namespace(const struct queues_read *q, const char *namespace)
 {
-	size_t from = 0, to = q->namespaces_n;
+	const size_t at = names_find(namespace, q->namespaces_n, namespace_at, q);
 
-	while (from < to) {
-		const size_t at = (from + to) / 2;
-		const int order = strcmp(namespace, q->namespaces[at].namespace);
-
-		if (order == 0)
-			return q->queues[q->namespaces[at].queue].name;
-		if (order < 0)
-			to = at;
-		else
-			from = at + 1;
-	}
-	return NULL;
+	return at != SIZE_MAX ? q->queues[q->namespaces[at].queue].name : NULL;
 }
 
 const char *queues_name_of(const struct queues_read *q, const char *own, const char *of_group,

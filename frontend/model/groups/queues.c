@@ -2,6 +2,7 @@
 /* Which queue each pod is in, and the records of queues. */
 #include "frontend/model/groups/queues_impl.h"
 
+#include "frontend/base/compare.h"
 #include "frontend/model/base/columns.h"
 #include "frontend/model/groups/gangs.h"
 #include "frontend/model/base/limits.h"
@@ -217,22 +218,18 @@ static void slots_index(struct model_queues *q)
 	qsort_r(q->by_name, q->by_name_n, sizeof(*q->by_name), slot_compare, q->slots);
 }
 
+static const char *slot_name(const void *queues, size_t i)
+{
+	const struct model_queues *q = queues;
+
+	return q->slots[q->by_name[i]].name;
+}
+
 static uint32_t slot_find(const struct model_queues *q, const char *name)
 {
-	uint32_t from = 0, to = q->by_name_n;
+	const size_t at = names_find(name, q->by_name_n, slot_name, q);
 
-	while (from < to) {
-		const uint32_t at = (from + to) / 2;
-		const int order = strcmp(name, q->slots[q->by_name[at]].name);
-
-		if (order == 0)
-			return q->by_name[at];
-		if (order < 0)
-			to = at;
-		else
-			from = at + 1;
-	}
-	return ID_NONE;
+	return at != SIZE_MAX ? q->by_name[at] : ID_NONE;
 }
 
 static void slot_dirty(struct model_queues *q, struct queue_slot *s)

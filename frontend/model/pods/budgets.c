@@ -20,11 +20,6 @@
  * of objects lets it. */
 #define BYTES_MAX (16u << 20)
 
-bool budget_equal(const void *item, const void *key)
-{
-	return memcmp(&((const struct budget_entry *)item)->key, key, sizeof(struct budget_key)) == 0;
-}
-
 void budget_free(struct budget_entry *e)
 {
 	free(e->rules);
@@ -33,35 +28,20 @@ void budget_free(struct budget_entry *e)
 
 static uint32_t budget_enter(struct model *m, const struct meta *meta)
 {
-	struct budget_key key;
-	uint32_t budget;
 	bool is_new;
 
-	key.namespace = namespace_take(m, meta->namespace);
-	key.name = model_number(&m->values, meta->name);
-	budget =
-		store_enter(&m->budgets, (uint32_t)siphash(m->hash_key, &key, sizeof(key)), &key, &is_new);
-	if (!is_new) { /* which has these references */
-		intern_give(&m->values, key.name);
-		namespace_give(m, key.namespace);
-		return budget;
-	}
-	budget_at(m, budget)->key = key;
-	return budget;
+	return named_enter(m, &m->budgets, 0, meta->namespace, meta->name, &is_new);
 }
 
 void budget_release_if_unused(struct model *m, uint32_t budget)
 {
-	struct budget_entry *e = budget_at(m, budget);
-	const struct budget_key key = e->key;
+	const struct budget_entry *e = budget_at(m, budget);
 
 	assert(e->entry.slot.live);
 	if (e->entry.stamp || e->entry.slot.sent != 0)
 		return;
 	assert(!e->rules && !e->names);
-	store_remove(&m->budgets, budget);
-	intern_give(&m->values, key.name);
-	namespace_give(m, key.namespace);
+	named_remove(m, &m->budgets, budget);
 }
 
 static size_t rules_bytes(const struct label_rules *r)

@@ -6,16 +6,11 @@
 
 #include "frontend/model/base/labels.h"
 #include "frontend/model/base/state.h"
-
-/* Namespace and name are referenced. */
-struct budget_key {
-	uint32_t namespace;
-	uint32_t name; /* a value number */
-};
+#include "frontend/model/pods/named.h"
 
 struct budget_entry {
 	struct entry entry; /* refs: none */
-	struct budget_key key;
+	struct named_key key;
 	struct label_rules *rules; /* NULL: every pod with labels */
 	bool matches_none;         /* it has no selector */
 	int32_t allowed;
@@ -27,7 +22,6 @@ static inline struct budget_entry *budget_at(const struct model *m, uint32_t s)
 	return store_at(&m->budgets, s);
 }
 
-bool budget_equal(const void *item, const void *key); /* const struct budget_key * */
 void budget_free(struct budget_entry *e);
 
 int budget_put(struct model *m, int resource, const char *json, size_t bytes,

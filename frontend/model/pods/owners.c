@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/pods/owners.h"
 
-#include "frontend/model/base/limits.h"
-#include "frontend/model/pods/namespaces.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
@@ -92,55 +90,28 @@ static void service_unlink(struct model *m, uint32_t service)
 	}
 }
 
-bool owner_equal(const void *item, const void *key)
-{
-	return memcmp(&((const struct owner_entry *)item)->key, key, sizeof(struct owner_key)) == 0;
-}
-
 void owner_free(struct owner_entry *e)
 {
 	free(e->rules);
 }
 
-static uint32_t owner_hash(const struct model *m, const struct owner_key *key)
-{
-	return (uint32_t)siphash(m->hash_key, key, sizeof(*key));
-}
-
-uint32_t owner_find(const struct model *m, const struct owner_key *key)
-{
-	return store_find(&m->owners, owner_hash(m, key), key);
-}
-
 uint32_t owner_enter(struct model *m, uint32_t kind, const struct meta *meta)
 {
-	struct owner_key key = { .kind = kind };
-	uint32_t owner;
 	bool is_new;
+	uint32_t owner;
 
 	assert(kind > OWNER_NONE && kind < OWNER_KINDS);
-	key.namespace = namespace_take(m, meta->namespace);
-	key.name = model_number(&m->values, meta->name);
-	owner = store_enter(&m->owners, owner_hash(m, &key), &key, &is_new);
-	if (!is_new) { /* which has these references */
-		intern_give(&m->values, key.name);
-		namespace_give(m, key.namespace);
-		return owner;
-	}
-	owner_at(m, owner)->key = key;
-	owner_at(m, owner)->pair_next = owner_at(m, owner)->pair_prev = SLOT_NONE;
+	owner = named_enter(m, &m->owners, kind, meta->namespace, meta->name, &is_new);
+	if (is_new)
+		owner_at(m, owner)->pair_next = owner_at(m, owner)->pair_prev = SLOT_NONE;
 	return owner;
 }
 
 void owner_release(struct model *m, uint32_t owner)
 {
-	const struct owner_key key = owner_at(m, owner)->key;
-
 	assert(owner_at(m, owner)->pair_next == SLOT_NONE && !owner_at(m, owner)->is_first);
 	assert(!owner_at(m, owner)->rules);
-	store_remove(&m->owners, owner);
-	intern_give(&m->values, key.name);
-	namespace_give(m, key.namespace);
+	named_remove(m, &m->owners, owner);
 }
 
 struct label_rules *owner_swap_rules(struct model *m, uint32_t owner, struct label_rules *rules)

@@ -11,26 +11,20 @@
 
 #include "frontend/model/base/labels.h"
 #include "frontend/model/base/state.h"
+#include "frontend/model/pods/named.h"
 
-enum owner_kind {
-	OWNER_NONE,
-	OWNER_SERVICE,
-	OWNER_REPLICA_SET,
-	OWNER_REPLICATION_CONTROLLER,
-	OWNER_STATEFUL_SET,
-	OWNER_KINDS
-};
-
-/* Namespace and name are referenced. */
-struct owner_key {
-	uint32_t kind; /* enum owner_kind */
-	uint32_t namespace;
-	uint32_t name; /* a value number */
+enum owner_kind { /* struct named_key's kind */
+	              OWNER_NONE,
+	              OWNER_SERVICE,
+	              OWNER_REPLICA_SET,
+	              OWNER_REPLICATION_CONTROLLER,
+	              OWNER_STATEFUL_SET,
+	              OWNER_KINDS
 };
 
 struct owner_entry {
 	struct entry entry;
-	struct owner_key key;
+	struct named_key key;
 	struct label_rules *rules; /* NULL: none; no key in it is LABEL_KEY_NODE_NAME */
 	/* Services with the same first pair are a list; its first one is in services_index. */
 	uint32_t pair_hash;
@@ -52,10 +46,8 @@ static inline struct owner_entry *owner_at(const struct model *m, uint32_t s)
 	return store_at(&m->owners, s);
 }
 
-bool owner_equal(const void *item, const void *key); /* const struct owner_key * */
 void owner_free(struct owner_entry *e);
 
-uint32_t owner_find(const struct model *m, const struct owner_key *key); /* or SLOT_NONE */
 /* The first service of the namespace whose selector begins with that pair, or SLOT_NONE; the others
  * follow by pair_next. */
 uint32_t service_first(const struct model *m, uint32_t namespace, const struct pod_label *pair);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/pods/policies.h"
 
-#include "frontend/model/base/limits.h"
-#include "frontend/model/pods/namespaces.h"
 #include "frontend/model/pods/pods.h"
 #include "ipc/memory.h"
 
@@ -14,11 +12,6 @@
 #define LABEL "workload-policy/kosmos.io"
 #define LABEL_OF_DOCUMENT "workload-policy.kosmos.io"
 
-bool policy_equal(const void *item, const void *key)
-{
-	return memcmp(&((const struct policy_entry *)item)->key, key, sizeof(struct policy_key)) == 0;
-}
-
 void policy_free(struct policy_entry *e)
 {
 	free(e->refusal);
@@ -29,36 +22,23 @@ void policy_free(struct policy_entry *e)
 
 uint32_t policy_enter(struct model *m, struct text namespace, struct text name)
 {
-	struct policy_key key;
-	uint32_t hash, policy;
 	bool is_new;
+	const uint32_t policy = named_enter(m, &m->policies, 0, namespace, name, &is_new);
 
-	key.namespace = namespace_take(m, namespace);
-	key.name = model_number(&m->values, name);
-	hash = (uint32_t)siphash(m->hash_key, &key, sizeof(key));
-	policy = store_enter(&m->policies, hash, &key, &is_new);
-	if (!is_new) { /* which has these references */
-		intern_give(&m->values, key.name);
-		namespace_give(m, key.namespace);
-		return policy;
-	}
-	policy_at(m, policy)->key = key;
-	policy_at(m, policy)->pods_first = SLOT_NONE;
+	if (is_new)
+		policy_at(m, policy)->pods_first = SLOT_NONE;
 	return policy;
 }
 
 void policy_release_if_unused(struct model *m, uint32_t policy)
 {
-	struct policy_entry *e = policy_at(m, policy);
-	const struct policy_key key = e->key;
+	const struct policy_entry *e = policy_at(m, policy);
 
 	assert(e->entry.slot.live);
 	if (e->entry.stamp || e->entry.refs > 0)
 		return;
 	assert(!e->rules && !e->refusal && e->pods_first == SLOT_NONE);
-	store_remove(&m->policies, policy);
-	intern_give(&m->values, key.name);
-	namespace_give(m, key.namespace);
+	named_remove(m, &m->policies, policy);
 }
 
 int policy_of_pod(struct model *m, const struct pod_object *pod, uint32_t *policy,

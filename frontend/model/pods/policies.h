@@ -6,6 +6,7 @@
 
 #include "frontend/model/base/labels.h"
 #include "frontend/model/base/state.h"
+#include "frontend/model/pods/named.h"
 
 /* The content of a policy; each number is referenced. */
 struct policy_rules {
@@ -22,15 +23,9 @@ struct policy_use {
 	bool unselected; /* the pod itself does not match the selector */
 };
 
-/* Namespace and name are referenced. */
-struct policy_key {
-	uint32_t namespace;
-	uint32_t name; /* a value number */
-};
-
 struct policy_entry {
 	struct entry entry; /* refs: pods in the chain */
-	struct policy_key key;
+	struct named_key key;
 	char *refusal;              /* why it cannot be applied; NULL: it can, or there is no object */
 	struct policy_rules *rules; /* NULL: none that can be applied */
 	uint32_t pods_first;        /* a chain over pod_entry.policy_link */
@@ -41,7 +36,6 @@ static inline struct policy_entry *policy_at(const struct model *m, uint32_t s)
 	return store_at(&m->policies, s);
 }
 
-bool policy_equal(const void *item, const void *key); /* const struct policy_key * */
 void policy_free(struct policy_entry *e);
 
 /* The entry of that name, made without references if need be. */

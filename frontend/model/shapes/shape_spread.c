@@ -69,13 +69,13 @@ static bool is_among(const struct pair_list *l, const struct requirement *q, con
 static void default_clauses(struct draft *d, const struct spread_cause *c, struct span *out)
 {
 	struct pair_list l = { .arena = d->arena };
-	const struct owner_key key = { c->owner_kind, c->namespace, c->owner };
+	const struct named_key key = { c->owner_kind, c->namespace, c->owner };
 	const struct label_rules *rules = NULL;
 	uint32_t owner = SLOT_NONE;
 
 	list_services(d->m, &l, c);
 	if (c->owner_kind != OWNER_NONE)
-		owner = owner_find(d->m, &key);
+		owner = named_find(d->m, &d->m->owners, &key);
 	if (owner != SLOT_NONE)
 		rules = owner_at(d->m, owner)->rules;
 	if (c->owner_kind == OWNER_REPLICATION_CONTROLLER) {
