@@ -52,7 +52,8 @@ static uint64_t served_ns(void)
 	unsigned best = 0;
 	uint64_t begin, latency = r.server.latency_ns;
 
-	for (unsigned i = 1; i < places; i++)
+	/* Of those that are free now any will do. */
+	for (unsigned i = 1; i < places && r.places[best] > r.now_ns; i++)
 		if (r.places[i] < r.places[best])
 			best = i;
 	if (r.noise_percent)
