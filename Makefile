@@ -105,7 +105,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(unit_src))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help programs unit stress fuzzers fuzz faults failpoints mutations oracle sim campaign soak service valgrind coverage demo test test-unit test-process test-clang test-real test-controllers test-stress \
+.PHONY: all help programs unit stress fuzzers fuzz faults failpoints mutations oracle sim campaign soak service valgrind coverage demo test test-unit test-long test-process test-clang test-real test-controllers test-stress \
 	test-counts test-watching test-image test-chart counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
@@ -214,7 +214,8 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 
 ## make             build all programs into build/bin
 ## make demo        install what is missing, build, run the main job
-## make test        install what is missing, build, run the tests
+## make test        install what is missing, build, run the tests but the long ones: 7 minutes on 2 CPUs
+## make test-long   what takes longer: packages, ports, page, outages; memory orders taken away; models
 ## make test-real   the same against a real kube-apiserver 1.36.3, or KUBE=1.34.4
 ## make test-controllers  JobSet, LeaderWorkerSet, Kueue, MPI operator, Trainer, KubeRay on it, unmodified
 ## make oracle      random tests of evaluations, pod counts, views and plans for SEEDS=20
@@ -319,11 +320,11 @@ coverage:
 	@$(MAKE) --no-print-directory -j2 SAN=coverage programs unit
 	@tests/coverage.sh
 
-# Under TSan, once more with each memory order taken away, and the models.
+# Under TSan, once more with each memory order taken away, and the models.  FEW=1: with each in place alone.
 test-stress:
 	@$(MAKE) --no-print-directory -j2 SAN=thread stress
 	@{ printf '!TSAN_OPTIONS=halt_on_error=1 %s\n' $(STRESS:$(B)/%=build-thread/%); \
-		echo '!tests/stress/weaken.sh'; echo '!tests/model/run.sh'; } | tests/run.sh build/test-logs-stress
+		$(if $(FEW),,echo '!tests/stress/weaken.sh'; echo '!tests/model/run.sh';) } | tests/run.sh build/test-logs-stress
 
 # Many at a time: they mostly wait.  Some are tests of modules, under ASan.
 faults: deps-test
@@ -339,7 +340,10 @@ fuzz:
 		MUSTER_TEST_TIMEOUT_S=$$(($(SECONDS) + 60)) tests/run.sh build/test-logs-fuzz
 
 test-process: programs
-	@tests/suite.sh process | tests/run.sh build/test-logs-process
+	@tests/suite.sh process long | tests/run.sh build/test-logs-process
+
+test-long: deps-test programs
+	@tests/suite.sh long | tests/run.sh build/test-logs-long
 
 # The real kube-apiserver is built once into a cache outside the tree.
 test-real: deps-real

@@ -15,8 +15,6 @@ models=$PWD
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
-passed=0
-failed=0
 
 # Sets states and errors; errors is empty when nothing was searched to the end.
 search() { # MODEL FLAGS...
@@ -34,41 +32,54 @@ search() { # MODEL FLAGS...
 expect() { # proved|refuted MODEL FLAGS...
 	local want=$1 model=$2
 	shift
+	mkdir "$work/$*" && cd "$work/$*" || return 1
 	search "$@"
 	shift
 	if { [ "$want" = proved ] && [ "$errors" = 0 ]; } || { [ "$want" = refuted ] && [ "${errors:-0}" -gt 0 ]; }; then
-		passed=$((passed + 1))
 		echo "ok   $model${*:+ $*}: $want, $states states"
 	else
-		failed=$((failed + 1))
 		echo "FAIL $model${*:+ $*}: not $want, errors: ${errors:-none told}"
 		tail -n 15 spin.log pan.log 2>/dev/null | sed 's/^/     | /'
+		return 1
 	fi
 }
 
 if [ $# -gt 0 ]; then
 	expect proved "$@"
-	exit "$failed"
+	exit
 fi
-expect proved wake
-expect refuted wake -DNO_F1
-expect refuted wake -DNO_F2
-expect refuted wake -DNO_RECHECK
-expect refuted wake -DDOORBELL_FIRST
-expect proved ring
-expect proved ring -DCELLS=5
-expect refuted ring -DNO_R1
-expect refuted ring -DNO_R2
-expect refuted ring -DNO_PUBLISH_BEFORE_WAIT
-expect proved lease
-expect refuted lease -DUNTIL_FROM_ANSWER
-expect refuted lease -DRENEW=4
-expect refuted lease -DTRUST_FIRST_SIGHT
-expect refuted lease -DNO_VERSION
-expect proved fence
-expect refuted fence -DNO_FENCE
-expect refuted fence -DNO_LOOK
-expect refuted fence -DOLD_LOOK
-expect refuted fence -DNO_VERSION
+# Each in a shell of its own, as many at a time as there are CPUs.
+passed=0 failed=0 running=0
+collect() {
+	if wait -n; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+	running=$((running - 1))
+}
+while read -ra one; do
+	[ "$running" -lt "$(nproc)" ] || collect
+	expect "${one[@]}" &
+	running=$((running + 1))
+done << END
+proved wake
+refuted wake -DNO_F1
+refuted wake -DNO_F2
+refuted wake -DNO_RECHECK
+refuted wake -DDOORBELL_FIRST
+proved ring
+proved ring -DCELLS=5
+refuted ring -DNO_R1
+refuted ring -DNO_R2
+refuted ring -DNO_PUBLISH_BEFORE_WAIT
+proved lease
+refuted lease -DUNTIL_FROM_ANSWER
+refuted lease -DRENEW=4
+refuted lease -DTRUST_FIRST_SIGHT
+refuted lease -DNO_VERSION
+proved fence
+refuted fence -DNO_FENCE
+refuted fence -DNO_LOOK
+refuted fence -DOLD_LOOK
+refuted fence -DNO_VERSION
+END
+while [ "$running" -gt 0 ]; do collect; done
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -21,7 +21,7 @@ from lib.harness import check, equal, figure, full, main, until  # noqa: E402
 NODES = 50
 CORES = 16
 PODS = 720  # of a core each, in 800: a node counted wrongly shows
-CYCLES = 60 if full else 6
+CYCLES = 60 if full else 3
 AGAIN_S = 20
 CORE, FRONTEND = "muster-core", "muster-frontend"
 TARGETS = [[CORE], [FRONTEND], [CORE, FRONTEND]]
