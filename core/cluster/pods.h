@@ -53,6 +53,7 @@ struct pod {
 	bool leaving;        /* was being deleted when it was last counted on its node */
 	uint16_t name_bytes;
 	bool lasting;            /* counted in core/cluster/lasting.h, on `named` */
+	bool evicted;            /* for a nomination, or is to be */
 	uint32_t previous, next; /* of the same gang */
 	uint64_t created_ns;
 	uint64_t answered_ns; /* time of the last result for it */

@@ -10,6 +10,7 @@
 #include "core/cycle/answered.h"
 #include "core/filter/gpus.h"
 #include "core/lifecycle/assume.h"
+#include "core/lifecycle/evicted.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/nominate.h"
 #include "core/lifecycle/precedence.h"
@@ -307,6 +308,8 @@ static bool schedule_gang(struct core *c, uint32_t index)
 		promises_gang_tried(c, index, waits_for_capacity(why), gang_have(g) > had);
 		promises_show(c, index, &r);
 	}
+	if (taken_is_on(&c->taken))
+		evicted_gang_follow(c, index, state);
 	outbox_gang(c, index, state, &r);
 	g->freed_version = freed_version;
 	g->refresh = c->refresh.round;

@@ -45,11 +45,17 @@ void reclaim_suppose_ending(const struct core *c, bool gone)
 		}
 }
 
+/* A gang that was reclaimed, and nothing has changed since. */
+static bool is_taken(const struct core *c, uint32_t index)
+{
+	return index != ID_NONE && gang_is_group(&c->gangs, index) && taken_is(&c->taken, index);
+}
+
 bool reclaim_allows(const struct core *c, uint32_t index, const struct share_ask *ask, pod_id id)
 {
 	struct share_ask frees = { 0 };
 
-	if (c->turns.counted[id] == 0)
+	if (c->turns.counted[id] == 0 || is_taken(c, index) || is_taken(c, c->pods.slots[id].gang))
 		return false;
 	ask_add(c, &c->pods.slots[id], &frees);
 	return shares_reclaim(c->turns.shares, queued_gang(c, index), c->turns.counted[id] - 1, ask,

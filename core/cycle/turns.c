@@ -70,6 +70,7 @@ static void capacity_tell(struct core *c)
 {
 	const uint32_t resources = shares_set(c->turns.shares)->resources;
 	wide total[RESOURCES_MAX] = { 0 };
+	bool changed = false;
 
 	if (c->turns.facts_version == c->nodes.facts_version)
 		return;
@@ -82,6 +83,10 @@ static void capacity_tell(struct core *c)
 		for (uint32_t r = 0; r < resources; r++)
 			total[r] += nodes_allocatable(&c->nodes, id, r);
 	}
+	for (uint32_t r = 0; r < resources; r++)
+		changed = changed || total[r] != shares_total(c->turns.shares, r);
+	if (changed)
+		taken_change(&c->taken);
 	shares_capacity(c->turns.shares, total);
 }
 

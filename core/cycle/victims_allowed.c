@@ -233,3 +233,26 @@ uint32_t victims_broken(struct trial *t)
 	}
 	return n;
 }
+
+void victims_leave(struct trial *t)
+{
+	struct core *c = t->c;
+
+	for (uint32_t i = 0; reclaim_is_on(c) && i < t->own; i++) {
+		const pod_id id = t->victims[i].pod;
+		const uint32_t gang = c->pods.slots[id].gang;
+		const bool other = reclaim_is_other(c, t->index, id);
+		const struct gang *g;
+
+		if (gang == ID_NONE || !gang_is_group(&c->gangs, gang))
+			continue;
+		g = &c->gangs.slots[gang];
+		if ((t->marks[g->first] & MARK_KEEPS) ||
+		    (taken_is_away(&c->taken, gang) && (!other || taken_is(&c->taken, gang))))
+			continue;
+		if (has_quorum(t, g, MARKS_GO))
+			t->marks[g->first] |= MARK_KEEPS;
+		else
+			taken_evict(&c->taken, c->gangs.groups, gang, other);
+	}
+}

@@ -68,6 +68,8 @@ static void group_forget(struct core *c, gang_id id)
 
 	assert(id < c->gangs.groups);
 	assert(g->generation != 0);
+	if (taken_is_on(&c->taken))
+		taken_drop(&c->taken, id, g->name, g->name_bytes);
 	gang_dequeue(c, id);
 	backfill_forget(c, id);
 	row_begin(&row->version);
@@ -97,6 +99,8 @@ static int group_begin(struct core *c, const struct gang_record *record)
 		                .hint_kind = CLASS_NONE };
 	g->name = name_text(&c->ledger, name);
 	gangs_note_new(&c->gangs, e->gang);
+	if (taken_is_on(&c->taken))
+		taken_begin(&c->taken, e->gang, g->name, g->name_bytes);
 	return 0;
 }
 
@@ -154,6 +158,13 @@ static int group_check(struct core *c, const struct gang_record *record)
 	return 0;
 }
 
+/* True if its object, which was and is there, says something else. */
+static bool is_edited(const struct gang *g, const struct event_gang *e)
+{
+	return !((g->flags | e->flags) & GANG_OBJECT_MISSING) && g->generation == e->generation &&
+	       g->spec_id != 0 && g->spec_id != e->spec_id;
+}
+
 /* True if a plan for the gang no longer is one. */
 static bool terms_differ(const struct gang *g, const struct event_gang *e)
 {
@@ -184,6 +195,8 @@ int group_event(struct core *c, const struct gang_record *record)
 	PROBE(gang_changes, e->gang, e->generation);
 	if (c->nominations.n > 0 && terms_differ(&c->gangs.slots[e->gang], e))
 		nominations_gang_changes(c, e->gang);
+	if (taken_is_on(&c->taken) && is_edited(&c->gangs.slots[e->gang], e))
+		taken_change(&c->taken);
 	group_fill(c, record, parts);
 	return 0;
 }

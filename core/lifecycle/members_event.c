@@ -5,6 +5,7 @@
 #include "core/base/probe.h"
 #include "core/filter/gpus.h"
 #include "core/lifecycle/backfill_state.h"
+#include "core/lifecycle/evicted.h"
 #include "core/lifecycle/inflight.h"
 #include "core/lifecycle/nominate.h"
 #include "core/lifecycle/precedence.h"
@@ -206,6 +207,8 @@ static void pod_remove(struct core *c, struct pod *p)
 
 	if (c->nominations.n > 0)
 		nominations_pod_gone(c, pods_id(&c->pods, p));
+	if (taken_is_on(&c->taken))
+		evicted_pod_ends(c, p);
 	member_out(c, p);
 	reservation_set(c, p, RESERVATION_NONE, ID_NONE);
 	backoff_leave(c, p);

@@ -162,8 +162,10 @@ void nomination_make(struct core *c, struct nomination *n, uint32_t index, uint6
 	for (uint32_t i = 0; i < plan->n; i++)
 		if (plan->nodes[i] != ID_NONE)
 			member_nominate(c, n, plan->pods[i], plan->nodes[i]);
-	for (uint32_t i = 0; i < victims_n; i++)
+	for (uint32_t i = 0; i < victims_n; i++) {
 		due += victims[i].state == VICTIM_DUE;
+		c->pods.slots[victims[i].pod].evicted |= victims[i].state == VICTIM_DUE;
+	}
 	for (uint32_t i = 0; i < victims_n; i++)
 		if (victims[i].state == VICTIM_DUE)
 			evict(c, n, &victims[i], due);
@@ -237,6 +239,8 @@ static void victims_end(struct core *c, const struct nomination *n, bool kept)
 	for (uint32_t i = 0; i < n->victims_n; i++) {
 		const struct eviction *v = &n->victims[i];
 
+		if (v->state == VICTIM_DUE)
+			c->pods.slots[v->pod].evicted = false;
 		if (v->state == VICTIM_SENT)
 			command_add(c, CMD_CANCEL_EVICT)->cancel = (struct cmd_cancel_evict){
 				.ticket = v->ticket, .pod = v->pod, .pod_generation = v->generation

@@ -71,6 +71,7 @@ void queued_record(struct core *c, const struct event_pod *e)
 	c->turns.named[e->pod] = e->queue;
 	if (!counted)
 		return;
+	taken_change(&c->taken);
 	queued_enter(c, e->pod);
 	nodes_note_freed(&c->nodes); /* for who waits in the queue that it left */
 }

@@ -18,6 +18,7 @@
 #include "core/queue/scheduling_queue.h"
 #include "core/share/defined.h"
 #include "core/share/share.h"
+#include "core/share/taken.h"
 #include "core/shm/ledger.h"
 #include "core/timeline/timeline.h"
 
@@ -246,6 +247,7 @@ struct core {
 	struct backfill backfill;
 	struct promising promises;
 	struct turns turns;
+	struct taken taken; /* with reclaim: core/lifecycle/evicted.h */
 	struct tickets tickets;
 	struct nominations nominations;
 

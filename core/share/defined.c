@@ -39,7 +39,16 @@ void defined_free(struct defined *d)
 	free(d);
 }
 
-void defined_put(struct defined *d, const struct event_queue *e, const struct queue_amount *amounts,
+static bool is_same(const struct definition *q, const struct event_queue *e,
+                    const struct queue_amount *amounts, const char *name)
+{
+	if (!q->name || (e->flags & QUEUE_GONE))
+		return !q->name && (e->flags & QUEUE_GONE);
+	return memcmp(&q->body, e, sizeof(*e)) == 0 && memcmp(q->name, name, e->name_bytes) == 0 &&
+	       (e->amounts_n == 0 || memcmp(q->amounts, amounts, e->amounts_n * sizeof(*amounts)) == 0);
+}
+
+bool defined_put(struct defined *d, const struct event_queue *e, const struct queue_amount *amounts,
                  const char *name)
 {
 	struct definition *q;
@@ -50,15 +59,18 @@ void defined_put(struct defined *d, const struct event_queue *e, const struct qu
 		d->n = e->queue + 1;
 	}
 	q = &d->at[e->queue];
+	if (is_same(q, e, amounts, name))
+		return false;
 	definition_drop(q);
 	if (e->flags & QUEUE_GONE)
-		return;
+		return true;
 	q->body = *e;
 	q->amounts = must_array(e->amounts_n + 1u, sizeof(*q->amounts));
 	if (e->amounts_n > 0)
 		memcpy(q->amounts, amounts, e->amounts_n * sizeof(*q->amounts));
 	q->name = must_array(e->name_bytes + 1u, 1);
 	memcpy(q->name, name, e->name_bytes);
+	return true;
 }
 
 static bool is_there(const struct defined *d, uint32_t id)

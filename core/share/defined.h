@@ -16,8 +16,8 @@ struct defined;
 struct defined *defined_new(void);
 void defined_free(struct defined *d);
 
-/* Replaces how the queue is defined: a record that was checked. */
-void defined_put(struct defined *d, const struct event_queue *e, const struct queue_amount *amounts,
+/* Replaces how the queue is defined: a record that was checked.  False: it was defined so. */
+bool defined_put(struct defined *d, const struct event_queue *e, const struct queue_amount *amounts,
                  const char *name);
 
 /* True if the root is there: without it there are no queues. */

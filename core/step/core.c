@@ -111,6 +111,7 @@ void core_free(struct core *c)
 	backfill_free(c);
 	timeline_free(c->promises.timeline);
 	turns_free(c);
+	taken_clear(&c->taken);
 	free(c->promises.places);
 	tickets_clear(c);
 	nominations_clear(c);
@@ -161,6 +162,7 @@ static int on_begin(struct core *c, const struct record *r)
 	if (c->promises.timeline)
 		promises_clear(c);
 	turns_clear(c);
+	taken_clear(&c->taken);
 	ledger_clear(&c->ledger);
 	PROBE(tables_cleared, r->epoch, inflight_n);
 	c->names_n = 0;

@@ -169,3 +169,90 @@ Test(reclaim, what_the_own_queue_gives_makes_no_room_in_its_guarantee)
 	for (int i = 4; i < 8; i++)
 		cr_assert_eq(asked(numbered("r", i)), 0u);
 }
+
+/* A gang of one that asks for two of three resources; on "": it waits. */
+static void member(const char *name, const char *on)
+{
+	static const char *const asks[] = { "\"x.example/x\":\"1\",\"x.example/z\":\"2\"",
+		                                "\"x.example/x\":\"2\",\"x.example/y\":\"1\"",
+		                                "\"x.example/y\":\"2\",\"x.example/z\":\"1\"" };
+	char meta[256];
+
+	snprintf(meta, sizeof(meta),
+	         ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"},\"annotations\":{"
+	         "\"scheduling.volcano.sh/queue-name\":\"%c\"}",
+	         name, name[0]);
+	put("v1", "Pod", name, meta,
+	    "\"spec\":{\"schedulerName\":\"muster\"%s%s%s,\"containers\":[{\"name\":\"c\","
+	    "\"resources\":{\"requests\":{%s}}}]},\"status\":{\"phase\":\"%s\"}",
+	    *on ? ",\"nodeName\":\"" : "", on, *on ? "\"" : "", asks[name[0] - 'a'],
+	    *on ? "Running" : "Pending");
+}
+
+static const char *const circle[] = { "a-0", "a-1", "a-2", "a-3", "a-4", "a-5", "b-0", "b-1",
+	                                  "b-2", "b-3", "b-4", "c-0", "c-1", "c-2", "c-3", "c-4" };
+#define CIRCLE (sizeof(circle) / sizeof(*circle))
+
+/* Victims end, and come back; who was placed runs. */
+static void cluster_follows(void)
+{
+	for (size_t i = 0; i < CIRCLE; i++)
+		if (asked(circle[i]) != 0) {
+			goes(circle[i]);
+			member(circle[i], "");
+			flush();
+		}
+	for (size_t i = 0; i < CIRCLE; i++)
+		if (pod_slot(circle[i])->reservation == RESERVATION_SENT) {
+			member(circle[i], "n1");
+			flush();
+		}
+}
+
+/* Evictions until there are none for five minutes, or so many. */
+static unsigned evictions_until_rest(unsigned most)
+{
+	const unsigned before = api.evicts;
+
+	for (unsigned idle = 0; idle < 10 && api.evicts - before < most; idle++) {
+		const unsigned was = api.evicts;
+
+		tick(60 * S);
+		preempt_many();
+		cluster_follows();
+		idle = api.evicts > was ? 0 : idle;
+	}
+	return api.evicts - before;
+}
+
+/* Decision 090: c takes of a, b of c, a of b, and as many of each run as before. */
+Test(reclaim, three_queues_that_take_in_a_circle_come_to_rest)
+{
+	unsigned evictions;
+
+	start_reclaim();
+	x.loop.preemption |= PREEMPTION_FAIR;
+	queue("a", "\"weight\":1");
+	queue("b", "\"weight\":1");
+	queue("c", "\"weight\":1");
+	put("v1", "Node", "n1", "",
+	    "\"status\":{\"allocatable\":{\"cpu\":\"9\",\"memory\":\"64Gi\",\"pods\":\"99\","
+	    "\"x.example/x\":\"14\",\"x.example/y\":\"14\",\"x.example/z\":\"14\"}}");
+	for (size_t i = 0; i < CIRCLE; i++) {
+		group(circle[i], 1);
+		member(circle[i], strcmp(circle[i], "a-5") && circle[i][2] != '4' ? "n1" : "");
+	}
+	member("a-4", "n1");
+	model_set_synced(x.m);
+	flush();
+	evictions = evictions_until_rest(100);
+	cr_assert(evictions > 0 && evictions <= CIRCLE, "%u evictions", evictions);
+	cr_assert_eq(evictions_until_rest(100), 0u);
+	/* An edit: once more round. */
+	queue("b", "\"weight\":2");
+	flush();
+	queue("b", "\"weight\":1");
+	flush();
+	evictions = evictions_until_rest(100);
+	cr_assert(evictions > 0 && evictions <= CIRCLE, "%u evictions after an edit", evictions);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which gangs were evicted for others, so that gangs of several queues do not take from each other
+ * in a circle for ever (decision 095): one that was reclaimed is not taken again, and takes
+ * nothing, until a gang arrives, ends or is edited.  Between two such changes a gang is reclaimed
+ * once at most.
+ *
+ *   stands ──evicted──► away ──its victims are gone, and it starts again──► stands
+ *
+ * What follows from evictions is no change: while a gang is away, its pods end and come back
+ * unnoticed.  It may be dropped meanwhile and come back under its name.
+ *
+ * Pure: gangs are numbers below `gangs`.  Memory: 16 bytes for each of them from the first eviction
+ * on, and TAKEN_GONE_MAX names; a gang that came back after so many others had gone, or under
+ * another name, is one that arrived.  Names are kept as hashes: a tenant that finds a name with
+ * the hash of another's has a gang that does not count as arrived. */
+#ifndef MUSTER_CORE_TAKEN_H
+#define MUSTER_CORE_TAKEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TAKEN_GONE_MAX 1024u
+
+struct taken {
+	uint64_t changes; /* so far; a mark of before is none */
+	struct taken_mark {
+		uint64_t at; /* `changes` + 1 when it was reclaimed; 0: it never was */
+		bool away;
+	} * marks;          /* by gang; NULL: none was evicted yet */
+	struct taken_gone { /* away, and dropped */
+		uint64_t name;  /* 0: unused */
+		uint64_t at;
+	} * gone;        /* TAKEN_GONE_MAX, a ring */
+	uint64_t gone_n; /* so far */
+};
+
+/* It forgets all, and owns no memory then. */
+void taken_clear(struct taken *t);
+
+/* The gang has lost its quorum to another one; `reclaimed`: of another queue. */
+void taken_evict(struct taken *t, uint32_t gangs, uint32_t gang, bool reclaimed);
+
+static inline bool taken_is_on(const struct taken *t)
+{
+	return t->marks != NULL;
+}
+
+/* A gang arrived, ended or was edited. */
+static inline void taken_change(struct taken *t)
+{
+	t->changes++;
+}
+
+/* True if the gang is not taken, and takes nothing. */
+static inline bool taken_is(const struct taken *t, uint32_t gang)
+{
+	return t->marks && t->marks[gang].at == t->changes + 1;
+}
+
+static inline bool taken_is_away(const struct taken *t, uint32_t gang)
+{
+	return t->marks && t->marks[gang].away;
+}
+
+/* It started again, and none of its members is still to go. */
+void taken_stands(struct taken *t, uint32_t gang);
+
+/* The gang's number is free, or is that of this gang; with taken_is_on() alone. */
+void taken_drop(struct taken *t, uint32_t gang, const char *name, size_t bytes);
+void taken_begin(struct taken *t, uint32_t gang, const char *name, size_t bytes);
+
+#endif
