@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define FILLINGS_BYTES ((size_t)64 << 20)
+#define FILLINGS_FIRST 1024u /* allocated at once */
 
 void pack_weigh(const struct pack_search *s, double *weights)
 {
@@ -187,7 +188,7 @@ bool pack_begin(struct pack_search *s)
 	s->frames = must_array(p->nodes + 1, sizeof(*s->frames));
 	s->filling_bytes = sizeof(struct pack_filling) + (p->kinds * sizeof(uint16_t) + 7) / 8 * 8;
 	s->fillings_limit = FILLINGS_BYTES / s->filling_bytes;
-	s->fillings = must_array(s->fillings_limit, s->filling_bytes);
+	s->fillings = must_reach(NULL, &s->fillings_n, 0, FILLINGS_FIRST, s->filling_bytes);
 	pack_dead_init(s);
 	nodes_look(s);
 	smaller_find(s);

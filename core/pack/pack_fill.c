@@ -2,6 +2,8 @@
 /* The fillings of one node. */
 #include "core/pack/pack_impl.h"
 
+#include "ipc/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,6 +93,7 @@ static void note_filling(struct filling_up *f)
 		s->cut = f->ended = true;
 		return;
 	}
+	s->fillings = must_reach(s->fillings, &s->fillings_n, s->filled, 1, s->filling_bytes);
 	to = pack_filling_at(s, s->filled++);
 	f->n++;
 	to->worth = 0;

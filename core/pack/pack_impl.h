@@ -43,8 +43,8 @@ struct pack_search {
 	/* One attempt. */
 	struct pack_frame *frames;
 	uint32_t depth;
-	char *fillings; /* a stack */
-	size_t filled, fillings_limit, filling_bytes;
+	char *fillings; /* a stack that grows as it is filled */
+	size_t filled, fillings_n, fillings_limit, filling_bytes;
 	uint32_t width; /* so many of the fillings of a node are tried */
 	uint64_t fails, fails_most;
 	bool cut;                        /* something was not tried */
