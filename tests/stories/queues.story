@@ -133,3 +133,94 @@ plan after 5000
 gang b quorum=8 priority=-5
 plan after 5000
 	placed c*=1
+
+# 10 nodes of 8, full of pods of b, which always has more that wait; a's gang asks for all of them.
+scene full_of_b hold_ms promises
+cluster hold_ms=$hold_ms promises=$promises grain_ms=1
+queue root id=0
+queue a id=1
+queue b id=2
+node n0 n1 n2 n3 n4 n5 n6 n7 n8 n9 cpu=8 memory=64
+
+story que_18_a_gang_of_the_whole_cluster_holds
+# Ends are not known.  Until it holds, what ends is b's again; then it is kept for the gang.
+use full_of_b 60000 0
+pods 10 r cpu=8 queue=2
+plan
+	placed r*=10
+gang big quorum=10
+pods 10 big gang=big cpu=8 queue=1 created=1000
+pods 20 s cpu=8 queue=2 created=2000
+plan
+	placed big*=0 s*=0
+drop pod r-0
+plan
+	placed big*=0 s*=1
+ticks 40
+	ledger held=1
+drop pod r-1 r-2 r-3 r-4 r-5
+tick 2000
+drop pod r-6 r-7 r-8
+tick 2000
+	placed big*=0 s*=1
+drop pod r-9 s-0
+tick 2000
+	placed big*=10 s*=0
+
+story que_18_a_gang_of_the_whole_cluster_is_promised
+# With known ends: who would be in its way does not start, also in what ends early.
+use full_of_b 0 64
+pods 10 r cpu=8 run=100 queue=2
+plan
+	placed r*=10
+gang big quorum=10
+pods 10 big gang=big cpu=8 run=50 queue=1 created=1000
+pods 10 s cpu=8 run=100 queue=2 created=2000
+pod x cpu=8 run=10 queue=2 created=3000
+plan
+	start big=100
+	placed s*=0
+tick 60000
+drop pod r-0
+plan
+	start big=100
+	placed big*=0 s*=0
+	on x=n0
+drop pod x
+tick 40000
+drop pod r-1 r-2 r-3 r-4 r-5 r-6 r-7 r-8 r-9
+plan
+	placed big*=10 s*=0
+
+story que_19_without_history_age_decides
+# a had all for an hour, and nothing runs: both have a share of 0.
+use full_of_b 0 0
+gang first quorum=10
+pods 10 first gang=first cpu=8 queue=1
+plan
+	placed first*=10
+gang b1 quorum=10
+gang a1 quorum=10
+gang b2 quorum=10
+pods 10 b1 gang=b1 cpu=8 queue=2 created=1000
+pods 10 a1 gang=a1 cpu=8 queue=1 created=2000
+pods 10 b2 gang=b2 cpu=8 queue=2 created=3000
+tick 3600000
+drop pod first-0 first-1 first-2 first-3 first-4 first-5 first-6 first-7 first-8 first-9
+tick 1000
+	placed b1*=10 a1*=0 b2*=0
+drop pod b1-0 b1-1 b1-2 b1-3 b1-4 b1-5 b1-6 b1-7 b1-8 b1-9
+tick 1000
+	placed b1*=0 a1*=10 b2*=0
+drop pod a1-0 a1-1 a1-2 a1-3 a1-4 a1-5 a1-6 a1-7 a1-8 a1-9
+tick 1000
+	placed a1*=0 b2*=10
+
+story que_19_of_one_age_the_name_decides
+use full_of_b 0 0
+gang bee quorum=10
+gang ay quorum=10
+pods 10 bee gang=bee cpu=8 queue=2 created=5000
+pods 10 ay gang=ay cpu=8 queue=1 created=5000
+plan
+	placed ay*=10 bee*=0
