@@ -310,6 +310,20 @@ static void shares_take(struct shared *s, struct holding *h, const struct picks 
 		s->drawn[i] += h->drawn[i];
 }
 
+uint32_t inventory_peek(const struct inventory *v, node_id node, uint32_t question,
+                        uint32_t *layout, struct device_pick *picks)
+{
+	const struct node_devices *n = v->nodes[node];
+	struct picks found;
+
+	if (!n)
+		return 0;
+	inventory_choose(v, n, question, n->used, drawn_of(n), &found);
+	memcpy(picks, found.at, found.n * sizeof(*picks));
+	*layout = n->layout;
+	return found.n;
+}
+
 void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32_t n)
 {
 	struct node_devices *d = v->nodes[node];

@@ -81,6 +81,11 @@ enum inventory_lack { LACK_DEVICES, LACK_POOL, LACK_GAVE_UP };
 /* Why there is no room for one. */
 enum inventory_lack inventory_lack(const struct inventory *v, node_id node, uint32_t question);
 
+/* The devices that the next pod of the question would get, in picks[DEVICE_PICKS_MAX]: their
+ * number, 0: none.  Nothing is taken. */
+uint32_t inventory_peek(const struct inventory *v, node_id node, uint32_t question,
+                        uint32_t *layout, struct device_pick *picks);
+
 /* Devices for n pods; for a pod that finds none the holding is empty. */
 void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32_t n);
 /* Gives back the devices of one pod, the loose ones that were taken last. */

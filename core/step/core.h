@@ -87,6 +87,11 @@ bool core_share_reason(const struct core *core, uint32_t gang, struct reason *ou
  *   -EBUSY    it is placed */
 int core_verdict(struct core *core, uint32_t pod, struct evaluation *out);
 
+/* The devices that a pending pod would get on a node where it is feasible, as a CMD_DEVICES has
+ * them: *head, and picks[DEVICE_PICKS_MAX].  False: it needs none.  Nothing changes. */
+bool core_devices(const struct core *core, uint32_t pod, uint32_t node, struct cmd_devices *head,
+                  struct device_pick *picks);
+
 /* Recomputes every sum from the pods and compares; for tests and fsck.  False, and one line in
  * `why`, if one differs. */
 bool core_valid(const struct core *core, char *why, size_t why_bytes);

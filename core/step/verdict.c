@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/step/core.h"
 
+#include "core/devices/inventory.h"
 #include "core/filter/evaluate.h"
 #include "core/filter/gpus.h"
 #include "core/lifecycle/reservation.h"
@@ -17,4 +18,22 @@ int core_verdict(struct core *c, uint32_t pod, struct evaluation *out)
 	gpus_follow(&c->pod_counts);
 	evaluate(&c->pod_counts, p->class, c->config.score, out);
 	return 0;
+}
+
+bool core_devices(const struct core *c, uint32_t pod, uint32_t node, struct cmd_devices *head,
+                  struct device_pick *picks)
+{
+	const struct pod *p = pods_find(&c->pods, pod);
+	const uint32_t devices = p ? c->shapes.slots[p->shape].body->devices : 0;
+
+	if (devices == 0 || !c->pod_counts.inventory)
+		return false;
+	*head = (struct cmd_devices){ .pod = pod,
+		                          .pod_generation = p->generation,
+		                          .node = node,
+		                          .node_generation = c->nodes.slots[node].generation,
+		                          .question = devices - 1 };
+	head->picks_n =
+		inventory_peek(c->pod_counts.inventory, node, devices - 1, &head->layout, picks);
+	return head->picks_n > 0;
 }

@@ -335,7 +335,7 @@ static struct live_claim *claim_make(struct live *l, const struct tree *t, uint3
 
 	c->number = number;
 	c->round = l->round[LIVE_CLAIMS];
-	c->namespace = copy_of(jsontree_text(jsontree_get(meta, "namespace")));
+	c->namespace = copy_of(live_namespace(meta));
 	c->name = copy_of(jsontree_text(jsontree_get(meta, "name")));
 	c->uid = copy_of(jsontree_text(jsontree_get(meta, "uid")));
 	c->version = copy_of(jsontree_text(jsontree_get(meta, "resourceVersion")));
@@ -392,8 +392,8 @@ static bool is_alike(const struct live_claim *a, const struct live_claim *b)
 static void claim_put(struct live *l, const struct tree *t)
 {
 	const struct tree *meta = jsontree_get(t, "metadata");
-	const uint32_t number = claim_number(l, jsontree_text(jsontree_get(meta, "namespace")),
-	                                     jsontree_text(jsontree_get(meta, "name")));
+	const uint32_t number =
+		claim_number(l, live_namespace(meta), jsontree_text(jsontree_get(meta, "name")));
 	struct live_claim *old, *c;
 
 	l->claims = must_reach(l->claims, &l->claims_n, number, 256, sizeof(struct live_claim *));

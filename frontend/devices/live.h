@@ -59,6 +59,27 @@ struct live_verdict {
 /* `placed`: its devices are chosen, or it is bound. */
 void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *out);
 
+/* Devices of all nodes for one request, or one of its alternatives, of the claims that a waiting
+ * pod has not allocated yet: in numbers, why there are none. */
+struct live_supply {
+	uint32_t question;       /* pods with equal claims have the same */
+	uint32_t count;          /* that a pod needs; 0: all of a node */
+	uint32_t match;          /* selectors allow them; of these: */
+	uint32_t taken, tainted; /* in use; with a taint in the way */
+	uint32_t shut;           /* their pool has not what they take of counters */
+	uint32_t free;           /* the rest */
+	uint32_t nodes;          /* with free ones */
+	uint32_t most;           /* free ones of one node */
+	uint32_t alike;          /* ... with one value of `attribute` */
+	const char *class;       /* good until the next call */
+	const char *request;     /* "r" or "r/sub"; likewise */
+	const char *attribute;   /* of a matchAttribute; NULL: none; likewise */
+};
+/* The number of what the pod asks for; UINT32_MAX: nothing, or it is refused. */
+uint32_t live_asks(const struct live *l, uint32_t pod);
+/* The option at `i`, in the order of the claims; false: there are no more. */
+bool live_supply(struct live *l, uint32_t pod, uint32_t i, struct live_supply *out);
+
 /* Records.  Each of the two is repeated until it says that nothing is due. */
 
 /* A question that the core does not have; UINT32_MAX: none.  live_question_write() writes its
@@ -116,6 +137,8 @@ struct live_claim_view {
  */
 bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_claim_view *out);
 uint32_t live_claims_n(const struct live *l, uint32_t pod);
+/* Another waiting pod names a claim of this one that is not allocated. */
+bool live_claims_shared(const struct live *l, uint32_t pod);
 /* False: one of them does not exist, is being deleted, or is another pod's. */
 bool live_claims_exist(struct live *l, uint32_t pod);
 /* Pods with claims have slots below; 0: there are none. */

@@ -204,6 +204,14 @@ struct live {
 	uint64_t steps; /* of selectors, since live_flush_begin() */
 };
 
+/* As the model has it: without a namespace an object of a file is in the one of that name. */
+static inline struct text live_namespace(const struct tree *meta)
+{
+	const struct text name = jsontree_text(jsontree_get(meta, "namespace"));
+
+	return name.bytes > 0 ? name : text_of("default");
+}
+
 /* live_nodes.c */
 void live_slice_put(struct live *l, const struct tree *t, struct live_slice *s);
 void live_slice_drop(struct live *l, uint32_t number);
@@ -266,6 +274,8 @@ uint32_t live_question_of(struct live *l, const char *namespace,
 void live_question_give(struct live *l, uint32_t question);
 void live_questions_reset(struct live *l); /* a class changed */
 void live_question_free(struct live_question *q);
+/* By option two sets of the node's devices: those that it may have, and those without a taint. */
+void live_sets(struct live *l, struct live_question *q, const struct live_node *n, uint64_t *sets);
 /* Selectors that failed on a device of the node are evaluated again. */
 void live_errors_forget(struct live *l, const struct live_node *n);
 

@@ -89,6 +89,9 @@ static void user_add(struct live *l, uint32_t pod, uint32_t ref)
 	}
 	r->at = (uint32_t)u->n;
 	u->at[u->n++] = (struct live_user){ pod, ref };
+	/* It shares the claim now: live_claims_shared(). */
+	if (u->n == 2)
+		live_pod_note(l, u->at[0].pod);
 }
 
 /* In place of it the last one. */
@@ -99,6 +102,23 @@ static void user_remove(struct live *l, const struct live_ref *r)
 
 	u->at[r->at] = last;
 	l->pods[last.pod].refs[last.ref].at = r->at;
+	if (u->n == 1)
+		live_pod_note(l, u->at[0].pod);
+}
+
+bool live_claims_shared(const struct live *l, uint32_t pod)
+{
+	const struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+
+	for (uint32_t i = 0; p && i < p->refs_n; i++) {
+		const struct live_claim *c = live_claim_at(l, p->refs[i].claim);
+		const struct live_users *u = c ? &l->users[p->refs[i].claim] : NULL;
+
+		for (size_t k = 0; c && !c->allocation && k < u->n; k++)
+			if (u->at[k].pod != pod)
+				return true;
+	}
+	return false;
 }
 
 void live_pod_free(struct live_pod *p)
@@ -237,7 +257,7 @@ bool live_pod_set(struct live *l, uint32_t pod, const char *json, size_t bytes)
 	free(p->namespace);
 	free(p->name);
 	free(p->uid);
-	p->namespace = text_copy(jsontree_text(jsontree_get(meta, "namespace")));
+	p->namespace = text_copy(live_namespace(meta));
 	p->name = text_copy(jsontree_text(jsontree_get(meta, "name")));
 	p->uid = text_copy(jsontree_text(jsontree_get(meta, "uid")));
 	p->refs = must_array(refs->n, sizeof(*p->refs));

@@ -498,8 +498,7 @@ static bool is_selected(struct live *l, struct live_question *q, const struct li
 	return result == SELECTOR_TRUE;
 }
 
-static void matches_write(struct live *l, struct live_question *q, const struct live_node *n,
-                          uint64_t *sets)
+void live_sets(struct live *l, struct live_question *q, const struct live_node *n, uint64_t *sets)
 {
 	const size_t words = DEVICE_WORDS(n->devices_n);
 
@@ -536,7 +535,7 @@ void live_match_write(struct live *l, uint32_t at, uint32_t question, node_id no
 		                       .options_n = q->options_n,
 		                       .constraints_n = q->constraints_n,
 		                       .capacities_n = amounts_n(q, n) };
-	matches_write(l, q, n, sets);
+	live_sets(l, q, n, sets);
 	memset(values, 0, q->constraints_n * values_bytes(n));
 	for (uint32_t claim = 0; claim < q->claims_n; claim++)
 		TREE_EACH(constraint, jsontree_get(q->claims[claim].spec, "constraints"))

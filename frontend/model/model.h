@@ -127,6 +127,9 @@ bool model_resource_awaited(const struct model *m, int resource);
 int model_put(struct model *m, int resource, const char *json, size_t bytes,
               struct decode_error *error);
 
+/* The pod would wait as a member of a gang, and has resource claims; nothing is stored. */
+bool model_claims_as_member(struct model *m, const char *json, size_t bytes);
+
 /* The pod that the last model_put() stored; false when it stored none, or passed it over. */
 struct pod_put; /* frontend/trace/latency.h */
 bool model_last_put(const struct model *m, struct pod_put *out);

@@ -412,6 +412,21 @@ int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error
 	return accepted < 0 ? accepted : rc;
 }
 
+bool model_claims_as_member(struct model *m, const char *json, size_t bytes)
+{
+	struct decode_error error;
+	struct pod_object object;
+	struct group_mark mark;
+
+	arena_reset(&m->arena);
+	if (extract_pod(json, bytes, &m->arena, &object, &error) < 0 || object.ended ||
+	    object.node_name.bytes > 0 || !(object.asks & ASKS_RESOURCE_CLAIM) ||
+	    !pod_is_ours(m, &object))
+		return false;
+	dialect_mark(&object, m->dialects_off, m->served, &m->arena, &mark);
+	return mark.mark == MARK_MEMBER;
+}
+
 void pod_remove(struct model *m, const struct meta *meta)
 {
 	uint32_t pod = pod_find(m, meta->namespace, meta->name);

@@ -213,6 +213,15 @@ static void join_claims(struct model *m, uint32_t pod, struct pod_storage *stora
 		storage->refusal = arena_printf(&m->scratch, "%s", verdict.refusal);
 		change->devices = 0;
 	}
+	/* Each of them would get devices of its own, of which the claim can have those of one. */
+	if (!verdict.refusal && p->gang != ID_NONE && verdict.devices > 0 &&
+	    live_claims_shared(m->live, pod)) {
+		storage->refused = VOLUME_REFUSED_OURS;
+		storage->refusal = "muster does not support members of a gang that share a claim which is "
+						   "not allocated yet";
+		change->devices = 0;
+		return;
+	}
 	if (!verdict.node || verdict.refusal)
 		return;
 	rules = arena_array(&m->scratch, storage->rules_n + 1, sizeof(*rules));

@@ -88,6 +88,24 @@ Test(devices, go_with_the_lowest_numbers_first)
 	story_free(s);
 }
 
+Test(devices, that_a_pod_would_get_are_shown_and_not_taken)
+{
+	struct story *s = scene(1, 0xff);
+	struct device_pick picks[DEVICE_PICKS_MAX];
+	struct cmd_devices head;
+
+	story_pod(s, .name = "a", .cpu = 1, .devices = PAIR + 1);
+	story_pod(s, .name = "b", .cpu = 1);
+	for (int again = 0; again < 2; again++) {
+		cr_assert(core_devices(story_core(s), 0, 0, &head, picks));
+		cr_expect(head.picks_n == 2 && picks[0].device == 1 && picks[1].device == 3);
+		cr_expect(head.layout == 1 && head.question == PAIR && head.node_generation == 1);
+	}
+	cr_expect_not(core_devices(story_core(s), 0, 1, &head, picks));
+	cr_expect_not(core_devices(story_core(s), 1, 0, &head, picks));
+	story_free(s);
+}
+
 Test(devices, of_a_gang_are_all_or_none)
 {
 	struct story *s = scene(0x0f, 0x1f);

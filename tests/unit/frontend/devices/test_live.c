@@ -571,3 +571,54 @@ Test(live, a_share_that_is_not_there_is_not_written)
 	flush();
 	cr_expect(live_writing(l, 0, "n1", &cmd, &pick, share, written_take, written));
 }
+
+/* "None two of them on one board", in numbers. */
+Test(live, what_a_pod_lacks_is_counted)
+{
+	struct live_supply s;
+
+	slice("1", 3, ",\"attributes\":{\"board\":{\"string\":\"x\"}}");
+	claim("a", "c", 0,
+	      "\"requests\":[{\"name\":\"r\",\"exactly\":{\"deviceClassName\":\"gpu\",\"count\":3}}],"
+	      "\"constraints\":[{\"matchAttribute\":\"d/board\"}]");
+	pod(0, "a", "c", NULL);
+	judged(0);
+	flush();
+	put(LIVE_CLAIMS,
+	    "{\"metadata\":{\"namespace\":\"a\",\"name\":\"y\",\"uid\":\"y\",\"resourceVersion\":\"1\"},"
+	    "\"spec\":{\"devices\":{}},\"status\":{\"allocation\":{\"devices\":{\"results\":[{"
+	    "\"request\":\"r\",\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"g0\"}]}}}}");
+	flush();
+	cr_assert(live_supply(l, 0, 0, &s));
+	cr_expect_eq(s.question, live_asks(l, 0));
+	cr_expect_eq(s.count, 3);
+	cr_expect_eq(s.match, 3);
+	cr_expect_eq(s.taken, 1);
+	cr_expect_eq(s.tainted + s.shut, 0);
+	cr_expect_eq(s.free, 2);
+	cr_expect_eq(s.nodes, 1);
+	cr_expect_eq(s.most, 2);
+	cr_expect_eq(s.alike, 2);
+	cr_expect_str_eq(s.class, "gpu");
+	cr_expect_str_eq(s.request, "r");
+	cr_expect_str_eq(s.attribute, "d/board");
+	cr_expect_not(live_supply(l, 0, 1, &s));
+}
+
+/* Each member would be planned with devices of its own, again and again. */
+Test(live, a_claim_that_is_shared_is_known_until_it_is_allocated)
+{
+	uint32_t noted;
+
+	claim("a", "c", 1, "");
+	pod(0, "a", "c", NULL);
+	cr_expect_not(live_claims_shared(l, 0));
+	while (live_next_pod(l, &noted))
+		continue;
+	pod(1, "a", "c", NULL);
+	cr_expect(live_next_pod(l, &noted) && noted == 0, "it is not judged again");
+	cr_expect(live_claims_shared(l, 0) && live_claims_shared(l, 1));
+	live_pod_drop(l, 1);
+	cr_expect(live_next_pod(l, &noted) && noted == 0);
+	cr_expect_not(live_claims_shared(l, 0));
+}
