@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/offline/claims.h"
+#include "ctl/offline/claims_impl.h"
 
 #include "core/devices/choice.h"
 #include "core/filter/evaluate.h"
@@ -9,28 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct node_answer {
-	struct claim_devices devices;
-	uint32_t points;
-};
-
-struct claims {
-	const struct offline *offline;
-	struct devices *devices;
-	struct device_filter filter;
-	struct node_answer *nodes; /* by node, of the last evaluation */
-	size_t nodes_n;
-	char *error; /* of the last evaluation, that of pod error_pod */
-	uint32_t error_pod;
-	char **errors; /* by pod's number */
-	struct claim_devices **placed;
-	size_t errors_n, placed_n;
-	struct claim_written *written;
-	size_t written_n;
-	const char *writing_namespace, *writing_pod;
-};
-
-static void devices_clear(struct claim_devices *list)
+void claim_devices_clear(struct claim_devices *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		free(list->at[i].claim);
@@ -135,7 +114,7 @@ static uint32_t filter(void *context, uint32_t pod, uint32_t node)
 
 	c->nodes = must_reach(c->nodes, &c->nodes_n, node, 64, sizeof(*c->nodes));
 	answer = &c->nodes[node];
-	devices_clear(&answer->devices);
+	claim_devices_clear(&answer->devices);
 	answer->points = 0;
 	if (devices_refusal(c->devices, pod) != NULL)
 		return FILTER_BIT(FILTER_DEVICES);
@@ -166,11 +145,12 @@ static uint32_t points(void *context, uint32_t node)
 	return ((const struct claims *)context)->nodes[node].points;
 }
 
-struct claims *claims_new(const struct offline *o)
+struct claims *claims_new(struct offline *o, bool by_records)
 {
 	struct claims *c = must_alloc(sizeof(*c));
 
 	c->offline = o;
+	c->by_records = by_records;
 	c->devices = devices_new();
 	c->filter = (struct device_filter){ c, filter, points };
 	return c;
@@ -181,12 +161,12 @@ void claims_free(struct claims *c)
 	if (c == NULL)
 		return;
 	for (size_t i = 0; i < c->nodes_n; i++)
-		devices_clear(&c->nodes[i].devices);
+		claim_devices_clear(&c->nodes[i].devices);
 	for (size_t i = 0; i < c->errors_n; i++)
 		free(c->errors[i]);
 	for (size_t i = 0; i < c->placed_n; i++) {
 		if (c->placed[i] != NULL)
-			devices_clear(c->placed[i]);
+			claim_devices_clear(c->placed[i]);
 		free(c->placed[i]);
 	}
 	for (size_t i = 0; i < c->written_n; i++) {
@@ -194,6 +174,7 @@ void claims_free(struct claims *c)
 		free(c->written[i].pod);
 		free(c->written[i].allocation);
 	}
+	claims_records_free(c);
 	free(c->nodes);
 	free(c->errors);
 	free(c->placed);
@@ -205,24 +186,35 @@ void claims_free(struct claims *c)
 
 struct devices *claims_devices(struct claims *c)
 {
-	return c->devices;
+	return c->by_records ? NULL : c->devices;
+}
+
+bool claims_by_records(const struct claims *c)
+{
+	return c->by_records;
 }
 
 const struct device_filter *claims_filter(const struct claims *c)
 {
-	return &c->filter;
+	return c->by_records ? NULL : &c->filter;
 }
 
-void claims_begin(struct claims *c)
+void claims_begin(struct claims *c, uint32_t pod)
 {
+	c->evaluated = pod;
 	for (size_t i = 0; i < c->nodes_n; i++)
-		devices_clear(&c->nodes[i].devices);
+		claim_devices_clear(&c->nodes[i].devices);
 	free(c->error);
 	c->error = NULL;
 }
 
-const struct claim_devices *claims_on(const struct claims *c, uint32_t node)
+const struct claim_devices *claims_on(struct claims *c, uint32_t node)
 {
+	if (c->by_records) {
+		c->nodes = must_reach(c->nodes, &c->nodes_n, node, 64, sizeof(*c->nodes));
+		claim_devices_clear(&c->nodes[node].devices);
+		claims_choose_on(c, node, &c->nodes[node].devices);
+	}
 	return node < c->nodes_n && c->nodes[node].devices.n > 0 ? &c->nodes[node].devices : NULL;
 }
 
@@ -233,6 +225,10 @@ const char *claims_error(const struct claims *c)
 
 static uint32_t number_of(const struct claims *c, const char *namespace, const char *name)
 {
+	struct pod_view pod;
+
+	if (c->by_records)
+		return model_pod_by_name(offline_model(c->offline), namespace, name, &pod) ? pod.id + 1 : 0;
 	return devices_pod(c->devices, text_of(namespace), text_of(name));
 }
 
@@ -243,16 +239,22 @@ const char *claims_error_of(const struct claims *c, const char *namespace, const
 	return pod > 0 && pod < c->errors_n ? c->errors[pod] : NULL;
 }
 
+void claims_add_written(struct claims *c, const char *namespace, const char *pod, const char *claim,
+                        const char *allocation)
+{
+	c->written = must_grow(c->written, (c->written_n + 1) * sizeof(*c->written));
+	c->written[c->written_n++] = (struct claim_written){
+		.claim = ctl_print("%s/%s", namespace, claim),
+		.pod = ctl_print("%s/%s", namespace, pod),
+		.allocation = must_copy(allocation),
+	};
+}
+
 static void write_claim(void *context, const char *claim, const char *json)
 {
 	struct claims *c = context;
 
-	c->written = must_grow(c->written, (c->written_n + 1) * sizeof(*c->written));
-	c->written[c->written_n++] = (struct claim_written){
-		.claim = ctl_print("%s/%s", c->writing_namespace, claim),
-		.pod = ctl_print("%s/%s", c->writing_namespace, c->writing_pod),
-		.allocation = must_copy(json),
-	};
+	claims_add_written(c, c->writing_namespace, c->writing_pod, claim, json);
 }
 
 const struct claim_devices *claims_place(struct claims *c, const char *namespace, const char *name,

@@ -3,11 +3,10 @@
 
 #include "core/filter/evaluate.h"
 #include "core/daemon/policy.h"
-#include "ctl/objects/admission.h"
-#include "ctl/objects/unroll.h"
 #include "ctl/offline/claims.h"
 #include "ctl/offline/evictions.h"
 #include "ctl/offline/queues.h"
+#include "frontend/devices/live.h"
 #include "frontend/dialect/reason.h"
 #include "ctl/term/ctl.h"
 #include "ipc/segment.h"
@@ -29,36 +28,64 @@ static const struct limits everything = {
 	.name_bytes = UINT64_C(1) << 40, .command_ring_bytes = RECORD_BYTES_MAX * 16,
 };
 
-struct offline *offline_new(const struct offline_config *config)
+/* A model of nothing yet. */
+static void model_make(struct offline *o)
 {
-	struct offline *o = must_alloc(sizeof(*o));
+	const struct offline_config *config = &o->config;
 	struct model_config model = {
 		.scheduler_names = config->scheduler_names,
 		.scheduler_names_n = config->scheduler_names_n,
 		.limits = everything,
 		.claims_can_wait = true,
 		.hash_key = { 1, 2 }, /* a hash attack would only slow down the author of the file */
+		.devices = o->claims != NULL ? claims_devices(o->claims) : NULL,
+		.devices_live = o->claims != NULL && claims_by_records(o->claims),
 		.preemption = config->evicts != 0,
 		.may_evict = config->evicts != 0,
 		.preemption_flags = config->evicts,
 	};
 
+	o->model = model_new(&model);
+	if (o->model == NULL)
+		fatal_memory();
+	if (config->evicts == 0)
+		return;
+	model_resource_served(o->model,
+	                      model_resource_index(o->model, "policy/v1", "PodDisruptionBudget"), true);
+	model_set_evicts(o->model, true);
+}
+
+struct offline *offline_new(const struct offline_config *config)
+{
+	struct offline *o = must_alloc(sizeof(*o));
+
 	o->config = *config;
 	o->now_ns = NOW_NS;
-	if (config->reads_devices) {
-		o->claims = claims_new(o);
-		model.devices = claims_devices(o->claims);
-	}
-	o->model = model_new(&model);
+	if (config->reads_devices)
+		o->claims = claims_new(o, false);
+	model_make(o);
 	o->filling = aligned_alloc(16, RECORD_BYTES_MAX);
-	if (o->model == NULL || o->filling == NULL)
+	if (o->filling == NULL)
 		fatal_memory();
-	if (config->evicts != 0) {
-		model_resource_served(
-			o->model, model_resource_index(o->model, "policy/v1", "PodDisruptionBudget"), true);
-		model_set_evicts(o->model, true);
-	}
 	return o;
+}
+
+static void passed_clear(struct offline *o)
+{
+	for (size_t i = 0; i < o->passed_n; i++)
+		free(o->passed[i].kind);
+	free(o->passed);
+	o->passed = NULL;
+	o->passed_n = 0;
+}
+
+void offline_claims_by_records(struct offline *o)
+{
+	model_free(o->model);
+	claims_free(o->claims);
+	passed_clear(o);
+	o->claims = claims_new(o, true);
+	model_make(o);
 }
 
 void offline_free(struct offline *o)
@@ -78,9 +105,7 @@ void offline_free(struct offline *o)
 		free(o->pods[i]);
 	for (uint32_t i = 0; o->gangs != NULL && i < o->limits.gangs; i++)
 		free(o->gangs[i]);
-	for (size_t i = 0; i < o->passed_n; i++)
-		free(o->passed[i].kind);
-	free(o->passed);
+	passed_clear(o);
 	free(o->pods);
 	free(o->gangs);
 	free(o->nodes);
@@ -104,193 +129,6 @@ bool offline_score(const char *command, const char *text, void *to)
 	                 "--score %s: kube, pack, bestfit, fgd and muster are the scores there are",
 	                 text),
 	       false;
-}
-
-static void pass_over(struct offline *o, const struct object *object)
-{
-	const bool grouped = strchr(object->api_version, '/') != NULL;
-	char kind[256];
-	size_t i = 0;
-
-	if ((o->config.reads_budgets && strcmp(object->kind, "PodDisruptionBudget") == 0) ||
-	    unroll_takes(object))
-		return;
-	snprintf(kind, sizeof(kind), "%s%s%s", object->kind, grouped ? " of " : "",
-	         grouped ? object->api_version : "");
-	ctl_plain(kind);
-	while (i < o->passed_n && strcmp(o->passed[i].kind, kind) != 0)
-		i++;
-	if (i == o->passed_n) {
-		o->passed = must_grow(o->passed, (i + 1) * sizeof(*o->passed));
-		o->passed[i] = (struct passed_over){ .kind = must_copy(kind) };
-		o->passed_n++;
-	}
-	o->passed[i].n++;
-}
-
-/* The same object for the claims. */
-static bool put_devices(struct offline *o, const struct object *object, struct text json,
-                        char *error, size_t error_bytes)
-{
-	char where[512], text[512];
-
-	if (devices_put(claims_devices(o->claims), object->kind, json.at, json.bytes, text,
-	                sizeof(text)))
-		return true;
-	ctl_plain(text);
-	snprintf(error, error_bytes, "%s: %s %s: %s", object_where(object, where, sizeof(where)),
-	         object->kind, object->name, text);
-	return false;
-}
-
-/* True if the object is of resource.k8s.io or asks for claims: others need no second reading. */
-static bool needs_claims(const struct object *object)
-{
-	static const char asks[] = "resourceClaim";
-
-	return strncmp(object->api_version, "resource.k8s.io/", 16) == 0 ||
-	       (strcmp(object->kind, "Pod") == 0 &&
-	        memmem(object->json.at, object->json.bytes, asks, sizeof(asks) - 1) != NULL);
-}
-
-static bool put(struct offline *o, struct admission *admission, const struct object *object,
-                char *error, size_t error_bytes)
-{
-	int resource = model_resource_index(o->model, object->api_version, object->kind);
-	struct text json = object->json;
-	struct decode_error e = { 0 };
-	char where[512];
-	int rc;
-
-	if (resource == RESOURCE_INDEX_PODS &&
-	    !admission_pod(admission, object, &json, error, error_bytes))
-		return false;
-	if (resource == RESOURCE_INDEX_NODES)
-		json = admission_node(object, &o->node);
-	if (o->any_claims && devices_take(object->api_version, object->kind) &&
-	    !put_devices(o, object, json, error, error_bytes))
-		return false;
-	if (resource < 0) {
-		if (o->claims == NULL || !devices_take(object->api_version, object->kind))
-			pass_over(o, object);
-		return true;
-	}
-	rc = model_put(o->model, resource, json.at, json.bytes, &e);
-	if (rc == 0)
-		return true;
-	object_where(object, where, sizeof(where));
-	snprintf(error, error_bytes, "%s: %s: %s%s%s", where, e.object, e.field,
-	         e.field[0] != '\0' ? ": " : "", e.text);
-	return false;
-}
-
-static bool unchanged(void *context, const struct object *object, struct text *json)
-{
-	(void)context;
-	(void)object;
-	(void)json;
-	return true;
-}
-
-bool offline_put_all(struct offline *o, const struct files *files, char *error, size_t error_bytes)
-{
-	return offline_put_changed(o, files, unchanged, NULL, error, error_bytes);
-}
-
-static int names_compare(const void *a, const void *b)
-{
-	const struct object *left = *(const struct object *const *)a,
-						*right = *(const struct object *const *)b;
-	const int order = strcmp(left->namespace, right->namespace);
-
-	return order != 0 ? order : strcmp(left->name, right->name);
-}
-
-/* Pods by their names, as in a list of the API server: members of a gang that are equally old are
- * planned in that order. To be freed. */
-static const struct object **as_listed(const struct files *files, size_t *n)
-{
-	const struct object *objects = files_objects(files, n);
-	const struct object **all = must_array(*n + 1, sizeof(const struct object *)), **pods = all;
-
-	for (size_t i = 0; i < *n; i++)
-		if (strcmp(objects[i].kind, "Pod") != 0)
-			*pods++ = &objects[i];
-	for (size_t i = 0, pods_n = 0; i < *n; i++)
-		if (strcmp(objects[i].kind, "Pod") == 0)
-			pods[pods_n++] = &objects[i];
-	qsort(pods, *n - (size_t)(pods - all), sizeof(const struct object *), names_compare);
-	return all;
-}
-
-bool offline_put_changed(struct offline *o, const struct files *files, offline_change_fn change,
-                         void *context, char *error, size_t error_bytes)
-{
-	struct admission *admission = admission_new();
-	size_t n;
-	const struct object **objects = as_listed(files, &n);
-	bool ok = true;
-
-	for (size_t i = 0; o->claims != NULL && !o->any_claims && i < n; i++)
-		o->any_claims = needs_claims(objects[i]);
-	for (size_t i = 0; ok && i < n; i++)
-		if (admission_takes(objects[i]))
-			ok = admission_put(admission, objects[i], error, error_bytes);
-	for (size_t i = 0; ok && i < n; i++) {
-		struct object object = *objects[i];
-
-		if (!admission_takes(&object) && change(context, objects[i], &object.json))
-			ok = put(o, admission, &object, error, error_bytes);
-	}
-	free(objects);
-	admission_free(admission);
-	return ok;
-}
-
-bool offline_put_more(struct offline *o, const struct object *object, char *error,
-                      size_t error_bytes)
-{
-	struct decode_error e = { 0 };
-	int resource = model_resource_index(o->model, object->api_version, object->kind);
-	struct text json =
-		resource == RESOURCE_INDEX_NODES ? admission_node(object, &o->node) : object->json;
-	int rc = resource < 0 ? -EINVAL : model_put(o->model, resource, json.at, json.bytes, &e);
-
-	if (rc < 0)
-		snprintf(error, error_bytes, "%s: %s: %s", e.object, e.field, e.text);
-	return rc == 0;
-}
-
-bool offline_read(struct offline *o, struct files *files, const char *const *paths, size_t paths_n,
-                  char *error, size_t error_bytes)
-{
-	for (size_t i = 0; i < paths_n; i++)
-		if (!files_read(files, paths[i], error, error_bytes))
-			return false;
-	return files_check(files, error, error_bytes) && unroll(files, error, error_bytes) &&
-	       files_check(files, error, error_bytes) && offline_put_all(o, files, error, error_bytes);
-}
-
-const char *offline_passed_over(const struct offline *o, char *out, size_t out_bytes)
-{
-	size_t at = 0;
-
-	out[0] = '\0';
-	for (size_t i = 0; i < o->passed_n && at < out_bytes; i++)
-		at += (size_t)snprintf(out + at, out_bytes - at, "%s%zu %s", i > 0 ? ", " : "",
-		                       o->passed[i].n, o->passed[i].kind);
-	return out;
-}
-
-void offline_say(const struct offline *o, const struct files *files, const char *command)
-{
-	const char *line = files_notes(files), *end;
-	char passed[2048];
-
-	if (offline_passed_over(o, passed, sizeof(passed))[0] != '\0')
-		fprintf(stderr, "%s: passed over: %s\n", command, passed);
-	for (; (end = strchr(line, '\n')) != NULL; line = end + 1)
-		fprintf(stderr, "%s: %.*s\n", command, (int)(end - line), line);
 }
 
 static void keep_reason(struct reason **slot, const struct reason *reason)
@@ -320,6 +158,8 @@ static bool take_command(void *context, enum record_kind kind, const void *body,
 			keep_reason(&o->gangs[why->gang], &why->reason);
 		else
 			keep_reason(&o->pods[why->pod], &why->reason);
+	} else if (kind == CMD_DEVICES) {
+		claims_choose(o->claims, body);
 	} else if (kind == CMD_EVICT) {
 		evictions_due(o->evictions, body);
 	}
@@ -368,46 +208,80 @@ static void *reserve(void *context, enum record_kind kind, uint32_t body_bytes)
 bool offline_flush(struct offline *o)
 {
 	struct model_sink sink = { .reserve = reserve, .context = o };
-	bool all = model_flush(o->model, &sink);
+	/* By records a selector that fails on a device has the question's pods judged again. */
+	uint32_t rounds = model_live(o->model) != NULL ? 2 : 1;
+	bool all = true;
 
-	apply_filled(o);
+	while (all && rounds > 0) {
+		all = model_flush(o->model, &sink);
+		apply_filled(o);
+		rounds -= !model_has_more(o->model);
+	}
 	return all && o->failed == 0;
 }
 
-static void place_claims(struct offline *o, const struct cmd_bind *bind)
+static void answer_bind(struct offline *o, const struct cmd_bind *bind, bool bound)
+{
+	struct {
+		struct record record;
+		struct result result;
+	} answer = { .result = { .pod = bind->pod,
+		                     .generation = bind->pod_generation,
+		                     .node = bind->node,
+		                     .attempt = bind->attempt } };
+
+	if (bound)
+		o->nodes[bind->pod] = bind->node;
+	offline_step(o, bound ? RESULT_BOUND : RESULT_REFUSED, &answer.record, sizeof(answer.result));
+}
+
+/* As frontend/bind does: the claims are written before the Binding, and the core knows it before
+ * the pod is bound, since its choice ends then. */
+static void answer_with_claims(struct offline *o)
+{
+	bool *written = must_array(o->binds_n + 1, sizeof(*written));
+	struct pod_view pod;
+
+	for (size_t i = 0; i < o->binds_n; i++) {
+		const struct cmd_bind *bind = &o->binds[i];
+
+		written[i] = model_pod(o->model, bind->pod, bind->pod_generation, &pod) &&
+		             claims_write(o->claims, &pod, bind->node);
+		if (written[i])
+			model_bind_begin(o->model, bind->pod, bind->pod_generation, bind->node);
+	}
+	if (!offline_flush(o) && o->failed == 0)
+		o->failed = -ENOSPC;
+	for (size_t i = 0; i < o->binds_n; i++)
+		answer_bind(o, &o->binds[i], written[i]);
+	free(written);
+}
+
+static void answer_without(struct offline *o)
 {
 	struct pod_view pod;
 
-	if (model_pod(o->model, bind->pod, bind->pod_generation, &pod))
-		claims_place(o->claims, pod.namespace, pod.name, bind->node);
+	for (size_t i = 0; i < o->binds_n; i++) {
+		const struct cmd_bind bind = o->binds[i];
+
+		if (o->any_claims && model_pod(o->model, bind.pod, bind.pod_generation, &pod))
+			claims_place(o->claims, pod.namespace, pod.name, bind.node);
+		answer_bind(o, &bind, true);
+		model_bind_begin(o->model, bind.pod, bind.pod_generation, bind.node);
+	}
 }
 
 /* Accepts every Binding, in the order in which they were sent; volume claims that waited for the
  * pod are bound. */
 static void answer_binds(struct offline *o)
 {
-	struct {
-		struct record record;
-		struct result result;
-	} answer;
-
 	o->changes += o->binds_n;
-	for (size_t i = 0; i < o->binds_n; i++) {
-		struct cmd_bind bind = o->binds[i];
-
-		o->nodes[bind.pod] = bind.node;
-		if (o->any_claims)
-			place_claims(o, &bind);
-		answer.result = (struct result){
-			.pod = bind.pod,
-			.generation = bind.pod_generation,
-			.node = bind.node,
-			.attempt = bind.attempt,
-		};
-		offline_step(o, RESULT_BOUND, &answer.record, sizeof(answer.result));
-		model_bind_begin(o->model, bind.pod, bind.pod_generation, bind.node);
-		model_assume(o->model, bind.pod, bind.pod_generation, bind.node);
-	}
+	if (o->claims != NULL && claims_by_records(o->claims))
+		answer_with_claims(o);
+	else
+		answer_without(o);
+	for (size_t i = 0; i < o->binds_n; i++)
+		model_assume(o->model, o->binds[i].pod, o->binds[i].pod_generation, o->binds[i].node);
 	o->binds_n = 0;
 	/* Waiting claims see the volumes of others as taken. */
 	if (!offline_flush(o) && o->failed == 0)
@@ -420,7 +294,7 @@ static uint32_t at_least(uint64_t n)
 }
 
 /* Exactly what the model holds, so that no result depends on a limit. */
-static struct limits cut_limits(const struct model *m)
+static struct limits cut_limits(struct model *m)
 {
 	struct limits limits = everything;
 	struct model_counts counts;
@@ -429,7 +303,8 @@ static struct limits cut_limits(const struct model *m)
 	limits.nodes = at_least(counts.node_slots);
 	limits.pods = at_least(counts.pods);
 	limits.gangs = at_least(counts.gangs + counts.pods);
-	limits.shapes = at_least(counts.shape_slots + counts.pods_with_volumes);
+	limits.shapes = at_least(counts.shape_slots + counts.pods_with_volumes +
+	                         (model_live(m) != NULL ? live_pods(model_live(m)) : 0));
 	limits.names = at_least(counts.names + RESOURCES_MAX);
 	/* A node's or gang's name has at most 253 + 1 + 63 bytes by Kubernetes' rules. */
 	limits.name_bytes = ((uint64_t)limits.nodes + limits.gangs + limits.names) * 1024;
@@ -588,7 +463,7 @@ const struct evaluation *offline_evaluate(struct offline *o, pod_id pod)
 		evaluation_init(o->evaluation, &o->limits, false);
 	}
 	if (o->claims != NULL)
-		claims_begin(o->claims);
+		claims_begin(o->claims, pod);
 	return core_verdict(o->core, pod, o->evaluation) == 0 ? o->evaluation : NULL;
 }
 
@@ -613,7 +488,7 @@ struct core *offline_core(struct offline *o)
 	return o->core;
 }
 
-struct model *offline_own_model(struct offline *o)
+struct model *offline_own_model(const struct offline *o)
 {
 	return o->model;
 }

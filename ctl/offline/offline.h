@@ -26,7 +26,7 @@ struct offline_config {
 	const char *const *scheduler_names; /* 0 of them: every pending pod */
 	size_t scheduler_names_n;
 	enum score_policy score;
-	bool reads_devices;  /* claims of pods are allocated; else such pods are refused */
+	bool reads_devices;  /* claims of pods are allocated; else such pods are refused: claims.h */
 	uint64_t pack_steps; /* struct core_config */
 	/* Gangs and pods evict as with muster-frontend's --preemption on: PREEMPTION_ON with others of
 	 * enum preemption_flags; 0: they don't.  Not with reads_devices. */
@@ -105,8 +105,8 @@ bool offline_start(struct offline *o, char *error, size_t error_bytes);
  * refuses a record of the model, which is a bug. */
 bool offline_place(struct offline *o, char *error, size_t error_bytes);
 
-/* Before anything was read. */
-struct model *offline_own_model(struct offline *o);
+/* Until pods are read: another one may follow then (claims.h). */
+struct model *offline_own_model(const struct offline *o);
 const struct model *offline_model(const struct offline *o);
 const struct ledger *offline_ledger(const struct offline *o);
 

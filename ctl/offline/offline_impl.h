@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by offline.c and evictions.c. */
+/* Shared by offline.c, intake.c and evictions.c. */
 #ifndef MUSTER_CTL_OFFLINE_IMPL_H
 #define MUSTER_CTL_OFFLINE_IMPL_H
 
@@ -50,6 +50,9 @@ void offline_step(struct offline *o, enum record_kind kind, struct record *recor
                   size_t body_bytes);
 /* Sends what is due of the model; false: it is too much, or the core refused a record. */
 bool offline_flush(struct offline *o);
+/* Before any pod was put: claims are allocated as in the daemons from now on
+ * (ctl/offline/claims.h). All objects are to be put again. */
+void offline_claims_by_records(struct offline *o);
 /* Until the core wants no plan; every Binding is accepted. */
 void offline_plan(struct offline *o);
 

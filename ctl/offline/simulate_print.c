@@ -6,11 +6,13 @@
 #include "ctl/offline/claims.h"
 #include "ctl/offline/devices_json.h"
 #include "ctl/offline/evictions.h"
+#include "ctl/offline/lack.h"
 #include "ctl/offline/simulate.h"
 #include "ipc/states.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char *name_text(const void *context, uint32_t name)
 {
@@ -77,6 +79,8 @@ static cJSON *gang_json(const struct model *model, const struct gang_result *g)
 		json_add_text(o, "reason", g->reason);
 		json_add_shortfalls(o, &g->why, name_text, model);
 	}
+	if (g->lacks_n > 0)
+		lacks_json(o, g->lacks, g->lacks_n);
 	return o;
 }
 
@@ -173,6 +177,50 @@ static void print_gangs(const struct simulation *s)
 	text_table_free(t);
 }
 
+/* Which device goes to whom, and which ones gangs lack. */
+static void print_devices(const struct simulation *s)
+{
+	struct text_table *t = text_table_new("LLLLL");
+	bool any = false;
+
+	text_table_cell(t, "POD");
+	text_table_cell(t, "NODE");
+	text_table_cell(t, "CLAIM");
+	text_table_cell(t, "REQUEST");
+	text_table_cell(t, "DEVICE");
+	for (size_t i = 0; i < s->placements_n; i++) {
+		const struct placement *p = &s->placements[i];
+
+		for (size_t k = 0; p->devices != NULL && k < p->devices->n; k++) {
+			const struct claim_device *d = &p->devices->at[k];
+
+			any = true;
+			text_table_cell(t, "%s", p->pod);
+			text_table_cell(t, "%s", p->node);
+			text_table_cell(t, "%s", d->claim);
+			text_table_cell(t, "%s", d->request);
+			text_table_cell(t, "%s%s%s%s", d->device, d->admin ? " (adminAccess)" : "",
+			                d->consumed != NULL ? " " : "", d->consumed != NULL ? d->consumed : "");
+		}
+	}
+	if (any) {
+		fputc('\n', stdout);
+		text_table_print(t, stdout);
+	}
+	text_table_free(t);
+}
+
+static void print_lacks(const struct simulation *s)
+{
+	for (size_t i = 0; i < s->gangs_n; i++)
+		for (size_t k = 0; k < s->gangs[i].lacks_n; k++) {
+			char *text = lack_text(&s->gangs[i].lacks[k]);
+
+			ctl_say("\n%s: request %s\n", s->gangs[i].gang, text);
+			free(text);
+		}
+}
+
 static void print_evictions(const struct simulation *s)
 {
 	struct text_table *t = text_table_new("LLLLL");
@@ -204,6 +252,8 @@ static void print_text(const struct simulation *s)
 		print_placements(s);
 	if (s->gangs_n > 0)
 		print_gangs(s);
+	print_devices(s);
+	print_lacks(s);
 	if (s->evictions_n > 0)
 		print_evictions(s);
 	for (size_t i = 0; i < s->gangs_n; i++)

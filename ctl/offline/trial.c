@@ -2,6 +2,7 @@
 #include "ctl/offline/trial.h"
 
 #include "ctl/term/ctl.h"
+#include "ctl/term/print.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>
@@ -63,8 +64,67 @@ static char *node_copy(const struct object *like, const char *name)
 	return text;
 }
 
-static bool nodes_add(struct offline *offline, const struct change *c, char *error,
-                      size_t error_bytes)
+static bool is_kind(const struct object *o, const char *kind)
+{
+	return strcmp(o->kind, kind) == 0;
+}
+
+static void suffix(cJSON *o, const char *field, const char *with)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, field));
+	char *longer = ctl_print("%s%s", text != NULL ? text : "", with);
+
+	cJSON_ReplaceItemInObjectCaseSensitive(o, field, json_checked(cJSON_CreateString(longer)));
+	free(longer);
+}
+
+/* The slice of the new node: a pool of its own. NULL: it is not of that node. */
+static char *slice_copy(const struct object *slice, const struct object *like, const char *name)
+{
+	const char *of, *more = strrchr(name, '-') - strlen("-more");
+	cJSON *o = parse(slice), *spec = cJSON_GetObjectItemCaseSensitive(o, "spec");
+	char *text = NULL;
+
+	of = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(spec, "nodeName"));
+	if (of != NULL && strcmp(of, like->name) == 0) {
+		suffix(cJSON_GetObjectItemCaseSensitive(o, "metadata"), "name", more);
+		suffix(cJSON_GetObjectItemCaseSensitive(spec, "pool"), "name", more);
+		cJSON_ReplaceItemInObjectCaseSensitive(spec, "nodeName",
+		                                       json_checked(cJSON_CreateString(name)));
+		text = cJSON_PrintUnformatted(o);
+		if (text == NULL)
+			fatal_memory();
+	}
+	cJSON_Delete(o);
+	return text;
+}
+
+/* The devices of a copy of a node: those that the node has. */
+static bool slices_add(struct offline *offline, const struct files *files, const struct change *c,
+                       const char *name, char *error, size_t error_bytes)
+{
+	size_t n;
+	const struct object *objects = files_objects(files, &n);
+	bool ok = true;
+
+	for (size_t i = 0; ok && offline_claims(offline) != NULL && i < n; i++) {
+		struct object slice = objects[i];
+		char *text =
+			is_kind(&slice, "ResourceSlice") && strcmp(slice.api_version, "resource.k8s.io/v1") == 0
+				? slice_copy(&slice, c->like, name)
+				: NULL;
+
+		if (text == NULL)
+			continue;
+		slice.json = (struct text){ text, strlen(text) };
+		ok = offline_put_more(offline, &slice, error, error_bytes);
+		free(text);
+	}
+	return ok;
+}
+
+static bool nodes_add(struct offline *offline, const struct files *files, const struct change *c,
+                      char *error, size_t error_bytes)
 {
 	uint32_t number = 0;
 	bool ok = true;
@@ -82,7 +142,8 @@ static bool nodes_add(struct offline *offline, const struct change *c, char *err
 			return cannot_parse(c->like, error, error_bytes);
 		more.json = (struct text){ text, strlen(text) };
 		more.name = name;
-		ok = offline_put_more(offline, &more, error, error_bytes);
+		ok = offline_put_more(offline, &more, error, error_bytes) &&
+		     slices_add(offline, files, c, name, error, error_bytes);
 		free(text);
 	}
 	return ok;
@@ -111,11 +172,6 @@ int64_t pod_known_end(const struct object *pod)
 		end = start + (int64_t)deadline->valuedouble;
 	cJSON_Delete(o);
 	return end;
-}
-
-static bool is_kind(const struct object *o, const char *kind)
-{
-	return strcmp(o->kind, kind) == 0;
 }
 
 /* The object with that priority; pods, and groups that have a priority of their own. */
@@ -194,7 +250,7 @@ bool world_make(const struct trial_config *config, const struct change *change, 
 	}
 	ok = ok && offline_put_changed(out->offline, config->files, apply, &a, error, error_bytes) &&
 	     (a.changing.bad == NULL || cannot_parse(a.changing.bad, error, error_bytes)) &&
-	     nodes_add(out->offline, change, error, error_bytes) &&
+	     nodes_add(out->offline, config->files, change, error, error_bytes) &&
 	     offline_place(out->offline, error, error_bytes);
 	if (ok)
 		out->answers = simulation_new(out->offline);

@@ -47,7 +47,7 @@ static void refuse_node(struct verdict *v, struct node_verdict *n, const char *r
 void verdict_make(struct verdict *v, const struct offline *o, const struct pod_view *pod,
                   const struct evaluation *j, const struct verdict_node *nodes, size_t nodes_n)
 {
-	const struct claims *claims = offline_claims(o);
+	struct claims *claims = offline_claims(o);
 
 	*v = (struct verdict){ .nodes = must_array(nodes_n, sizeof(*v->nodes)), .nodes_n = nodes_n };
 	v->pod = ctl_print("%s/%s", pod->namespace, pod->name);

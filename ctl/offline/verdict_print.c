@@ -80,9 +80,34 @@ static void print_reasons(struct text_table *t, const struct node_verdict *n)
 	bytes_free(&text);
 }
 
+static bool has_devices(const struct verdict *v)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < v->nodes_n; i++)
+		any = any || v->nodes[i].devices != NULL;
+	return any;
+}
+
+static void print_devices(struct text_table *t, const struct node_verdict *n)
+{
+	struct bytes text = { 0 };
+	const cJSON *one;
+
+	cJSON_ArrayForEach(one, n->devices)
+	{
+		if (text.n > 0)
+			bytes_put(&text, ", ");
+		bytes_put(&text, cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "device")));
+	}
+	text_table_cell(t, "%.*s", (int)text.n, text.n > 0 ? text.at : "");
+	bytes_free(&text);
+}
+
 void verdict_print_table(const struct verdict *v)
 {
-	struct text_table *t = text_table_new("LLRL");
+	const bool devices = has_devices(v);
+	struct text_table *t = text_table_new(devices ? "LLRLL" : "LLRL");
 
 	ctl_say("%s: %zu of %zu nodes feasible\n", v->pod, v->feasible_n, v->nodes_n);
 	if (v->message != NULL)
@@ -92,6 +117,8 @@ void verdict_print_table(const struct verdict *v)
 	text_table_cell(t, "NODE");
 	text_table_cell(t, "FEASIBLE");
 	text_table_cell(t, "SCORE");
+	if (devices)
+		text_table_cell(t, "DEVICES");
 	text_table_cell(t, "REASONS");
 	for (size_t i = 0; i < v->nodes_n; i++) {
 		const struct node_verdict *n = &v->nodes[i];
@@ -102,6 +129,8 @@ void verdict_print_table(const struct verdict *v)
 			text_table_cell(t, "%" PRIu32, n->score);
 		else
 			text_table_cell(t, "%s", "");
+		if (devices)
+			print_devices(t, n);
 		print_reasons(t, n);
 	}
 	if (v->nodes_n > 0)

@@ -149,10 +149,68 @@ def test_pods_of_one_claim_share_its_device():
     check(len(got["claims"]) == 1 and got["claims"][0]["claim"] == "default/c", got)
 
 
-def test_members_of_a_gang_are_refused():
-    marks = {"labels": {"pod-group.scheduling.sigs.k8s.io/name": "g", "pod-group.scheduling.sigs.k8s.io/min-available": "1"}}
-    got = json.loads(run(cluster(claim("c"), pod("p", "c", **marks)), "simulate").stdout)
-    check(got["placements"][0]["node"] is None and "devices of a gang" in got["placements"][0]["reason"], got)
+def member(name, of, n):
+    return pod(name, of, labels={"pod-group.scheduling.sigs.k8s.io/name": "g", "pod-group.scheduling.sigs.k8s.io/min-available": str(n)})
+
+
+def gang(n, **exactly):
+    return [o for i in range(n) for o in (claim(f"c{i}", **exactly), member(f"p{i}", f"c{i}", n))]
+
+
+def plain_gang(objects):
+    answer = json.loads(run(objects, "simulate").stdout)
+    return answer, answer["gangs"][0]
+
+
+def test_members_of_a_gang_get_their_devices():
+    answer, g = plain_gang(cluster(*gang(2)))
+    check(g["state"] == "Placed" and "devices" not in g, answer)
+    check({p["pod"]: [d["device"] for d in p["devices"]] for p in answer["placements"]} == {"default/p0": ["d/n1/a"], "default/p1": ["d/n1/b"]}, answer)
+    check({c["claim"]: c["allocation"]["devices"]["results"] for c in answer["claims"]} ==
+          {f"default/c{i}": [{"request": "r", "driver": "d", "pool": "n1", "device": d}] for i, d in ((0, "a"), (1, "b"))}, answer)
+    table = subprocess.run([muster.program("musterctl"), "simulate", "-f", "-"], input=json.dumps(cluster(*gang(2))), capture_output=True, text=True,
+                           timeout=180).stdout
+    check("default/p1   n1     c1      r         d/n1/b" in table, table)
+
+
+def test_a_gang_that_lacks_a_device_says_how_many():
+    objects = cluster(*gang(3))
+    answer, g = plain_gang(objects)
+    check(g["state"] == "Waiting" and "2 of 3 members have room" in g["reason"] and "claims" not in answer, answer)
+    check({k: g["devices"][0][k] for k in ("request", "class", "needed", "free", "nodes", "match", "taken")} ==
+          {"request": "r", "class": "gpu", "needed": 3, "free": 2, "nodes": 1, "match": 2, "taken": 0}, g)
+    got = json.loads(run(objects, "explain", "default/g").stdout)
+    check(got["devices"] == g["devices"] and {"kind": "nodes", "like": "n1", "count": 1} in got["help"], got)
+    check(json.loads(run(objects, "verdict", "--pod", "default/p1").stdout)["nodes"][0]["devices"][0]["device"] == "d/n1/a")
+
+
+def test_devices_that_are_free_and_of_no_use():
+    """Two of one board are asked for, and no node has two that are free."""
+    objects = cluster(*gang(1, count=2))
+    objects["items"][2]["spec"]["devices"] = [{"name": n, "attributes": {"d/board": {"string": n}}} for n in "ab"]
+    objects["items"][3]["spec"]["devices"]["constraints"] = [{"requests": ["r"], "matchAttribute": "d/board"}]
+    g = plain_gang(objects)[1]
+    check([g["devices"][0][k] for k in ("free", "mostOnANode", "attribute", "mostAlike")] == [2, 2, "d/board", 1], g)
+    text = subprocess.run([muster.program("musterctl"), "explain", "-f", "-", "default/g"], input=json.dumps(objects), capture_output=True, text=True,
+                          timeout=180).stdout
+    check("Request r: 2 devices of class gpu are needed, 2 are free on 1 node (2 match), no 2 of them on one node under one d/board." in text, text)
+
+
+def test_members_that_share_a_claim_are_refused():
+    g = plain_gang(cluster(claim("c"), member("p", "c", 2), member("q", "c", 2)))[1]
+    check(g["state"] == "Waiting" and g["reason"] == "muster does not support members of a gang that share a claim which is not allocated yet", g)
+
+
+def test_scores_by_gpus_see_devices():
+    """A pod that needs one device leaves the pair of n1 whole. By cpu and memory both nodes are alike, and the first is taken."""
+    more = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n2"}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}},
+            {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s2"}, "spec": {
+                "driver": "d", "nodeName": "n2", "pool": {"name": "n2", "generation": 1, "resourceSliceCount": 1}, "devices": [{"name": "a"}]}}]
+    objects = cluster(*more, *[o for i in range(3) for o in (claim(f"c{i}", count=2 - i % 2), pod(f"p{i}", f"c{i}"))][2:4],
+                      claim("big", count=2), pod("q", "big"))
+    placed = {score: {p["pod"]: p["node"] for p in json.loads(run(objects, "simulate", "--score", score).stdout)["placements"]}
+              for score in ("fgd", "muster")}
+    check(placed == {score: {"default/p1": "n2", "default/q": "n1"} for score in ("fgd", "muster")}, placed)
 
 
 def test_bad_input_names_object_field_and_value():

@@ -2,6 +2,7 @@
 """Pods with resource claims on a live server: devices are chosen, claims are written before the Binding, all of a gang's or
 none, whatever dies in between.  The test is the controller of claims: it makes those of templates, and frees those of pods
 that are gone."""
+import json
 import os
 import sys
 import time
@@ -9,7 +10,7 @@ import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import kube, objects  # noqa: E402
-from lib.cluster import Cluster  # noqa: E402
+from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, main, until  # noqa: E402
 from lib.instances import Pair  # noqa: E402
 from lib.proxy import Proxy  # noqa: E402
@@ -110,6 +111,22 @@ def give(c, name, node, device, **result):
         "nodeSelector": selector}, "reservedFor": [{"resource": "pods", "name": "other", "uid": name}]}}, sub="status")
 
 
+def simulated(c, prefix):
+    """The devices that pods would get by musterctl simulate, had they not been placed yet."""
+    items = []
+    for kind in ("Node", "ResourceSlice", "DeviceClass", "PodGroup", "ResourceClaim", "Pod"):
+        version = kube.KINDS[kind][0].removeprefix("apis/").removeprefix("api/")
+        items += [{**o, "apiVersion": version, "kind": kind} for o in c.client.list(kind)]
+    for o in items:
+        if o["metadata"]["name"].startswith(prefix) and o["kind"] in ("ResourceClaim", "Pod"):
+            o["spec"].pop("nodeName", None)
+            for field in ("allocation", "reservedFor", "conditions"):
+                o.get("status", {}).pop(field, None)
+    code, out, err = run("musterctl", "simulate", "-f", "-", "-o", "json", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    check(code == 0, err)
+    return sorted([d["device"].rpartition("/")[2] for d in p["devices"]] for p in json.loads(out)["placements"])
+
+
 def free(c, name):
     c.client.patch("ResourceClaim", name, {"status": {"allocation": None, "reservedFor": None}}, sub="status")
 
@@ -159,6 +176,7 @@ def test_devices_of_one_root_by_selector():
         gang_with(c, "g", 3, claim_spec(2, match=f"{DRIVER}/root"))
         bound(c, "g", 3)
         equal(sorted(devices(c, f"g-{i}-gpu") for i in range(3)), [["gpu-1", "gpu-5"], ["gpu-2", "gpu-6"], ["gpu-3", "gpu-7"]])
+        equal(simulated(c, "g"), [["gpu-1", "gpu-5"], ["gpu-2", "gpu-6"], ["gpu-3", "gpu-7"]], "on files")
         c.create(pod_with("last"))
         make_claim(c, "last", claim_spec(1, selector=f"device.attributes['{DRIVER}'].index > 0"))
         until(lambda: "cannot allocate all claims" in reason(c, "last"), 10, lambda: reason(c, "last"))

@@ -255,7 +255,8 @@ int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, 
 	if (ours)
 		state_gang(m, pod, s);
 	if (s->devices > 0 && s->gang != ID_NONE)
-		pod_state_refuse(s, "muster does not support devices of a gang's members yet");
+		pod_state_refuse(
+			s, "muster does not support extended resources from devices for a gang's members yet");
 	if (bound) /* it runs: nothing refuses it any more */
 		s->flags &= (uint8_t)~POD_REFUSED;
 	return 0;
