@@ -362,12 +362,12 @@ const char *record_gang(const struct record *r, const struct limits *l, struct g
 
 static const char *pod_labels_fault(const struct pod_label *labels, uint32_t n)
 {
-	for (uint32_t i = 1; i < n; i++)
-		if (labels[i - 1].key >= labels[i].key)
-			return "pod labels are not sorted by key";
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		if (labels[i].key == UINT32_MAX || labels[i].value == UINT32_MAX)
 			return "the number of a pod label is invalid";
+		if (i > 0 && labels[i - 1].key >= labels[i].key)
+			return "pod labels are not sorted by key";
+	}
 	return NULL;
 }
 
@@ -385,16 +385,15 @@ const char *record_namespace(const struct record *r, struct namespace_record *ou
 
 const char *record_pod(const struct record *r, const struct limits *l, struct pod_record *out)
 {
-	struct body b = body_of(r);
-	struct pod_record p = { 0 };
+	const uint64_t head = sizeof(*r) + sizeof(struct event_pod);
+	struct pod_record p = { .body = (const void *)(r + 1) };
 	uint32_t intents;
 	const char *fault;
 
-	p.body = take(&b, 1, sizeof(*p.body));
-	p.labels = p.body ? take(&b, p.body->labels_n, sizeof(*p.labels)) : NULL;
-	p.name = p.labels ? take(&b, p.body->name_bytes, 1) : NULL;
-	if (!p.name || b.left != 0)
+	if (r->bytes < head || r->bytes != head + PADDED(p.body->labels_n * sizeof(*p.labels)) +
+	                                       PADDED(p.body->name_bytes))
 		return "the pod record has a wrong length";
+	p = pod_record_of(r);
 	if (p.body->pod >= l->pods)
 		return "a pod id is out of bounds";
 	if (p.body->generation == 0)

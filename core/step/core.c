@@ -405,7 +405,9 @@ static int on_namespace_drop(struct core *c, const struct record *r)
 	return 0;
 }
 
-static int on_pod(struct core *c, const struct record *r)
+/* The most frequent record.  In core_apply(), which has all the others, the compiler would reach
+ * its limit of growth before record_pod(), and call it. */
+__attribute__((noinline)) static int on_pod(struct core *c, const struct record *r)
 {
 	struct pod_record record;
 	const char *fault = record_pod(r, &c->ledger.limits, &record);
