@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The records of the cluster of bench/cluster.h: properties of its nodes and shapes. */
+/* The records of the cluster of bench/cluster.h: each tell_*() makes one and passes it to the core,
+ * or keeps it for cluster_run() while a batch is collected. */
 #ifndef MUSTER_BENCH_CLUSTER_RECORDS_H
 #define MUSTER_BENCH_CLUSTER_RECORDS_H
 
@@ -20,8 +21,9 @@ struct pod_spec {
 	uint32_t labels; /* of its own */
 };
 
-/* Properties of a shape; SHAPE_NEW differs each time. */
+/* What a shape asks for, by its number in bench/cluster.h; SHAPE_NEW differs each time. */
 struct shape_spec shape_spec(const struct cluster *c, uint32_t shape);
+/* The same on few nodes: 15 cores more, and a rule that few nodes meet. */
 struct shape_spec shape_spec_scarce(struct shape_spec s);
 
 /* Passes on the record of these parts. */

@@ -5,8 +5,8 @@
  *
  *   Standard Workload Format   18 numbers a line, comments from `;` on; -1: not known
  *                              (Parallel Workloads Archive)
- *   Philly, as prepared for    CSV with num_gpu, submit_time and duration, in minutes
- *   Chronus
+ *   Philly                     CSV with num_gpu, submit_time and duration, in minutes, as Chronus
+ *                              has prepared it
  *   openb pods                 CSV with num_gpu, gpu_milli, creation_time and deletion_time
  *
  * Files may be gzipped. */
@@ -44,8 +44,8 @@ bool trace_read(struct trace *t, const char *path);
 void trace_free(struct trace *t);
 
 struct play_options {
-	uint32_t nodes;
-	uint32_t promise_depth;
+	uint32_t nodes;         /* of trace.node_milli places each */
+	uint32_t promise_depth; /* gangs of the queue that get a promised start; 0: none */
 	enum score_policy score;
 	bool true_times; /* limits are the run times */
 	/* NULL, or called now and then. */
@@ -65,11 +65,13 @@ struct play {
 	struct play_job *jobs; /* as in the trace */
 	uint32_t *nodes;
 	uint32_t nodes_n, nodes_room;
-	uint32_t left_out; /* jobs larger than the cluster */
-	uint64_t promises, late, moved_later;
-	double slowdown;    /* mean, bounded by SLOWDOWN_BOUND_S */
-	double wait_s;      /* mean */
-	double utilisation; /* of all places, from the first submission to the last end */
+	uint32_t left_out;    /* jobs larger than the cluster */
+	uint64_t promises;    /* jobs that were promised a start */
+	uint64_t late;        /* of them: started after what was promised first */
+	uint64_t moved_later; /* times that a promise was replaced by a later one */
+	double slowdown;      /* mean, bounded by SLOWDOWN_BOUND_S */
+	double wait_s;        /* mean */
+	double utilisation;   /* of all places, from the first submission to the last end */
 	uint64_t span_s;
 };
 

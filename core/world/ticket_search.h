@@ -7,13 +7,17 @@
 
 struct ticket;
 
-/* search_gang(), with reclaim where it is on. */
+/* search_gang() (core/search/search.h), which may also take what queues are guaranteed where
+ * reclaim is on.  Returns what search_gang() does. */
 int kept_search(struct kept *kept, gang_id gang, struct gang_search *out);
 
-/* An EVENT_ANSWER of epoch 0 and time 0, memory of the caller.  `kept`: a core in which nothing is
- * searched meanwhile; `position`: records that it has applied;
- * `flags`: what tickets are for.  At most `kept`->facts.steps_most
- * steps are spent. */
+/* Searches for the gang or the lone pod of the ticket: first whether it fits as a packing, then for
+ * victims, with kept->facts.steps_most steps at most.  Returns an EVENT_ANSWER of epoch 0 and time
+ * 0, which the caller frees.
+ *
+ *   kept      no other search uses it meanwhile
+ *   position  records that its world has applied, for the answer
+ *   flags     enum preemption_flags: what tickets are for */
 struct record *ticket_search(struct kept *kept, const struct ticket *t, uint64_t position,
                              uint32_t flags);
 
