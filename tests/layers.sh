@@ -68,7 +68,7 @@ rm -r "$scratch"
 found=$(grep -rn '#include "core/lifecycle/state.h"' core --include='*.[ch]' | grep -vE '^core/(lifecycle|cycle|step|search|world)/')
 [ -n "$found" ] && { printf 'only lifecycle, cycle, step, search and world may see struct core:\n%s\n' "$found"; bad=1; }
 found=$(grep -rnE '#include "(core|frontend)/' ctl bench --include='*.[ch]' | grep -vE \
-	'"core/(step/core|share/share|search/search|world/feed|world/follower|world/search_again|base/config|filter/evaluate|devices/(choice|shares)|shm/records|daemon/(loop|policy|recording))\.h"|"frontend/(base|json|cel|trace|api|queues|decode|dialect|volume|devices|model|report|config)/')
+	'"core/(step/core|cycle/turn_order|share/share|search/search|world/feed|world/follower|world/search_again|base/config|filter/evaluate|devices/(choice|shares)|shm/records|daemon/(loop|policy|recording))\.h"|"frontend/(base|json|cel|trace|api|queues|decode|dialect|volume|devices|model|report|config)/')
 [ -n "$found" ] && { printf 'ctl and bench use the public headers of core, and of frontend no I/O:\n%s\n' "$found"; bad=1; }
 
 layers core base pack share devices shm cluster classes filter index queue plan timeline lifecycle cycle step search world daemon

@@ -9,8 +9,7 @@
 
 #include <stdlib.h>
 
-/* The leaf of a gang; UINT32_MAX: it has none. */
-static uint32_t leaf_of(const struct core *c, uint32_t index)
+uint32_t turns_leaf(const struct core *c, uint32_t index)
 {
 	const uint32_t queue = queued_gang(c, index);
 	const struct share_set *set = shares_set(c->turns.shares);
@@ -106,7 +105,7 @@ static bool stays(struct core *c, uint32_t index)
 	case QUEUE_BY_KEPT:
 		return p->eased == shares_eased(c->turns.shares, p->at);
 	case QUEUE_BY_FIFO:
-		return leaf_of(c, index) != UINT32_MAX && is_behind(c, leaf_of(c, index), index);
+		return turns_leaf(c, index) != UINT32_MAX && is_behind(c, turns_leaf(c, index), index);
 	default: /* only a record of a queue helps, or of a member */
 		return true;
 	}
@@ -204,7 +203,7 @@ static void lists_make(struct core *c)
 		t->quorums[q] = t->extras[q] = empty;
 	for (uint32_t i = queue_first(active); i != ID_NONE; i = queue_next(active, i)) {
 		const struct gang *g = &c->gangs.slots[i];
-		const uint32_t leaf = leaf_of(c, i);
+		const uint32_t leaf = turns_leaf(c, i);
 
 		budget_spend(&c->budget, 1);
 		if (leaf == UINT32_MAX || !gang_enough(g, MEMBER_READY) || is_behind(c, leaf, i))
@@ -249,7 +248,7 @@ uint32_t turns_pop(struct core *c)
 		return ID_NONE;
 	squeue_remove(&c->queue, index);
 	t->parked[index] = (struct turn_parked){ 0 };
-	leaf = leaf_of(c, index);
+	leaf = turns_leaf(c, index);
 	if (leaf != UINT32_MAX)
 		leaf_renew(c, leaf);
 	return index;
@@ -289,7 +288,7 @@ static bool asked(const struct core *c, uint32_t index, const struct share_ask *
 
 bool turns_blocked(const struct core *c, uint32_t index, struct share_block *out)
 {
-	const uint32_t leaf = leaf_of(c, index);
+	const uint32_t leaf = turns_leaf(c, index);
 	struct share_ask ask;
 
 	if (leaf != UINT32_MAX && is_behind(c, leaf, index)) {
@@ -488,7 +487,7 @@ static void others_tell(struct core *c, uint32_t leaf)
 
 void turns_tried(struct core *c, uint32_t index, bool waits)
 {
-	const uint32_t leaf = leaf_of(c, index);
+	const uint32_t leaf = turns_leaf(c, index);
 	struct turns *t = &c->turns;
 
 	if (t->again) {

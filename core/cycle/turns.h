@@ -16,6 +16,9 @@
 
 #include "core/lifecycle/state.h"
 
+/* The leaf of a gang; UINT32_MAX: it has none. */
+uint32_t turns_leaf(const struct core *c, uint32_t index);
+
 /* True if gangs wait behind one that is gone (fifo). */
 bool turns_wanted(const struct core *c);
 

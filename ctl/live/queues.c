@@ -20,6 +20,7 @@ struct options {
 	struct arguments files;
 	const char *source;
 	struct evictions_flags evictions;
+	bool order;
 };
 
 static int64_t amount_of(const struct queue_amounts *a, int row)
@@ -188,6 +189,9 @@ static const struct flag flags[] = {
 	{ "queues", 0, "--queues SOURCE", "with -f: " QUEUES_HELP, NULL, option_text,
 	  offsetof(struct options, source) },
 	FLAGS_EVICTIONS(struct options, evictions),
+	{ "order", 0, "--order",
+	  "with -f: the next 20 of the gangs that wait, in the order of their turns", NULL, NULL,
+	  offsetof(struct options, order) },
 	FLAG_SOCKET(struct options, live.socket),
 	LIST_FLAGS(struct options, live.list),
 	{ 0 },
@@ -219,10 +223,12 @@ static int run(int argc, char **argv)
 		rc = ctl_usage(argv[0], "-f FILE and --queues SOURCE go together; see %s --help", argv[0]);
 	if (rc == -1 && of_files && o.live.list.form != LIST_TEXT && o.live.list.form != LIST_JSON)
 		rc = ctl_usage(argv[0], "of files -o json is the only form");
+	if (rc == -1 && o.order && !of_files)
+		rc = ctl_usage(argv[0], "--order: -f FILE is missing");
 	if (rc == -1 && !evictions_read(&o.evictions, of_files, argv[0], &evicts))
 		rc = EXIT_USAGE;
 	if (rc == -1 && of_files)
-		rc = queues_files(&o.files, o.source, evicts,
+		rc = queues_files(&o.files, o.source, evicts, o.order,
 		                  o.live.list.form == LIST_JSON ? OUTPUT_JSON : OUTPUT_TEXT, argv[0]);
 	if (rc == -1 && argc - optind > 1)
 		rc = ctl_usage(argv[0], "one QUEUE at most");
@@ -235,9 +241,10 @@ static int run(int argc, char **argv)
 const struct command queues_command = {
 	.name = "queues",
 	.summary = "what each queue has, live or once files are placed",
-	.usage = "[QUEUE] [-o FORM] [--sort-by .FIELD] [--no-headers] [-w] [--socket PATH]\n"
-			 "       musterctl queues -f FILE... --queues SOURCE\n"
-			 "                        [--preemption on [--reclaim guarantee|fair]] [-o json]",
+	.usage =
+		"[QUEUE] [-o FORM] [--sort-by .FIELD] [--no-headers] [-w] [--socket PATH]\n"
+		"       musterctl queues -f FILE... --queues SOURCE\n"
+		"                        [--preemption on [--reclaim guarantee|fair]] [--order] [-o json]",
 	.about =
 		"What each queue of the live scheduler is guaranteed, uses and may use, its share (0: inside\n"
 		"its guarantee), how many gangs and lone pods wait and run in it, and the first one that\n"

@@ -39,8 +39,9 @@ const char *queues_named(const struct queues *q, uint32_t pod);
 const char *queues_pod_name(const struct queues *q, uint32_t pod);
 
 /* musterctl queues of files: what each queue has once everything pending in them was placed,
- * with `evicts` as of struct offline_config.  Returns the exit code. */
-int queues_files(const struct arguments *paths, const char *source, uint32_t evicts,
+ * with `evicts` as of struct offline_config; `order`: whose turn comes next among the gangs that
+ * wait then.  Returns the exit code. */
+int queues_files(const struct arguments *paths, const char *source, uint32_t evicts, bool order,
                  enum output output, const char *command);
 
 #endif

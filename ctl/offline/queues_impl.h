@@ -3,6 +3,7 @@
 #define MUSTER_CTL_QUEUES_IMPL_H
 
 #include "ctl/offline/queues.h"
+#include "ctl/term/print.h"
 #include "frontend/queues/queues.h"
 
 struct queue_name {
@@ -27,5 +28,15 @@ struct queues {
 	char **keys; /* "namespace/name" */
 	uint32_t pods_n;
 };
+
+struct offline;
+
+/* queues_print.c: "root/eng/a", to be freed. */
+char *queues_path(const struct queues *q, uint32_t queue);
+/* queues_print.c: below 0: it has weight 0 and uses more than its guarantee. */
+void queues_add_share(cJSON *o, double share);
+
+/* queues_order.c: whose turn comes next; returns the exit code. */
+int queues_order(enum output output, const struct queues *q, struct offline *offline);
 
 #endif

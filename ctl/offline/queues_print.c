@@ -86,14 +86,13 @@ static struct counts *counts_find(const struct simulation *s, const struct offli
 	return all;
 }
 
-/* "root/eng/a", to be freed. */
-static char *path_of(const struct queues *q, uint32_t queue)
+char *queues_path(const struct queues *q, uint32_t queue)
 {
 	char *parent, *path;
 
 	if (queue == 0)
 		return must_copy("root");
-	parent = path_of(q, q->defs[queue].parent);
+	parent = queues_path(q, q->defs[queue].parent);
 	path = ctl_print("%s/%s", parent, q->defs[queue].name);
 	free(parent);
 	return path;
@@ -154,13 +153,25 @@ static void row_json(cJSON *o, const char *name, const struct shares *s, const s
 			json_add_number(amounts, model_name(model, r), value);
 }
 
+void queues_add_share(cJSON *o, double share)
+{
+	char number[40];
+
+	if (share < 0) {
+		json_checked(cJSON_AddNullToObject(o, "share"));
+		return;
+	}
+	snprintf(number, sizeof(number), "%.15g", (double)(int64_t)(share * 1e6 + 0.5) / 1e6);
+	json_checked(cJSON_AddRawToObject(o, "share", number));
+}
+
 static cJSON *queue_json(const struct queues *q, const struct shares *s, const struct model *model,
                          uint32_t i, const struct counts *c)
 {
 	static const char *const rows[ROWS] = { "guarantee", "reserved", "limit", "used", "borrows" };
 	cJSON *o = json_checked(cJSON_CreateObject());
 	const double share = share_of(s, i);
-	char *path = path_of(q, i), number[40];
+	char *path = queues_path(q, i);
 
 	json_add_text(o, "queue", path);
 	free(path);
@@ -169,12 +180,7 @@ static cJSON *queue_json(const struct queues *q, const struct shares *s, const s
 	for (int row = 0; row < ROWS; row++)
 		row_json(o, rows[row], s, model, i, row);
 	json_checked(cJSON_AddBoolToObject(o, "scaled", shares_scaled(s, i)));
-	if (share < 0) {
-		json_checked(cJSON_AddNullToObject(o, "share"));
-	} else {
-		snprintf(number, sizeof(number), "%.15g", (double)(int64_t)(share * 1e6 + 0.5) / 1e6);
-		json_checked(cJSON_AddRawToObject(o, "share", number));
-	}
+	queues_add_share(o, share);
 	json_add_number(o, "waiting", c->waits);
 	json_add_number(o, "placed", c->runs);
 	if (c->first != NULL) {
@@ -226,7 +232,7 @@ static int show(enum output output, const struct queues *q, struct offline *offl
 	return EXIT_DONE;
 }
 
-int queues_files(const struct arguments *paths, const char *source, uint32_t evicts,
+int queues_files(const struct arguments *paths, const char *source, uint32_t evicts, bool order,
                  enum output output, const char *command)
 {
 	const struct offline_config config = { .score = SCORE_KUBE,
@@ -244,7 +250,7 @@ int queues_files(const struct arguments *paths, const char *source, uint32_t evi
 		offline_use_queues(offline, q);
 		if (offline_place(offline, error, sizeof(error))) {
 			offline_say(offline, files, command);
-			rc = show(output, q, offline);
+			rc = order ? queues_order(output, q, offline) : show(output, q, offline);
 		} else {
 			rc = ctl_usage(command, "%s", error);
 		}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simulate with queues: scenarios whose numbers are worked out by hand, through files, model and
  * core, and the errors of files. */
+#include "core/cycle/turn_order.h"
 #include "ctl/offline/evictions.h"
 #include "ctl/offline/offline.h"
 #include "ctl/offline/queues.h"
@@ -578,6 +579,52 @@ Test(queues, members_that_name_two_queues)
 	place(&s, NULL, "- name: a\n- name: b\n");
 	cr_assert_eq(placed(&s, ""), 0);
 	cr_assert_str_eq(s.s->gangs[0].reason, "its members name several queues");
+	end(&s);
+}
+
+/* QUE-6 with gangs of 8, of 80 GPUs that no pod fits into: weights 3 and 1, ties by name.  A
+ * question, so it has the same answer twice. */
+Test(queues, order_of_turns)
+{
+	struct turn turns[10];
+	struct scene s = { 0 };
+	char why[256];
+
+	nodes_add(&s, 40, 2);
+	queue_pods(&s, "a", 10, 8);
+	queue_pods(&s, "b", 10, 8);
+	place(&s, NULL, "- {name: a, weight: 3}\n- {name: b, weight: 1}\n");
+	for (int twice = 0; twice < 2; twice++) {
+		char order[11] = "";
+
+		cr_assert_eq(turn_order(offline_core(s.offline), turns, 10), 10u);
+		for (int i = 0; i < 10; i++)
+			order[i] = queues_name(s.queues, turns[i].queue)[0];
+		cr_assert_str_eq(order, "abaaabaaab");
+		cr_assert_eq((uint64_t)turns[0].share, 0u);
+		cr_assert(turns[4].share == turns[5].share, "24 / 80 / 0.75 and 8 / 80 / 0.25");
+		cr_assert(core_valid(offline_core(s.offline), why, sizeof(why)), "%s", why);
+	}
+	end(&s);
+}
+
+/* One inside its guarantee comes first, then by the priority of the queue. */
+Test(queues, order_of_turns_by_guarantee)
+{
+	struct turn turns[4];
+	struct scene s = { 0 };
+
+	nodes_add(&s, 40, 2);
+	queue_pods(&s, "a", 1, 8);
+	queue_pods(&s, "b", 1, 8);
+	queue_pods(&s, "c", 1, 8);
+	place(&s, NULL,
+	      "- {name: a}\n- {name: b, priority: 1}\n- {name: c, guarantee: {nvidia.com/gpu: 8}}\n");
+	cr_assert_eq(turn_order(offline_core(s.offline), turns, 4), 3u);
+	cr_assert_str_eq(queues_name(s.queues, turns[0].queue), "c");
+	cr_assert_str_eq(queues_name(s.queues, turns[1].queue), "b");
+	cr_assert_str_eq(queues_name(s.queues, turns[2].queue), "a");
+	cr_assert(turns[0].inside && !turns[1].inside && !turns[2].inside);
 	end(&s);
 }
 
