@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Commands for tests/run.sh, one a line: by default those of `make test`, which takes less than 7
+# Commands for tests/run.sh, one a line: by default those of `make test`, which is to take less than 7
 # minutes of two CPUs.  What takes longer, and rarely finds what the others don't, is `long`.
 #
 #   tests/suite.sh [unit|stress|process|long]...     the first three by default
@@ -9,8 +9,8 @@ cd "$(dirname "$0")/.." || exit 2
 # Process tests: those that use all CPUs, count system calls or tell how long something took run
 # alone.  The others mostly wait, so more than there are CPUs run at a time; the longest begin.
 alone='bench demo limits scale simulate_live syscalls'
-first='kill preempting journal explain preemption promises volumes'
-long='packages port reports page extender claims_live stall tenant_limits bench scale syscalls'
+first='kill preempting volumes queues_live'
+long='packages port reports page extender claims_live journal explain stall tenant_limits preemption promises monitoring bench scale syscalls'
 
 is_one_of() { # NAME LIST
 	case " $2 " in *" $1 "*) ;; *) return 1 ;; esac
