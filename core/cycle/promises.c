@@ -19,7 +19,7 @@ static bool class_certain(const struct core *c, class_id class)
 	const struct shape *s = class_shape(&c->pod_counts, class);
 
 	return !class_links(&c->pod_counts, class) && s->body->ports_n == 0 && s->absent_n == 0 &&
-	       s->volumes_n == 0;
+	       s->volumes_n == 0 && s->body->devices == 0;
 }
 
 /* Adds members of the shape; false: there are too many shapes. */

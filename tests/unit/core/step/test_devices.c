@@ -122,6 +122,28 @@ Test(devices, of_a_gang_are_all_or_none)
 	story_free(s);
 }
 
+/* A timeline knows of amounts alone: the start would be promised, and missed, for ever. */
+Test(devices, that_are_taken_promise_no_start)
+{
+	struct story *s = story_new_promising(
+		SCORE_KUBE, 0, &(struct story_promises){ .depth = 4, .grain_ms = 12000 });
+	struct core_promise promise;
+
+	story_node(s, .name = "n1", .cpu = 4, .memory = 64);
+	question(s, GPU, 1, false);
+	devices(s, 0, 1, 8, 0xff);
+	match(s, GPU, 0, 1, 8, 0xff);
+	story_pod(s, .name = "now", .cpu = 2, .node = "n1", .run = 60);
+	story_gang(s, .name = "g", .quorum = 1);
+	story_pods(s, 1, .name = "m", .gang = "g", .cpu = 2, .devices = GPU + 1, .run = 60);
+	story_gang(s, .name = "other", .quorum = 1);
+	story_pods(s, 1, .name = "o", .gang = "other", .cpu = 4, .run = 60);
+	story_plan(s);
+	cr_assert(story_promise(s, "other", &promise), "it waits for cpu");
+	cr_assert_not(story_promise(s, "g", &promise));
+	story_free(s);
+}
+
 Test(devices, of_one_root_by_the_search)
 {
 	struct story *s = scene(0, 0xff);
