@@ -95,7 +95,8 @@ static void plan(struct fresh *f)
 
 	model_restart(f->model);
 	model_set_synced(f->model);
-	model_flush(f->model, &sink);
+	while (!model_flush(f->model, &sink))
+		continue;
 	apply(f);
 	for (int i = 0; i < ROUNDS_MAX && core_wants_plan(f->core); i++) {
 		reserve(f, EVENT_PLAN, 0);
@@ -117,9 +118,11 @@ bool fresh_start_binds_nothing(struct sim *s, bool high_only, char *out, size_t 
 		.name_bytes = 1u << 16,
 		.command_ring_bytes = 1u << 16,
 	};
-	struct model_config model = {
-		.scheduler_names = names, .scheduler_names_n = 1, .limits = limits, .hash_key = { 1, 2 }
-	};
+	struct model_config model = { .scheduler_names = names,
+		                          .scheduler_names_n = 1,
+		                          .limits = limits,
+		                          .hash_key = { 1, 2 },
+		                          .devices_live = script_claims(s->script) };
 	struct core_config core = { .limits = limits, .emit = emit, .context = f };
 	const char *what;
 	uint64_t bytes = core_ledger_bytes(&limits, &what);

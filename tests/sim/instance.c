@@ -377,6 +377,7 @@ static void frontend_begin(struct instance *p)
 		.hash_key = { env_random(p), env_random(p) },
 		.preemption = true,
 		.may_evict = evicts,
+		.devices_live = script_claims(p->sim->script),
 		.preemption_flags = script_reclaims(p->sim->script),
 	};
 	struct lease_config lease = {
@@ -397,6 +398,7 @@ static void frontend_begin(struct instance *p)
 		.bind_connections = k->bind_connections,
 		.bind_connections_first = k->bind_connections_first,
 		.bind_deadline_ms = k->bind_deadline_ms,
+		.device_bind_ns = 30 * SIM_S,
 		.stream_lists = p->sim->script->seed % 8 >= 4,
 		.report_per_second = k->report_per_second,
 		.report_queue = k->report_queue,

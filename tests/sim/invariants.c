@@ -11,6 +11,7 @@
  * others.
  */
 #include "tests/apisim/requests.h"
+#include "tests/sim/claims.h"
 #include "tests/sim/invariants_impl.h"
 
 #include <stdio.h>
@@ -367,7 +368,8 @@ static void judge_queue(struct invariants *b, const struct member *landed)
 		         (long long)cpu, (long long)limit, landed->key);
 }
 
-static void member_bound(struct invariants *b, struct member *m, const char *node)
+static void member_bound(struct invariants *b, struct member *m, const struct as_object *o,
+                         const char *node)
 {
 	m->by_muster = b->posting != NULL && strcmp(b->posting, m->uid) == 0;
 	put(m->node, node);
@@ -387,6 +389,7 @@ static void member_bound(struct invariants *b, struct member *m, const char *nod
 	if (m->group[0] != '\0' && gang_of(b, m->group)->first_bind_ns == 0)
 		gang_of(b, m->group)->first_bind_ns = b->sim->now_ns;
 	judge_room(b, m);
+	claims_judge_bound(b, o, node);
 	if (m->queue[0] != '\0')
 		judge_queue(b, m);
 }
@@ -408,7 +411,7 @@ static void look_pod(struct invariants *b, const struct as_event *e)
 	if (m->node[0] != '\0' && strcmp(m->node, node) != 0)
 		sim_fail(b->sim, "twice: %s was bound to %s and is on %s", m->key, m->node, node);
 	if (m->node[0] == '\0' && node[0] != '\0')
-		member_bound(b, m, node);
+		member_bound(b, m, o, node);
 	m->version = o->version;
 	if (!m->over && over)
 		story_tell(b->sim, "over    %s: %s %s", m->key, e->kind == AS_DELETED ? "deleted" : phase,
@@ -487,9 +490,16 @@ void invariants_check(struct invariants *b)
 			look_group(b, e);
 		else if (strcmp(e->object->resource->plural, "events") == 0)
 			judge_text(b, e->object, json_text(as_object_tree(&b->arena, e->object), "note"));
+		else if (strcmp(e->object->resource->plural, "resourceclaims") == 0)
+			claims_judge(b, e);
 		else if (strcmp(e->object->resource->plural, "leases") == 0)
 			look_lease(b, e);
 	}
+}
+
+uint64_t invariants_lag(const struct invariants *b)
+{
+	return b->lag_ns;
 }
 
 uint64_t invariants_changes(const struct invariants *b)

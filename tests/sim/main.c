@@ -148,6 +148,8 @@ int main(int argc, char **argv)
 		sum.binds += out.binds;
 		sum.crashes += out.crashes;
 		sum.faults += out.faults;
+		sum.claimed += out.claimed;
+		sum.twice += out.twice;
 		for (int t = 0; t < TEARS; t++) {
 			sum.gangs[t] += out.gangs[t];
 			sum.excused[t] += out.excused[t];
@@ -184,6 +186,9 @@ int main(int argc, char **argv)
 	printf("excused: %llu others, %llu nodes\n",
 	       (unsigned long long)(sum.excused[TEAR_OTHERS] + sum.excused[TEAR_PERSON]),
 	       (unsigned long long)sum.excused[TEAR_NODES]);
+	printf("claims: %llu pods bound with devices; excused: %llu times another scheduler gave one "
+	       "twice\n",
+	       (unsigned long long)sum.claimed, (unsigned long long)sum.twice);
 	printf("searches for victims: %llu proved a set\n", (unsigned long long)beside_found());
 	beside_preempted(&preempted);
 	printf("nominations: %llu, %llu of them placed on the room that was made; %llu evictions, %llu "

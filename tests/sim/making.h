@@ -18,6 +18,8 @@ void making_add(struct making *m, uint64_t at_ns, enum action_kind kind, uint32_
 
 /* hole.c: a load that ends with an overfilled node if a late Binding is forgotten. */
 void making_hole(struct making *m);
+/* claims.c: another scheduler that takes devices. */
+void making_claims(struct making *m);
 /* queues.c: edits of their ConfigMap. */
 void making_queues(struct making *m);
 /* tenants.c: a namespace that harms the others. */

@@ -21,6 +21,8 @@ static const char *const action_names[ACTION_KINDS] = {
 	[ACTION_NODE_CORDON] = "node-cordon",
 	[ACTION_NODE_SIZE] = "node-size",
 	[ACTION_NODE_DELETE] = "node-delete",
+	[ACTION_CLAIM_TAKE] = "claim-take",
+	[ACTION_CLAIM_GIVE] = "claim-give",
 	[ACTION_CORE_DIES] = "core-dies",
 	[ACTION_FRONTEND_DIES] = "frontend-dies",
 	[ACTION_BOTH_DIE] = "both-die",
@@ -289,6 +291,8 @@ void script_make(struct script *p, uint64_t seed)
 		making_hole(&m);
 	if (script_queues(p))
 		making_queues(&m);
+	if (script_claims(p))
+		making_claims(&m);
 	qsort(p->at, p->n, sizeof(*p->at), by_time);
 }
 

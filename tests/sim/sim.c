@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/sim/sim.h"
+#include "tests/sim/claims.h"
 
 #include "tests/apisim/call.h"
 #include "tests/apisim/kubelet.h"
@@ -35,6 +35,8 @@ static uint64_t api_random(void *context)
 
 static void sim_begin(struct sim *s, const struct script *plan, bool tell_all)
 {
+	static const char *const gates[] = { "DynamicResourceAllocation", NULL };
+
 	*s = (struct sim){
 		.script = plan,
 		.random = sim_mix(plan->seed ^ 1),
@@ -48,6 +50,7 @@ static void sim_begin(struct sim *s, const struct script *plan, bool tell_all)
 		.context = &s->api_random,
 		.now_ns = SIM_EPOCH_NS,
 		.bookmark_ms = 60000,
+		.gates = script_claims(plan) ? gates : NULL,
 	});
 	s->kubelets = as_kubelets_new(s->api, &(struct as_kubelet_config){ .enabled = plan->kubelets,
 	                                                                   .start_ms = 300,
@@ -67,6 +70,7 @@ static void sim_end(struct sim *s)
 		instance_free(s->instances[i]);
 		net_free(s->nets[i]);
 	}
+	claims_free(s);
 	invariants_free(s->invariants);
 	as_kubelets_free(s->kubelets);
 	as_api_free(s->api);
@@ -95,6 +99,7 @@ static void step(struct sim *s)
 	bool heard;
 
 	as_kubelets_run(s->kubelets, SIM_EPOCH_NS + s->now_ns);
+	claims_run(s);
 	invariants_check(s->invariants);
 	for (uint32_t i = 0; i < s->script->instances; i++) {
 		heard = net_run(s->nets[i]);
@@ -108,7 +113,7 @@ static void step(struct sim *s)
 
 static uint64_t next_due(struct sim *s)
 {
-	uint64_t due = virtual_of(as_kubelets_due_ns(s->kubelets));
+	uint64_t due = least(virtual_of(as_kubelets_due_ns(s->kubelets)), claims_due_ns(s));
 
 	for (uint32_t i = 0; i < s->script->instances; i++)
 		due = least(due, least(net_due_ns(s->nets[i]), instance_due_ns(s->instances[i])));
@@ -169,7 +174,8 @@ static bool is_at_rest(struct sim *s, char *why, size_t why_bytes)
 
 	if (busy(s) != NULL)
 		snprintf(why, why_bytes, "liveness: %s", busy(s));
-	else if (!invariants_at_rest(s->invariants, why, why_bytes))
+	else if (!invariants_at_rest(s->invariants, why, why_bytes) ||
+	         !claims_at_rest(s, why, why_bytes))
 		return false;
 	else if (instance_holds(sim_leader(s)) && !instance_holds_for_tenant(sim_leader(s)))
 		return true;
@@ -242,6 +248,7 @@ void sim_run(const struct script *plan, bool tell, bool tell_all, struct outcome
 		out->gangs[t] = invariants_gangs(s.invariants, (enum tear)t);
 		out->excused[t] = invariants_excused(s.invariants, (enum tear)t);
 	}
+	claims_counts(&s, &out->claimed, &out->twice);
 	memcpy(out->why, s.why, sizeof(out->why));
 	sim_end(&s);
 }

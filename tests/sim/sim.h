@@ -4,6 +4,7 @@
  *
  *   script.c       makes a list of actions of the seed: users, nodes, other schedulers and faults
  *   queues.c       queues of the cluster, and edits of them
+ *   claims.c       claims of devices: their controller, drivers, another scheduler, and the checks
  *   tenants.c      what the owner of one namespace does to the others
  *   hole.c         a load that a late Binding ends badly
  *   workload.c     applies one action to the API server or to a process
@@ -61,7 +62,10 @@ enum action_kind {
 	ACTION_NODE_CORDON,  /* a node, b 0 or 1 */
 	ACTION_NODE_SIZE,    /* a node, b cpu */
 	ACTION_NODE_DELETE,  /* a node */
-	ACTION_CORE_DIES,    /* of instance a; down for b ms */
+	ACTION_CLAIM_TAKE, /* another scheduler's claim a gets a device, from node b on; by a stale view
+	                      (c) */
+	ACTION_CLAIM_GIVE, /* claim a of it is deleted */
+	ACTION_CORE_DIES,  /* of instance a; down for b ms */
 	ACTION_FRONTEND_DIES,
 	ACTION_BOTH_DIE,
 	ACTION_API_DIES,   /* down for b ms */
@@ -150,6 +154,12 @@ static inline bool script_queues(const struct script *s)
 	return s->seed % 5 == 3;
 }
 
+/* There are devices, and pods with claims. */
+static inline bool script_claims(const struct script *s)
+{
+	return s->seed % 5 == 4;
+}
+
 /* How queues take back what others have; of enum preemption_flags. */
 static inline uint32_t script_reclaims(const struct script *s)
 {
@@ -195,6 +205,7 @@ struct net;
 struct instance;
 struct invariants;
 struct story;
+struct claims;
 struct as_kubelets;
 struct model_config;
 
@@ -211,6 +222,7 @@ struct sim {
 	struct net *nets[SIM_INSTANCES];
 	struct instance *instances[SIM_INSTANCES];
 	struct invariants *invariants;
+	struct claims *claims; /* NULL: none */
 	struct story *story;
 	bool failed;
 	char why[1024]; /* the violation, its first word names the invariant */
@@ -239,6 +251,7 @@ struct outcome {
 	uint64_t binds, crashes, faults;
 	uint64_t gangs[TEARS];
 	uint64_t excused[TEARS]; /* gangs, and Bindings to nodes that were full */
+	uint64_t claimed, twice; /* claims_counts() */
 };
 
 /* Runs the plan. With `tell` the last lines of the story are printed on standard output. */
@@ -328,6 +341,8 @@ void invariants_core_node(struct invariants *b, uint32_t instance, const char *n
                           const struct amount *amounts, uint32_t n);
 void invariants_core_binds(struct invariants *b, uint32_t instance, const char *uid,
                            const char *node);
+/* For how long a watch may withhold something. */
+uint64_t invariants_lag(const struct invariants *b);
 /* Another scheduler has bound a member of a group, or one was lost: a core that starts then takes
  * the group for one that has begun, and completes it whatever its queue says; one that saw it asks
  * the queue. */

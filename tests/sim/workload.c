@@ -2,7 +2,7 @@
 /* The actions of users, controllers and other schedulers, as plain requests. */
 #include "tests/apisim/call.h"
 #include "tests/apisim/requests.h"
-#include "tests/sim/sim.h"
+#include "tests/sim/claims.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,10 +66,11 @@ static void pod_make(struct sim *s, uint32_t pod, uint32_t group, uint32_t shape
 		         10 + shape % 29);
 	sim_user(
 		s, "POST", PODS,
-		"{\"metadata\":{\"name\":\"p%u\",\"labels\":{%s%s},\"annotations\":{%s}},\"spec\":{\"schedulerName\":\"muster\"%s%s%s%s,"
+		"{\"metadata\":{\"name\":\"p%u\",\"labels\":{%s%s},\"annotations\":{%s}},\"spec\":{\"schedulerName\":\"muster\"%s%s%s%s%s,"
 		"\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":\"%s\"%s}}}]}}",
 		pod, label, queues_label(s->script, pod, group), run, ends, gate, class,
 		huge ? ",\"tolerations\":[{\"key\":\"huge\",\"operator\":\"Exists\"}]" : "",
+		claims_of_pod(s->script, group, shape),
 		gpu    ? "250m"
 		: huge ? shape == SIM_HUGE_HALF ? "6" : "12"
 			   : cpus[shape % 6],
@@ -323,6 +324,10 @@ void workload_do(struct sim *s, const struct action *a)
 	case ACTION_QUEUES:
 		queues_edit(s, a->a);
 		break;
+	case ACTION_CLAIM_TAKE:
+	case ACTION_CLAIM_GIVE:
+		claims_do(s, a);
+		break;
 	case ACTION_FOREIGN:
 		foreign(s, a->a, a->c);
 		break;
@@ -349,6 +354,7 @@ void workload_start(struct sim *s)
 	                      true, SIM_EPOCH_NS + s->now_ns, &why) < 0)
 		as_die("the simulator's resources: %s", why);
 	queues_start(s);
+	claims_start(s);
 	if (s->script->tenants)
 		sim_user(s, "POST", "/api/v1/namespaces", "%s",
 		         "{\"metadata\":{\"name\":\"" SIM_TENANT "\"}}");

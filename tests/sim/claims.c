@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Claims of devices in a run: slices and claims; what kube-controller-manager, the drivers and
+ * another scheduler do to them.
+ *
+ * The controller makes the claims of templates, takes pods that are over off `reservedFor`, frees
+ * what is reserved for nobody any more, and deletes claims whose pod is over.  A driver says in
+ * `status.devices` that a device is ready, or that it failed. */
+#include "tests/sim/claims_impl.h"
+#include "tests/sim/making.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUP_PATH "/apis/resource.k8s.io/v1/"
+#define CLAIMS GROUP_PATH "namespaces/default/resourceclaims"
+#define POD_STATUS "/api/v1/namespaces/default/pods/%s/status"
+#define DRIVER "gpu.sim"
+#define LOOK_NS (400 * SIM_MS)
+
+const struct as_json *claims_first(const struct as_json *o, const char *list)
+{
+	const struct as_json *array = as_json_array(o, list);
+
+	return array != NULL ? array->first : NULL;
+}
+
+bool claims_foreign(const char *name)
+{
+	return name[0] == 'f';
+}
+
+static bool is_over(const struct as_object *pod)
+{
+	const char *phase = as_object_field(pod, "status.phase");
+
+	return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
+}
+
+const struct as_json *claims_status(struct claims *c, const struct as_object *claim)
+{
+	return as_json_get(as_object_tree(&c->arena, claim), "status");
+}
+
+const struct as_json *claims_results(const struct as_json *allocation)
+{
+	return claims_first(as_json_get(allocation, "devices"), "results");
+}
+
+const struct as_object *claims_pod(const struct claims *c, const char *uid)
+{
+	for (struct as_index_entry *e = c->sim->api->pods->index.first[0]; e != NULL; e = e->next[0])
+		if (strcmp(e->object->uid, uid) == 0)
+			return e->object;
+	return NULL;
+}
+
+const char *claims_name(const struct as_json *pod)
+{
+	const struct as_json *ref = claims_first(as_json_get(pod, "spec"), "resourceClaims");
+	const char *name = json_text(ref, "resourceClaimName");
+
+	if (ref == NULL || name[0] != '\0')
+		return ref != NULL ? name : NULL;
+	ref = claims_first(as_json_get(pod, "status"), "resourceClaimStatuses");
+	return json_text(ref, "resourceClaimName");
+}
+
+static const char *owner_uid(const struct as_json *claim)
+{
+	return json_text(claims_first(as_json_get(claim, "metadata"), "ownerReferences"), "uid");
+}
+
+static const char *path_of(const char *claim, const char *rest)
+{
+	static char path[160];
+
+	snprintf(path, sizeof(path), CLAIMS "/%s%s", claim, rest);
+	return path;
+}
+
+/* What the run begins with. */
+
+static void slice_make(struct sim *s, uint32_t node)
+{
+	static const char binds[] =
+		",\"bindingConditions\":[\"Ready\"],\"bindingFailureConditions\":[\"Broken\"]";
+	char devices[512] = "";
+
+	for (uint32_t i = 0; i < 1 + node % 3; i++)
+		snprintf(devices + strlen(devices), sizeof(devices) - strlen(devices),
+		         "%s{\"name\":\"d%u\"%s}", i > 0 ? "," : "", i,
+		         node % 3 == 2 && i > 0 ? binds : "");
+	sim_user(s, "POST", GROUP_PATH "resourceslices",
+	         "{\"metadata\":{\"name\":\"n%u-gpu\"},\"spec\":{\"driver\":\"" DRIVER
+	         "\",\"nodeName\":\"n%u\",\"pool\":{\"name\":\"n%u\",\"generation\":1,"
+	         "\"resourceSliceCount\":1},\"devices\":[%s]}}",
+	         node, node, node, devices);
+}
+
+static void claim_make(struct sim *s, const char *name, const char *owner, unsigned count)
+{
+	sim_user(
+		s, "POST", CLAIMS,
+		"{\"metadata\":{\"name\":\"%s\"%s},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\","
+		"\"exactly\":{\"deviceClassName\":\"gpu\",\"allocationMode\":\"ExactCount\",\"count\":"
+		"%u}}]}}}",
+		name, owner, count);
+}
+
+void claims_start(struct sim *s)
+{
+	if (!script_claims(s->script))
+		return;
+	s->claims = as_alloc(sizeof(*s->claims));
+	s->claims->sim = s;
+	s->claims->random = sim_mix(s->script->seed ^ 0xc1a1);
+	s->claims->all =
+		as_resources_find(&s->api->resources, "resource.k8s.io", "v1", "resourceclaims");
+	sim_user(s, "POST", GROUP_PATH "deviceclasses", "%s",
+	         "{\"metadata\":{\"name\":\"gpu\"},\"spec\":{\"selectors\":[{\"cel\":{\"expression\":"
+	         "\"device.driver == '" DRIVER "'\"}}]}}");
+	for (uint32_t i = 0; i < SIM_NODES; i++)
+		slice_make(s, i);
+	claim_make(s, "s0", "", 1);
+	claim_make(s, "s1", "", 2);
+}
+
+void claims_free(struct sim *s)
+{
+	if (s->claims == NULL)
+		return;
+	as_arena_free(&s->claims->arena);
+	free(s->claims);
+}
+
+/* Lone pods share claims; members of gangs have one each, of a template for 1 or 2 devices. */
+const char *claims_of_pod(const struct script *s, uint32_t group, uint32_t shape)
+{
+	static char text[120];
+
+	if (!script_claims(s) || shape >= SIM_HUGE || shape % 3 == 0)
+		return "";
+	if (group == SIM_NONE && shape % 4 == 1)
+		snprintf(text, sizeof(text),
+		         ",\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimName\":\"s%u\"}]",
+		         shape / 4 % 2);
+	else
+		snprintf(text, sizeof(text),
+		         ",\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimTemplateName\":\"t%u\"}]",
+		         shape % 3);
+	return text;
+}
+
+/* The controller. */
+
+static bool make_of(struct claims *c, const struct as_object *pod)
+{
+	const struct as_json *tree = as_object_tree(&c->arena, pod);
+	const struct as_json *ref = claims_first(as_json_get(tree, "spec"), "resourceClaims");
+	const char *name = claims_name(tree);
+	char owner[300], claim[64], path[160];
+
+	if (name == NULL || name[0] != '\0' || is_over(pod) || pod->deleting)
+		return false;
+	snprintf(claim, sizeof(claim), "%s-gpu-%u", pod->name, c->made++);
+	snprintf(
+		owner, sizeof(owner),
+		",\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"%s\",\"uid\":"
+		"\"%s\",\"controller\":true}]",
+		pod->name, pod->uid);
+	snprintf(path, sizeof(path), POD_STATUS, pod->name);
+	claim_make(c->sim, claim, owner,
+	           (unsigned)json_text(ref, "resourceClaimTemplateName")[1] - '0');
+	sim_user(c->sim, "PATCH", path,
+	         "{\"status\":{\"resourceClaimStatuses\":[{\"name\":\"gpu\",\"resourceClaimName\":"
+	         "\"%s\"}]}}",
+	         claim);
+	return true;
+}
+
+static bool is_consumer(const struct claims *c, const struct as_json *entry)
+{
+	const struct as_object *pod = claims_pod(c, json_text(entry, "uid"));
+
+	return pod != NULL && !is_over(pod);
+}
+
+static void clear(struct claims *c, const char *name)
+{
+	sim_user(c->sim, "PATCH", path_of(name, "/status"), "%s",
+	         "{\"status\":{\"allocation\":null,\"reservedFor\":null,\"devices\":null}}");
+}
+
+/* resourceclaim controller: syncClaim. */
+static bool tidy(struct claims *c, const struct as_object *claim)
+{
+	const struct as_json *tree = as_object_tree(&c->arena, claim),
+						 *status = claims_status(c, claim);
+	const struct as_json *reserved = claims_first(status, "reservedFor");
+	const struct as_object *owner = claims_pod(c, owner_uid(tree));
+	char name[NAME_BYTES], kept[2048] = "";
+	bool gone = false;
+
+	snprintf(name, sizeof(name), "%s", claim->name);
+	for (const struct as_json *r = reserved; r != NULL; r = r->next) {
+		gone = gone || !is_consumer(c, r);
+		if (is_consumer(c, r))
+			snprintf(kept + strlen(kept), sizeof(kept) - strlen(kept),
+			         "%s{\"resource\":\"pods\",\"name\":\"%s\",\"uid\":\"%s\"}", kept[0] ? "," : "",
+			         json_text(r, "name"), json_text(r, "uid"));
+	}
+	if (owner_uid(tree)[0] != '\0' && (owner == NULL || is_over(owner))) {
+		clear(c, name);
+		sim_user(c->sim, "PATCH", path_of(name, ""), "%s", "{\"metadata\":{\"finalizers\":null}}");
+		sim_user(c->sim, "DELETE", path_of(name, ""), "%s", "");
+		return true;
+	}
+	if (!gone)
+		return false;
+	if (kept[0] == '\0')
+		clear(c, name);
+	else
+		sim_user(c->sim, "PATCH", path_of(name, "/status"), "{\"status\":{\"reservedFor\":[%s]}}",
+		         kept);
+	return true;
+}
+
+/* The driver: of all devices of the claim that wait, once. */
+static bool tell(struct claims *c, const struct as_object *claim)
+{
+	const struct as_json *status = claims_status(c, claim);
+	const bool calm = c->sim->now_ns > c->sim->script->end_ns;
+	char devices[1024] = "";
+
+	if (claims_first(status, "devices") != NULL || sim_percent(&c->random, calm ? 50 : 80))
+		return false;
+	for (const struct as_json *r = claims_results(as_json_get(status, "allocation")); r != NULL;
+	     r = r->next)
+		if (claims_first(r, "bindingConditions") != NULL)
+			snprintf(devices + strlen(devices), sizeof(devices) - strlen(devices),
+			         "%s{\"driver\":\"" DRIVER
+			         "\",\"pool\":\"%s\",\"device\":\"%s\",\"conditions\":"
+			         "[{\"type\":\"%s\",\"status\":\"True\",\"reason\":\"Said\",\"message\":\"\","
+			         "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}",
+			         devices[0] ? "," : "", json_text(r, "pool"), json_text(r, "device"),
+			         !calm && sim_percent(&c->random, 20) ? "Broken" : "Ready");
+	if (devices[0] == '\0')
+		return false;
+	sim_user(c->sim, "PATCH", path_of(claim->name, "/status"), "{\"status\":{\"devices\":[%s]}}",
+	         devices);
+	return true;
+}
+
+/* An action of one changes what is iterated. */
+static bool act(struct claims *c)
+{
+	as_arena_reset(&c->arena);
+	for (struct as_index_entry *e = c->sim->api->pods->index.first[0]; e != NULL; e = e->next[0])
+		if (make_of(c, e->object))
+			return true;
+	for (struct as_index_entry *e = c->all->index.first[0]; e != NULL; e = e->next[0])
+		if (!claims_foreign(e->object->name) && (tidy(c, e->object) || tell(c, e->object)))
+			return true;
+	return false;
+}
+
+/* Another scheduler. */
+
+/* `stale`: by a view that has no claims of muster's. */
+static bool is_taken(struct claims *c, const char *pool, const char *device, bool stale)
+{
+	for (struct as_index_entry *e = c->all->index.first[0]; e != NULL; e = e->next[0])
+		for (const struct as_json *r =
+		         claims_results(as_json_get(claims_status(c, e->object), "allocation"));
+		     r != NULL; r = r->next)
+			if (strcmp(json_text(r, "pool"), pool) == 0 &&
+			    strcmp(json_text(r, "device"), device) == 0 &&
+			    (!stale || claims_foreign(e->object->name)))
+				return true;
+	return false;
+}
+
+/* The first device that is free from that node on. */
+static void foreign_take(struct claims *c, uint32_t number, uint32_t from, bool stale)
+{
+	char claim[16], pool[16], device[16];
+
+	snprintf(claim, sizeof(claim), "f%u", number);
+	for (uint32_t i = 0; i < SIM_NODES * 3; i++) {
+		const uint32_t node = (from + i / 3) % SIM_NODES;
+
+		snprintf(pool, sizeof(pool), "n%u", node);
+		snprintf(device, sizeof(device), "d%u", i % 3);
+		if (i % 3 > node % 3 || is_taken(c, pool, device, stale))
+			continue;
+		claim_make(c->sim, claim, "", 1);
+		sim_user(
+			c->sim, "PATCH", path_of(claim, "/status"),
+			"{\"status\":{\"allocation\":{\"devices\":{\"results\":[{\"request\":\"r\","
+			"\"driver\":\"" DRIVER "\",\"pool\":\"%s\",\"device\":\"%s\"}]},\"nodeSelector\":"
+			"{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":"
+			"\"In\",\"values\":[\"%s\"]}]}]}},\"reservedFor\":[{\"resource\":\"pods\",\"name\":"
+			"\"other\",\"uid\":\"other\"}]}}",
+			pool, device, pool);
+		return;
+	}
+}
+
+void claims_do(struct sim *s, const struct action *a)
+{
+	char claim[16];
+
+	snprintf(claim, sizeof(claim), "f%u", a->a);
+	as_arena_reset(&s->claims->arena);
+	if (a->kind == ACTION_CLAIM_TAKE)
+		foreign_take(s->claims, a->a, a->b, a->c > 0);
+	else
+		sim_user(s, "DELETE", path_of(claim, ""), "%s", "");
+}
+
+void making_claims(struct making *m)
+{
+	/* Half of the lines are for bindings that are held, and a gang that has not enough waits. */
+	if (m->p->knobs.journal_intents > 0)
+		m->p->knobs.journal_intents += 16;
+	for (uint32_t n = making_below(m, 7), i = 0; i < n; i++) {
+		const uint64_t at = sim_below(&m->random, m->p->end_ns);
+
+		making_add(m, at, ACTION_CLAIM_TAKE, i, making_below(m, SIM_NODES),
+		           making_below(m, 3) == 0);
+		if (making_below(m, 3) > 0)
+			making_add(m, at + sim_below(&m->random, 10 * SIM_S), ACTION_CLAIM_GIVE, i, 0, 0);
+	}
+}
+
+void claims_run(struct sim *s)
+{
+	struct claims *c = s->claims;
+
+	if (c == NULL || s->now_ns < c->look_ns)
+		return;
+	c->look_ns = s->now_ns + LOOK_NS;
+	while (act(c))
+		continue;
+	claims_look_for_left(c);
+}
+
+void claims_counts(const struct sim *s, uint64_t *bound, uint64_t *twice)
+{
+	*bound = s->claims != NULL ? s->claims->bound : 0;
+	*twice = s->claims != NULL ? s->claims->twice : 0;
+}
+
+uint64_t claims_due_ns(const struct sim *s)
+{
+	return s->claims != NULL ? s->claims->look_ns : SIM_NEVER;
+}

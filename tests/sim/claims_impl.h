@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What claims.c and claims_judge.c share. */
+#ifndef MUSTER_TESTS_SIM_CLAIMS_IMPL_H
+#define MUSTER_TESTS_SIM_CLAIMS_IMPL_H
+
+#include "tests/sim/claims.h"
+#include "tests/sim/invariants_impl.h"
+
+#define LEFT_MAX 256u
+
+struct left {
+	char name[NAME_BYTES];
+	uint64_t since_ns;
+	bool seen;
+};
+
+struct claims {
+	struct sim *sim;
+	struct as_resource *all;
+	struct as_arena arena;
+	uint64_t random, look_ns;
+	uint32_t made;
+	uint64_t bound, twice;
+	struct left left[LEFT_MAX]; /* allocated, and no pod that has a node uses them */
+	size_t left_n;
+};
+
+/* The first item of a list; NULL: it has none. */
+const struct as_json *claims_first(const struct as_json *o, const char *list);
+/* By its name it is another scheduler's. */
+bool claims_foreign(const char *name);
+const struct as_json *claims_status(struct claims *c, const struct as_object *claim);
+/* The first result of an allocation. */
+const struct as_json *claims_results(const struct as_json *allocation);
+const struct as_object *claims_pod(const struct claims *c, const char *uid);
+/* The name of the pod's one claim; NULL: it has none; "": it is not made yet. */
+const char *claims_name(const struct as_json *pod);
+/* Fails when one is left for too long. */
+void claims_look_for_left(struct claims *c);
+
+#endif
