@@ -72,7 +72,7 @@ struct event_preemption {
 	uint32_t
 		min_run_s; /* a pod that has run for less is no victim; of a gang its youngest member */
 	uint32_t cooldown_s; /* nor is one whose owner lost a pod less long ago: facts.evicted_s */
-	uint32_t patience_s; /* beyond facts.ends_s: then a victim counts as stuck */
+	uint32_t patience_s; /* beyond facts.grace_s: then a victim counts as stuck */
 };
 
 enum budget_flags {
@@ -107,9 +107,9 @@ struct event_pod_facts {
 	uint32_t flags;      /* enum fact_flags */
 	/* With PREEMPTION_ON, else 0 and ID_NONE; seconds since 1970. */
 	uint32_t evicted_s; /* when this instance last evicted a pod of its owner; 0: not known */
-	uint32_t ends_s;    /* metadata.deletionTimestamp, which includes the grace; 0: it has none */
+	uint32_t ends_s;    /* metadata.deletionTimestamp, of the API server's clock; 0: it has none */
 	uint32_t nominated; /* of a pending pod: node of status.nominatedNodeName; ID_NONE: none */
-	uint32_t reserved;
+	uint32_t grace_s;   /* with ends_s: metadata.deletionGracePeriodSeconds; in seconds, 0: none */
 };
 
 enum answer_verdict {

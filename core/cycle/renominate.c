@@ -14,7 +14,7 @@
 static node_id nominated_to(const struct core *c, pod_id id)
 {
 	const struct pod *p = &c->pods.slots[id];
-	const struct event_pod_facts *f = &c->tickets.facts[id];
+	const struct event_pod_facts *f = &c->tickets.facts[id].sent;
 
 	if (p->generation == 0 || f->generation != p->generation || p->readiness != MEMBER_READY ||
 	    p->node != ID_NONE || f->nominated == ID_NONE || !nodes_find(&c->nodes, f->nominated))

@@ -58,7 +58,7 @@ static int32_t unit_priority(const struct core *c, const struct gang *g)
 
 static bool facts_allow(const struct core *c, pod_id id, uint32_t generation)
 {
-	const struct event_pod_facts *f = &c->tickets.facts[id];
+	const struct event_pod_facts *f = &c->tickets.facts[id].sent;
 	const struct event_preemption *terms = &c->tickets.terms;
 	const uint64_t now_s = c->now_ns / NS_PER_S;
 
@@ -75,7 +75,7 @@ static bool facts_allow(const struct core *c, pod_id id, uint32_t generation)
 static bool may_preempt(const struct core *c, const struct gang *g)
 {
 	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next) {
-		const struct event_pod_facts *f = &c->tickets.facts[id];
+		const struct event_pod_facts *f = &c->tickets.facts[id].sent;
 		const struct pod *p = &c->pods.slots[id];
 
 		if (p->readiness == MEMBER_READY && f->generation == p->generation &&

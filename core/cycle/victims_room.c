@@ -42,12 +42,9 @@ void victims_allocate(struct trial *t, pod_id id)
 static bool is_room_to_come(const struct core *c, pod_id id)
 {
 	const struct pod *p = &c->pods.slots[id];
-	const struct event_pod_facts *f = &c->tickets.facts[id];
 
-	if (p->node == ID_NONE)
-		return false;
-	return f->generation != p->generation || f->ends_s == 0 ||
-	       c->now_ns <= (f->ends_s + (uint64_t)c->tickets.terms.patience_s) * NS_PER_S;
+	return p->node != ID_NONE && !facts_overdue(&c->tickets.facts[id], p->generation,
+	                                            c->tickets.terms.patience_s, c->now_ns);
 }
 
 void victims_ends_release(struct trial *t)

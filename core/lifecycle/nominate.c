@@ -490,14 +490,14 @@ bool nominations_flush(struct core *c)
 /* True if it counts as one that never goes. */
 static bool victim_is_stuck(const struct core *c, const struct eviction *v)
 {
-	const struct event_pod_facts *f = &c->tickets.facts[v->pod];
-	const uint64_t patience_ns = c->tickets.terms.patience_s * NS_PER_S;
+	const struct kept_facts *f = &c->tickets.facts[v->pod];
+	const uint32_t patience_s = c->tickets.terms.patience_s;
 
 	if (v->state != VICTIM_ENDING)
 		return false;
-	if (f->generation == v->generation && f->ends_s > 0)
-		return c->now_ns > f->ends_s * NS_PER_S + patience_ns;
-	return c->now_ns > v->since_ns + VICTIM_GRACE_NS + patience_ns;
+	if (facts_gone_ns(f, v->generation) > 0)
+		return facts_overdue(f, v->generation, patience_s, c->now_ns);
+	return c->now_ns > v->since_ns + VICTIM_GRACE_NS + patience_s * NS_PER_S;
 }
 
 /* Once a second: a record comes with each new time, and victims may be thousands. */

@@ -59,9 +59,9 @@ void nomination_clear(struct core *c, pod_id id);
  * is held for more members than fit, although its own victims are gone. */
 uint32_t nomination_others_victims(const struct core *c, const struct nomination *n);
 
-#define VICTIM_GRACE_NS (30 * UINT64_C(1000000000)) /* where no deletionTimestamp is known */
+#define VICTIM_GRACE_NS (30 * UINT64_C(1000000000)) /* where none is known */
 
-/* When the victim is gone: by its deletionTimestamp, or the default grace. */
+/* When the victim is gone: by its grace, or the default one. */
 uint64_t victim_gone_ns(const struct core *c, const struct eviction *v);
 /* The last of them; now: there are none. */
 uint64_t victims_gone_ns(const struct core *c, const struct eviction *victims, uint32_t n);

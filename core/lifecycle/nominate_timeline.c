@@ -3,16 +3,11 @@
  * time when the last one is gone. */
 #include "core/lifecycle/nominate.h"
 
-#define NS_PER_S UINT64_C(1000000000)
-
 uint64_t victim_gone_ns(const struct core *c, const struct eviction *v)
 {
-	const struct event_pod_facts *f = &c->tickets.facts[v->pod];
+	const uint64_t gone_ns = facts_gone_ns(&c->tickets.facts[v->pod], v->generation);
 
-	if (v->state == VICTIM_ENDING && f->generation == v->generation && f->ends_s > 0 &&
-	    f->ends_s * NS_PER_S > c->now_ns)
-		return f->ends_s * NS_PER_S;
-	return c->now_ns + VICTIM_GRACE_NS;
+	return v->state == VICTIM_ENDING && gone_ns > c->now_ns ? gone_ns : c->now_ns + VICTIM_GRACE_NS;
 }
 
 uint64_t victims_gone_ns(const struct core *c, const struct eviction *victims, uint32_t n)

@@ -12,6 +12,7 @@
 #include "core/cluster/pods.h"
 #include "core/cluster/shapes.h"
 #include "core/index/views.h"
+#include "core/lifecycle/facts.h"
 #include "core/plan/plan.h"
 #include "core/queue/gangs.h"
 #include "core/queue/refresh.h"
@@ -173,9 +174,9 @@ struct tickets {
 	struct ticket_wait *waits; /* by group, then by class of lone pods; NULL: they are off */
 	/* With PREEMPTION_ON: */
 	struct event_preemption terms;
-	struct event_pod_facts *facts; /* by pod; NULL: it is off */
-	bool renominates;              /* before the next plan: core/cycle/renominate.h */
-	bool lone_again;               /* lone pods may have tickets before the next round of reasons */
+	struct kept_facts *facts; /* by pod; NULL: it is off */
+	bool renominates;         /* before the next plan: core/cycle/renominate.h */
+	bool lone_again;          /* lone pods may have tickets before the next round of reasons */
 };
 
 /* core/lifecycle/nominate.h */

@@ -204,7 +204,7 @@ static uint32_t nth_find(const struct core *c, uint32_t index)
 /* True if the pod may evict, and could be nominated.  One that waits and may has no facts. */
 static bool lone_may_ask(struct core *c, uint32_t index)
 {
-	const struct event_pod_facts *f = &c->tickets.facts[gang_lone_pod(&c->gangs, index)];
+	const struct event_pod_facts *f = &c->tickets.facts[gang_lone_pod(&c->gangs, index)].sent;
 	const bool never = f->generation == c->gangs.slots[index].generation && (f->flags & FACT_NEVER);
 
 	return !never && nomination_new(c, index);

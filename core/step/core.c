@@ -440,7 +440,7 @@ static int on_facts(struct core *c, const struct record *r)
 	if (!fault && r->kind == EVENT_PREEMPTION)
 		tickets_set(c, preemption);
 	if (!fault && r->kind == EVENT_POD_FACTS && c->tickets.facts)
-		c->tickets.facts[facts->pod] = *facts;
+		facts_keep(&c->tickets.facts[facts->pod], facts, r->time_ns);
 	return fault ? refuse(c, fault) : 0;
 }
 

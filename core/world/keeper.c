@@ -117,13 +117,13 @@ static void namespace_drop(struct keeper *k, uint32_t name)
 	drop(k, &k->tables[KEPT_NAMESPACES], id);
 }
 
-static void facts_put(struct keeper *k, const struct event_pod_facts *f)
+static void facts_put(struct keeper *k, const struct event_pod_facts *f, uint64_t time_ns)
 {
 	size_t n = k->facts_cap;
 
 	k->facts = must_reach(k->facts, &n, f->pod, FIRST, sizeof(*k->facts));
 	k->facts_cap = (uint32_t)n;
-	k->facts[f->pod] = *f;
+	facts_keep(&k->facts[f->pod], f, time_ns);
 }
 
 static void budget_put(struct keeper *k, const struct record *r)
@@ -189,7 +189,7 @@ static void keep(struct keeper *k, const struct record *r)
 		budget_put(k, r);
 		break;
 	case EVENT_POD_FACTS:
-		facts_put(k, (const struct event_pod_facts *)(const void *)(r + 1));
+		facts_put(k, (const struct event_pod_facts *)(const void *)(r + 1), r->time_ns);
 		break;
 	case RESULT_EVICT_REFUSED:
 		refused_put(k, r);

@@ -4,6 +4,7 @@
 #define MUSTER_CORE_KEEPER_IMPL_H
 
 #include "core/base/id_table.h"
+#include "core/lifecycle/facts.h"
 #include "core/shm/records.h"
 #include "core/world/keeper.h"
 
@@ -37,8 +38,8 @@ struct refused_pod {
 struct keeper {
 	struct limits limits;
 	struct record_table tables[KEPT_TABLES];
-	struct id_table namespaces;    /* of numbers of names */
-	struct event_pod_facts *facts; /* by pod; generation 0: none */
+	struct id_table namespaces; /* of numbers of names */
+	struct kept_facts *facts;   /* by pod; generation 0: none */
 	uint32_t facts_cap;
 	uint32_t flags;
 	struct event_preemption terms;

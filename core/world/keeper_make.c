@@ -302,11 +302,6 @@ static bool terms_spare(const struct keeper *k, const struct event_pod_facts *f,
 	       (f->evicted_s > 0 && (uint64_t)f->evicted_s + k->terms.cooldown_s > now_s);
 }
 
-static bool is_stuck(const struct keeper *k, const struct event_pod_facts *f, uint64_t now_s)
-{
-	return f->ends_s > 0 && (uint64_t)f->ends_s + k->terms.patience_s < now_s;
-}
-
 /* Budgets of which a victim was refused allow none. */
 static void refused_spend(const struct keeper *k, const struct core *world, struct kept_memory *m)
 {
@@ -335,7 +330,7 @@ static void young_spare(const struct keeper *k, const struct core *world, struct
 		const struct pod *p = &world->pods.slots[id];
 
 		if (p->generation != 0 && p->gang < k->limits.gangs && reservation_is_bound(p) &&
-		    is_young(k, &k->facts[id], now_s))
+		    is_young(k, &k->facts[id].sent, now_s))
 			gangs[p->gang] = true;
 	}
 	for (pod_id id = 0; id < world->pods.used; id++) {
@@ -368,21 +363,22 @@ static void pod_facts(const struct keeper *k, const struct core *world, struct k
                       pod_id id)
 {
 	const uint64_t now_s = world->now_ns / 1000000000;
-	static const struct event_pod_facts unknown = { .flags = 0 };
+	static const struct kept_facts unknown = { .deleting_ns = 0 };
 	struct search_pod *out = &m->pods[id];
-	const struct event_pod_facts *f = id < k->facts_cap ? &k->facts[id] : NULL;
+	const struct kept_facts *kept = id < k->facts_cap ? &k->facts[id] : &unknown;
+	const struct event_pod_facts *f = &kept->sent;
 	const struct pod_record pod = pod_record_of(k->tables[KEPT_PODS].at[id]);
 	uint32_t gang;
 
-	if (!f || f->generation != pod.body->generation)
-		f = &unknown;
+	if (f->generation != pod.body->generation)
+		f = &unknown.sent;
 	gang = pod.body->gang;
 	*out = (struct search_pod){
 		.start_s = f->start_s > 0 ? f->start_s : START_NONE,
 		.nominated = ID_NONE,
 		.spared = (!(f->flags & FACT_OURS) && !(k->terms.flags & PREEMPTION_ALL)) ||
 		          (f->flags & FACT_SPARED) || terms_spare(k, f, now_s),
-		.stuck = is_stuck(k, f, now_s),
+		.stuck = facts_overdue(kept, pod.body->generation, k->terms.patience_s, world->now_ns),
 		.nominated_room = world->pods.slots[id].reservation == RESERVATION_NOMINATED,
 		.never = f->flags & FACT_NEVER
 	};

@@ -96,6 +96,15 @@ void extract_deletion(struct json *j, void *out)
 		extract_time(j, &meta->ends_ns);
 }
 
+void extract_deletion_grace(struct json *j, void *out)
+{
+	int64_t seconds = 0;
+
+	if (!json_null(j) && !json_int64(j, &seconds))
+		return;
+	*(uint32_t *)out = seconds < 0 ? 0 : seconds > UINT32_MAX ? UINT32_MAX : (uint32_t)seconds;
+}
+
 /* Sorted by key, then by place. */
 struct pair_place {
 	struct pair pair;

@@ -38,20 +38,22 @@ void extract_meta_start(struct meta *out); /* all texts "" */
 		JSON_FIELD("resourceVersion", json_field_text, type, meta.version),                        \
 		JSON_FIELD("creationTimestamp", extract_time, type, meta.created_ns),                      \
 		JSON_FIELD("deletionTimestamp", extract_deletion, type, meta),                             \
+		JSON_FIELD("deletionGracePeriodSeconds", extract_deletion_grace, type, meta.grace_s),      \
 		JSON_FIELD("labels", extract_text_map, type, meta.labels),                                 \
 		JSON_FIELD("annotations", extract_raw_map, type, meta.annotations)
 
 /* Functions for tables, with the type of *out. */
-void extract_metadata(struct json *j, void *out);     /* struct meta */
-void extract_owners(struct json *j, void *out);       /* struct owner_object: ownerReferences */
-void extract_time(struct json *j, void *out);         /* uint64_t: nanoseconds since 1970 */
-bool extract_time_text(struct text t, uint64_t *out); /* the same; false: not a time */
-void extract_deletion(struct json *j, void *out);     /* struct meta: deleting and ends_ns */
-void extract_text_map(struct json *j, void *out);     /* struct pairs: sorted, of equal keys the
-                                                       * last */
-void extract_raw_map(struct json *j, void *out);      /* struct pairs: values as JSON, as written */
-void extract_texts(struct json *j, void *out);        /* struct texts: replaced */
-void extract_int32(struct json *j, void *out);        /* int32_t */
+void extract_metadata(struct json *j, void *out);       /* struct meta */
+void extract_owners(struct json *j, void *out);         /* struct owner_object: ownerReferences */
+void extract_time(struct json *j, void *out);           /* uint64_t: nanoseconds since 1970 */
+bool extract_time_text(struct text t, uint64_t *out);   /* the same; false: not a time */
+void extract_deletion(struct json *j, void *out);       /* struct meta: deleting and ends_ns */
+void extract_deletion_grace(struct json *j, void *out); /* uint32_t: the nearest one */
+void extract_text_map(struct json *j, void *out);       /* struct pairs: sorted, of equal keys the
+                                                         * last */
+void extract_raw_map(struct json *j, void *out); /* struct pairs: values as JSON, as written */
+void extract_texts(struct json *j, void *out);   /* struct texts: replaced */
+void extract_int32(struct json *j, void *out);   /* int32_t */
 void extract_optional_int32(struct json *j, void *out); /* int32_t: 0 if null */
 void extract_not_empty(struct json *j, void *out);      /* bool: an array with an item */
 void extract_quantity(struct json *j, void *out);       /* nano_t, >= 0 */

@@ -36,6 +36,7 @@ struct meta {
 	uint64_t created_ns; /* since 1970; 0 without a creationTimestamp */
 	bool deleting;
 	uint64_t ends_ns; /* deletionTimestamp, which includes the grace; 0: none */
+	uint32_t grace_s; /* deletionGracePeriodSeconds; 0: none */
 	struct pairs labels;
 	struct pairs annotations;
 };

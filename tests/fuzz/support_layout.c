@@ -239,6 +239,7 @@ static const struct field facts_fields[] = {
 	ANY(struct event_pod_facts, evicted_s),
 	ANY(struct event_pod_facts, ends_s),
 	NONE(struct event_pod_facts, nominated, STREAM_NODES - 1),
+	ANY(struct event_pod_facts, grace_s),
 };
 static const struct field answer_fields[] = {
 	I64(struct event_answer, ticket, INT64_MIN, INT64_MAX),

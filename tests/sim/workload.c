@@ -271,10 +271,6 @@ static void process_do(struct sim *s, const struct action *a)
 		net_down(s->nets[a->a % s->script->instances], until);
 		break;
 	case ACTION_CLOCK:
-		/* A clock behind the API server's can't tell that a pod which never goes is overdue
-		 * (docs/limits.md). */
-		if (a->b && script_evicts(s->script) && !s->script->kubelets)
-			break;
 		s->wall_jump_ns = (a->b ? -(int64_t)a->a : (int64_t)a->a) * (int64_t)SIM_S;
 		break;
 	default:

@@ -52,6 +52,7 @@ static inline void scene_start(struct core_config core, enum model_queues_of que
 		                           .scheduler_names = names,
 		                           .scheduler_names_n = 1,
 		                           .preemption = true,
+		                           .may_evict = true,
 		                           .queues = queues };
 
 	memset(&x, 0, sizeof(x));

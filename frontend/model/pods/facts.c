@@ -49,9 +49,11 @@ static void evictions_set(struct model *m, uint32_t pod, const struct pod_object
 	                    ? siphash(m->hash_key, object->owner.uid.at, object->owner.uid.bytes) | 1
 	                    : 0;
 	evicted_s = evicted_at(m, p->owner_hash);
-	if (p->ends_s == ends_s && p->evicted_s == evicted_s && strcmp(nominated_of(p), nominated) == 0)
+	if (p->ends_s == ends_s && p->grace_s == object->meta.grace_s && p->evicted_s == evicted_s &&
+	    strcmp(nominated_of(p), nominated) == 0)
 		return;
 	p->ends_s = ends_s;
+	p->grace_s = object->meta.grace_s;
 	p->evicted_s = evicted_s;
 	facts_mark(m, pod);
 }
@@ -147,6 +149,7 @@ struct event_pod_facts facts_of(struct model *m, uint32_t pod)
 	if (!m->evicts)
 		return f;
 	f.ends_s = p->ends_s;
+	f.grace_s = p->grace_s;
 	f.evicted_s = p->evicted_s;
 	f.nominated = nominated_node(m, p);
 	p->nominated_sent = f.nominated != ID_NONE;

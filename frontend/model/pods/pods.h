@@ -37,6 +37,7 @@ struct pod_entry {
 	struct link facts_link;
 	uint32_t start_s;         /* as in struct event_pod_facts */
 	uint32_t ends_s;          /* likewise, with model.evicts */
+	uint32_t grace_s;         /* likewise */
 	uint32_t evicted_s;       /* likewise */
 	uint64_t owner_hash;      /* of its controller's uid, with model.evicts; 0: none */
 	char *nominated;          /* model_nominate(); NULL */

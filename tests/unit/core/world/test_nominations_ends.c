@@ -54,6 +54,40 @@ Test(nominations_ends, a_victim_that_does_not_go_ends_it_and_is_named)
 	cr_assert(x.loop.core->ledger.gangs[0].reason.stuck_generation > 0);
 }
 
+/* A victim of 40 s of grace, by an API server whose clock is that. */
+static void one_never_goes(const char *ends)
+{
+	char more[160];
+
+	model_set_evicts(x.m, true);
+	two_full_nodes();
+	waits("g", 8, 10);
+	preempt();
+	result("low-0", RESULT_EVICT_SENT);
+	snprintf(more, sizeof(more), ",\"deletionTimestamp\":\"%s\",\"deletionGracePeriodSeconds\":40",
+	         ends);
+	pod("low-0", 0, "", "n1", more);
+	flush();
+}
+
+Test(nominations_ends, a_victim_that_does_not_go_was_not_found_by_a_clock_behind_the_API_servers)
+{
+	one_never_goes("2046-01-01T00:00:40Z");
+	tick(39 * S);
+	cr_assert_eq(counts()->stuck, 0);
+	tick(10 * S);
+	cr_assert_eq(counts()->stuck, 1);
+}
+
+Test(nominations_ends, a_victim_had_no_time_to_go_by_a_clock_before_the_API_servers)
+{
+	one_never_goes("1996-01-01T00:00:40Z");
+	tick(39 * S);
+	cr_assert_eq(counts()->stuck, 0);
+	tick(10 * S);
+	cr_assert_eq(counts()->stuck, 1);
+}
+
 Test(nominations_ends, they_end_when_gangs_evict_no_more)
 {
 	struct {
@@ -239,9 +273,9 @@ Test(nominations_ends, a_gang_that_retains_room_is_not_made_again)
 	for (int i = 0; i < 2; i++) {
 		const pod_id id = pod_named(i == 0 ? "g-0" : "g-1");
 
-		c->tickets.facts[id] = (struct event_pod_facts){ .pod = id,
-			                                             .generation = c->pods.slots[id].generation,
-			                                             .nominated = 0 };
+		c->tickets.facts[id].sent = (struct event_pod_facts){
+			.pod = id, .generation = c->pods.slots[id].generation, .nominated = 0
+		};
 	}
 	renominate(c);
 	cr_assert_eq(c->nominations.n, 0);

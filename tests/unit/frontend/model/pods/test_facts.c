@@ -337,10 +337,19 @@ Test(model_evicts, who_ends_and_whose_owner_lost_a_pod)
 	cr_assert(facts_n == 1 && facts.ends_s == 0 && facts.evicted_s == 0);
 	cr_assert(model_pod_by_name(s.m, "ns", "a", &pod));
 	model_evicted(s.m, pod.id, pod.generation, 1700000000);
-	put_version("a", 2, ",\"deletionTimestamp\":\"2026-01-01T00:00:30Z\"", ",\"nodeName\":\"n1\"",
-	            "");
+	put_version("a", 2,
+	            ",\"deletionTimestamp\":\"2026-01-01T00:00:30Z\","
+	            "\"deletionGracePeriodSeconds\":20",
+	            ",\"nodeName\":\"n1\"", "");
 	send();
 	cr_assert(facts_n == 1 && facts.ends_s == 1767225630, "%u", facts.ends_s);
+	cr_assert_eq(facts.grace_s, 20);
+	put_version("a", 3,
+	            ",\"deletionTimestamp\":\"2026-01-01T00:00:30Z\","
+	            "\"deletionGracePeriodSeconds\":99999999999",
+	            ",\"nodeName\":\"n1\"", "");
+	send();
+	cr_assert(facts_n == 1 && facts.grace_s == UINT32_MAX);
 	put_version("b", 1, owned, ",\"nodeName\":\"n1\"", "");
 	send();
 	cr_assert(facts_n == 1 && facts.evicted_s == 1700000000);
