@@ -453,6 +453,8 @@ struct event_name {
 
 enum amount_flags {
 	AMOUNT_DEVICES = 1u << 0, /* on a node without the resource devices serve it */
+	/* ... by the options with the same group of the shape's question, if it is not 0. */
+	AMOUNT_GROUP_SHIFT = DEVICE_GROUP_SHIFT,
 };
 
 /* In requests of a shape and in minResources of a gang, `resource` may be the name_id of a

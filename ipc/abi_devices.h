@@ -24,6 +24,16 @@
 #define NODE_CAPACITIES_MAX 512u    /* of the devices of a node that claims share */
 #define MATCH_AMOUNTS_MAX 1000u     /* of a match: a record of NODE_DEVICES_MAX has room */
 
+/* Groups: what serves one extended resource of a pod on nodes whose allocatable lacks it.  1 to
+ * DEVICE_GROUPS_MAX, in the flags of an option and of an amount of the shape. */
+#define DEVICE_GROUPS_MAX 15u
+#define DEVICE_GROUP_SHIFT 8u
+
+static inline uint32_t device_group(uint32_t flags)
+{
+	return flags >> DEVICE_GROUP_SHIFT & DEVICE_GROUPS_MAX;
+}
+
 enum node_devices_flags {
 	NODE_DEVICES_INVALID = 1u << 0, /* a pool of the node is */
 	NODE_DEVICES_SHARED = 1u << 1,  /* some have allowMultipleAllocations */
@@ -81,6 +91,7 @@ enum question_flags {
 	QUESTION_DISTINCT = 1u << 1, /* of a constraint: distinctAttribute; else matchAttribute */
 	QUESTION_ADMIN = 1u << 2,    /* of an option: adminAccess, which takes nothing */
 	QUESTION_PREFERS = 1u << 3,  /* of an option: of firstAvailable; the first ones score higher */
+	QUESTION_GROUPS = DEVICE_GROUPS_MAX << DEVICE_GROUP_SHIFT, /* of an option: its group, or 0 */
 };
 
 /* Sorted by claim and request, both counted from 0 without gaps; several options of one request are

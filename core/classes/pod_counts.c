@@ -117,6 +117,39 @@ static inline void counts_change(struct pod_counts *cs, node_id node, class_id c
 		placed_terms_change(cs, node, links, by);
 }
 
+uint32_t pod_counts_served(const struct pod_counts *cs, node_id node, const struct shape *s)
+{
+	uint32_t served = 0;
+
+	for (uint32_t i = s->requests_n; i < s->sums_n; i++)
+		if (nodes_allocatable(cs->nodes, node, s->requests[i].resource) > 0)
+			served |= 1u << s->requests[i].group;
+	return served;
+}
+
+uint32_t pod_counts_room(const struct pod_counts *cs, node_id node, const struct shape *s,
+                         uint32_t most)
+{
+	const uint32_t served = pod_counts_served(cs, node, s);
+
+	for (uint32_t i = s->requests_n; i < s->sums_n && served != 0; i++) {
+		const struct request *q = &s->requests[i];
+
+		if (served >> q->group & 1)
+			most = amount_count(nodes_free_amount(cs->nodes, node, q->resource), q->value,
+			                    q->inverse, most);
+	}
+	return cs->inventory ? inventory_room(cs->inventory, node, s->body->devices - 1, served, most)
+	                     : 0;
+}
+
+bool pod_counts_serves(const struct pod_counts *cs, node_id node, const struct shape *s)
+{
+	return s->body->devices == 0 || (cs->inventory && pod_counts_room(cs, node, s, 1) > 0 &&
+	                                 inventory_is_served(cs->inventory, s->body->devices - 1,
+	                                                     pod_counts_served(cs, node, s)));
+}
+
 void pod_counts_allocate(struct pod_counts *cs, node_id node, class_id class, bool leaving)
 {
 	const struct shape *s = class_shape(cs, class);
@@ -126,7 +159,8 @@ void pod_counts_allocate(struct pod_counts *cs, node_id node, class_id class, bo
 		usage_add(cs->usage, node, s);
 	nodes_allocate(cs->nodes, node, s);
 	if (cs->inventory && s->body->devices > 0)
-		inventory_take(cs->inventory, node, s->body->devices - 1, 1);
+		inventory_take(cs->inventory, node, s->body->devices - 1, pod_counts_served(cs, node, s),
+		               1);
 }
 
 void pod_counts_allocate_many(struct pod_counts *cs, node_id node, class_id class, uint32_t n)
@@ -139,7 +173,8 @@ void pod_counts_allocate_many(struct pod_counts *cs, node_id node, class_id clas
 		usage_add(cs->usage, node, s);
 	nodes_allocate_many(cs->nodes, node, s, n);
 	if (cs->inventory && s->body->devices > 0)
-		inventory_take(cs->inventory, node, s->body->devices - 1, n);
+		inventory_take(cs->inventory, node, s->body->devices - 1, pod_counts_served(cs, node, s),
+		               n);
 }
 
 void pod_counts_release(struct pod_counts *cs, node_id node, class_id class, bool leaving)

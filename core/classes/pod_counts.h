@@ -137,13 +137,21 @@ void pod_counts_release(struct pod_counts *cs, node_id node, class_id class, boo
 /* n pods that are not being deleted. */
 void pod_counts_allocate_many(struct pod_counts *cs, node_id node, class_id class, uint32_t n);
 
-/* How many more pods of the shape the node has devices for, `most` or fewer. */
+/* The groups of the shape's question (device_group(), as bits) whose resources the node has. */
+uint32_t pod_counts_served(const struct pod_counts *cs, node_id node, const struct shape *s);
+
+/* The node has room for one more pod of the shape, and needs no device for it. */
+bool pod_counts_serves(const struct pod_counts *cs, node_id node, const struct shape *s);
+
+uint32_t pod_counts_room(const struct pod_counts *cs, node_id node, const struct shape *s,
+                         uint32_t most);
+
+/* How many more pods of the shape the node has devices for, `most` or fewer; and of resources that
+ * devices would serve if the node did not have them, so much of these. */
 static inline uint32_t pod_counts_devices(const struct pod_counts *cs, node_id node,
                                           const struct shape *s, uint32_t most)
 {
-	if (s->body->devices == 0)
-		return most;
-	return cs->inventory ? inventory_room(cs->inventory, node, s->body->devices - 1, most) : 0;
+	return s->body->devices == 0 ? most : pod_counts_room(cs, node, s, most);
 }
 
 /* True if one more placed pod of the class can relax a rule of others: it matches a selector of

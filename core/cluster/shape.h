@@ -13,7 +13,8 @@
 /* A request that is not 0. */
 struct request {
 	uint32_t resource;
-	bool devices; /* AMOUNT_DEVICES */
+	bool devices;  /* AMOUNT_DEVICES */
+	uint8_t group; /* device_group() */
 	int64_t value;
 	double inverse; /* 1 / value */
 };
@@ -26,7 +27,9 @@ struct shape {
 	enum filter_reason named;  /* core/cluster/rule_node.h: rule_names() */
 	struct request *requests;  /* by resource; RESOURCE_PODS is always there */
 	uint32_t requests_n;       /* what a node has to have */
-	uint32_t sums_n;           /* of those: what a placed pod takes */
+	/* What a placed pod takes: of those, and behind them of what a node has to have or serves by
+	 * devices (pod_counts_devices()). */
+	uint32_t sums_n;
 	/* Requests of resources that no node has, by name_id.  With any, the last of `requests` fits
 	 * nowhere and is in no sum. */
 	const struct amount *absent;

@@ -206,37 +206,53 @@ void shapes_free(struct shapes *ss)
 	ss->open = NULL;
 }
 
-static void request_add(struct shape *s, uint32_t resource, int64_t value)
+static void request_add(struct shape *s, uint32_t resource, int64_t value, uint32_t flags)
 {
-	s->requests[s->requests_n++] =
-		(struct request){ .resource = resource, .value = value, .inverse = 1.0 / (double)value };
+	s->requests[s->requests_n++] = (struct request){ .resource = resource,
+		                                             .devices = flags & AMOUNT_DEVICES,
+		                                             .group = (uint8_t)device_group(flags),
+		                                             .value = value,
+		                                             .inverse = 1.0 / (double)value };
+}
+
+/* Of a resource that no node has, and that devices don't serve. */
+static void absent_set(struct shape *s, uint32_t i, uint32_t n)
+{
+	if (device_group(s->parts.amounts[i].flags) > 0)
+		return;
+	s->absent = &s->parts.amounts[i];
+	s->absent_n = n - i;
 }
 
 /* Each pod requests one of RESOURCE_PODS, whatever its record has. */
 static void requests_fill(struct shape *s, uint32_t columns)
 {
 	int64_t values[RESOURCES_MAX] = { 0 };
-	const uint32_t n = s->body->amounts_n;
+	uint32_t flags[RESOURCES_MAX] = { 0 }, n;
 
-	for (uint32_t i = 0; i < n && s->absent_n == 0; i++) {
-		if (s->parts.amounts[i].resource < columns) {
-			values[s->parts.amounts[i].resource] = s->parts.amounts[i].value;
+	for (uint32_t i = 0; i < s->body->amounts_n && s->absent_n == 0; i++) {
+		const struct amount *a = &s->parts.amounts[i];
+
+		if (a->resource < columns) {
+			values[a->resource] = a->value;
+			flags[a->resource] = a->flags;
 		} else {
-			s->absent = &s->parts.amounts[i];
-			s->absent_n = n - i;
+			absent_set(s, i, s->body->amounts_n);
 		}
 	}
 	values[RESOURCE_PODS] = 1;
+	flags[RESOURCE_PODS] = 0;
 	for (uint32_t r = 0; r < RESOURCES_MAX; r++)
-		if (values[r] > 0)
-			request_add(s, r, values[r]);
-	for (uint32_t i = 0; i < n - s->absent_n; i++)
-		for (uint32_t k = 0; s->parts.amounts[i].flags & AMOUNT_DEVICES && k < s->requests_n; k++)
-			if (s->requests[k].resource == s->parts.amounts[i].resource)
-				s->requests[k].devices = true;
+		if (values[r] > 0 && (s->absent_n > 0 || device_group(flags[r]) == 0))
+			request_add(s, r, values[r], flags[r]);
+	n = s->requests_n;
+	for (uint32_t r = 0; r < RESOURCES_MAX && s->absent_n == 0; r++)
+		if (values[r] > 0 && device_group(flags[r]) > 0)
+			request_add(s, r, values[r], flags[r]);
 	s->sums_n = s->requests_n;
+	s->requests_n = n;
 	if (s->absent_n > 0)
-		request_add(s, RESOURCE_PODS, INT64_MAX); /* saturated: fits nowhere */
+		request_add(s, RESOURCE_PODS, INT64_MAX, 0); /* saturated: fits nowhere */
 }
 
 static struct shape_fit fit_of(const struct shape *s, wide cpu_scored, wide memory_scored)

@@ -232,9 +232,12 @@ void inventory_question_set(struct inventory *v, const struct event_question *e,
 	memcpy(q->options, options, e->options_n * sizeof(*options));
 	q->constraints = must_array(e->constraints_n + 1, sizeof(*q->constraints));
 	memcpy(q->constraints, constraints, e->constraints_n * sizeof(*constraints));
-	for (uint32_t i = 0; i < e->options_n; i++)
+	for (uint32_t i = 0; i < e->options_n; i++) {
 		q->prefers = q->prefers || options[i].flags & QUESTION_PREFERS;
-	q->simple = e->options_n == 1 && e->constraints_n == 0 && options->flags == 0 &&
+		q->groups |= 1u << device_group(options[i].flags);
+	}
+	q->simple = e->options_n == 1 && e->constraints_n == 0 &&
+	            (options->flags & ~(uint32_t)QUESTION_GROUPS) == 0 &&
 	            options->count <= DEVICE_RESULTS_MAX;
 }
 
@@ -310,7 +313,7 @@ static void shares_take(struct shared *s, struct holding *h, const struct picks 
 		s->drawn[i] += h->drawn[i];
 }
 
-uint32_t inventory_peek(const struct inventory *v, node_id node, uint32_t question,
+uint32_t inventory_peek(const struct inventory *v, node_id node, uint32_t question, uint32_t served,
                         uint32_t *layout, struct device_pick *picks)
 {
 	const struct node_devices *n = v->nodes[node];
@@ -318,23 +321,26 @@ uint32_t inventory_peek(const struct inventory *v, node_id node, uint32_t questi
 
 	if (!n)
 		return 0;
-	inventory_choose(v, n, question, n->used, drawn_of(n), &found);
+	inventory_choose(v, n, question, served, n->used, drawn_of(n), &found);
 	memcpy(picks, found.at, found.n * sizeof(*picks));
 	*layout = n->layout;
 	return found.n;
 }
 
-void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32_t n)
+void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32_t served,
+                    uint32_t n)
 {
 	struct node_devices *d = v->nodes[node];
 
+	if (inventory_is_served(v, question, served))
+		return;
 	if (!d)
 		d = v->nodes[node] = must_alloc(sizeof(*d));
 	while (n-- > 0) {
 		struct picks picks;
 		struct holding *h;
 
-		inventory_choose(v, d, question, d->used, drawn_of(d), &picks);
+		inventory_choose(v, d, question, served, d->used, drawn_of(d), &picks);
 		h = must_alloc(sizeof(*h) + picks.n * sizeof(*h->picks));
 		h->pod = ID_NONE;
 		h->node = node;

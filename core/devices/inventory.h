@@ -68,26 +68,36 @@ bool inventory_match_set(struct inventory *v, const struct event_match *e, const
 
 /* A match of the question is known on the node. */
 bool inventory_has_match(const struct inventory *v, node_id node, uint32_t question);
-/* How many pods of the question the node has devices for, `most` or fewer. */
-uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t question, uint32_t most);
+/* How many pods of the question the node has devices for, `most` or fewer.  `served`, here and
+ * below: the groups (device_group(), as bits) whose options are not asked on this node, since it
+ * has their resources by itself. */
+uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t question, uint32_t served,
+                        uint32_t most);
+
+/* The question is known, and the node serves all that it asks. */
+bool inventory_is_served(const struct inventory *v, uint32_t question, uint32_t served);
 
 /* The question has alternatives (firstAvailable). */
 bool inventory_prefers(const struct inventory *v, uint32_t question);
 /* Points of the score plugin for the next pod, before they are normalised: for each request with
  * alternatives DEVICE_OPTIONS_MAX less the one that it gets (dynamicresources: Score). */
-uint32_t inventory_points(const struct inventory *v, node_id node, uint32_t question);
+uint32_t inventory_points(const struct inventory *v, node_id node, uint32_t question,
+                          uint32_t served);
 
 enum inventory_lack { LACK_DEVICES, LACK_POOL, LACK_GAVE_UP };
 /* Why there is no room for one. */
-enum inventory_lack inventory_lack(const struct inventory *v, node_id node, uint32_t question);
+enum inventory_lack inventory_lack(const struct inventory *v, node_id node, uint32_t question,
+                                   uint32_t served);
 
 /* The devices that the next pod of the question would get, in picks[DEVICE_PICKS_MAX]: their
  * number, 0: none.  Nothing is taken. */
-uint32_t inventory_peek(const struct inventory *v, node_id node, uint32_t question,
+uint32_t inventory_peek(const struct inventory *v, node_id node, uint32_t question, uint32_t served,
                         uint32_t *layout, struct device_pick *picks);
 
-/* Devices for n pods; for a pod that finds none the holding is empty. */
-void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32_t n);
+/* Devices for n pods; for a pod that finds none the holding is empty.  Nothing when the node serves
+ * all that is asked. */
+void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32_t served,
+                    uint32_t n);
 /* Gives back the devices of one pod, the loose ones that were taken last. */
 void inventory_give(struct inventory *v, node_id node, uint32_t question);
 

@@ -45,6 +45,7 @@ struct form {
 	device_amount counters[NODE_COUNTERS_MAX]; /* what is left */
 	struct device_capacity capacities[NODE_CAPACITIES_MAX];
 	struct device_option options[QUESTION_OPTIONS_MAX];
+	uint32_t of[QUESTION_OPTIONS_MAX]; /* by option: that of the question */
 	struct device_request requests[QUESTION_OPTIONS_MAX];
 	struct device_claim claims[QUESTION_OPTIONS_MAX];
 	struct device_constraint constraints[QUESTION_CONSTRAINTS_MAX];
@@ -65,32 +66,39 @@ static const device_amount *amounts_of(const struct match *m, const struct node_
 	return m->amounts ? m->amounts + (size_t)option * n->shared->capacities_n : nothing;
 }
 
+/* Without those that the node serves, whose claim is the last one and has no constraints.  Each of
+ * their requests has one option. */
 static void form_options(struct form *f, const struct question *q, const struct match *m,
-                         const struct node_devices *n)
+                         const struct node_devices *n, uint32_t served)
 {
 	static const uint64_t nothing[NODE_WORDS];
-	uint32_t requests = 0;
+	const struct question_option *last = NULL;
+	uint32_t requests = 0, options = 0;
 
 	f->question = (struct device_question){ .claims = f->claims, .steps_most = STEPS_MOST };
 	for (uint32_t i = 0; i < q->options_n; i++) {
 		const struct question_option *o = &q->options[i];
 
-		f->options[i] = (struct device_option){ .all = o->flags & QUESTION_ALL,
-			                                    .admin = o->flags & QUESTION_ADMIN,
-			                                    .count = o->count,
-			                                    .match = set_of(m, n, i, 0),
-			                                    .fault = nothing,
-			                                    .tolerated = set_of(m, n, i, 1),
-			                                    .amounts = amounts_of(m, n, i) };
-		if (i == 0 || o->claim != q->options[i - 1].claim)
+		if (served & ~1u & 1u << device_group(o->flags))
+			continue;
+		f->of[options] = i;
+		f->options[options] = (struct device_option){ .all = o->flags & QUESTION_ALL,
+			                                          .admin = o->flags & QUESTION_ADMIN,
+			                                          .count = o->count,
+			                                          .match = set_of(m, n, i, 0),
+			                                          .fault = nothing,
+			                                          .tolerated = set_of(m, n, i, 1),
+			                                          .amounts = amounts_of(m, n, i) };
+		if (!last || o->claim != last->claim)
 			f->claims[f->question.claims_n++] =
 				(struct device_claim){ .requests = &f->requests[requests] };
-		if (i == 0 || o->claim != q->options[i - 1].claim ||
-		    o->request != q->options[i - 1].request) {
-			f->requests[requests++] = (struct device_request){ .options = &f->options[i] };
-			f->claims[o->claim].requests_n++;
+		if (!last || o->claim != last->claim || o->request != last->request) {
+			f->requests[requests++] = (struct device_request){ .options = &f->options[options] };
+			f->claims[f->question.claims_n - 1].requests_n++;
 		}
 		f->requests[requests - 1].options_n++;
+		options++;
+		last = o;
 	}
 }
 
@@ -182,8 +190,10 @@ static void picks_set(const struct question *q, const struct form *f, const stru
 		const struct device_option *o =
 			&f->claims[p->claim].requests[p->request].options[p->option];
 
-		out->at[i] = (struct device_pick){ p->claim, p->request, p->option, p->device };
-		if (q->options[o - f->options].flags & QUESTION_ADMIN)
+		const struct question_option *of = &q->options[f->of[o - f->options]];
+
+		out->at[i] = (struct device_pick){ of->claim, of->request, p->option, p->device };
+		if (of->flags & QUESTION_ADMIN)
 			device_add(out->idle, i);
 	}
 	out->n = c->picks_n;
@@ -210,13 +220,13 @@ static void form_counters(struct form *f, const struct counted *c, uint32_t devi
 }
 
 static void choose_searched(const struct question *q, const struct match *m,
-                            const struct node_devices *n, const uint64_t *used,
+                            const struct node_devices *n, uint32_t served, const uint64_t *used,
                             const device_amount *drawn, struct picks *out)
 {
 	struct form f __attribute__((uninitialized));
 	struct choice choice;
 
-	form_options(&f, q, m, n);
+	form_options(&f, q, m, n, served);
 	form_constraints(&f, q, m, n);
 	form_node(&f, n, used);
 	if (n->counted)
@@ -233,7 +243,8 @@ static void choose_searched(const struct question *q, const struct match *m,
 }
 
 void inventory_choose(const struct inventory *v, const struct node_devices *n, uint32_t question,
-                      const uint64_t *used, const device_amount *drawn, struct picks *out)
+                      uint32_t served, const uint64_t *used, const device_amount *drawn,
+                      struct picks *out)
 {
 	const struct match *m = match_of(n, question);
 	const struct question *q = m ? &v->questions[question] : NULL;
@@ -246,7 +257,7 @@ void inventory_choose(const struct inventory *v, const struct node_devices *n, u
 	if (q->simple && !n->counted && !n->shared)
 		choose_simple(q, m, n, used, out);
 	else
-		choose_searched(q, m, n, used, drawn, out);
+		choose_searched(q, m, n, served, used, drawn, out);
 }
 
 /* False: nothing of a capacity is taken. */
@@ -263,7 +274,7 @@ static bool picks_add(const struct picks *picks, device_amount *drawn)
 
 /* One choice after the other, as pods would make them. */
 static uint32_t room_searched(const struct inventory *v, const struct node_devices *n,
-                              uint32_t question, uint32_t most)
+                              uint32_t question, uint32_t served, uint32_t most)
 {
 	uint64_t used[NODE_WORDS], before[NODE_WORDS];
 	device_amount drawn[NODE_CAPACITIES_MAX];
@@ -274,7 +285,7 @@ static uint32_t room_searched(const struct inventory *v, const struct node_devic
 	if (n->shared)
 		memcpy(drawn, n->shared->drawn, n->shared->capacities_n * sizeof(*drawn));
 	for (; room < most; room++) {
-		inventory_choose(v, n, question, used, drawn, &picks);
+		inventory_choose(v, n, question, served, used, drawn, &picks);
 		if (picks.n == 0)
 			return room;
 		memcpy(before, used, sizeof(used));
@@ -283,6 +294,11 @@ static uint32_t room_searched(const struct inventory *v, const struct node_devic
 			return most;
 	}
 	return room;
+}
+
+bool inventory_is_served(const struct inventory *v, uint32_t question, uint32_t served)
+{
+	return question < QUESTIONS_MAX && !question_asks(&v->questions[question], served);
 }
 
 bool inventory_prefers(const struct inventory *v, uint32_t question)
@@ -307,7 +323,8 @@ static uint32_t points_of(const struct question *q, const struct picks *picks)
 	return points;
 }
 
-uint32_t inventory_points(const struct inventory *v, node_id node, uint32_t question)
+uint32_t inventory_points(const struct inventory *v, node_id node, uint32_t question,
+                          uint32_t served)
 {
 	const struct node_devices *n = v->nodes[node];
 	struct match *m = n && question < n->matches_n ? n->matches[question] : NULL;
@@ -315,10 +332,11 @@ uint32_t inventory_points(const struct inventory *v, node_id node, uint32_t ques
 
 	if (!m)
 		return 0;
-	if (m->points_version != n->version) {
-		inventory_choose(v, n, question, n->used, drawn_of(n), &picks);
+	if (m->points_version != n->version || m->points_served != served) {
+		inventory_choose(v, n, question, served, n->used, drawn_of(n), &picks);
 		m->points = points_of(&v->questions[question], &picks);
 		m->points_version = n->version;
+		m->points_served = served;
 	}
 	return m->points;
 }
@@ -328,12 +346,15 @@ bool inventory_has_match(const struct inventory *v, node_id node, uint32_t quest
 	return match_of(v->nodes[node], question) != NULL;
 }
 
-uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t question, uint32_t most)
+uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t question, uint32_t served,
+                        uint32_t most)
 {
 	const struct node_devices *n = question < QUESTIONS_MAX ? v->nodes[node] : NULL;
 	struct match *m = n && question < n->matches_n ? n->matches[question] : NULL;
 	uint32_t n_free = 0;
 
+	if (served != 0 && inventory_is_served(v, question, served))
+		return most;
 	if (!m)
 		return 0;
 	if (v->questions[question].simple && !n->counted && !n->shared) {
@@ -342,22 +363,25 @@ uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t questi
 		n_free /= v->questions[question].options->count;
 		return n_free < most ? n_free : most;
 	}
-	if (m->room_version != n->version || (m->room == m->room_most && m->room_most < most)) {
-		m->room = room_searched(v, n, question, most);
+	if (m->room_version != n->version || m->room_served != served ||
+	    (m->room == m->room_most && m->room_most < most)) {
+		m->room = room_searched(v, n, question, served, most);
 		m->room_most = most;
+		m->room_served = served;
 		m->room_version = n->version;
 	}
 	return m->room < most ? m->room : most;
 }
 
-enum inventory_lack inventory_lack(const struct inventory *v, node_id node, uint32_t question)
+enum inventory_lack inventory_lack(const struct inventory *v, node_id node, uint32_t question,
+                                   uint32_t served)
 {
 	const struct node_devices *n = question < QUESTIONS_MAX ? v->nodes[node] : NULL;
 	struct picks picks;
 
 	if (!n)
 		return LACK_DEVICES;
-	inventory_choose(v, n, question, n->used, drawn_of(n), &picks);
+	inventory_choose(v, n, question, served, n->used, drawn_of(n), &picks);
 	if (picks.gave_up)
 		return LACK_GAVE_UP;
 	return n->flags & NODE_DEVICES_INVALID ? LACK_POOL : LACK_DEVICES;

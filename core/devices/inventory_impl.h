@@ -12,9 +12,9 @@
 struct match {
 	/* inventory_room() by the search, of the node's `version`; 0: not known. */
 	uint64_t room_version;
-	uint32_t room, room_most;
+	uint32_t room, room_most, room_served;
 	uint64_t points_version; /* the same of inventory_points() */
-	uint32_t points;
+	uint32_t points, points_served;
 	device_amount *amounts; /* by option and capacity; NULL: none */
 	uint64_t sets[]; /* by option: match, tolerated; then the values by constraint and device */
 };
@@ -57,8 +57,9 @@ struct question {
 	struct question_option *options; /* NULL: no such question */
 	struct question_constraint *constraints;
 	uint32_t options_n, constraints_n;
-	bool simple;  /* one claim of one request for a number of devices, without constraints */
-	bool prefers; /* has QUESTION_PREFERS */
+	bool simple;     /* one claim of one request for a number of devices, without constraints */
+	bool prefers;    /* has QUESTION_PREFERS */
+	uint32_t groups; /* of its options, as bits; 1: some have none */
 };
 
 struct inventory {
@@ -89,7 +90,14 @@ static inline void picks_use(const struct device_pick *picks, uint32_t n, const 
 /* inventory_choose.c: the devices of one more pod, of those that are not in `used`, and of what is
  * not `drawn` (by capacity; NULL when no device is shared). */
 void inventory_choose(const struct inventory *v, const struct node_devices *n, uint32_t question,
-                      const uint64_t *used, const device_amount *drawn, struct picks *out);
+                      uint32_t served, const uint64_t *used, const device_amount *drawn,
+                      struct picks *out);
+
+/* Some option is asked on a node that serves these groups. */
+static inline bool question_asks(const struct question *q, uint32_t served)
+{
+	return q->groups & ~served || q->groups == 0;
+}
 
 static inline const device_amount *drawn_of(const struct node_devices *n)
 {

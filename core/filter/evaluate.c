@@ -85,7 +85,8 @@ static uint32_t filter_inventory(const struct evaluator *e, node_id id)
 	if (pod_counts_devices(e->cs, id, e->shape, 1) > 0)
 		return 0;
 	return e->cs->inventory
-	           ? reasons[inventory_lack(e->cs->inventory, id, e->shape->body->devices - 1)]
+	           ? reasons[inventory_lack(e->cs->inventory, id, e->shape->body->devices - 1,
+	                                    pod_counts_served(e->cs, id, e->shape))]
 	           : FILTER_BIT(FILTER_DEVICES);
 }
 

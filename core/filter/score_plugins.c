@@ -179,7 +179,8 @@ static void add_devices(const struct evaluator *e)
 		if (!is_feasible(e, id))
 			continue;
 		e->scratch->raw[id] = devices ? devices->points(devices->context, id)
-		                              : inventory_points(inventory, id, question);
+		                              : inventory_points(inventory, id, question,
+		                                                 pod_counts_served(e->cs, id, e->shape));
 		most = e->scratch->raw[id] > most ? e->scratch->raw[id] : most;
 	}
 	for (node_id id = 0; most > 0 && id < e->nodes->used; id++)

@@ -104,7 +104,7 @@ static void resolve_binding(struct core *c, pod_id id, node_id node, const struc
 	const struct pod *p = &c->pods.slots[id];
 	const struct shape *s = &c->shapes.slots[p->shape];
 	/* Without its claims, which an earlier frontend did not finish to write, it can't be bound. */
-	const bool fits = nodes_fit(&c->nodes, node, s) && s->body->devices == 0;
+	const bool fits = nodes_fit(&c->nodes, node, s) && pod_counts_serves(&c->pod_counts, node, s);
 
 	PROBE(inflight_restored, id, node);
 	if (!(p->flags & POD_OURS)) {

@@ -109,7 +109,7 @@ static const struct shape *shape_of(const struct lacking *l, uint32_t group)
 static const struct request *request_of(const struct shape *s, uint32_t resource)
 {
 	for (uint32_t i = 0; i < s->sums_n; i++)
-		if (s->requests[i].resource == resource)
+		if (s->requests[i].resource == resource && s->requests[i].group == 0)
 			return &s->requests[i];
 	return NULL;
 }

@@ -78,6 +78,9 @@ static void tally_capacity(struct tally *t, const struct nodes *ns, node_id id,
 	for (uint32_t i = 0; i < s->sums_n; i++) {
 		const struct request *q = &s->requests[i];
 
+		counts[i] = UINT32_MAX;
+		if (q->group > 0 && nodes_allocatable(ns, id, q->resource) == 0)
+			continue; /* devices serve it */
 		counts[i] =
 			amount_count(nodes_free_amount(ns, id, q->resource), q->value, q->inverse, UINT32_MAX);
 		members[q->resource] += counts[i];
@@ -148,6 +151,7 @@ static bool devices_lack(const struct views *vs, class_id class, node_id id)
 	const struct shape *s = class_shape(vs->pod_counts, class);
 
 	return s->body->devices > 0 && vs->pod_counts->inventory &&
+	       pod_counts_served(vs->pod_counts, id, s) == 0 &&
 	       pod_counts_devices(vs->pod_counts, id, s, vs->most) <= views_count_at(vs, id, class);
 }
 
@@ -329,7 +333,7 @@ void reason_capacity(struct reason *r, struct tally *tally, struct views *vs,
 	for (uint32_t i = 0; !plan->lacks_known && i < s->sums_n; i++) {
 		const struct request *q = &s->requests[i];
 
-		if (f->members[q->resource] < wanted)
+		if (q->group == 0 && f->members[q->resource] < wanted)
 			reason_short(r, q->resource, amount_times(q->value, wanted),
 			             amount_times(q->value, f->members[q->resource]));
 	}
@@ -360,7 +364,7 @@ static void domain_shortfalls(struct reason *r, const struct views *vs, const st
 	for (uint32_t i = 0; i < s->sums_n; i++) {
 		const struct request *q = &s->requests[i];
 
-		if (members[q->resource] < plan->failed_need)
+		if (q->group == 0 && members[q->resource] < plan->failed_need)
 			reason_short(r, q->resource, amount_times(q->value, plan->failed_need),
 			             amount_times(q->value, members[q->resource]));
 	}

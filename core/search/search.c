@@ -238,12 +238,15 @@ void search_sort(const struct search *s, pod_id *pods, uint32_t n)
 		qsort_r(pods, n, sizeof(*pods), pods_compare, (void *)(uintptr_t)s);
 }
 
-/* Requests of both shapes are sorted by resource. */
+/* Requests of both shapes are sorted by resource, those that devices may serve behind the others.
+ */
 void search_row_add(const struct shape *of, int64_t *row, const struct shape *placed)
 {
 	uint32_t i = 0;
 
 	for (uint32_t k = 0; k < placed->sums_n; k++) {
+		if (k == placed->requests_n)
+			i = 0;
 		while (i < of->requests_n && of->requests[i].resource < placed->requests[k].resource)
 			i++;
 		if (i < of->requests_n && of->requests[i].resource == placed->requests[k].resource)

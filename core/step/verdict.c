@@ -25,15 +25,17 @@ bool core_devices(const struct core *c, uint32_t pod, uint32_t node, struct cmd_
 {
 	const struct pod *p = pods_find(&c->pods, pod);
 	const uint32_t devices = p ? c->shapes.slots[p->shape].body->devices : 0;
+	uint32_t served;
 
 	if (devices == 0 || !c->pod_counts.inventory)
 		return false;
+	served = pod_counts_served(&c->pod_counts, node, &c->shapes.slots[p->shape]);
 	*head = (struct cmd_devices){ .pod = pod,
 		                          .pod_generation = p->generation,
 		                          .node = node,
 		                          .node_generation = c->nodes.slots[node].generation,
 		                          .question = devices - 1 };
 	head->picks_n =
-		inventory_peek(c->pod_counts.inventory, node, devices - 1, &head->layout, picks);
+		inventory_peek(c->pod_counts.inventory, node, devices - 1, served, &head->layout, picks);
 	return head->picks_n > 0;
 }

@@ -128,7 +128,8 @@ static bool suffices(const struct timeline *t, const struct timeline_ask *ask, c
 		const struct shape *s = &t->shapes->slots[ask->wants[0].shape];
 
 		for (uint32_t i = 0; i < s->sums_n; i++)
-			if ((wide)s->requests[i].value * ask->wants[0].members > free[s->requests[i].resource])
+			if (s->requests[i].group == 0 &&
+			    (wide)s->requests[i].value * ask->wants[0].members > free[s->requests[i].resource])
 				return false;
 		return true;
 	}
@@ -137,7 +138,8 @@ static bool suffices(const struct timeline *t, const struct timeline_ask *ask, c
 		const struct shape *s = &t->shapes->slots[ask->wants[k].shape];
 
 		for (uint32_t i = 0; i < s->sums_n; i++)
-			sums[s->requests[i].resource] += (wide)s->requests[i].value * ask->wants[k].members;
+			if (s->requests[i].group == 0)
+				sums[s->requests[i].resource] += (wide)s->requests[i].value * ask->wants[k].members;
 	}
 	for (uint32_t r = 0; r < t->profile.stride; r++)
 		if (sums[r] > free[r])

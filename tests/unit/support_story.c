@@ -406,6 +406,9 @@ static void send_shape(struct story *s, uint32_t id, const struct story_pod *p)
 	s->shape_sent[id] = true;
 	toleration.value = k->tolerates - 1;
 	e.amounts_n = amounts_of(amounts, k->cpu_milli, k->memory_bytes, 1, k->gpu);
+	for (uint32_t i = 0; k->devices > 0 && i < e.amounts_n; i++)
+		if (amounts[i].resource == STORY_GPU)
+			amounts[i].flags = AMOUNT_DEVICES | 1u << AMOUNT_GROUP_SHIFT;
 	add(s, &e, sizeof(e));
 	add(s, amounts, e.amounts_n * sizeof(amounts[0]));
 	add(s, &zone, e.requirements_n * sizeof(zone));

@@ -51,7 +51,7 @@ struct story_pod {
 	const char *gang; /* NULL: alone */
 	int64_t cpu, cpu_milli, memory, memory_bytes, gpu;
 	const char *zone; /* node selector */
-	uint32_t devices; /* struct event_shape */
+	uint32_t devices; /* struct event_shape; with gpu: its group 1 serves that */
 	const char *tolerates;
 	const char *node; /* bound to, or with `binding` being bound to */
 	const char *role;

@@ -171,6 +171,80 @@ Test(devices, are_free_again_when_the_binding_is_refused)
 	story_free(s);
 }
 
+#define TWO 4u /* question: two devices, on nodes without GPUs in their allocatable */
+
+static void question_of_group(struct story *s)
+{
+	struct {
+		struct event_question e;
+		struct question_option option;
+	} q = {
+		.e = { .question = TWO, .options_n = 1 },
+		.option = { .count = 2, .flags = 1u << DEVICE_GROUP_SHIFT },
+	};
+
+	cr_assert_eq(story_feed(s, EVENT_QUESTION, &q, sizeof(q)), 0);
+}
+
+/* n1 has 4 GPUs by itself, n2 two free devices. */
+static struct story *mixed_scene(void)
+{
+	struct story *s = story_new(SCORE_KUBE, STORY_HOLD_MS);
+
+	story_node(s, .name = "n1", .cpu = 64, .memory = 64, .gpu = 4);
+	story_node(s, .name = "n2", .cpu = 64, .memory = 64);
+	question_of_group(s);
+	devices(s, 1, 1, 8, 0x3f);
+	match(s, TWO, 1, 1, 8, 0xff);
+	return s;
+}
+
+Test(devices, serve_a_resource_where_the_node_lacks_it)
+{
+	struct story *s = mixed_scene();
+
+	story_gang(s, .name = "g", .quorum = 3);
+	story_pods(s, 3, .name = "m", .gang = "g", .cpu = 1, .gpu = 2, .devices = TWO + 1);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "m"), 3);
+	for (uint32_t i = 0, by_devices = 0; i < 3; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "m-%u", i);
+		by_devices += strcmp(story_where(s, name), "n2") == 0;
+		cr_assert(i < 2 || by_devices == 1);
+	}
+	cr_assert_null(strstr(story_said(s), "n1: "), "%s", story_said(s));
+	cr_assert_not_null(strstr(story_said(s), "n2: 6 7\n"), "%s", story_said(s));
+	story_skip(s);
+	story_pod(s, .name = "late", .cpu = 1, .gpu = 2, .devices = TWO + 1);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "late"), "");
+	cr_assert_str_eq(story_reason(s, "late"), "room 0 of 1, 1 short of gpu, 1 devices");
+	story_drop_pod(s, "m-0");
+	story_plan(s);
+	cr_assert_str_neq(story_where(s, "late"), "");
+	story_free(s);
+}
+
+Test(devices, are_asked_again_once_the_node_loses_its_resource)
+{
+	struct story *s = mixed_scene();
+
+	devices(s, 1, 1, 8, 0xff);
+	story_pod(s, .name = "a", .cpu = 1, .gpu = 2, .devices = TWO + 1);
+	story_plan(s);
+	story_expect(s, "bind a n1\n");
+	story_node(s, .name = "n1", .cpu = 64, .memory = 64);
+	story_pod(s, .name = "b", .cpu = 1, .gpu = 2, .devices = TWO + 1);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "b"), "");
+	devices(s, 1, 1, 8, 0xfc);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "b"), "n2");
+	story_free(s);
+}
+
 #define FIRST 2u /* question: two of the model 1, else four of the model 2 */
 #define ADMIN 3u /* question: all, with adminAccess */
 
