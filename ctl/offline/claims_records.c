@@ -117,7 +117,7 @@ static void allocation_take(void *context, const char *claim, const char *alloca
 static bool take(struct claims *c, uint32_t pod, node_id node, const struct cmd_devices *head,
                  const struct device_pick *picks, struct taking *t)
 {
-	return live_writing(live_of(c), pod, offline_node_name(c->offline, node), head, picks,
+	return live_writing(live_of(c), pod, offline_node_name(c->offline, node), head, picks, 0,
 	                    (const uint64_t[]){ 0, c->shares++ * DEVICE_PICKS_MAX }, allocation_take,
 	                    t);
 }

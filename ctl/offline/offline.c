@@ -48,6 +48,8 @@ static void model_make(struct offline *o)
 	o->model = model_new(&model);
 	if (o->model == NULL)
 		fatal_memory();
+	if (model.devices_live)
+		live_claims_alone(model_live(o->model));
 	if (config->evicts == 0)
 		return;
 	model_resource_served(o->model,

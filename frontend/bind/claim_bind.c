@@ -30,10 +30,12 @@ void pod_claims_fail(struct pod_claims *w, const char *format, ...)
 	w->cb->counts.failed++;
 }
 
-bool claim_item_view(const struct claim_item *c, struct live_claim_view *v)
+bool claim_item_view(struct claim_item *c, struct live_claim_view *v)
 {
 	const struct pod_claims *w = c->work;
 
+	if (c->extended)
+		return claim_extended_view(c, v);
 	return live_claim(w->cb->live, w->pod, c->index, v) && strcmp(v->uid, c->uid) == 0;
 }
 
@@ -50,7 +52,7 @@ static enum claim_want judge_undo(const struct claim_item *c, const struct live_
 	return ours && !v->others && v->owned ? WANT_CLEAR : WANT_NOTHING;
 }
 
-static enum claim_want judge(struct claim_item *c, const struct live_claim_view *v)
+enum claim_want claim_item_needs(struct claim_item *c, const struct live_claim_view *v)
 {
 	struct pod_claims *w = c->work;
 
@@ -77,6 +79,8 @@ enum claim_want claim_item_judge(struct claim_item *c)
 
 	if (c->call || c->to_read || c->refused)
 		return WANT_NOTHING;
+	if (c->extended)
+		return claim_extended_judge(c);
 	if (!claim_item_view(c, &v)) {
 		if (!c->work->undoing)
 			pod_claims_fail(c->work, "claim %s got deleted in the meantime", c->name);
@@ -86,7 +90,7 @@ enum claim_want claim_item_judge(struct claim_item *c)
 	c->seen = c->seen || v.allocated;
 	if (c->work->undoing)
 		return judge_undo(c, &v);
-	return c->work->started && !c->work->failed ? judge(c, &v) : WANT_NOTHING;
+	return c->work->started && !c->work->failed ? claim_item_needs(c, &v) : WANT_NOTHING;
 }
 
 /* Devices by command. */
@@ -121,14 +125,22 @@ static bool any(void *context)
 static bool wants(void *context, pod_id pod, uint32_t generation)
 {
 	(void)generation;
-	return live_claims_n(((const struct claim_bind *)context)->live, pod) > 0;
+	return live_wants(((const struct claim_bind *)context)->live, pod);
+}
+
+struct claim_item claim_item_of(struct pod_claims *w)
+{
+	return (struct claim_item){
+		.work = w,
+		.backoff = { .first_ns = 20 * NS_PER_MS, .cap_ns = 5 * NS_PER_S, .reset_ns = 60 * NS_PER_S }
+	};
 }
 
 /* All claims of the pod that exist. */
 static struct pod_claims *work_make(struct claim_bind *cb, const struct prebind_member *m)
 {
 	const uint32_t n = live_claims_n(cb->live, m->pod);
-	struct pod_claims *w = must_alloc(sizeof(*w) + n * sizeof(w->items[0]));
+	struct pod_claims *w = must_alloc(sizeof(*w) + (n + 1) * sizeof(w->items[0]));
 
 	w->cb = cb;
 	w->pod = m->pod;
@@ -148,13 +160,11 @@ static struct pod_claims *work_make(struct claim_bind *cb, const struct prebind_
 			known = known || strcmp(w->items[k].uid, v.uid) == 0;
 		if (known)
 			continue;
-		*c = (struct claim_item){ .work = w,
-			                      .index = i,
-			                      .name = must_copy(v.name),
-			                      .uid = must_copy(v.uid),
-			                      .backoff = { .first_ns = 20 * NS_PER_MS,
-			                                   .cap_ns = 5 * NS_PER_S,
-			                                   .reset_ns = 60 * NS_PER_S } };
+		*c = claim_item_of(w);
+		c->index = i;
+		c->name = must_copy(v.name);
+		c->uid = must_copy(v.uid);
+		c->extended = c->drop = v.extended;
 		w->n++;
 	}
 	TAILQ_INSERT_TAIL(&cb->works, w, link);
@@ -180,6 +190,7 @@ static void work_free(struct pod_claims *w)
 		}
 		free(c->name);
 		free(c->uid);
+		free(c->spec);
 		free(c->allocation);
 	}
 	if (has_writing(w))
@@ -197,19 +208,24 @@ static void allocation_take(void *context, const char *claim, const char *alloca
 	struct pod_claims *w = context;
 
 	for (uint32_t i = 0; i < w->n; i++)
-		if (strcmp(w->items[i].name, claim) == 0)
+		if (w->items[i].spec ? strcmp(claim, LIVE_EXTENDED_NAME) == 0
+		                     : strcmp(w->items[i].name, claim) == 0)
 			w->items[i].allocation = must_copy(allocation);
 }
 
-/* Every claim exists, and is allocated or gets an allocation. */
+/* Every claim exists or is to be made, and is allocated or gets an allocation. */
 static bool is_served(struct pod_claims *w)
 {
 	bool all = live_claims_exist(w->cb->live, w->pod);
 
 	for (uint32_t i = 0; i < w->n; i++) {
+		struct claim_item *c = &w->items[i];
 		struct live_claim_view v;
 
-		all = all && claim_item_view(&w->items[i], &v) && (v.allocated || w->items[i].allocation);
+		if (c->spec)
+			all = all && c->allocation;
+		else if (!c->drop)
+			all = all && claim_item_view(c, &v) && (v.allocated || c->allocation);
 	}
 	return all;
 }
@@ -239,8 +255,9 @@ static void *prepare(void *context, const struct prebind_member *m, struct prebi
 		return NULL;
 	}
 	w = work_make(cb, m);
+	claim_extended_prepare(w, claim_served(cb, m->pod, m->node));
 	if (k && k->head.pod_generation == m->generation && k->head.node == m->node)
-		live_writing(cb->live, m->pod, m->node_name, &k->head, k->picks,
+		live_writing(cb->live, m->pod, m->node_name, &k->head, k->picks, w->served,
 		             (const uint64_t[]){ env->random(env->context), env->random(env->context) },
 		             allocation_take, w);
 	kept_forget(cb, m->pod);
@@ -278,7 +295,8 @@ static bool look_undone(struct pod_claims *w)
 static bool conflicts(struct pod_claims *w)
 {
 	for (uint32_t i = 0; i < w->n; i++) {
-		const char *device = live_conflict(w->cb->live, w->pod, w->items[i].index);
+		const char *device =
+			w->items[i].drop ? NULL : live_conflict(w->cb->live, w->pod, w->items[i].index);
 
 		if (!device)
 			continue;
@@ -352,15 +370,16 @@ static void member_free(void *context, void *work)
 
 /* Claims that are left. */
 
-/* Allocated, without other consumers, and made or reserved for this pod. */
-static bool has_allocated(const struct claim_bind *cb, pod_id pod)
+/* Made for extended resources; or allocated, without other consumers, and made or reserved for this
+ * pod. */
+static bool has_left(const struct claim_bind *cb, pod_id pod)
 {
 	const uint32_t n = live_claims_n(cb->live, pod);
 	struct live_claim_view v;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (live_claim(cb->live, pod, i, &v) && v.allocated && (v.owned || v.reserved) &&
-		    !v.others && !v.deleting)
+		if (live_claim(cb->live, pod, i, &v) && !v.deleting &&
+		    (v.extended || (v.allocated && (v.owned || v.reserved) && !v.others)))
 			return true;
 	return false;
 }
@@ -376,7 +395,7 @@ static void give_back(struct claim_bind *cb, const struct pod_view *pod)
 	struct pod_claims *w = work_make(cb, &m);
 
 	env_log(cb->env, "info",
-	        "pod %s/%s waits, and its claims have been allocated for %u s: they are deallocated",
+	        "pod %s/%s waits, and its claims have been allocated for %u s: they are taken back",
 	        pod->namespace, pod->name, CLAIM_KEPT_MS / 1000);
 	w->recovered = w->undoing = w->own = true;
 	for (uint32_t i = 0; i < w->n; i++) {
@@ -395,7 +414,7 @@ static void look_at(struct claim_bind *cb, const struct binder *binder, pod_id i
 	cb->since = must_reach(cb->since, &cb->since_n, id, 256, sizeof(*cb->since));
 	if (generation == 0 || !model_pod(cb->model, id, generation, &pod) || pod.node[0] ||
 	    !pod.ours || binder_has(binder, id, generation) || model_pod_binds(cb->model, id) ||
-	    is_busy(cb, id) || !has_allocated(cb, id)) {
+	    is_busy(cb, id) || !has_left(cb, id)) {
 		cb->since[id] = 0;
 		return;
 	}

@@ -13,6 +13,9 @@
  *     undo:        PATCH status: allocation and reservedFor away, or our consumer alone when the
  *                  claim has others, or was allocated before
  *
+ *     extended resources that devices serve: POST claim ─► as above ─► PATCH status of the pod;
+ *     undo: PATCH finalizer away ─► DELETE, also of those that earlier attempts left
+ *
  * Binding conditions (KEP 5007) are waited for on the watch, so long from the allocation on; a
  * clock that is behind makes it so long from the last write.  Devices that were not ready are
  * not chosen for CLAIM_AVOID_MS.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of the binding of device claims. claim_bind.c: pods, and what each of their claims
- * needs; claim_write.c: the requests of one claim; claim_ready.c: its devices' binding conditions.
+ * needs; claim_write.c: the requests of one claim; claim_ready.c: its devices' binding conditions;
+ * claim_extended.c: the one of extended resources.
  */
 #ifndef MUSTER_FRONTEND_CLAIM_BIND_IMPL_H
 #define MUSTER_FRONTEND_CLAIM_BIND_IMPL_H
@@ -24,7 +25,14 @@ enum claim_want {
 	WANT_CLEAR,     /* undo: the allocation and its consumers */
 	WANT_UNRESERVE, /* undo: our consumer */
 	WANT_FENCE,     /* undo: another version */
+	/* Of the claim of extended resources. */
+	WANT_CREATE,
+	WANT_TELL,       /* the pod's status */
+	WANT_UNFINALIZE, /* undo: our finalizer */
+	WANT_DELETE,     /* undo */
 };
+
+#define CLAIM_TIMEOUT_MS 15000
 
 struct claim_item {
 	struct pod_claims *work;
@@ -32,11 +40,16 @@ struct claim_item {
 	char *name, *uid; /* of the claim */
 	char *allocation; /* that we write; NULL: it is allocated already */
 	bool fenced;
-	bool to_read; /* what the last write did is not known */
-	bool unsure;  /* a write towards an allocation may still land on this version */
-	bool seen;    /* it was allocated */
-	bool refused; /* an undo that the API server refuses */
-	bool unready; /* binding conditions failed, or were late: undone in any case */
+	bool to_read;  /* what the last write did is not known */
+	bool unsure;   /* a write towards an allocation may still land on this version */
+	bool seen;     /* it was allocated */
+	bool refused;  /* an undo that the API server refuses */
+	bool unready;  /* binding conditions failed, or were late: undone in any case */
+	bool extended; /* the claim of extended resources, by its name: `uid` is NULL until it exists */
+	bool drop;     /* extended: it is left from an earlier attempt, and is deleted */
+	bool collided; /* extended: there is a claim of that name */
+	bool told;     /* extended: the pod's status names it */
+	char *spec;    /* extended: spec.devices, of one that is to be made */
 	struct http_call *call;
 	struct backoff backoff;
 	uint64_t due_ns;
@@ -55,8 +68,9 @@ struct pod_claims {
 	uint64_t written_ns; /* when nothing was to be written last; until then of start() */
 	uint64_t waits_ns;   /* for binding conditions, since; 0: not yet */
 	struct prebind_why why;
+	uint32_t served; /* groups of extended resources that the node has by itself, as bits */
 	uint32_t n;
-	struct claim_item items[];
+	struct claim_item items[]; /* with room for one more */
 };
 TAILQ_HEAD(pod_claims_list, pod_claims);
 
@@ -90,14 +104,39 @@ enum claim_want claim_item_judge(struct claim_item *c);
 __attribute__((format(printf, 2, 3))) void pod_claims_fail(struct pod_claims *w, const char *format,
                                                            ...);
 /* False: there is no such claim any more. */
-bool claim_item_view(const struct claim_item *c, struct live_claim_view *v);
+bool claim_item_view(struct claim_item *c, struct live_claim_view *v);
 /* Before anything is written: true if a device of a claim that others have too did not become
  * ready, and *why is set. */
 bool pod_claims_start_unready(struct pod_claims *w, struct prebind_why *why);
 /* After all is written: true once all devices are ready; else it may have failed. */
 bool pod_claims_ready(struct pod_claims *w);
+/* A new one of the pod. */
+struct claim_item claim_item_of(struct pod_claims *w);
+/* What a claim that exists needs to be allocated for the pod. */
+enum claim_want claim_item_needs(struct claim_item *c, const struct live_claim_view *v);
+
 /* Sends the write, or the read. */
 void claim_item_write(struct claim_item *c, enum claim_want want);
 void claim_item_read(struct claim_item *c);
+
+/* claim_write.c: what answers mean. */
+void claim_item_call(struct claim_item *c, const struct http_request *request,
+                     const struct http_handler *handler);
+void claim_item_landed(struct claim_item *c);
+bool claim_item_is_final(const struct http_answer *answer);
+void claim_item_refused(struct claim_item *c, const struct http_answer *answer, const char *body,
+                        size_t bytes);
+void claim_item_again(struct claim_item *c, const struct http_answer *answer);
+void claim_item_put(const struct claim_item *c, const char *body, size_t bytes);
+void claim_item_gone(const struct claim_item *c);
+
+/* claim_extended.c */
+/* The groups of extended resources that the node has in its allocatable, as bits. */
+uint32_t claim_served(const struct claim_bind *cb, pod_id pod, node_id node);
+/* Adds the claim that is to be made, if the node does not serve all of it. */
+void claim_extended_prepare(struct pod_claims *w, uint32_t served);
+bool claim_extended_view(struct claim_item *c, struct live_claim_view *v);
+enum claim_want claim_extended_judge(struct claim_item *c);
+void claim_extended_write(struct claim_item *c, enum claim_want want);
 
 #endif

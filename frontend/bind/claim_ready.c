@@ -17,9 +17,9 @@ static bool is_late(const struct pod_claims *w, const struct live_claim_view *v)
 }
 
 /* Its devices did not become ready, and never will. */
-static bool is_unready(const struct claim_item *c, struct live_claim_view *v)
+static bool is_unready(struct claim_item *c, struct live_claim_view *v)
 {
-	return claim_item_view(c, v) && v->allocated &&
+	return !c->drop && claim_item_view(c, v) && v->allocated &&
 	       (v->conditions == LIVE_FAILED || (v->conditions == LIVE_WAITS && is_late(c->work, v)));
 }
 
@@ -63,7 +63,7 @@ bool pod_claims_ready(struct pod_claims *w)
 			fail(w, c, &v);
 			w->why.retry_ms = AGAIN_MS;
 		}
-		ready = ready && claim_item_view(c, &v) && v.conditions == LIVE_MET;
+		ready = ready && (c->drop || (claim_item_view(c, &v) && v.conditions == LIVE_MET));
 	}
 	return ready && !w->failed;
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <time.h>
 
-#define TIMEOUT_MS 15000
 #define FENCE_KEY "muster.dev/fence"
 
 static const char *path_of(const struct claim_item *c, bool status)
@@ -21,14 +20,14 @@ static const char *path_of(const struct claim_item *c, bool status)
 	return path->at;
 }
 
-static void object_put(const struct claim_item *c, const char *body, size_t bytes)
+void claim_item_put(const struct claim_item *c, const char *body, size_t bytes)
 {
 	struct decode_error error = { 0 };
 
 	model_put(c->work->cb->model, c->work->cb->resource, body, bytes, &error);
 }
 
-static void object_gone(const struct claim_item *c)
+void claim_item_gone(const struct claim_item *c)
 {
 	struct claim_bind *cb = c->work->cb;
 	struct decode_error error = { 0 };
@@ -39,7 +38,7 @@ static void object_gone(const struct claim_item *c)
 	model_remove(cb->model, cb->resource, cb->body.at, cb->body.bytes, &error);
 }
 
-static void again(struct claim_item *c, const struct http_answer *answer)
+void claim_item_again(struct claim_item *c, const struct http_answer *answer)
 {
 	const struct env *env = c->work->cb->env;
 
@@ -47,7 +46,7 @@ static void again(struct claim_item *c, const struct http_answer *answer)
 }
 
 /* Neither waiting nor reading changes that: a missing right, a webhook, an invalid object. */
-static bool is_final(const struct http_answer *answer)
+bool claim_item_is_final(const struct http_answer *answer)
 {
 	const int s = answer->status;
 
@@ -55,8 +54,8 @@ static bool is_final(const struct http_answer *answer)
 	       s != 408 && s != 409 && s != 429;
 }
 
-static void refused(struct claim_item *c, const struct http_answer *answer, const char *body,
-                    size_t bytes)
+void claim_item_refused(struct claim_item *c, const struct http_answer *answer, const char *body,
+                        size_t bytes)
 {
 	struct claim_bind *cb = c->work->cb;
 	struct apistatus s;
@@ -67,12 +66,13 @@ static void refused(struct claim_item *c, const struct http_answer *answer, cons
 		        "the API server refuses to %s resourceclaim %s/%s: HTTP %d: %.200s",
 		        c->work->undoing ? "deallocate" : "allocate", c->work->namespace, c->name,
 		        answer->status, s.message);
-	c->refused = true;
+	/* What was made before is still to be deleted. */
+	c->refused = !c->extended || c->work->undoing;
 	if (!c->work->undoing)
 		pod_claims_fail(c->work, "%s", s.message);
 }
 
-static void landed(struct claim_item *c)
+void claim_item_landed(struct claim_item *c)
 {
 	c->call = NULL;
 	c->work->cb->flying--;
@@ -83,15 +83,15 @@ static void write_done(void *context, const struct http_answer *answer, const ch
 {
 	struct claim_item *c = context;
 
-	landed(c);
+	claim_item_landed(c);
 	if (answer->end == HTTP_ANSWERED && answer->status == 200) {
-		object_put(c, body, bytes);
+		claim_item_put(c, body, bytes);
 		c->unsure = false;
 		backoff_reset(&c->backoff);
 		return;
 	}
-	if (is_final(answer)) {
-		refused(c, answer, body, bytes);
+	if (claim_item_is_final(answer)) {
+		claim_item_refused(c, answer, body, bytes);
 		return;
 	}
 	if (answer->end == HTTP_ANSWERED && answer->status == 401)
@@ -101,7 +101,7 @@ static void write_done(void *context, const struct http_answer *answer, const ch
 	/* A 409 was not applied; after anything else one that is late would be. */
 	c->unsure = c->unsure || (c->to_read && !c->work->undoing &&
 	                          !(answer->end == HTTP_ANSWERED && answer->status == 409));
-	again(c, answer);
+	claim_item_again(c, answer);
 }
 
 static void fence_done(void *context, const struct http_answer *answer, const char *body,
@@ -118,25 +118,25 @@ static void read_done(void *context, const struct http_answer *answer, const cha
 {
 	struct claim_item *c = context;
 
-	landed(c);
+	claim_item_landed(c);
 	if (answer->end == HTTP_ANSWERED && answer->status == 200) {
 		c->to_read = false;
-		object_put(c, body, bytes);
+		claim_item_put(c, body, bytes);
 	} else if (apistatus_says(answer, 404, body, bytes)) {
 		c->to_read = false;
-		object_gone(c);
-	} else if (is_final(answer)) {
+		claim_item_gone(c);
+	} else if (claim_item_is_final(answer)) {
 		c->to_read = false;
-		refused(c, answer, body, bytes);
+		claim_item_refused(c, answer, body, bytes);
 	} else {
 		if (answer->status == 401)
 			env_renew_credentials(c->work->cb->env);
-		again(c, answer);
+		claim_item_again(c, answer);
 	}
 }
 
-static void call(struct claim_item *c, const struct http_request *request,
-                 const struct http_handler *handler)
+void claim_item_call(struct claim_item *c, const struct http_request *request,
+                     const struct http_handler *handler)
 {
 	struct transport *t = c->work->cb->env->transport;
 
@@ -148,12 +148,13 @@ static void call(struct claim_item *c, const struct http_request *request,
 
 void claim_item_read(struct claim_item *c)
 {
-	const struct http_request request = {
-		.method = "GET", .lane = HTTP_CALL, .timeout_ms = TIMEOUT_MS, .path = path_of(c, false)
-	};
+	const struct http_request request = { .method = "GET",
+		                                  .lane = HTTP_CALL,
+		                                  .timeout_ms = CLAIM_TIMEOUT_MS,
+		                                  .path = path_of(c, false) };
 	const struct http_handler handler = { .done = read_done, .context = c };
 
-	call(c, &request, &handler);
+	claim_item_call(c, &request, &handler);
 }
 
 static void put_consumers(const struct claim_item *c, const struct live_claim_view *v, bool with,
@@ -198,21 +199,27 @@ static void status_body(const struct claim_item *c, const struct live_claim_view
 void claim_item_write(struct claim_item *c, enum claim_want want)
 {
 	struct claim_bind *cb = c->work->cb;
-	const bool status = want != WANT_FINALIZER && want != WANT_FENCE;
+	const bool status = want != WANT_FINALIZER && want != WANT_FENCE && want != WANT_UNFINALIZE;
 	struct http_request request = { .method = "PATCH",
 		                            .content_type = "application/merge-patch+json",
 		                            .lane = HTTP_BIND,
-		                            .timeout_ms = TIMEOUT_MS };
+		                            .timeout_ms = CLAIM_TIMEOUT_MS };
 	const struct http_handler handler = { .done = want == WANT_FENCE ? fence_done : write_done,
 		                                  .context = c };
 	struct live_claim_view v;
 
+	if (want == WANT_CREATE || want == WANT_TELL || want == WANT_DELETE) {
+		claim_extended_write(c, want);
+		return;
+	}
 	live_claim(cb->live, c->work->pod, c->index, &v);
 	jsonout_clear(&cb->body);
 	jsonout_add(&cb->body, "{\"metadata\":{\"uid\":@s,\"resourceVersion\":@s", v.uid, v.version);
 	if (want == WANT_FINALIZER)
 		jsonout_add(&cb->body, ",\"finalizers\":[@r@r\"" LIVE_FINALIZER "\"]}}", v.finalizers,
 		            v.finalizers[0] ? "," : "");
+	else if (want == WANT_UNFINALIZE)
+		jsonout_add(&cb->body, ",\"finalizers\":[@r]}}", v.finalizers);
 	else if (want == WANT_FENCE)
 		jsonout_add(&cb->body, ",\"annotations\":{\"" FENCE_KEY "\":\"@u\"}}}",
 		            (unsigned long long)cb->env->random(cb->env->context));
@@ -223,5 +230,5 @@ void claim_item_write(struct claim_item *c, enum claim_want want)
 	request.path = path_of(c, status);
 	request.body = cb->body.at;
 	request.body_bytes = cb->body.bytes;
-	call(c, &request, &handler);
+	claim_item_call(c, &request, &handler);
 }

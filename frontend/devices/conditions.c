@@ -121,7 +121,7 @@ static void avoid_shift(struct live *l)
 void live_avoid(struct live *l, uint32_t pod, uint32_t at, uint64_t until_ns)
 {
 	const struct live_pod *p = &l->pods[pod];
-	const struct live_claim *c = at < p->refs_n ? live_claim_at(l, p->refs[at].claim) : NULL;
+	const struct live_claim *c = live_claim_of(l, p, at);
 
 	for (size_t i = 0; c && i < c->devices_n; i++) {
 		if (c->states[i] == LIVE_MET || live_is_avoided(l, c->devices[i]))

@@ -87,6 +87,7 @@ struct request_entry {
 	struct option_entry *options;
 	size_t options_n;
 	bool prioritized;
+	struct text resource; /* that it serves; bytes 0: of no extended resource */
 };
 
 struct claim_entry {
@@ -110,6 +111,7 @@ struct resource_request {
 };
 
 struct container_entry {
+	struct text name;
 	bool init, sidecar;
 	struct resource_request *requests;
 	size_t requests_n;
@@ -173,6 +175,9 @@ struct devices {
 bool device_read(struct devices *d, const char *kind, const struct tree *t, char *error,
                  size_t error_bytes);
 bool requests_read(struct devices *d, struct claim_entry *c, char *error, size_t error_bytes);
+/* In d->arena; NULL: its requests cannot be read. */
+struct pod_entry *pod_read(struct devices *d, const struct tree *t, char *error,
+                           size_t error_bytes);
 
 /* capacity.c */
 void policy_read(struct arena *arena, const struct tree *policy, struct capacity_policy *out);
@@ -212,6 +217,9 @@ void devices_prepare(struct devices *d); /* sorts the slices by driver, pool and
 /* extended.c: the claim of the pod's extended resources on a node, which may have no requests. */
 struct claim_entry *extended_claim(struct devices *d, const struct pod_entry *pod,
                                    const struct node_entry *node, struct arena *arena);
+/* Adds to a JSON list which container has the devices of which request (requestMappings of the
+ * pod's status), for one resource that devices serve (createRequestsAndMappings). */
+void extended_mappings(const struct pod_entry *pod, struct text resource, struct bytes *list);
 
 bool same_pool(const struct slice *a, const struct slice *b);
 const struct class_entry *class_find(const struct devices *d, struct text name);

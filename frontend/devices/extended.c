@@ -30,7 +30,7 @@ static const struct class_entry *serving(const struct making *m, struct text res
 }
 
 static void add_request(struct making *m, size_t container, uint32_t rank,
-                        const struct class_entry *class, int64_t count)
+                        const struct class_entry *class, struct text resource, int64_t count)
 {
 	static const struct tree nothing;
 	struct request_entry *q;
@@ -42,6 +42,7 @@ static void add_request(struct making *m, size_t container, uint32_t rank,
 		.name = text_of(arena_printf(m->arena, "container-%zu-request-%u", container, rank)),
 		.options = arena_alloc(m->arena, sizeof(*q->options)),
 		.options_n = 1,
+		.resource = resource,
 	};
 	*q->options = (struct option_entry){ .class = class->name, .tree = &nothing, .count = count };
 }
@@ -61,33 +62,47 @@ static bool is_long_lived(const struct container_entry *c)
 	return !c->init || c->sidecar;
 }
 
-/* What an init container needs beyond the devices of long-lived containers that start later: one
- * request for the largest rest, of the container that has it. */
-static void add_rest(struct making *m, const struct class_entry *class, struct text resource)
+/* What the container needs of the resource beyond the devices of long-lived containers that start
+ * later. */
+static int64_t rest_of(const struct pod_entry *p, size_t container, struct text resource,
+                       uint32_t *rank)
 {
-	const struct pod_entry *p = m->pod;
+	int64_t rest = asked_of(&p->containers[container], resource, rank);
+	uint32_t unused;
+
+	for (size_t k = container + 1; k < p->containers_n; k++)
+		if (is_long_lived(&p->containers[k]))
+			rest -= asked_of(&p->containers[k], resource, &unused);
+	return rest;
+}
+
+/* The init container with the largest rest: it has one request for all of them.  0: none has. */
+static int64_t largest_rest(const struct pod_entry *p, struct text resource, size_t *container,
+                            uint32_t *rank)
+{
 	int64_t most = 0;
-	uint32_t rank = 0, rank_most = 0;
-	size_t of = 0;
 
 	for (size_t i = 0; i < p->containers_n; i++) {
-		int64_t rest;
-		uint32_t unused;
+		uint32_t of;
+		const int64_t rest = is_long_lived(&p->containers[i]) ? 0 : rest_of(p, i, resource, &of);
 
-		if (is_long_lived(&p->containers[i]))
+		if (rest <= most)
 			continue;
-		rest = asked_of(&p->containers[i], resource, &rank);
-		for (size_t k = i + 1; k < p->containers_n; k++)
-			if (is_long_lived(&p->containers[k]))
-				rest -= asked_of(&p->containers[k], resource, &unused);
-		if (rest > most) {
-			most = rest;
-			of = i;
-			rank_most = rank;
-		}
+		most = rest;
+		*container = i;
+		*rank = of;
 	}
+	return most;
+}
+
+static void add_rest(struct making *m, const struct class_entry *class, struct text resource)
+{
+	size_t container = 0;
+	uint32_t rank = 0;
+	const int64_t most = largest_rest(m->pod, resource, &container, &rank);
+
 	if (most > 0)
-		add_request(m, of, rank_most, class, most);
+		add_request(m, container, rank, class, resource, most);
 }
 
 /* True if an earlier container or request names the resource. */
@@ -133,7 +148,8 @@ struct claim_entry *extended_claim(struct devices *d, const struct pod_entry *po
 			if (class == NULL)
 				continue;
 			if (is_long_lived(c))
-				add_request(&m, i, c->requests[k].rank, class, c->requests[k].value);
+				add_request(&m, i, c->requests[k].rank, class, c->requests[k].name,
+				            c->requests[k].value);
 			if (!was_before(pod, i, k))
 				add_rest(&m, class, c->requests[k].name);
 		}
@@ -141,4 +157,52 @@ struct claim_entry *extended_claim(struct devices *d, const struct pod_entry *po
 	if (m.claim->requests_n > 0)
 		qsort(m.claim->requests, m.claim->requests_n, sizeof(*m.claim->requests), by_name);
 	return m.claim;
+}
+
+static void put_mapping(struct bytes *list, const struct container_entry *c, struct text resource,
+                        size_t container, uint32_t rank)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "container-%zu-request-%u", container, rank);
+	bytes_put(list, list->n > 0 ? ",{\"containerName\":" : "{\"containerName\":");
+	bytes_quote(list, c->name.at, c->name.bytes);
+	bytes_put(list, ",\"resourceName\":");
+	bytes_quote(list, resource.at, resource.bytes);
+	bytes_put(list, ",\"requestName\":\"");
+	bytes_put(list, name);
+	bytes_put(list, "\"}");
+}
+
+/* First what later containers have, as far as it is needed, then the request for the rest. */
+static void put_reused(const struct pod_entry *p, size_t container, struct text resource,
+                       struct bytes *list)
+{
+	const struct container_entry *c = &p->containers[container];
+	uint32_t rank = 0;
+	int64_t left = asked_of(c, resource, &rank);
+	size_t of = container;
+
+	for (size_t k = container + 1; k < p->containers_n && left > 0; k++) {
+		const int64_t has =
+			is_long_lived(&p->containers[k]) ? asked_of(&p->containers[k], resource, &rank) : 0;
+
+		if (has > 0)
+			put_mapping(list, c, resource, k, rank);
+		left -= has;
+	}
+	if (left > 0 && largest_rest(p, resource, &of, &rank) > 0)
+		put_mapping(list, c, resource, of, rank);
+}
+
+void extended_mappings(const struct pod_entry *p, struct text resource, struct bytes *list)
+{
+	uint32_t rank;
+
+	for (size_t i = 0; i < p->containers_n; i++)
+		if (is_long_lived(&p->containers[i]) && asked_of(&p->containers[i], resource, &rank) > 0)
+			put_mapping(list, &p->containers[i], resource, i, rank);
+	for (size_t i = 0; i < p->containers_n; i++)
+		if (!is_long_lived(&p->containers[i]))
+			put_reused(p, i, resource, list);
 }

@@ -39,10 +39,10 @@ uint32_t live_number(struct intern *in, struct text t)
 struct live *live_new(const uint64_t key[2])
 {
 	struct live *l = must_alloc(sizeof(*l));
-	struct intern *interns[] = { &l->slice_names,  &l->node_names, &l->claim_names,
-		                         &l->device_names, &l->draw_names, &l->spaces };
+	struct intern *interns[] = { &l->slice_names, &l->node_names, &l->claim_names, &l->device_names,
+		                         &l->draw_names,  &l->spaces,     &l->owners };
 
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < sizeof(interns) / sizeof(interns[0]); i++)
 		intern_init(interns[i], key, UINT32_MAX - 1);
 	l->store = devices_new();
 	l->layouts = 1;
@@ -123,6 +123,10 @@ void live_free(struct live *l)
 	free(l->nodes);
 	free(l->claims);
 	free(l->users);
+	for (size_t i = 0; i < l->owned_n; i++)
+		free(l->owned[i].claims);
+	free(l->owned);
+	intern_free(&l->owners);
 	free(l->classes);
 	free(l->taken);
 	free(l->whole);
@@ -143,6 +147,7 @@ void live_names_recycle(struct live *l)
 	intern_recycle(&l->device_names);
 	intern_recycle(&l->draw_names);
 	intern_recycle(&l->spaces);
+	intern_recycle(&l->owners);
 }
 
 const struct live_claim *live_claim_at(const struct live *l, uint32_t number)
@@ -162,6 +167,7 @@ static void classes_changed(struct live *l)
 	for (size_t i = 0; i < l->classes_n; i++)
 		d->classes[i] = l->classes[i]->entry;
 	d->classes_n = l->classes_n;
+	l->classes_version++;
 	live_questions_reset(l);
 	live_pods_note_all(l);
 }
@@ -320,9 +326,12 @@ static void claim_finalizers(struct live_claim *c, const struct tree *list)
 
 	TREE_EACH(finalizer, list)
 	{
+		if (text_is(jsontree_text(finalizer), LIVE_FINALIZER)) {
+			c->finalizer = true;
+			continue;
+		}
 		bytes_put(&items, items.n > 0 ? "," : "");
 		bytes_add(&items, finalizer->raw.at, finalizer->raw.bytes);
-		c->finalizer = c->finalizer || text_is(jsontree_text(finalizer), LIVE_FINALIZER);
 	}
 	bytes_add(&items, "", 1);
 	c->finalizers = items.at;
@@ -344,12 +353,14 @@ static struct live_claim *claim_make(struct live *l, const struct tree *t, uint3
 	claim_finalizers(c, jsontree_get(meta, "finalizers"));
 	c->spec = copy_of(jsontree_get(jsontree_get(t, "spec"), "devices")->raw);
 	claim_status(l, c, jsontree_get(t, "status"));
+	live_claim_own(l, c, meta);
 	return c;
 }
 
 /* What it held is given back after the next version has taken what it has. */
 static void claim_drop(struct live *l, struct live_claim *c)
 {
+	live_claim_disown(l, c);
 	live_draws_give(l, &c->draws);
 	for (size_t i = 0; i < c->devices_n; i++) {
 		live_device_give(l, c->devices[i]);
@@ -413,6 +424,8 @@ static void claim_put(struct live *l, const struct tree *t)
 	}
 	if (c->allocation)
 		live_claim_landed(l, number);
+	if (c->allocation && c->extended && l->owned[c->owned].pod > 0)
+		live_pod_landed(l, l->owned[c->owned].pod - 1, LIVE_NONE);
 	if (!old || !is_alike(old, c))
 		live_claim_note(l, number);
 	if (old)

@@ -12,6 +12,10 @@
  * Taken are the devices of allocated claims, of any scheduler, and those that are being written
  * (live_writing()).
  *
+ * A pod that asks for extended resources which a class serves has one claim more, the last one: its
+ * requests are a group each by resource, and on a node that has a resource in its allocatable the
+ * group is not asked (ipc/abi_devices.h).  It is made when the pod has a node.
+ *
  * Served live are slices of one node (spec.nodeName) and requests for a number of devices or for
  * all, with alternatives, selectors, tolerations, adminAccess, capacities and constraints, of
  * devices that may use counters, and that claims may share.
@@ -26,6 +30,8 @@
 #include "ipc/abi.h"
 
 #define LIVE_FINALIZER "resource.kubernetes.io/delete-protection"
+/* Of a claim for extended resources that is not made yet. */
+#define LIVE_EXTENDED_NAME "<extended-resources>"
 
 enum live_kind { LIVE_SLICES, LIVE_CLASSES, LIVE_CLAIMS, LIVE_KINDS };
 extern const struct resource live_resources[LIVE_KINDS];
@@ -34,6 +40,8 @@ struct live;
 
 struct live *live_new(const uint64_t key[2]);
 void live_free(struct live *l);
+/* No claims are made for extended resources. */
+void live_claims_alone(struct live *l);
 
 /* -EINVAL: *error has the reason; the object is not used. */
 int live_put(struct live *l, enum live_kind kind, const char *json, size_t bytes,
@@ -42,8 +50,8 @@ void live_remove(struct live *l, enum live_kind kind, struct text namespace, str
 void live_replace_begin(struct live *l, enum live_kind kind);
 void live_replace_end(struct live *l, enum live_kind kind);
 
-/* A pod of the model by its slot, from its object.  False: it has no resource claims, and is not
- * kept. */
+/* A pod of the model by its slot, from its object.  False: it has no resource claims and asks for
+ * no extended resource, and is not kept. */
 bool live_pod_set(struct live *l, uint32_t pod, const char *json, size_t bytes);
 void live_pod_drop(struct live *l, uint32_t pod);
 void live_pod_judge_again(struct live *l, uint32_t pod);
@@ -58,6 +66,11 @@ struct live_verdict {
 };
 /* `placed`: its devices are chosen, or it is bound. */
 void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *out);
+
+/* Group of a resource that devices may serve for the pod; 0: they don't. */
+uint32_t live_group(struct live *l, uint32_t pod, struct text resource);
+/* The resource of a group, from 1 on; NULL: there are no more. */
+const char *live_resource(struct live *l, uint32_t pod, uint32_t group);
 
 /* Devices of all nodes for one request, or one of its alternatives, of the claims that a waiting
  * pod has not allocated yet: in numbers, why there are none. */
@@ -126,8 +139,10 @@ struct live_claim_view {
 	bool others;              /* reserved for others */
 	bool owned;               /* by the pod: from a template */
 	bool deleting, finalizer;
+	bool extended;          /* made for extended resources, behind all others */
 	const char *node;       /* allocated on one node; NULL: not allocated, "": on several */
-	const char *finalizers; /* the items of the list as JSON */
+	const char *finalizers; /* the items of the list but LIVE_FINALIZER, as JSON */
+	const char *spec;       /* spec.devices */
 	const char *consumers;  /* those of reservedFor without the pod; good until the next call */
 	enum live_conditions conditions; /* of its devices */
 	const char *failure;             /* reason and message of the one that failed; NULL: none did */
@@ -139,17 +154,25 @@ bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_clai
 uint32_t live_claims_n(const struct live *l, uint32_t pod);
 /* Another waiting pod names a claim of this one that is not allocated. */
 bool live_claims_shared(const struct live *l, uint32_t pod);
-/* False: one of them does not exist, is being deleted, or is another pod's. */
+/* False: one that the pod names does not exist, is being deleted, or is another pod's. */
 bool live_claims_exist(struct live *l, uint32_t pod);
 /* Pods with claims have slots below; 0: there are none. */
 uint32_t live_pods(const struct live *l);
+/* The pod has claims, or may get one for extended resources. */
+bool live_wants(struct live *l, uint32_t pod);
+/* spec.devices of the claim for extended resources on a node that serves these groups (bits) by
+ * itself; false: there is nothing to ask for.  And requestMappings of the pod's status. */
+bool live_extended_spec(struct live *l, uint32_t pod, uint32_t served, struct bytes *spec);
+void live_extended_mappings(struct live *l, uint32_t pod, uint32_t served, struct bytes *list);
+/* The name in the pod's status.extendedResourceClaimStatus; "": none. */
+const char *live_extended_told(const struct live *l, uint32_t pod);
 
-/* Checks the picks of a command: of that layout, all free, and of the pod's question.  `share` is
- * random, for shareIDs.  The devices are taken from then on, until live_written().  For each claim
- * that is to be allocated, `each` gets the JSON of its allocation.  False: the choice does not hold
- * any more. */
+/* Checks the picks of a command: of that layout, all free, of the pod's question, and of no group
+ * that the node serves.  `share` is random, for shareIDs.  The devices are taken from then on,
+ * until live_written().  For each claim that is to be allocated, `each` gets the JSON of its
+ * allocation.  False: the choice does not hold any more. */
 bool live_writing(struct live *l, uint32_t pod, const char *node, const struct cmd_devices *cmd,
-                  const struct device_pick *picks, const uint64_t share[2],
+                  const struct device_pick *picks, uint32_t served, const uint64_t share[2],
                   void (*each)(void *context, const char *claim, const char *allocation),
                   void *context);
 /* The core knows that the pod is not bound, and what was written is not taken back yet: the

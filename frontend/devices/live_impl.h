@@ -30,6 +30,7 @@ struct live_class {
 struct live_option {
 	const struct option_entry *entry;
 	uint32_t claim, request;
+	uint32_t group;              /* device_group(); 0: of a claim that exists */
 	struct selector **selectors; /* of the class, then of the request */
 	uint32_t selectors_n, of_class_n;
 };
@@ -112,7 +113,7 @@ struct live_claim {
 	char *node;       /* of its nodeSelector; "": of several or all */
 	char **reserved;  /* uids */
 	char **consumers; /* the same entries as JSON */
-	char *finalizers; /* items of the list as JSON */
+	char *finalizers; /* items of the list as JSON, without LIVE_FINALIZER */
 	size_t reserved_n;
 	uint32_t *devices; /* numbers, each held */
 	bool *shares;      /* by device: it has a shareID */
@@ -123,6 +124,8 @@ struct live_claim {
 	enum live_conditions conditions; /* of all its devices */
 	char *failure;                   /* of the first that failed; NULL: none */
 	int64_t allocated_s;             /* allocationTimestamp; 0: none */
+	bool extended;                   /* made for a pod's extended resources */
+	uint32_t owned;                  /* extended: number of its owner's uid in `owners` */
 };
 
 struct live_ref {
@@ -131,11 +134,34 @@ struct live_ref {
 	bool owned, not_needed;
 };
 
+/* What a pod asks of extended resources. */
+struct live_extended {
+	struct arena arena;
+	struct pod_entry *entry; /* its containers, and their requests with domains */
+	char *told;              /* status.extendedResourceClaimStatus.resourceClaimName */
+	uint32_t owner;          /* number of the pod's uid in `owners` */
+	uint32_t version;        /* of classes_version, that what follows is of */
+	struct live_claim made;  /* for a node that has none of them; spec NULL: no class serves any */
+	struct claim_entry *claim;
+	struct text resources[DEVICE_GROUPS_MAX]; /* by group - 1 */
+	uint32_t resources_n;
+	bool too_many;
+	struct arena claim_arena;
+};
+
+/* By number of a uid: claims made for its extended resources. */
+struct live_owned {
+	uint32_t pod; /* slot + 1; 0: it waits for none */
+	uint32_t *claims;
+	size_t n;
+};
+
 struct live_pod {
 	char *namespace, *name, *uid; /* NULL: no such pod */
 	struct live_ref *refs;
 	uint32_t refs_n;
-	uint32_t question; /* LIVE_NONE */
+	uint32_t question;              /* LIVE_NONE */
+	struct live_extended *extended; /* NULL: it asks for none */
 	bool due;
 	bool unasked;      /* there was no question for it */
 	uint32_t *writing; /* devices */
@@ -163,6 +189,9 @@ struct live_avoid {
 struct live {
 	struct devices *store; /* classes, numbers of values; the scratch of a node */
 	struct intern slice_names, node_names, claim_names, device_names, draw_names, spaces;
+	struct intern owners;     /* uids of pods */
+	struct live_owned *owned; /* by number */
+	size_t owned_n;
 	struct live_slice **slices; /* by number */
 	size_t slices_n;
 	struct live_node **nodes; /* by number */
@@ -173,6 +202,8 @@ struct live {
 	size_t users_n;
 	struct live_class **classes;
 	size_t classes_n, classes_cap;
+	uint32_t classes_version;
+	bool alone;            /* live_claims_alone() */
 	uint32_t *taken;       /* by device: allocations, and writings */
 	uint32_t *whole;       /* by device: allocations without a shareID */
 	uint32_t *device_node; /* by device: node + 1; 0: of no slice */
@@ -284,15 +315,40 @@ void live_pod_note(struct live *l, uint32_t pod);
 void live_claim_note(struct live *l, uint32_t claim);
 /* Its allocation is known: what its pods were writing for it counts no more. */
 void live_claim_landed(struct live *l, uint32_t claim);
+void live_pod_landed(struct live *l, uint32_t pod, uint32_t claim);
 void live_pods_note_all(struct live *l);
 bool live_is_reserved(const struct live_claim *c, const char *uid);
-/* The claims of the pod in their order, each once: those that are allocated, or those that are not.
- * At most POD_CLAIMS_MAX. */
-uint32_t live_claims_of(const struct live *l, const struct live_pod *p, bool allocated,
+/* The claims of the pod in their order, each once: those that are allocated, or those that are not,
+ * with the one of its extended resources last, though it may not exist yet.  At most
+ * POD_CLAIMS_MAX + 1. */
+uint32_t live_claims_of(struct live *l, struct live_pod *p, bool allocated,
                         const struct live_claim **out);
 void live_pod_free(struct live_pod *p);
 /* Pods without a question are to be judged again: one is free. */
 void live_unasked_note(struct live *l);
+
+/* live_writes.c: those that the pod names, then those that were made for its extended resources. */
+const struct live_claim *live_claim_of(const struct live *l, const struct live_pod *p, uint32_t i);
+
+/* live_extended.c */
+/* A claim comes, or goes: those made for extended resources are found by their pods. */
+void live_claim_own(struct live *l, struct live_claim *c, const struct tree *meta);
+void live_claim_disown(struct live *l, const struct live_claim *c);
+/* From the pod's object.  False: it asks for no extended resource. */
+bool live_extended_set(struct live *l, uint32_t pod, const struct tree *t);
+void live_extended_drop(struct live *l, struct live_pod *p);
+/* The claims that were made for it, of this attempt or an earlier one. */
+uint32_t live_extended_n(const struct live *l, const struct live_pod *p);
+const struct live_claim *live_extended_at(const struct live *l, const struct live_pod *p,
+                                          uint32_t i);
+/* The one that would be made on a node that has none of the resources; NULL: none. */
+const struct live_claim *live_extended_made(struct live *l, struct live_pod *p);
+/* Of a request of the claim, by its spec; 0: it exists, and no node serves it otherwise. */
+uint32_t live_group_of_request(const struct tree *spec, uint32_t request);
+/* A claim of the question without the requests that the node serves; `to`: by request, its number
+ * in *out. */
+void live_extended_cut(const struct live_question *q, uint32_t claim, uint32_t served,
+                       struct claim_entry *out, uint32_t *to, struct arena *arena);
 
 /* Numbers that nothing has are free. */
 void live_names_recycle(struct live *l);

@@ -61,19 +61,23 @@ void live_claim_note(struct live *l, uint32_t claim)
 		live_pod_note(l, l->users[claim].at[i].pod);
 }
 
+void live_pod_landed(struct live *l, uint32_t pod, uint32_t claim)
+{
+	struct live_pod *p = &l->pods[pod];
+
+	if (p->draws.n == 0)
+		return;
+	if (p->asks)
+		live_draws_hold(l, &p->draws, -1);
+	live_draws_landed(l, claim, &p->draws);
+	if (p->asks)
+		live_draws_hold(l, &p->draws, 1);
+}
+
 void live_claim_landed(struct live *l, uint32_t claim)
 {
-	for (size_t i = 0; claim < l->users_n && i < l->users[claim].n; i++) {
-		struct live_pod *p = &l->pods[l->users[claim].at[i].pod];
-
-		if (p->draws.n == 0)
-			continue;
-		if (p->asks)
-			live_draws_hold(l, &p->draws, -1);
-		live_draws_landed(l, claim, &p->draws);
-		if (p->asks)
-			live_draws_hold(l, &p->draws, 1);
-	}
+	for (size_t i = 0; claim < l->users_n && i < l->users[claim].n; i++)
+		live_pod_landed(l, l->users[claim].at[i].pod, claim);
 }
 
 static void user_add(struct live *l, uint32_t pod, uint32_t ref)
@@ -189,6 +193,7 @@ void live_pod_drop(struct live *l, uint32_t pod)
 	refs_drop(l, pod);
 	unasked_set(l, &l->pods[pod], false);
 	question_drop(l, &l->pods[pod]);
+	live_extended_drop(l, &l->pods[pod]);
 	live_pod_free(&l->pods[pod]);
 	l->pods_live--;
 	live_names_recycle(l);
@@ -228,30 +233,39 @@ static char *text_copy(struct text t)
 	return copy;
 }
 
+static struct live_pod *pod_at(struct live *l, uint32_t pod)
+{
+	const size_t before = l->pods_n;
+
+	l->pods = must_reach(l->pods, &l->pods_n, pod, 256, sizeof(*l->pods));
+	for (size_t i = before; i < l->pods_n; i++)
+		l->pods[i].question = LIVE_NONE;
+	return &l->pods[pod];
+}
+
 bool live_pod_set(struct live *l, uint32_t pod, const char *json, size_t bytes)
 {
 	char error[200];
 	const struct tree *t, *meta, *refs;
 	struct live_pod *p;
+	bool extended;
 
 	arena_reset(&l->scratch);
 	t = jsontree_read(json, bytes, &l->scratch, error, sizeof(error));
-	refs = t ? jsontree_get(jsontree_get(t, "spec"), "resourceClaims") : NULL;
-	if (!refs || refs->n == 0) {
+	if (!t) {
 		live_pod_drop(l, pod);
 		return false;
 	}
-	if (pod >= l->pods_n) {
-		const size_t before = l->pods_n;
-
-		l->pods = must_reach(l->pods, &l->pods_n, pod, 256, sizeof(*l->pods));
-		for (size_t i = before; i < l->pods_n; i++)
-			l->pods[i].question = LIVE_NONE;
-	}
-	p = &l->pods[pod];
+	refs = jsontree_get(jsontree_get(t, "spec"), "resourceClaims");
+	p = pod_at(l, pod);
 	meta = jsontree_get(t, "metadata");
 	if (p->name && !text_is(jsontree_text(jsontree_get(meta, "uid")), p->uid))
 		live_pod_drop(l, pod);
+	extended = live_extended_set(l, pod, t);
+	if (refs->n == 0 && !extended) {
+		live_pod_drop(l, pod);
+		return false;
+	}
 	refs_drop(l, pod);
 	l->pods_live += p->name == NULL;
 	free(p->namespace);
@@ -308,7 +322,7 @@ bool live_claims_exist(struct live *l, uint32_t pod)
 {
 	struct live_verdict v = { 0 };
 
-	for (uint32_t i = 0; i < live_claims_n(l, pod) && !v.refusal; i++)
+	for (uint32_t i = 0; pod < l->pods_n && i < l->pods[pod].refs_n && !v.refusal; i++)
 		ref_refused(l, &l->pods[pod], &l->pods[pod].refs[i], &v);
 	return !v.refusal;
 }
@@ -321,9 +335,22 @@ bool live_is_reserved(const struct live_claim *c, const char *uid)
 	return false;
 }
 
-uint32_t live_claims_of(const struct live *l, const struct live_pod *p, bool allocated,
+/* The claim of its extended resources: one that is allocated, else the one that would be made. */
+static const struct live_claim *extended_of(struct live *l, struct live_pod *p, bool allocated)
+{
+	for (uint32_t i = 0; i < live_extended_n(l, p); i++) {
+		const struct live_claim *c = live_extended_at(l, p, i);
+
+		if (c->allocation && !c->deleting)
+			return allocated ? c : NULL;
+	}
+	return allocated ? NULL : live_extended_made(l, p);
+}
+
+uint32_t live_claims_of(struct live *l, struct live_pod *p, bool allocated,
                         const struct live_claim **out)
 {
+	const struct live_claim *extended = extended_of(l, p, allocated);
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < p->refs_n && n < POD_CLAIMS_MAX; i++) {
@@ -335,12 +362,14 @@ uint32_t live_claims_of(const struct live *l, const struct live_pod *p, bool all
 		if (!known)
 			out[n++] = c;
 	}
+	if (extended)
+		out[n++] = extended;
 	return n;
 }
 
-static void judge_allocated(struct live *l, const struct live_pod *p, struct live_verdict *out)
+static void judge_allocated(struct live *l, struct live_pod *p, struct live_verdict *out)
 {
-	const struct live_claim *claims[POD_CLAIMS_MAX];
+	const struct live_claim *claims[POD_CLAIMS_MAX + 1];
 	const uint32_t n = live_claims_of(l, p, true, claims);
 
 	for (uint32_t i = 0; i < n && !out->refusal; i++) {
@@ -358,7 +387,7 @@ static void judge_allocated(struct live *l, const struct live_pod *p, struct liv
 
 static void judge_question(struct live *l, struct live_pod *p, struct live_verdict *out)
 {
-	const struct live_claim *claims[POD_CLAIMS_MAX];
+	const struct live_claim *claims[POD_CLAIMS_MAX + 1];
 	const uint32_t n = live_claims_of(l, p, false, claims), before = p->question;
 	const struct live_question *q;
 	size_t bytes = 0;
@@ -407,6 +436,10 @@ static void judge_waiting(struct live *l, struct live_pod *p, struct live_verdic
 	if (!out->refusal && p->refs_n > POD_CLAIMS_MAX)
 		say(l, out, false, "muster does not support more than %u resource claims of a pod",
 		    POD_CLAIMS_MAX);
+	if (!out->refusal && !live_extended_made(l, p) && p->extended && p->extended->too_many)
+		say(l, out, false,
+		    "muster does not support more than %u extended resources of a pod that devices serve",
+		    DEVICE_GROUPS_MAX);
 	if (!out->refusal)
 		judge_allocated(l, p, out);
 	if (!out->refusal)

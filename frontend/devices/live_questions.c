@@ -109,7 +109,10 @@ static bool option_read(struct live *l, struct live_question *q, uint32_t claim,
 		              ASKS_MAX);
 	q->options = must_grow(q->options, (q->options_n + 1) * sizeof(*q->options));
 	out = &q->options[q->options_n++];
-	*out = (struct live_option){ .entry = o, .claim = claim, .request = request };
+	*out = (struct live_option){ .entry = o,
+		                         .claim = claim,
+		                         .request = request,
+		                         .group = live_group_of_request(q->claims[claim].spec, request) };
 	selectors_add(q, out, jsontree_get(class->spec, "selectors"));
 	out->of_class_n = out->selectors_n;
 	selectors_add(q, out, jsontree_get(o->tree, "selectors"));
@@ -352,7 +355,8 @@ void live_question_write(struct live *l, uint32_t question, void *record)
 			.claim = o->claim,
 			.request = o->request,
 			.flags = (o->entry->all ? QUESTION_ALL : 0) | (o->entry->admin ? QUESTION_ADMIN : 0) |
-			         (q->claims[o->claim].requests[o->request].prioritized ? QUESTION_PREFERS : 0),
+			         (q->claims[o->claim].requests[o->request].prioritized ? QUESTION_PREFERS : 0) |
+			         o->group << DEVICE_GROUP_SHIFT,
 			.count = option_count(o->entry),
 		};
 	}

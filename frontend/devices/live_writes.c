@@ -7,7 +7,9 @@
 
 uint32_t live_claims_n(const struct live *l, uint32_t pod)
 {
-	return pod < l->pods_n ? l->pods[pod].refs_n : 0;
+	const struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+
+	return p ? p->refs_n + live_extended_n(l, p) : 0;
 }
 
 static const char *others_of(const struct live *l, const struct live_claim *c, const char *uid)
@@ -27,11 +29,17 @@ static const char *others_of(const struct live *l, const struct live_claim *c, c
 	return list.at;
 }
 
+const struct live_claim *live_claim_of(const struct live *l, const struct live_pod *p, uint32_t i)
+{
+	if (i < p->refs_n)
+		return p->refs[i].not_needed ? NULL : live_claim_at(l, p->refs[i].claim);
+	return i - p->refs_n < live_extended_n(l, p) ? live_extended_at(l, p, i - p->refs_n) : NULL;
+}
+
 bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_claim_view *out)
 {
 	const struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
-	const struct live_claim *c =
-		p && i < p->refs_n && !p->refs[i].not_needed ? live_claim_at(l, p->refs[i].claim) : NULL;
+	const struct live_claim *c = p ? live_claim_of(l, p, i) : NULL;
 
 	if (!c)
 		return false;
@@ -44,10 +52,12 @@ bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_clai
 		.owned = strcmp(c->owner, p->uid) == 0,
 		.deleting = c->deleting,
 		.finalizer = c->finalizer,
+		.extended = i >= p->refs_n,
 		.node = c->node,
 		.conditions = c->conditions,
 		.failure = c->failure,
 		.allocated_s = c->allocated_s,
+		.spec = c->spec,
 	};
 	out->others = c->reserved_n > (out->reserved ? 1u : 0u);
 	out->finalizers = c->finalizers;
@@ -88,8 +98,31 @@ static bool pick_is_free(const struct live *l, const struct live_node *n,
 	return l->taken[n->keys[device]] == 0;
 }
 
+static uint32_t group_of(const struct live_question *q, uint32_t claim, uint32_t request)
+{
+	return live_group_of_request(q->claims[claim].spec, request);
+}
+
+/* Each request of a group has some, unless the node serves it: then it has none. */
+static bool groups_hold(const struct live_question *q, const struct device_pick *picks, uint32_t n,
+                        uint32_t served)
+{
+	for (uint32_t c = 0; c < q->claims_n; c++)
+		for (uint32_t r = 0; r < q->claims[c].requests_n; r++) {
+			const uint32_t group = group_of(q, c, r);
+			bool any = false;
+
+			for (uint32_t i = 0; i < n; i++)
+				any = any || (picks[i].claim == c && picks[i].request == r);
+			if (group > 0 && any == (served >> group & 1))
+				return false;
+		}
+	return true;
+}
+
 static bool picks_hold(const struct live *l, const struct live_node *n, const struct live_pod *p,
-                       const struct cmd_devices *cmd, const struct device_pick *picks)
+                       const struct cmd_devices *cmd, const struct device_pick *picks,
+                       uint32_t served)
 {
 	const struct live_question *q;
 	uint32_t taken[DEVICE_PICKS_MAX], taken_n = 0;
@@ -99,6 +132,8 @@ static bool picks_hold(const struct live *l, const struct live_node *n, const st
 	    p->question == LIVE_NONE || cmd->picks_n == 0 || cmd->picks_n > DEVICE_PICKS_MAX)
 		return false;
 	q = &l->questions[p->question];
+	if (!groups_hold(q, picks, cmd->picks_n, served))
+		return false;
 	for (uint32_t i = 0; i < cmd->picks_n; i++) {
 		const struct device_pick *k = &picks[i];
 		const struct option_entry *o = option_of(q, k);
@@ -115,21 +150,26 @@ static bool picks_hold(const struct live *l, const struct live_node *n, const st
 	return live_counters_suffice(l, n, taken, taken_n);
 }
 
-/* asked.h, of the question's claims on the node. */
+/* asked.h, of the question's claims on the node, of the last one what it does not serve; `to`: by
+ * request of that one, its number.  A claim that is left without requests is not there. */
 static void asked_fill(struct live *l, const struct live_node *n, struct live_question *q,
-                       struct node_entry *node, struct claim_entry **claims)
+                       uint32_t served, struct node_entry *node, struct claim_entry **claims,
+                       uint32_t *to)
 {
 	struct asked *a = l->store->asked;
 	struct arena arena = a->arena;
+	const uint32_t last = q->claims_n - 1;
 
 	arena_reset(&arena);
 	*node = (struct node_entry){ .name = text_of(n->name) };
 	for (uint32_t i = 0; i < q->claims_n; i++)
 		claims[i] = &q->claims[i];
+	claims[last] = arena_array(&arena, 1, sizeof(*claims[last]));
+	live_extended_cut(q, last, served, claims[last], to, &arena);
 	*a = (struct asked){ .arena = arena,
 		                 .node = node,
 		                 .claims = claims,
-		                 .claims_n = q->claims_n,
+		                 .claims_n = q->claims_n - (claims[last]->requests_n == 0),
 		                 .devices = n->devices,
 		                 .devices_n = n->devices_n };
 }
@@ -171,7 +211,7 @@ static void pick_take(struct live *l, struct live_pod *p, const struct live_node
 }
 
 bool live_writing(struct live *l, uint32_t pod, const char *node_name,
-                  const struct cmd_devices *cmd, const struct device_pick *picks,
+                  const struct cmd_devices *cmd, const struct device_pick *picks, uint32_t served,
                   const uint64_t share[2],
                   void (*each)(void *context, const char *claim, const char *allocation),
                   void *context)
@@ -179,27 +219,30 @@ bool live_writing(struct live *l, uint32_t pod, const char *node_name,
 	const uint32_t number = intern_find(&l->node_names, text_of(node_name));
 	const struct live_node *n = number < l->nodes_n ? l->nodes[number] : NULL;
 	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
-	const struct live_claim *claims[POD_CLAIMS_MAX];
-	struct claim_entry *entries[POD_CLAIMS_MAX];
+	const struct live_claim *claims[POD_CLAIMS_MAX + 1];
+	struct claim_entry *entries[POD_CLAIMS_MAX + 1];
 	struct devices_pick full[DEVICE_PICKS_MAX];
+	uint32_t to[QUESTION_OPTIONS_MAX];
 	struct live_question *q;
 	struct node_entry node;
 
-	if (!p || !p->name || p->writing || !picks_hold(l, n, p, cmd, picks))
+	if (!p || !p->name || p->writing || !picks_hold(l, n, p, cmd, picks, served))
 		return false;
 	q = &l->questions[p->question];
 	if (!question_holds(q, claims, live_claims_of(l, p, false, claims)))
 		return false;
-	asked_fill(l, n, q, &node, entries);
+	asked_fill(l, n, q, served, &node, entries, to);
 	p->writing = must_array(cmd->picks_n, sizeof(*p->writing));
 	for (uint32_t i = 0; i < cmd->picks_n; i++) {
 		full[i] = pick_full(l, n, q, &picks[i], (const uint64_t[]){ share[0], share[1] + i });
 		if (!option_of(q, &picks[i])->admin)
 			pick_take(l, p, n, q, &picks[i], claims[picks[i].claim]->number);
+		if (full[i].claim == q->claims_n - 1)
+			full[i].request = to[full[i].request];
 	}
 	if (p->asks)
 		live_draws_hold(l, &p->draws, 1);
-	for (uint32_t i = 0; i < q->claims_n; i++) {
+	for (uint32_t i = 0; i < l->store->asked->claims_n; i++) {
 		struct bytes json = { 0 };
 
 		allocation_write(l->store, full, cmd->picks_n, i, &json);
@@ -246,8 +289,7 @@ void live_written(struct live *l, uint32_t pod)
 const char *live_conflict(const struct live *l, uint32_t pod, uint32_t i)
 {
 	const struct live_pod *p = &l->pods[pod];
-	const struct live_claim *c =
-		i < p->refs_n && !p->refs[i].not_needed ? live_claim_at(l, p->refs[i].claim) : NULL;
+	const struct live_claim *c = live_claim_of(l, p, i);
 	uint32_t device;
 
 	if (c && live_overdrawn(l, &c->draws, &p->draws, &device))

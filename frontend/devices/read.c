@@ -371,6 +371,7 @@ static bool read_container(const struct reading *r, const struct tree *t, bool i
 	const struct tree **sorted = arena_array(&r->d->arena, requests->n, sizeof(*sorted));
 	uint32_t n = 0;
 
+	c->name = jsontree_text(jsontree_get(t, "name"));
 	c->init = init;
 	c->sidecar = init && text_is(jsontree_text(jsontree_get(t, "restartPolicy")), "Always");
 	c->requests = arena_array(&r->d->arena, requests->n, sizeof(*c->requests));
@@ -398,9 +399,9 @@ static bool asks_for_backed(const struct devices *d, const struct pod_entry *p)
 	return false;
 }
 
-static bool read_pod(const struct reading *r, const struct tree *t)
+struct pod_entry *pod_read(struct devices *d, const struct tree *t, char *error, size_t error_bytes)
 {
-	struct devices *d = r->d;
+	const struct reading r = { d, error, error_bytes };
 	const struct tree *meta = jsontree_get(t, "metadata"), *spec = jsontree_get(t, "spec");
 	const struct tree *refs = jsontree_get(spec, "resourceClaims");
 	const struct tree *lists[] = { jsontree_get(spec, "initContainers"),
@@ -419,7 +420,17 @@ static bool read_pod(const struct reading *r, const struct tree *t)
 	p->containers = arena_array(&d->arena, lists[0]->n + lists[1]->n, sizeof(*p->containers));
 	for (int i = 0; i < 2; i++)
 		TREE_EACH(container, lists[i])
-	if (!read_container(r, container, i == 0, &p->containers[p->containers_n++]))
+	if (!read_container(&r, container, i == 0, &p->containers[p->containers_n++]))
+		return NULL;
+	return p;
+}
+
+static bool read_pod(const struct reading *r, const struct tree *t)
+{
+	struct devices *d = r->d;
+	struct pod_entry *p = pod_read(d, t, r->error, r->error_bytes);
+
+	if (!p)
 		return false;
 	p->backed = asks_for_backed(d, p);
 	if (p->refs_n == 0 && !p->backed)

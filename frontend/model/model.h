@@ -220,6 +220,8 @@ node_id model_node_id(const struct model *m, struct text name);
 
 /* Name of a node that exists, or NULL. */
 const char *model_node(const struct model *m, node_id id, uint32_t generation);
+/* The node exists, and its allocatable has some of the resource. */
+bool model_node_has(const struct model *m, node_id id, const char *resource);
 /* Of a node that exists: the uid of its object, and its generation. */
 const char *model_node_uid(const struct model *m, node_id id);
 uint32_t model_node_generation(const struct model *m, node_id id);

@@ -124,6 +124,18 @@ const char *model_node(const struct model *m, node_id id, uint32_t generation)
 	return e && e->body ? e->name : NULL;
 }
 
+bool model_node_has(const struct model *m, node_id id, const char *resource)
+{
+	const struct event_node *e = (const void *)node_at(m, id)->body;
+	const struct amount *amounts = (const void *)(e + 1);
+	const uint32_t column = intern_find(&m->columns, text_of(resource));
+
+	for (uint32_t i = 0; e && i < e->amounts_n; i++)
+		if (amounts[i].resource == column)
+			return amounts[i].value > 0;
+	return false;
+}
+
 const char *model_node_uid(const struct model *m, node_id id)
 {
 	const struct node_entry *e = node_at(m, id);

@@ -574,6 +574,76 @@ def test_a_gang_waits_for_binding_conditions():
         bound(c, "g", 2)
 
 
+RESOURCE = "example.com/gpu"
+
+
+def asking(n, *init, resource=RESOURCE):
+    """For n GPUs the old way; init containers ask for theirs."""
+    def container(name, count):
+        return {"name": name, "image": "i", "resources": {"requests": {"cpu": "1", resource: str(count)}, "limits": {resource: str(count)}}}
+
+    return {"containers": [container("main", n)],
+            **({"initContainers": [container(f"init-{i}", count) for i, count in enumerate(init)]} if init else {})}
+
+
+def extended(c, name):
+    """The claim that was made for the pod; None: there is none."""
+    claims = [x for x in c.client.list("ResourceClaim") if x["metadata"].get("ownerReferences", [{}])[0].get("name") == name]
+    check(len(claims) < 2, "several claims of", name)
+    return claims[0] if claims else None
+
+
+def test_extended_resources_by_device_plugins_and_by_devices():
+    """DRA-17, with a gang over both kinds of nodes, a write that is refused, and both processes dying."""
+    backed = device_class()
+    backed["spec"]["extendedResourceName"] = RESOURCE
+    with Cluster(objects.node("n1", cpu="64", **{RESOURCE: "3"}), objects.node("n2", cpu="64"), slice_of("n2", 6), backed, device_class("other"),
+                 kube.namespace("muster-system"), apisim=GATE) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        down = [True]
+        refused = proxy.rule(lambda call: down[0] and call.method == "PATCH" and call.path.partition("?")[0].endswith("g-1/status")
+                             and b"extendedResourceClaimStatus" in call.body, lambda call: call.status(403, "no such luck", "Forbidden"))
+        pair = Pair(c, 1, proxy.kubeconfig, *ON).ready()
+        group, pods = objects.gang("g", 3)
+        for pod in pods:
+            pod["spec"].update(asking(2, 1, 3))
+        c.create(group, *pods)
+        until(lambda: refused.hits > 0 or "Insufficient" in reason(c, "g-0"), 30, lambda: reason(c, "g-1"))
+        equal(c.bound("g"), 0)
+        down[0] = False
+        bound(c, "g", 3, 40)
+        on = {node: [p["metadata"]["name"] for p in c.pods("g") if p["spec"]["nodeName"] == node] for node in ("n1", "n2")}
+        equal([len(on["n1"]), len(on["n2"])], [1, 2])
+        until(lambda: len(c.client.list("ResourceClaim")) == 2, 30, "those of the first attempt are deleted")
+        equal(len(allocated(c)), 2)
+        made, pod = extended(c, on["n2"][0]), c.client.get("Pod", on["n2"][0])
+        equal(made["metadata"]["annotations"], {"resource.kubernetes.io/extended-resource-claim": "true"})
+        equal(made["metadata"]["generateName"], f"{on['n2'][0]}-extended-resources-")
+        equal([(r["name"], r["exactly"]["count"]) for r in made["spec"]["devices"]["requests"]],
+              [("container-1-request-1", 1), ("container-2-request-1", 2)])
+        equal(made["status"]["reservedFor"], [{"resource": "pods", "name": on["n2"][0], "uid": pod["metadata"]["uid"]}])
+        told = pod["status"]["extendedResourceClaimStatus"]
+        equal(told["resourceClaimName"], made["metadata"]["name"])
+        equal([(m["containerName"], m["requestName"][len("container-")]) for m in told["requestMappings"]],
+              [("main", "2"), ("init-0", "2"), ("init-1", "2"), ("init-1", "1")])
+        check("extendedResourceClaimStatus" not in c.client.get("Pod", on["n1"][0])["status"], "of a device plugin's node")
+        # The devices of a pod that is gone serve the next one, and an instance that comes after finds what was written.
+        c.delete("Pod", on["n2"][1])
+        c.client.patch("ResourceClaim", extended(c, on["n2"][1])["metadata"]["name"], {"metadata": {"finalizers": []}})
+        c.delete("ResourceClaim", extended(c, on["n2"][1])["metadata"]["name"])
+        seen = kill_after(c, proxy, 2, lambda: pair.frontend)
+        lone = objects.pod("a")
+        lone["spec"].update(asking(3, resource="deviceclass.resource.kubernetes.io/other"))
+        c.create(lone)
+        until(lambda: len(seen) >= 2, 30, "the finalizer and the allocation of its claim")
+        until(lambda: not pair.frontend.running(), 5, "the kill")
+        pair.kill()
+        Pair(c, 2, c.kubeconfig, *ON).ready()
+        bound(c, "a", 1, 60)
+        equal(c.client.get("Pod", "a")["status"]["extendedResourceClaimStatus"]["resourceClaimName"],
+              extended(c, "a")["metadata"]["name"])
+        equal(len(allocated(c)), 2)
+
+
 def test_a_claim_that_is_left_is_given_back():
     """Allocated for a pod that waits for more than it has: deallocated after 20 s."""
     with Cluster(*nodes(1), device_class(), apisim=GATE) as c:

@@ -384,6 +384,16 @@ static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct d
 	return -EINVAL;
 }
 
+/* It names resource claims, or asks for a resource of a domain, which devices may serve. */
+static bool may_claim(const struct pod_object *pod)
+{
+	bool may = pod->asks & ASKS_RESOURCE_CLAIM;
+
+	for (uint32_t i = 0; i < pod->resources.n && !may; i++)
+		may = memchr(pod->resources.at[i].at, '/', pod->resources.at[i].bytes) != NULL;
+	return may;
+}
+
 int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error *error)
 {
 	struct decode_error own;
@@ -408,7 +418,7 @@ int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error
 	rc = pod_is_ours(m, &object) ? 0 : non_member_put(m, &object, error);
 	accepted = pod_accept(m, pod, &object, error);
 	if (m->live && m->last_put != SLOT_NONE)
-		pod_set_claims(m, m->last_put, object.asks & ASKS_RESOURCE_CLAIM ? json : NULL, bytes);
+		pod_set_claims(m, m->last_put, may_claim(&object) ? json : NULL, bytes);
 	return accepted < 0 ? accepted : rc;
 }
 

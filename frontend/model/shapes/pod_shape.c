@@ -207,6 +207,7 @@ static void join_claims(struct model *m, uint32_t pod, struct pod_storage *stora
 	if (p->has_claims)
 		live_judge(m->live, pod, placed, &verdict);
 	change->devices_change = true;
+	change->pod = pod;
 	change->devices = verdict.devices;
 	if (verdict.refusal) {
 		storage->refused = verdict.refusal_is_kube ? VOLUME_REFUSED_KUBE : VOLUME_REFUSED_OURS;

@@ -2,6 +2,7 @@
 #include "frontend/model/shapes/shapes.h"
 
 #include "frontend/devices/devices.h"
+#include "frontend/devices/live.h"
 #include "frontend/model/base/body.h"
 #include "frontend/model/base/columns.h"
 #include "frontend/model/nodes/images.h"
@@ -124,6 +125,19 @@ static int draft_amounts(struct draft *d, const struct pod_object *pod,
 	return 0;
 }
 
+/* Which requests devices may serve on nodes without the resource. */
+static void draft_groups(struct draft *d, uint32_t pod)
+{
+	struct amount *a = (void *)d->sections[SECTION_AMOUNTS].at;
+
+	for (uint32_t i = 0; i < draft_count(d, SECTION_AMOUNTS); i++) {
+		const uint32_t group =
+			live_group(d->m->live, pod, text_of(resource_text(d->m, a[i].resource)));
+
+		a[i].flags = group > 0 ? AMOUNT_DEVICES | group << AMOUNT_GROUP_SHIFT : 0;
+	}
+}
+
 /* Rules that are the pod's own. */
 static int draft_pod(struct draft *d, const struct shape_wish *w)
 {
@@ -185,8 +199,10 @@ int shape_remake(struct model *m, uint32_t from, const struct shape_change *c, u
 
 	assert(shape_at(m, from)->entry.refs > 0);
 	draft_load(&d, shape_at(m, from)->body);
-	if (c->devices_change)
+	if (c->devices_change) {
 		d.head.devices = c->devices;
+		draft_groups(&d, c->pod);
+	}
 	draft_strip_default_spreads(&d);
 	draft_strip_policy(&d);
 	if (c->storage) {

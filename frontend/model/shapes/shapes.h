@@ -54,6 +54,7 @@ struct shape_change {
 	const struct policy_use *policy;   /* NULL: none */
 	bool devices_change;
 	uint32_t devices; /* as in struct event_shape */
+	uint32_t pod;     /* of model.live, for the groups of its requests */
 };
 
 struct shape_trouble {

@@ -441,3 +441,107 @@ Test(claim_bind, nothing_is_written_for_a_shared_claim_whose_binding_has_failed)
 	turns(30 * 20);
 	cr_assert_eq(world_open(&b.w), 0);
 }
+
+#define CLAIMS "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims"
+
+/* Pod e asks for d/gpu, which the class has; it waits on no other claim. */
+static void begin_extended(void)
+{
+	begin(true);
+	put(LIVE_CLASSES, "{\"metadata\":{\"name\":\"gpu\",\"uid\":\"u\",\"resourceVersion\":\"2\"},"
+	                  "\"spec\":{\"extendedResourceName\":\"d/gpu\"}}");
+	put(LIVE_CLAIMS, claim_text("12", false));
+	world_put(b.m, RESOURCE_INDEX_PODS,
+	          world_pod("e", "23",
+	                    "\"initContainers\":[{\"name\":\"x\",\"restartPolicy\":\"Always\","
+	                    "\"resources\":{\"requests\":{"
+	                    "\"d/gpu\":\"1\"},\"limits\":{\"d/gpu\":\"1\"}}}]",
+	                    ""));
+	flush();
+}
+
+/* Of pod e, as its request asked, with more behind. */
+static const char *made(const char *post, const char *version, bool finalizer, bool allocated)
+{
+	static char text[2048];
+	char name[80], uid[64];
+
+	cr_assert_eq(sscanf(strstr(post, "\"name\":"), "\"name\":\"%79[^\"]", name), 1);
+	cr_assert_eq(sscanf(strstr(post, "\"uid\":"), "\"uid\":\"%63[^\"]", uid), 1);
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"%s\",\"uid\":\"made\","
+	         "\"resourceVersion\":\"%s\",\"finalizers\":[%s],"
+	         "\"annotations\":{\"resource.kubernetes.io/extended-resource-claim\":\"true\"},"
+	         "\"ownerReferences\":[{\"kind\":\"Pod\",\"name\":\"e\",\"uid\":\"%s\","
+	         "\"controller\":true}]},\"spec\":{\"devices\":{\"requests\":[{\"name\":"
+	         "\"container-0-request-0\",\"exactly\":{\"deviceClassName\":\"gpu\"}}]}}%s}",
+	         name, version, finalizer ? "\"" LIVE_FINALIZER "\"" : "", uid,
+	         !allocated ? ""
+	                    : ",\"status\":{\"allocation\":{\"devices\":{\"results\":[]},"
+	                      "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":"
+	                      "\"metadata.name\",\"operator\":\"In\",\"values\":[\"n1\"]}]}]}}}");
+	return text;
+}
+
+/* The answer is lost, and there is none of that name: it is sent again, under the same name. */
+Test(claim_bind, a_claim_for_extended_resources_is_made_once_and_deleted_when_it_is_undone)
+{
+	struct http_call *c;
+	char post[2048];
+
+	begin_extended();
+	bind("e", true);
+	c = world_take(&b.w, "POST", CLAIMS);
+	snprintf(post, sizeof(post), "%s", c->body);
+	cr_assert_not_null(strstr(post, "\"generateName\":\"e-extended-resources-\""), "%s", post);
+	world_fail(c, HTTP_BROKEN);
+	turns(8);
+	world_answer(world_take(&b.w, "GET", CLAIMS "/e-extended-resources-"), 404,
+	             "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"code\":404}");
+	turns(8);
+	c = world_take(&b.w, "POST", CLAIMS);
+	cr_assert_str_eq(c->body, post);
+	world_answer(c, 409, "{\"kind\":\"Status\",\"reason\":\"AlreadyExists\",\"code\":409}");
+	turns(8);
+	world_answer(world_take(&b.w, "GET", CLAIMS "/e-extended-resources-"), 200,
+	             made(post, "31", false, false));
+	turns(8);
+	world_answer(world_take(&b.w, "PATCH", CLAIMS "/e-extended-resources-"), 200,
+	             made(post, "32", true, false));
+	turns(8);
+	c = world_take(&b.w, "PATCH", CLAIMS "/e-extended-resources-");
+	cr_assert_not_null(strstr(c->body, "\"request\":\"container-0-request-0\""), "%s", c->body);
+	world_answer(c, 403, "{\"kind\":\"Status\",\"message\":\"no\",\"code\":403}");
+	turns(8);
+	c = world_take(&b.w, "PATCH", CLAIMS "/e-extended-resources-");
+	cr_assert_not_null(strstr(c->body, "\"finalizers\":[]"), "%s", c->body);
+	world_answer(c, 200, made(post, "33", false, false));
+	turns(8);
+	c = world_take(&b.w, "DELETE", CLAIMS "/e-extended-resources-");
+	cr_assert_not_null(strstr(c->body, "\"uid\":\"made\""), "%s", c->body);
+	world_answer(c, 200, "{}");
+	turns(8);
+	expect("refused:0 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+/* Not allocated, so the pod waits for no node: it is deleted before the next one is made. */
+Test(claim_bind, a_claim_that_an_earlier_attempt_left_is_deleted)
+{
+	struct http_call *c;
+	char post[256];
+	struct pod_view v;
+
+	begin_extended();
+	cr_assert(model_pod_by_name(b.m, "ns", "e", &v));
+	snprintf(post, sizeof(post), "\"name\":\"left\",\"uid\":\"%s\"", v.uid);
+	put(LIVE_CLAIMS, made(post, "31", false, false));
+	flush();
+	bind("e", true);
+	world_answer(world_take(&b.w, "DELETE", CLAIMS "/left"), 200, "{}");
+	c = world_take(&b.w, "POST", CLAIMS);
+	world_answer(c, 403, "{\"kind\":\"Status\",\"message\":\"no\",\"code\":403}");
+	turns(8);
+	expect("refused:0 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}

@@ -446,7 +446,7 @@ Test(live, a_share_counts_once_while_it_is_written)
 	judged(0);
 	flush();
 	cmd = command();
-	cr_assert(live_writing(l, 0, "n1", &cmd, &pick, share, written_take, written));
+	cr_assert(live_writing(l, 0, "n1", &cmd, &pick, 0, share, written_take, written));
 	cr_expect_not_null(strstr(written, "\"shareID\":\"00000000-0000-4007-8000-000000000007\","
 	                                   "\"consumedCapacity\":{\"memory\":\"12884901888\"}"),
 	                   "%s", written);
@@ -489,10 +489,10 @@ Test(live, no_share_is_given_of_a_device_that_a_claim_has_as_a_whole)
 	judged(0);
 	cr_expect_gt(consumed(), 40);
 	cmd = command();
-	cr_expect_not(live_writing(l, 0, "n1", &cmd, &pick, share, written_take, written));
+	cr_expect_not(live_writing(l, 0, "n1", &cmd, &pick, 0, share, written_take, written));
 	live_remove(l, LIVE_CLAIMS, text_of("a"), text_of("whole"));
 	cr_expect_eq(consumed(), 0);
-	cr_expect(live_writing(l, 0, "n1", &cmd, &pick, share, written_take, written));
+	cr_expect(live_writing(l, 0, "n1", &cmd, &pick, 0, share, written_take, written));
 	allocated("x", "2", "{\"memory\":\"1Gi\"}");
 	cr_expect_null(live_conflict(l, 0, 0));
 	put(LIVE_CLAIMS, whole);
@@ -537,7 +537,7 @@ Test(live, a_share_of_half_a_unit_and_many_is_written_as_it_is)
 	judged(0);
 	flush();
 	cmd = command();
-	cr_assert(live_writing(l, 0, "n1", &cmd, &pick, share, written_take, written));
+	cr_assert(live_writing(l, 0, "n1", &cmd, &pick, 0, share, written_take, written));
 	cr_expect_not_null(
 		strstr(written, "\"consumedCapacity\":{\"memory\":\"9300000000000000.500000000\"}"), "%s",
 		written);
@@ -566,10 +566,123 @@ Test(live, a_share_that_is_not_there_is_not_written)
 	allocated("y", "1", "{\"memory\":\"2\"}");
 	flush();
 	cmd = command();
-	cr_expect_not(live_writing(l, 0, "n1", &cmd, &pick, share, written_take, written));
+	cr_expect_not(live_writing(l, 0, "n1", &cmd, &pick, 0, share, written_take, written));
 	live_remove(l, LIVE_CLAIMS, text_of("a"), text_of("y"));
 	flush();
-	cr_expect(live_writing(l, 0, "n1", &cmd, &pick, share, written_take, written));
+	cr_expect(live_writing(l, 0, "n1", &cmd, &pick, 0, share, written_take, written));
+}
+
+#define CREATED(at) "\"creationTimestamp\":\"2026-01-0" at "T00:00:00Z\""
+
+/* With the extended resource "d/gpu". */
+static void backed(const char *name, const char *created)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"name\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"1\",%s},"
+	         "\"spec\":{\"extendedResourceName\":\"d/gpu\"}}",
+	         name, name, created);
+	put(LIVE_CLASSES, text);
+}
+
+#define ASKS(amounts) "\"resources\":{\"requests\":{" amounts "}}"
+
+static void pod_asking(uint32_t slot)
+{
+	const char *text =
+		"{\"metadata\":{\"namespace\":\"a\",\"name\":\"p\",\"uid\":\"up\"},\"spec\":{"
+		"\"initContainers\":[{\"name\":\"i\"," ASKS(
+			"\"d/gpu\":\"3\"") "}],"
+							   "\"containers\":[{\"name\":\"x\"," ASKS(
+								   "\"cpu\":\"1\",\"d/gpu\":\"1\"") "},"
+																	"{\"name\":\"y\"," ASKS(
+																		"\"d/gpu\":\"1\",\"deviceclass.resource.kubernetes.io/gpu\":\"2\"") "}]}}";
+
+	cr_assert(live_pod_set(l, slot, text, strlen(text)));
+}
+
+static const char *spec_on(uint32_t pod, uint32_t served)
+{
+	static struct bytes spec;
+
+	spec.n = 0;
+	return live_extended_spec(l, pod, served, &spec) ? spec.at : NULL;
+}
+
+#define ONE(name, class, count)                                                                    \
+	"{\"name\":\"container-" name "\",\"exactly\":{\"deviceClassName\":\"" class                   \
+		"\",\"allocationMode\":\"ExactCount\",\"count\":" count "}}"
+
+/* KEP 5004: each long-lived container has its own request, and init containers use them again. */
+Test(live, extended_resources_are_one_claim_with_a_group_for_each)
+{
+	struct {
+		struct event_question e;
+		struct question_option options[4];
+	} record;
+	struct bytes list = { 0 };
+	struct live_verdict v;
+
+	pod_asking(3);
+	cr_expect_eq(live_group(l, 3, text_of("d/gpu")), 0, "no class");
+	backed("new", CREATED("2"));
+	backed("old", CREATED("1"));
+	v = judged(3);
+	cr_assert_gt(v.devices, 0);
+	cr_assert_eq(live_question_bytes(l, v.devices - 1), sizeof(record));
+	live_question_write(l, v.devices - 1, &record);
+	for (uint32_t i = 0; i < 4; i++)
+		cr_expect_eq(device_group(record.options[i].flags),
+		             i < 3 ? live_group(l, 3, text_of("d/gpu"))
+		                   : live_group(l, 3, text_of("deviceclass.resource.kubernetes.io/gpu")));
+	cr_expect_eq(live_group(l, 3, text_of("cpu")), 0);
+	cr_expect_str_eq(
+		spec_on(3, 0),
+		"{\"requests\":[" ONE("0-request-0", "new", "1") "," ONE("1-request-1", "new", "1") "," ONE(
+			"2-request-0", "new", "1") "," ONE("2-request-1", "gpu", "2") "]}");
+	cr_expect_str_eq(spec_on(3, 1u << live_group(l, 3, text_of("d/gpu"))),
+	                 "{\"requests\":[" ONE("2-request-1", "gpu", "2") "]}");
+	cr_expect_null(spec_on(3, 6));
+	live_extended_mappings(
+		l, 3, 1u << live_group(l, 3, text_of("deviceclass.resource.kubernetes.io/gpu")), &list);
+	cr_expect_not_null(strstr(list.at, "{\"containerName\":\"x\",\"resourceName\":\"d/gpu\","
+	                                   "\"requestName\":\"container-1-request-1\"}"),
+	                   "%s", list.at);
+	cr_expect_not_null(strstr(list.at, "{\"containerName\":\"i\",\"resourceName\":\"d/gpu\","
+	                                   "\"requestName\":\"container-0-request-0\"}"));
+	bytes_free(&list);
+}
+
+/* Found by its annotation and its owner, before the pod comes and after. */
+Test(live, a_claim_made_for_extended_resources_is_its_pods)
+{
+	const char *made =
+		"{\"metadata\":{\"namespace\":\"a\",\"name\":\"p-x\",\"uid\":\"um\",\"resourceVersion\":\"2\","
+		"\"annotations\":{\"resource.kubernetes.io/extended-resource-claim\":\"true\"},"
+		"\"ownerReferences\":[{\"name\":\"p\",\"uid\":\"up\",\"controller\":true}]},"
+		"\"spec\":{\"devices\":{\"requests\":[]}},\"status\":{\"allocation\":{\"devices\":{\"results\":[]},"
+		"\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\","
+		"\"operator\":\"In\",\"values\":[\"n7\"]}]}]}}}}";
+	struct live_claim_view view;
+	struct live_verdict v;
+
+	backed("gpu", CREATED("1"));
+	put(LIVE_CLAIMS, made);
+	pod_asking(3);
+	v = judged(3);
+	cr_expect_eq(v.devices, 0, "it is allocated");
+	cr_assert_str_eq(v.node, "n7");
+	cr_assert_eq(live_claims_n(l, 3), 1);
+	cr_assert(live_claim(l, 3, 0, &view));
+	cr_expect(view.extended && view.owned);
+	live_remove(l, LIVE_CLAIMS, text_of("a"), text_of("p-x"));
+	v = judged(3);
+	cr_expect(v.devices > 0 && !v.node);
+	cr_expect_eq(live_claims_n(l, 3), 0);
+	live_pod_drop(l, 3);
+	put(LIVE_CLAIMS, made);
+	cr_expect_eq(live_claims_n(l, 3), 0);
 }
 
 /* "None two of them on one board", in numbers. */
