@@ -19,8 +19,8 @@ static int64_t missing_n(const struct invariants *b, const struct gang_history *
 	return n;
 }
 
-/* The places that were chosen for members that are not bound; all if no choice is known, since the
- * core died before it sent it. */
+/* The places that were chosen for members that are not bound; all if no choice is known, since a
+ * core died, or forgot all, before it sent it. */
 static uint64_t chosen_for_missing(const struct invariants *b, const struct gang_history *g)
 {
 	uint64_t chosen = 0;
@@ -28,7 +28,7 @@ static uint64_t chosen_for_missing(const struct invariants *b, const struct gang
 	for (size_t i = 0; i < b->members_n; i++)
 		if (is_missing(&b->members[i], g))
 			chosen |= b->members[i].chosen;
-	return chosen != 0 ? chosen : UINT64_MAX;
+	return chosen != 0 || b->began_ns < g->first_plan_ns ? chosen : UINT64_MAX;
 }
 
 /* Why a gang is bound in part.  It has too few members; or a person took members away, or asked for
@@ -77,12 +77,15 @@ static bool gang_is_at_rest(struct invariants *b, const struct gang_history *g, 
 	}
 	if (bound == 0)
 		return true;
-	if (bound < g->quorum)
+	if (g->cut_ns > 0) {
+		tear = b->began_ns >= g->cut_ns ? TEAR_DEATH : TEAR_FAULT;
+		snprintf(why, why_bytes, "cut: evictions left gang %s with less than its quorum", g->name);
+	} else if (bound < g->quorum) {
 		tear = tear_of(b, g, bound);
-	b->torn[tear]++;
-	if (tear == TEAR_FAULT)
 		snprintf(why, why_bytes, "torn: gang %s has %lld of %lld members bound", g->name,
 		         (long long)bound, (long long)g->quorum);
+	}
+	b->torn[tear]++;
 	return tear != TEAR_FAULT;
 }
 
@@ -109,9 +112,52 @@ static bool pod_is_at_rest(struct invariants *b, const struct as_object *o, char
 	return false;
 }
 
+/* The message of its condition PodScheduled; "" if there is none. */
+static const char *message_of(const struct as_json *tree)
+{
+	const struct as_json *list = as_json_array(as_json_get(tree, "status"), "conditions");
+
+	for (const struct as_json *c = list != NULL ? list->first : NULL; c != NULL; c = c->next)
+		if (strcmp(json_text(c, "type"), "PodScheduled") == 0)
+			return json_text(c, "message");
+	return "";
+}
+
+/* Another scheduler has bound a member of it, or one was lost. */
+static bool was_helped(const struct invariants *b, const char *group)
+{
+	for (size_t i = 0; i < b->members_n; i++)
+		if (strcmp(b->members[i].group, group) == 0 && member_helps(&b->members[i]))
+			return true;
+	for (size_t i = 0; i < b->gangs_n; i++)
+		if (strcmp(b->gangs[i].name, group) == 0 && b->gangs[i].lost_ns > 0)
+			return true;
+	return false;
+}
+
+bool invariants_may_wait(struct invariants *b, const char *pod, bool held)
+{
+	const struct as_object *o = as_index_find(&b->sim->api->pods->index, pod);
+	const char *group, *message;
+
+	if (o == NULL)
+		return false;
+	as_arena_reset(&b->arena);
+	message = message_of(as_object_tree(&b->arena, o));
+	group = as_object_label(o, "scheduling.x-k8s.io/pod-group");
+	if (held && strstr(message, "room is held for a gang that has waited longer") != NULL)
+		b->excuses[EXCUSE_BEHIND]++;
+	else if (group != NULL && was_helped(b, group) && strstr(message, "queue") != NULL)
+		b->excuses[EXCUSE_BEGUN]++;
+	else
+		return false;
+	return true;
+}
+
 bool invariants_at_rest(struct invariants *b, char *why, size_t why_bytes)
 {
 	memset(b->torn, 0, sizeof(b->torn));
+	b->excuses[EXCUSE_BEHIND] = b->excuses[EXCUSE_BEGUN] = 0;
 	for (size_t i = 0; i < b->gangs_n; i++)
 		if (b->gangs[i].there && !gang_is_at_rest(b, &b->gangs[i], why, why_bytes))
 			return false;
@@ -126,4 +172,9 @@ bool invariants_at_rest(struct invariants *b, char *why, size_t why_bytes)
 uint64_t invariants_gangs(const struct invariants *b, enum tear tear)
 {
 	return b->torn[tear];
+}
+
+uint64_t invariants_excuses(const struct invariants *b, enum excuse why)
+{
+	return b->excuses[why];
 }

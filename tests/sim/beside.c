@@ -84,6 +84,11 @@ struct beside *beside_new(const struct core_config *config)
 	return b;
 }
 
+int32_t beside_priority(const struct beside *b, uint32_t gang)
+{
+	return gang_priority(&follower_core(b->world)->gangs.slots[gang]);
+}
+
 uint64_t beside_lone(void)
 {
 	return lone_all;

@@ -27,6 +27,9 @@ uint64_t beside_found(void);
 /* The next answer of its searches for the core (EVENT_ANSWER), memory of the caller; NULL: none. */
 struct record *beside_answer(struct beside *b);
 
+/* Of a gang of the core. */
+int32_t beside_priority(const struct beside *b, uint32_t gang);
+
 /* Of all cores that have ended. */
 struct core_preemption;
 void beside_preempted(struct core_preemption *out);

@@ -55,6 +55,15 @@ bool call_is_binding(const struct http_call *c)
 	return n > 8 && strncmp(c->path + n - 8, "/binding", 8) == 0;
 }
 
+bool call_is_eviction(const struct http_call *c)
+{
+	const size_t n = strcspn(c->path, "?");
+
+	return strstr(c->path, "/pods/") != NULL &&
+	       (strcmp(c->method, "DELETE") == 0 ||
+	        (n > 9 && strncmp(c->path + n - 9, "/eviction", 9) == 0));
+}
+
 bool fate_suits(const struct http_call *c, enum fate fate)
 {
 	switch (fate) {

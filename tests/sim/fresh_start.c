@@ -17,7 +17,6 @@ struct fresh {
 	struct model *model;
 	struct core *core;
 	bool filled;
-	bool high_only;
 	char *out;
 	size_t out_bytes;
 	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
@@ -52,6 +51,15 @@ static void *reserve(void *context, enum record_kind kind, uint32_t body_bytes)
 	return record_of(f) + 1;
 }
 
+static bool may_wait(const struct fresh *f, const struct pod_view *pod)
+{
+	char key[200];
+
+	snprintf(key, sizeof(key), "%s/%s", pod->namespace, pod->name);
+	return invariants_may_wait(f->sim->invariants, key,
+	                           instance_holds(sim_leader(f->sim), pod->priority));
+}
+
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
 	struct fresh *f = context;
@@ -60,7 +68,7 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	size_t n = strlen(f->out);
 
 	if (kind == CMD_BIND && model_pod(f->model, cmd->pod, cmd->pod_generation, &pod) &&
-	    strcmp(pod.namespace, "default") == 0 && (!f->high_only || pod.priority > 0))
+	    strcmp(pod.namespace, "default") == 0 && !may_wait(f, &pod))
 		snprintf(f->out + n, f->out_bytes - n, "%s%s to %s", n > 0 ? ", " : "", pod.name,
 		         model_node(f->model, cmd->node, cmd->node_generation));
 	return true;
@@ -104,7 +112,7 @@ static void plan(struct fresh *f)
 	}
 }
 
-bool fresh_start_binds_nothing(struct sim *s, bool high_only, char *out, size_t out_bytes)
+bool fresh_start_binds_nothing(struct sim *s, char *out, size_t out_bytes)
 {
 	static const char *const names[] = { "muster" };
 	struct fresh *f = as_alloc(sizeof(*f));
@@ -128,7 +136,7 @@ bool fresh_start_binds_nothing(struct sim *s, bool high_only, char *out, size_t 
 	uint64_t bytes = core_ledger_bytes(&limits, &what);
 	struct ledger *ledger = aligned_alloc(4096, (bytes + 4095) & ~UINT64_C(4095));
 
-	*f = (struct fresh){ .sim = s, .out = out, .out_bytes = out_bytes, .high_only = high_only };
+	*f = (struct fresh){ .sim = s, .out = out, .out_bytes = out_bytes };
 	out[0] = '\0';
 	if (ledger == NULL)
 		as_die("out of memory");

@@ -648,24 +648,14 @@ bool instance_leads(const struct instance *p)
 	return p->frontend != NULL && frontend_may_write(p->frontend);
 }
 
-bool instance_holds(const struct instance *p)
+bool instance_holds(const struct instance *p, int32_t priority)
 {
-	return p->core != NULL && atomic_load(&p->ledger->gauges.reserved_gang) != 0;
-}
+	const uint64_t owner = p->core ? atomic_load(&p->ledger->gauges.reserved_gang) : 0;
 
-bool instance_promises(const struct instance *p)
-{
+	if (owner != 0 && (script_queues(p->sim->script) ||
+	                   beside_priority(p->beside, (uint32_t)owner - 1) >= priority))
+		return true;
 	return p->core != NULL && atomic_load(&p->ledger->starts.standing) != 0;
-}
-
-bool instance_holds_for_tenant(const struct instance *p)
-{
-	const gang_id id = (gang_id)(atomic_load(&p->ledger->gauges.reserved_gang) - 1);
-	struct gang_object object;
-
-	return instance_holds(p) && p->model != NULL && model_gang_generation(p->model, id) != 0 &&
-	       model_gang_object(p->model, id, model_gang_generation(p->model, id), &object) &&
-	       strcmp(object.namespace, SIM_TENANT) == 0;
 }
 
 void instance_check(struct instance *p, bool thorough)

@@ -330,20 +330,9 @@ static struct member *member_new(struct invariants *b, const struct as_object *o
 	return m;
 }
 
-static bool member_helps(const struct member *m)
+bool member_helps(const struct member *m)
 {
 	return m->group[0] != '\0' && m->node[0] != '\0' && !m->by_muster;
-}
-
-bool invariants_helped(const struct invariants *b)
-{
-	for (size_t i = 0; i < b->members_n; i++)
-		if (member_helps(&b->members[i]))
-			return true;
-	for (size_t i = 0; i < b->gangs_n; i++)
-		if (b->gangs[i].lost_ns > 0)
-			return true;
-	return false;
 }
 
 /* A queue has no more than its limit, whatever its text was meanwhile; but a gang that has begun is
@@ -351,21 +340,76 @@ bool invariants_helped(const struct invariants *b)
 static void judge_queue(struct invariants *b, const struct member *landed)
 {
 	const int64_t limit = queues_limit(b->sim, landed->queue);
+	bool begun = false, helped;
 	int64_t cpu = 0;
 
-	if (landed->group[0] != '\0' && gang_of(b, landed->group)->lost_ns > 0)
-		return;
+	helped = landed->group[0] != '\0' && gang_of(b, landed->group)->lost_ns > 0;
 	for (size_t i = 0; i < b->members_n; i++) {
 		const struct member *m = &b->members[i];
+		const bool other = m != landed && strcmp(m->group, landed->group) == 0;
 
-		if (member_helps(m) && strcmp(m->group, landed->group) == 0)
-			return;
+		helped = helped || (other && member_helps(m));
+		begun = begun || (other && m->node[0] != '\0');
 		if (!m->over && m->by_muster && strcmp(m->queue, landed->queue) == 0)
 			cpu += m->wants.cpu;
 	}
-	if (cpu > limit)
+	if (cpu > limit && helped && begun)
+		b->excuses[EXCUSE_QUEUE]++;
+	else if (cpu > limit)
 		sim_fail(b->sim, "queue: %s has %lld of %lld milli of cpu after %s", landed->queue,
 		         (long long)cpu, (long long)limit, landed->key);
+}
+
+/* Members of the gang that run and stay; those that succeeded count. */
+static int64_t stays_n(const struct invariants *b, const char *group, int64_t *succeeded)
+{
+	int64_t n = 0;
+
+	*succeeded = 0;
+	for (size_t i = 0; i < b->members_n; i++) {
+		const struct member *m = &b->members[i];
+
+		if (strcmp(m->group, group) != 0)
+			continue;
+		n += m->counts && m->node[0] != '\0' && !m->evicted;
+		*succeeded += m->succeeded;
+	}
+	return n;
+}
+
+/* A gang goes whole, or keeps its quorum: when none or enough are left it is not cut in half. */
+static void cut_ends(struct invariants *b, const char *group)
+{
+	struct gang_history *g = group[0] != '\0' ? gang_of(b, group) : NULL;
+	int64_t succeeded, stays;
+
+	if (g == NULL || g->cut_ns == 0)
+		return;
+	stays = stays_n(b, group, &succeeded);
+	if (stays == 0 || stays + succeeded >= g->quorum)
+		g->cut_ns = 0;
+}
+
+void invariants_evicted(struct invariants *b, const char *path)
+{
+	const char *namespace = strstr(path, "/namespaces/") + strlen("/namespaces/");
+	const char *pod = strstr(path, "/pods/") + strlen("/pods/");
+	char key[NAME_BYTES];
+
+	invariants_check(b);
+	snprintf(key, sizeof(key), "%.*s/%.*s", (int)strcspn(namespace, "/"), namespace,
+	         (int)strcspn(pod, "/?"), pod);
+	for (size_t i = b->members_n; i-- > 0;) {
+		struct member *m = &b->members[i];
+
+		if (strcmp(m->key, key) != 0)
+			continue;
+		if (!m->evicted && m->group[0] != '\0' && gang_of(b, m->group)->cut_ns == 0)
+			gang_of(b, m->group)->cut_ns = b->sim->now_ns;
+		m->evicted = true;
+		cut_ends(b, m->group);
+		return;
+	}
 }
 
 static void member_bound(struct invariants *b, struct member *m, const struct as_object *o,
@@ -417,6 +461,7 @@ static void look_pod(struct invariants *b, const struct as_event *e)
 		story_tell(b->sim, "over    %s: %s %s", m->key, e->kind == AS_DELETED ? "deleted" : phase,
 		           json_text(as_json_get(tree, "status"), "reason"));
 	m->over = m->over || over;
+	m->succeeded = m->succeeded || strcmp(phase, "Succeeded") == 0;
 	counted = m->counts;
 	m->counts = !m->over && !o->deleting && (gates == NULL || gates->first == NULL);
 	if (m->counts)
@@ -425,6 +470,7 @@ static void look_pod(struct invariants *b, const struct as_event *e)
 		m->lost_ns = b->sim->now_ns;
 		gang_lost(b, m);
 	}
+	cut_ends(b, m->group);
 }
 
 static void look_node(struct invariants *b, const struct as_event *e)

@@ -21,9 +21,11 @@ struct member {
 	char queue[8]; /* "": none */
 	struct sum wants;
 	uint64_t version;
-	bool ours;   /* by its schedulerName */
-	bool over;   /* ended or gone */
-	bool counts; /* as a member that could be placed or is: not over, leaving or gated */
+	bool ours; /* by its schedulerName */
+	bool over; /* ended or gone */
+	bool succeeded;
+	bool evicted; /* by muster */
+	bool counts;  /* as a member that could be placed or is: not over, leaving or gated */
 	bool by_muster;
 	bool core_knows[SIM_INSTANCES]; /* that it has a node */
 	uint64_t lost_ns;               /* when it ceased to count; 0: it did not */
@@ -56,6 +58,8 @@ struct gang_history {
 		lost_ns; /* when a member was lost last that left too few, or had been chosen; 0: never */
 	bool edited; /* since it was created: its first placement can't be proved (046) */
 	uint64_t raised_ns; /* when it became another group or wanted more last; 0: never */
+	uint64_t cut_ns;    /* when muster evicted a member and left too few, until none or enough run;
+	                     * 0: it did not */
 	uint64_t read_ns;   /* when muster read it last before that first Binding; 0: never */
 };
 
@@ -76,8 +80,12 @@ struct invariants {
 	uint64_t lag_ns;            /* of what a decision was based on */
 	uint64_t overfilled[TEARS]; /* Bindings that landed on a full node, by whose fault */
 	uint64_t torn[TEARS];
+	uint64_t excuses[EXCUSES]; /* at rest: what a core that starts then would bind */
 	struct as_arena arena;
 };
+
+/* A member of a group that another scheduler bound. */
+bool member_helps(const struct member *m);
 
 /* "" if there is none. */
 const char *json_text(const struct as_json *o, const char *name);

@@ -154,6 +154,8 @@ int main(int argc, char **argv)
 			sum.gangs[t] += out.gangs[t];
 			sum.excused[t] += out.excused[t];
 		}
+		for (int w = 0; w < EXCUSES; w++)
+			sum.excuses[w] += out.excuses[w];
 		sum.hash = sim_mix(sum.hash ^ out.hash);
 		if (out.failed) {
 			failed++;
@@ -183,9 +185,15 @@ int main(int argc, char **argv)
 		(unsigned long long)sum.gangs[TEAR_NODES]);
 	printf("%llu passed, %llu failed\n", (unsigned long long)(ran - failed),
 	       (unsigned long long)failed);
-	printf("excused: %llu others, %llu nodes\n",
-	       (unsigned long long)(sum.excused[TEAR_OTHERS] + sum.excused[TEAR_PERSON]),
-	       (unsigned long long)sum.excused[TEAR_NODES]);
+	printf(
+		"excused: %llu others, %llu nodes, %llu evictions that a death cut short; a start would bind "
+		"%llu that wait behind a gang that has waited longer, %llu of gangs that others began; %llu "
+		"bindings of those above a queue's limit\n",
+		(unsigned long long)(sum.excused[TEAR_OTHERS] + sum.excused[TEAR_PERSON]),
+		(unsigned long long)sum.excused[TEAR_NODES], (unsigned long long)sum.excused[TEAR_DEATH],
+		(unsigned long long)sum.excuses[EXCUSE_BEHIND],
+		(unsigned long long)sum.excuses[EXCUSE_BEGUN],
+		(unsigned long long)sum.excuses[EXCUSE_QUEUE]);
 	printf("claims: %llu pods bound with devices; excused: %llu times another scheduler gave one "
 	       "twice\n",
 	       (unsigned long long)sum.claimed, (unsigned long long)sum.twice);

@@ -126,6 +126,8 @@ static void handle(struct net *n, struct http_call *c)
 	as_api_handle(s->api, &request, &response);
 	if (binding)
 		invariants_post_end(s->invariants);
+	if (response.status < 300 && call_is_eviction(c))
+		invariants_evicted(s->invariants, c->path);
 	if (group_read(c) != NULL &&
 	    (c->fate == FATE_SOUND || c->fate == FATE_SLOW || c->fate == FATE_QUEUE))
 		invariants_group_read(s->invariants, group_read(c));

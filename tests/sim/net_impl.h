@@ -55,6 +55,7 @@ uint64_t net_random_ns(struct net *n, uint64_t most);
 
 bool call_is_watch(const struct http_call *c);
 bool call_is_binding(const struct http_call *c);
+bool call_is_eviction(const struct http_call *c); /* or the deletion of a pod */
 
 /* Does that fate make sense for the call? */
 bool fate_suits(const struct http_call *c, enum fate fate);

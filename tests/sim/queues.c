@@ -12,8 +12,10 @@
 #define VARIANTS 4u
 #define QUEUES 4u
 
-/* Limits in milli of cpu; 0: the variant has no such queue, or it has no limit.  The text is that
- * of a JSON string. */
+#define FREE INT64_MAX /* it has no limit */
+
+/* Limits in milli of cpu; 0: nothing starts, there is no such queue, or it has children or is
+ * parked.  The text is that of a JSON string. */
 static const struct {
 	const char *text;
 	int64_t limits[QUEUES];
@@ -21,7 +23,7 @@ static const struct {
 	{ "- {name: q0, limit: {cpu: 3}, guarantee: {cpu: 2}}\\n"
 	  "- {name: q1, guarantee: {cpu: 4}, weight: 3}\\n"
 	  "- {name: q2, order: fifo, limit: {cpu: 4}}\\n",
-	  { 3000, 0, 4000, 0 } },
+	  { 3000, FREE, 4000, 0 } },
 	{ "- {name: up, limit: {cpu: 6}, guarantee: {cpu: 4}}\\n"
 	  "- {name: q0, parent: up, limit: {cpu: 5}, guarantee: {cpu: 3}, reserved: {cpu: 1}}\\n"
 	  "- {name: q1, parent: up}\\n"
@@ -31,11 +33,11 @@ static const struct {
 	{ "- {name: q0, limit: {cpu: 5}, reclaimable: false}\\n"
 	  "- {name: q1, guarantee: {cpu: 8}, reserved: {cpu: 2}}\\n"
 	  "- {name: q3, limit: {cpu: 2}, order: fifo}\\n",
-	  { 5000, 0, 0, 2000 } },
+	  { 5000, FREE, 0, 2000 } },
 	{ "- {name: q0, limit: {cpu: 1}, parent: q2}\\n"
 	  "- {name: q1}\\n"
 	  "- {name: q2, limit: {cpu: 2}}\\n",
-	  { 1000, 0, 2000, 0 } },
+	  { 1000, FREE, 0, 0 } },
 };
 
 const char *queues_label(const struct script *s, uint32_t pod, uint32_t group)
@@ -83,8 +85,6 @@ int64_t queues_limit(const struct sim *s, const char *queue)
 	for (uint32_t i = 0; i < VARIANTS; i++) {
 		if ((s->queue_variants >> i & 1) == 0)
 			continue;
-		if (variants[i].limits[q] == 0)
-			return INT64_MAX;
 		most = variants[i].limits[q] > most ? variants[i].limits[q] : most;
 	}
 	return most;

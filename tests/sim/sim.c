@@ -177,13 +177,7 @@ static bool is_at_rest(struct sim *s, char *why, size_t why_bytes)
 	else if (!invariants_at_rest(s->invariants, why, why_bytes) ||
 	         !claims_at_rest(s, why, why_bytes))
 		return false;
-	else if (instance_holds(sim_leader(s)) && !instance_holds_for_tenant(sim_leader(s)))
-		return true;
-	else if (instance_promises(sim_leader(s))) /* a fresh start knows of none */
-		return true;
-	else if (script_queues(s->script) && invariants_helped(s->invariants))
-		return true;
-	else if (fresh_start_binds_nothing(s, instance_holds(sim_leader(s)), binds, sizeof(binds)))
+	else if (fresh_start_binds_nothing(s, binds, sizeof(binds)))
 		return true;
 	else
 		snprintf(why, why_bytes, "waits: a fresh start would bind %s", binds);
@@ -249,6 +243,8 @@ void sim_run(const struct script *plan, bool tell, bool tell_all, struct outcome
 		out->excused[t] = invariants_excused(s.invariants, (enum tear)t);
 	}
 	claims_counts(&s, &out->claimed, &out->twice);
+	for (int w = 0; w < EXCUSES; w++)
+		out->excuses[w] = invariants_excuses(s.invariants, (enum excuse)w);
 	memcpy(out->why, s.why, sizeof(out->why));
 	sim_end(&s);
 }

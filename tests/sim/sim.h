@@ -239,8 +239,19 @@ enum tear {
 	TEAR_PERSON, /* the same, and then others came */
 	TEAR_OTHERS, /* other schedulers took capacity */
 	TEAR_NODES,  /* a node shrank, was cordoned or deleted */
+	TEAR_DEATH,  /* a process died between the evictions of a gang that goes whole */
 	TEAR_FAULT,  /* by muster */
 	TEARS
+};
+
+/* What looks wrong and is not, as far as the judge knows; counted. */
+enum excuse {
+	EXCUSE_BEHIND, /* a pod waits that a start would bind: room is held for, or promised to, a gang
+	                * that has waited longer */
+	EXCUSE_BEGUN,  /* the same: its gang asks its queue, but to a core that starts it has begun,
+	                * since  another scheduler has bound a member, or one was lost */
+	EXCUSE_QUEUE,  /* such a gang was completed above the limit of its queue */
+	EXCUSES
 };
 
 struct outcome {
@@ -252,6 +263,7 @@ struct outcome {
 	uint64_t gangs[TEARS];
 	uint64_t excused[TEARS]; /* gangs, and Bindings to nodes that were full */
 	uint64_t claimed, twice; /* claims_counts() */
+	uint64_t excuses[EXCUSES];
 };
 
 /* Runs the plan. With `tell` the last lines of the story are printed on standard output. */
@@ -269,7 +281,7 @@ const char *queues_label(const struct script *s, uint32_t pod, uint32_t group);
 void queues_configure(const struct script *s, struct model_config *model);
 void queues_start(struct sim *s);
 void queues_edit(struct sim *s, uint32_t variant);
-/* The most milli of cpu that the queue was ever limited to; INT64_MAX: it was not always. */
+/* The most milli of cpu that the queue was ever limited to; INT64_MAX: at some time it was not. */
 int64_t queues_limit(const struct sim *s, const char *queue);
 
 void workload_start(struct sim *s); /* the state before the first action */
@@ -313,10 +325,9 @@ uint64_t instance_due_ns(const struct instance *p);
 const char *instance_busy(const struct instance *p);
 bool instance_leads(const struct instance *p); /* up, and may act */
 struct instance *sim_leader(struct sim *s);    /* NULL: none */
-/* The core has a backfill reservation; and for a gang of SIM_TENANT. */
-bool instance_holds(const struct instance *p);
-bool instance_holds_for_tenant(const struct instance *p);
-bool instance_promises(const struct instance *p); /* some start is promised */
+/* Room may be kept from a pod of that priority: for the gang of a backfill reservation, or by a
+ * start that is promised. */
+bool instance_holds(const struct instance *p, int32_t priority);
 bool instance_may_write(void *instance);
 void instance_check(struct instance *p, bool thorough);
 uint64_t instance_crashes(const struct instance *p);
@@ -326,6 +337,8 @@ void invariants_free(struct invariants *b);
 void invariants_check(struct invariants *b); /* all revisions since the last check */
 /* The server has answered a read of this group, and the answer will arrive. */
 void invariants_group_read(struct invariants *b, const char *name);
+/* The server has accepted muster's eviction of the pod of that path. */
+void invariants_evicted(struct invariants *b, const char *path);
 /* A Binding arrived at the server; it is handled between these two calls. */
 void invariants_post_begin(struct invariants *b, const char *path, const char *body);
 void invariants_post_end(struct invariants *b);
@@ -343,10 +356,10 @@ void invariants_core_binds(struct invariants *b, uint32_t instance, const char *
                            const char *node);
 /* For how long a watch may withhold something. */
 uint64_t invariants_lag(const struct invariants *b);
-/* Another scheduler has bound a member of a group, or one was lost: a core that starts then takes
- * the group for one that has begun, and completes it whatever its queue says; one that saw it asks
- * the queue. */
-bool invariants_helped(const struct invariants *b);
+/* True if that pod ("namespace/name"), which a core that starts now would bind, waits for one of
+ * those, and its condition says so; counted.  `held`: a hold or a promise may keep it waiting. */
+bool invariants_may_wait(struct invariants *b, const char *pod, bool held);
+uint64_t invariants_excuses(const struct invariants *b, enum excuse why);
 uint64_t invariants_revisions(const struct invariants *b);
 uint64_t invariants_changes(const struct invariants *b); /* revisions but for those of leases */
 uint64_t invariants_binds(const struct invariants *b);
@@ -357,10 +370,9 @@ uint64_t invariants_excused(const struct invariants *b, enum tear tear);
 /* True: gangs meet their quorum and conditions are set; else why not. */
 bool invariants_at_rest(struct invariants *b, char *why, size_t why_bytes);
 
-/* True if a core that starts on the API server's state, with limits that are far, binds nothing of
- * the namespace default, or with `high_only` no pod of a high priority there; else what it binds.
- */
-bool fresh_start_binds_nothing(struct sim *s, bool high_only, char *out, size_t out_bytes);
+/* True if a core that starts on the API server's state, with limits that are far and without holds
+ * and promises, binds nothing of the namespace default that may not wait; else what it binds. */
+bool fresh_start_binds_nothing(struct sim *s, char *out, size_t out_bytes);
 
 struct story *story_new(bool tell_all);
 void story_free(struct story *s);
