@@ -40,7 +40,10 @@
 	F(s, event_head) \
 	F(s, result_head) F(s, core_parked) F(s, frontend_doorbell) F(s, padding0) F(s, progress) \
 	F(s, padding1) F(s, stats) F(s, gauges) F(s, plans) F(s, starts) F(s, world) F(s, searches) \
-	F(s, preemption) F(s, victims)
+	F(s, preemption) F(s, loop) F(s, published) F(s, victims)
+#define FIELDS_core_loop(F, s) F(s, took) F(s, ns) F(s, runqueue_ns)
+#define FIELDS_publication(F, s) F(s, sequence) F(s, ns)
+#define FIELDS_core_published(F, s) F(s, n) F(s, reserved) F(s, at)
 #define FIELDS_core_plans(F, s) F(s, took) F(s, reserved)
 #define FIELDS_core_world(F, s) \
 	F(s, state) F(s, events) F(s, mismatches) F(s, waiting_bytes) F(s, snapshots) \
@@ -216,6 +219,7 @@
 	S(limits) S(segment_head) S(ring_place) S(core_stats) S(core_gauges) S(core_plans) \
 	S(core_starts) S(core_world) \
 	S(core_searches) S(victims_counts) S(core_preemption) S(victims_gang) S(victims_row) \
+	S(core_loop) S(publication) S(core_published) \
 	S(name_row) S(node_row) S(node_amounts) \
 	S(filter_count) S(shortfall) S(promise_wait) S(promised_moved) S(promised) S(reason) \
 	S(gang_row) S(record) S(event_name) S(amount) \
@@ -236,7 +240,8 @@
 #define SPREAD_STRUCTS(S) S(intake) S(ledger)
 
 #define NUMBERS(N) \
-	N(PLAN_BOUNDS) N(VICTIMS_BOUNDS) \
+	N(PLAN_BOUNDS) N(VICTIMS_BOUNDS) N(PUBLISHED_KEPT) \
+	N(LOOP_RESULTS) N(LOOP_EVENTS) N(LOOP_ANSWERS) N(LOOP_PLANS) N(LOOP_DOORBELL) N(LOOP_PARTS) \
 	N(INTAKE_MAGIC) N(LEDGER_MAGIC) N(CACHE_LINE) N(ID_NONE) N(RESOURCES_MAX) \
 	N(RECORD_BYTES_MAX) \
 	N(FILTER_COUNTS_MAX) N(SHORTFALLS_MAX) N(LABEL_NOT_A_NUMBER) N(LABEL_KEY_NODE_NAME) \

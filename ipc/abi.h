@@ -27,6 +27,7 @@
 #define MUSTER_IPC_ABI_H
 
 #include "ipc/abi_devices.h"
+#include "ipc/abi_loop.h"
 #include "ipc/abi_promise.h"
 #include "ipc/abi_queue.h"
 #include "ipc/abi_shape.h"
@@ -145,14 +146,6 @@ struct core_gauges {
 	_Atomic uint64_t reserved[1];
 };
 
-/* Histogram of the time of plan and reserve, with the bounds of ipc/plans.h; the last bucket
- * counts what took longer. */
-#define PLAN_BOUNDS 25
-struct core_plans {
-	_Atomic uint64_t took[PLAN_BOUNDS + 1];
-	_Atomic uint64_t reserved[6];
-};
-
 /* The world that follows the loop (core/world/follower.h). */
 enum world_state {
 	WORLD_OFF,      /* --searchers 0 */
@@ -210,6 +203,8 @@ struct ledger {
 	alignas(CACHE_LINE) struct core_world world;                  /* [C], but for its loop */
 	alignas(CACHE_LINE) struct core_searches searches;            /* [C], as world */
 	alignas(CACHE_LINE) struct core_preemption preemption;        /* [C] */
+	alignas(CACHE_LINE) struct core_loop loop;                    /* [C] */
+	alignas(CACHE_LINE) struct core_published published;          /* [C] */
 	alignas(CACHE_LINE) struct victims_row victims[VICTIMS_ROWS]; /* [C], as world */
 };
 

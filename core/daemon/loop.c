@@ -11,15 +11,18 @@
 
 #include "ipc/logline.h"
 #include "core/base/probe.h"
+#include "core/daemon/turns.h"
 #include "core/world/answers.h"
 #include "core/world/feed.h"
 #include "ipc/clock.h"
 #include "ipc/memory.h"
+#include "ipc/published.h"
 #include "ipc/ring.h"
 #include "ipc/wake.h"
 
 #include <errno.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +51,9 @@ struct loop {
 	const struct link_peer *peer;
 	struct ring_reader events, results;
 	struct ring_writer commands;
-	uint64_t turns;    /* the ledger's `progress` */
+	uint64_t turns_n; /* the ledger's `progress` */
+	struct loop_turns turns;
+	sem_t opened;      /* the thread has opened its files */
 	uint64_t time_ns;  /* of the last record */
 	uint64_t begun_ns; /* when the last plan began; for statistics only */
 	bool begun;        /* EVENT_BEGIN of this epoch was applied */
@@ -142,6 +147,8 @@ static void peer_begin(struct loop *l)
 	ring_writer_init(&l->commands, (unsigned char *)ledger + ledger->command_ring.offset,
 	                 l->config.limits.command_ring_bytes, &ledger->command_tail,
 	                 &intake->command_head, l->epoch);
+	published_reset(&ledger->published);
+	loop_turn_begin(&l->turns, clock_monotonic_ns());
 	l->begun = l->synced = l->command_full = l->said_limit = false;
 	PROBE(epoch_started, l->epoch);
 	log_line(LOG_DEBUG, "msg=\"frontend taken on\" epoch=%llu", (unsigned long long)l->epoch);
@@ -230,6 +237,7 @@ static int read_records(struct loop *l, const char *name, struct ring_reader *ri
 /* The same, and publishes what they changed before the ring space is released. */
 static int ring_serve(struct loop *l, const char *name, struct ring_reader *ring)
 {
+	const enum loop_part part = ring == &l->results ? LOOP_RESULTS : LOOP_EVENTS;
 	const int n = read_records(l, name, ring);
 
 	if (n == 0)
@@ -241,6 +249,7 @@ static int ring_serve(struct loop *l, const char *name, struct ring_reader *ring
 	ring_release(ring);
 	PROBE(ring_in_released, (uint32_t)n, l->epoch);
 	l->counted += (uint64_t)n;
+	loop_part_end(&l->turns, part, clock_monotonic_ns());
 	return n;
 }
 
@@ -258,8 +267,10 @@ static int answers_serve(struct loop *l)
 			step(l, "none", r);
 		free(r);
 	}
-	if (n > 0)
+	if (n > 0) {
 		core_show(l->core);
+		loop_part_end(&l->turns, LOOP_ANSWERS, clock_monotonic_ns());
+	}
 	return n;
 }
 
@@ -270,7 +281,7 @@ static bool plan(struct loop *l)
 	};
 	bool ok;
 
-	l->begun_ns = clock_monotonic_ns();
+	l->begun_ns = l->turns.last_ns; /* the part before, or the sleep, has just ended */
 	PROBE(cycle_started, l->epoch);
 	ok = step(l, "none", &r);
 	core_show(l->core);
@@ -287,6 +298,27 @@ static bool commands_waiting(const struct loop *l)
 	return l->commands.tail_private != l->commands.tail_published;
 }
 
+/* Publishes the commands; planned: of plans, which end with it. */
+static void commands_publish(struct loop *l, bool planned)
+{
+	struct ledger *ledger = ledger_of(l);
+	const uint64_t last = l->commands.sequence;
+	uint64_t now;
+
+	PROBE(ring_out_publish, l->epoch, last);
+	ring_publish(&l->commands);
+	PROBE(ring_out_published, l->epoch, last);
+	now = clock_monotonic_ns();
+	published_add(&ledger->published, last, now);
+	if (planned)
+		loop_part_end(&l->turns, LOOP_PLANS, now);
+	else
+		loop_turn_begin(&l->turns, now);
+	if (wake_up(&ledger->frontend_doorbell, &intake_of(l)->frontend_parked))
+		loop_part_end(&l->turns, LOOP_DOORBELL, clock_monotonic_ns());
+	PROBE(ring_out_rung, l->epoch, last);
+}
+
 /* One turn: results, then events, then answers, then a plan.  True when anything was done.  Results
  * are not read before EVENT_SYNCED: one may be of a pod whose record is still to come. */
 static bool turn(struct loop *l)
@@ -294,12 +326,13 @@ static bool turn(struct loop *l)
 	int results = l->synced ? ring_serve(l, "result", &l->results) : 0;
 	int events = results < 0 ? -1 : ring_serve(l, "event", &l->events);
 	int answers = events < 0 ? 0 : answers_serve(l);
-	bool planned = false;
+	bool planned = false, tried;
 
 	if (events < 0)
 		return true;
 	l->command_full = false;
-	if (wants_plan(l)) {
+	tried = wants_plan(l);
+	if (tried) {
 		if (!plan(l))
 			return true;
 		/* Waiting for space in the ring is no work. */
@@ -309,13 +342,10 @@ static bool turn(struct loop *l)
 		peer_bad(l, "command", NULL, -EPROTO, "its head makes no sense");
 		return true;
 	}
-	if (commands_waiting(l)) {
-		PROBE(ring_out_publish, l->epoch, l->commands.sequence);
-		ring_publish(&l->commands);
-		PROBE(ring_out_published, l->epoch, l->commands.sequence);
-		wake_up(&ledger_of(l)->frontend_doorbell, &intake_of(l)->frontend_parked);
-		PROBE(ring_out_rung, l->epoch, l->commands.sequence);
-	}
+	if (commands_waiting(l))
+		commands_publish(l, tried);
+	else if (tried)
+		loop_part_end(&l->turns, LOOP_PLANS, clock_monotonic_ns());
 	return results + events + answers > 0 || planned;
 }
 
@@ -356,12 +386,14 @@ static void pause_cpu(void)
 #endif
 }
 
-/* False when something came while spinning. */
+/* False when something came while spinning, at most 16 pauses ago. */
 static bool spin(struct loop *l)
 {
-	uint64_t until_ns = l->config.spin_ns > 0 ? clock_monotonic_ns() + l->config.spin_ns : 0;
+	uint64_t now = l->config.spin_ns > 0 ? clock_monotonic_ns() : 0,
+			 until_ns = now + l->config.spin_ns;
 
-	while (until_ns > 0 && clock_monotonic_ns() < until_ns) {
+	for (; now < until_ns; now = clock_monotonic_ns()) {
+		loop_turn_begin(&l->turns, now);
 		for (int i = 0; i < 16; i++) {
 			if (ready(l))
 				return false;
@@ -418,6 +450,7 @@ static void serve_rest(struct loop *l)
 		                   nap_ns);
 	else
 		wake_sleep(&ledger_of(l)->core_parked, &intake->core_doorbell, ready, l, SLEEP_NS);
+	loop_turn_begin(&l->turns, clock_monotonic_ns());
 }
 
 static void *run(void *context)
@@ -426,12 +459,14 @@ static void *run(void *context)
 
 	if (l->config.recorder)
 		recorder_here(l->config.recorder);
+	loop_turns_open(&l->turns, &ledger_of(l)->loop);
+	sem_post(&l->opened);
 	while (!atomic_load_explicit(&l->stop, memory_order_relaxed)) {
 		/* A2, before the state: a poke after it is not lost. */
 		uint32_t doorbell = atomic_load_explicit(&l->idle_doorbell, memory_order_acquire);
 
 		/* Relaxed: observers only compare it. */
-		atomic_store_explicit(&ledger_of(l)->progress, ++l->turns, memory_order_relaxed);
+		atomic_store_explicit(&ledger_of(l)->progress, ++l->turns_n, memory_order_relaxed);
 		switch ((enum loop_peer)atomic_load_explicit(&l->state, memory_order_acquire)) { /* A1 */
 		case PEER_OFFERED:
 			peer_begin(l);
@@ -486,7 +521,11 @@ static int loop_make(struct loop *l, const char **what)
 		return rc;
 	l->core = core_new(&core, l->ledger.base);
 	*what = "the core's thread";
-	return -pthread_create(&l->thread, NULL, run, l);
+	sem_init(&l->opened, 0, 0);
+	rc = -pthread_create(&l->thread, NULL, run, l);
+	while (rc == 0 && sem_wait(&l->opened) != 0)
+		; /* a signal */
+	return rc;
 }
 
 static void loop_unmake(struct loop *l)
@@ -563,6 +602,7 @@ void loop_stop(struct loop *l)
 			until.tv_nsec -= (long)NS_PER_S;
 		}
 	} while (pthread_timedjoin_np(l->thread, NULL, &until) == ETIMEDOUT);
+	loop_turns_close(&l->turns);
 	loop_unmake(l);
 }
 

@@ -25,6 +25,8 @@ struct options {
 	const char *listen;
 	const char *svg;
 	const char *trace;
+	enum trace_format format;
+	bool formatted;   /* --format was given */
 	uint64_t last_ns; /* 0: since the start */
 	bool follow;
 	enum output output;
@@ -42,6 +44,18 @@ static bool option_last(const char *command, const char *text, void *to)
 	return true;
 }
 
+static bool option_format(const char *command, const char *text, void *to)
+{
+	struct options *o = to;
+
+	o->formatted = true;
+	o->format = strcmp(text, "otlp") == 0 ? TRACE_OTLP : TRACE_EVENTS;
+	if (o->format == TRACE_OTLP || strcmp(text, "perfetto") == 0)
+		return true;
+	ctl_usage(command, "--format \"%s\" is neither perfetto nor otlp", text);
+	return false;
+}
+
 static const struct flag flags[] = {
 	{ "listen", 0, "--listen ADDR:PORT",
 	  "where muster-frontend serves /latency (default " DEFAULT_LISTEN ")", NULL, option_text,
@@ -54,6 +68,9 @@ static const struct flag flags[] = {
 	{ "trace", 0, "--trace NAMESPACE/GANG",
 	  "write the members of one gang as trace events for Perfetto or chrome://tracing instead",
 	  NULL, option_text, offsetof(struct options, trace) },
+	{ "format", 0, "--format FORMAT",
+	  "with --trace: perfetto (the default), or otlp, the spans of OTLP/HTTP as JSON", NULL,
+	  option_format, 0 },
 	{ "svg", 0, "--svg FILE", "also write a picture of it; it needs nothing else", NULL,
 	  option_text, offsetof(struct options, svg) },
 	{ 0 },
@@ -298,7 +315,7 @@ static int trace(const struct options *o, struct bytes *body)
 	code = fetch(o, path, body);
 	if (code != EXIT_DONE)
 		return code;
-	code = latency_trace(body->at, body->n, stdout) > 0 ? EXIT_DONE : EXIT_NO;
+	code = latency_trace(body->at, body->n, o->format, stdout) > 0 ? EXIT_DONE : EXIT_NO;
 	return ctl_flush(o->command) ? code : EXIT_USAGE;
 }
 
@@ -344,6 +361,8 @@ static int run(int argc, char **argv)
 	blocks = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	if (o.last_ns > 0 && o.output == OUTPUT_JSON)
 		return ctl_usage(o.command, "-o json is the server's own answer: no --last");
+	if (o.formatted && !o.trace)
+		return ctl_usage(o.command, "--format is that of --trace");
 	if (o.trace) {
 		code = trace(&o, &body);
 		bytes_free(&body);
@@ -362,8 +381,9 @@ static int run(int argc, char **argv)
 const struct command latency_command = {
 	.name = "latency",
 	.summary = "where the time of pods went, stage by stage",
-	.usage = "[--listen ADDR:PORT] [-o json] [--last SECONDS] [--follow] [--svg FILE]\n"
-			 "musterctl latency --trace NAMESPACE/GANG [--listen ADDR:PORT]",
+	.usage =
+		"[--listen ADDR:PORT] [-o json] [--last SECONDS] [--follow] [--svg FILE]\n"
+		"musterctl latency --trace NAMESPACE/GANG [--format perfetto|otlp] [--listen ADDR:PORT]",
 	.about = "Where the time of the pods went that the live scheduler placed: percentiles of each\n"
 			 "stage from the bytes of the watch to the watch that shows the pod bound, their\n"
 			 "distribution, and the slowest pods of the last minutes, each with its own stages.\n",

@@ -40,9 +40,12 @@ struct latency_page {
  * is older or was started between. */
 bool latency_since(struct latency_page *p, const struct latency_page *before, uint64_t ns);
 
+enum trace_format { TRACE_EVENTS, TRACE_OTLP };
+
 /* Writes the answer of /gang.json as trace events (Chrome, Perfetto): a track for each member, a
- * slice for each stage, from the first member's read on.  Returns how many members have times. */
-uint32_t latency_trace(const char *text, size_t bytes, FILE *out);
+ * slice for each stage, from the first member's read on; or as spans (OTLP/HTTP, JSON): the gang,
+ * in it the members, in these their stages.  Returns how many members have times. */
+uint32_t latency_trace(const char *text, size_t bytes, enum trace_format format, FILE *out);
 
 /* "850ns", "1.2us", "35ms", "12s": at most 6 characters.  Returns out. */
 const char *latency_time(uint64_t ns, char out[16]);

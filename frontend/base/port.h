@@ -9,6 +9,12 @@
 #include <stdint.h>
 
 /* A connected core. */
+/* On our monotonic clock, as the core reports them: only plausible values are used. */
+struct command_times {
+	uint64_t begun_ns;     /* the plan behind it */
+	uint64_t published_ns; /* in the ring for us to read; UINT64_MAX: just now */
+};
+
 struct frontend_port {
 	/* Space for an event's body, or NULL while the ring is full. */
 	void *(*event)(void *context, enum record_kind kind, uint32_t body_bytes);
@@ -19,9 +25,8 @@ struct frontend_port {
 	void (*publish)(void *context);
 	/* True if the core has read every published event. */
 	bool (*events_read)(void *context);
-	/* When the core started the plan behind this command, on our monotonic clock; reported by the
-	 * core, so only plausible values are used. NULL: unknown. */
-	uint64_t (*begun_ns)(void *context, const struct record *command);
+	/* Times of a command; commands are asked for in their order. NULL: unknown. */
+	void (*times)(void *context, const struct record *command, struct command_times *out);
 	void *context;
 };
 

@@ -18,7 +18,7 @@
 static int bind_take(struct frontend *f, const struct record *record, const struct cmd_bind *cmd)
 {
 	const enum record_kind kind = (enum record_kind)record->kind;
-	uint64_t now;
+	struct command_times times = { UINT64_MAX, UINT64_MAX };
 
 	if (cmd->pod >= f->limits.pods || cmd->node >= f->limits.nodes || cmd->pod_generation == 0 ||
 	    cmd->node_generation == 0)
@@ -29,9 +29,9 @@ static int bind_take(struct frontend *f, const struct record *record, const stru
 		return binder_bind(f->binder, kind, cmd);
 	f->counts.binds_taken++;
 	PROBE(bind_taken, cmd->pod, cmd->pod_generation, cmd->node, cmd->attempt);
-	now = env_now(f->env);
-	latency_commanded(f->latency, cmd,
-	                  f->port.begun_ns ? f->port.begun_ns(f->port.context, record) : now, now);
+	if (f->port.times)
+		f->port.times(f->port.context, record, &times);
+	latency_commanded(f->latency, cmd, times.begun_ns, times.published_ns, env_now(f->env));
 	decisions_bind(f->decisions, cmd, latency_read_ns(f->latency, cmd->pod, cmd->pod_generation));
 	return binder_bind(f->binder, kind, cmd);
 }

@@ -5,6 +5,7 @@
 #include "frontend/base/probe.h"
 #include "ipc/clock.h"
 #include "ipc/observe.h"
+#include "ipc/published.h"
 #include "ipc/ring.h"
 #include "ipc/wake.h"
 
@@ -28,7 +29,8 @@ struct corelink {
 	bool urgent;                    /* a record since the last doorbell needs one */
 	uint64_t wall_ns, monotonic_ns; /* at connect */
 	uint64_t core_ns;               /* the core's clock then */
-	uint64_t head_seen;             /* of the event ring, at the last check */
+	struct published_reader published;
+	uint64_t head_seen; /* of the event ring, at the last check */
 	uint64_t checked_ns, stalled_ns;
 	pthread_t doorbell_thread;
 	_Atomic bool doorbell_stop;
@@ -108,6 +110,7 @@ int corelink_connect(struct corelink *c, uint64_t answer_ns, struct link_error *
 	                 (const unsigned char *)ledger + c->link.places.command_ring.offset,
 	                 c->link.places.command_ring.bytes, &ledger->command_tail,
 	                 &intake->command_head, c->link.epoch);
+	c->published = (struct published_reader){ 0 };
 	c->last = NULL;
 	c->urgent = false;
 	atomic_store_explicit(&c->doorbell_stop, false, memory_order_relaxed);
@@ -332,11 +335,16 @@ static bool port_events_read(void *context)
 	       c->events.tail_published;
 }
 
-static uint64_t port_begun_ns(void *context, const struct record *command)
+static void port_times(void *context, const struct record *command, struct command_times *out)
 {
-	const struct corelink *c = context;
+	struct corelink *c = context;
+	const struct ledger *ledger = c->link.ledger.base;
+	const uint64_t ns = published_find(&c->published, &ledger->published, command->sequence);
 
-	return command->time_ns - c->core_ns + c->monotonic_ns;
+	*out = (struct command_times){
+		.begun_ns = command->time_ns - c->core_ns + c->monotonic_ns,
+		.published_ns = ns > 0 ? ns - c->core_ns + c->monotonic_ns : UINT64_MAX,
+	};
 }
 
 struct frontend_port corelink_port(struct corelink *c)
@@ -347,7 +355,7 @@ struct frontend_port corelink_port(struct corelink *c)
 		.evict_result = port_evict_result,
 		.publish = port_publish,
 		.events_read = port_events_read,
-		.begun_ns = port_begun_ns,
+		.times = port_times,
 		.context = c,
 	};
 }

@@ -150,6 +150,10 @@ static void add_members(const struct answer_source *s, const struct gang_copy *g
 		model_gang_members(s->model, id, add_member, &m);
 	}
 	jsonout_add(out, "],\"pods_n\":@u", (ull)m.n);
+	if (m.first_ns > 0)
+		jsonout_add(out, ",\"start_unix_us\":@u,\"start_boot_us\":@u",
+		            (ull)((s->wall_ns - (s->metrics->taken_ns - m.first_ns)) / 1000),
+		            (ull)(m.first_ns / 1000));
 }
 
 static bool is_owner_of_reservation(const struct observer *o, gang_id id)

@@ -23,7 +23,7 @@ const clockTime = ms => new Date(ms).toISOString().slice(11, 19);
 // One line for each gang: from now to its promised start, a mark where it was first promised.
 function startLine(g, now, last) {
   const line = make("div"), name = make("span"), chart = make("div", undefined, "fall"), part = ms => Math.max(0, Math.min(1, (ms - now) / (last - now)));
-  const wait = make("i", undefined, g.soft ? "s2" : "s5"), first = make("i", undefined, g.first_ms < g.at_ms ? "full" : "s3");
+  const wait = make("i", undefined, g.soft ? "s2" : "s6"), first = make("i", undefined, g.first_ms < g.at_ms ? "full" : "s3");
   wait.style.left = "0"; wait.style.width = part(g.at_ms) * 100 + "%";
   first.style.left = `calc(${part(g.first_ms) * 100}% - 2px)`; first.style.width = "2px";
   chart.append(wait, first);

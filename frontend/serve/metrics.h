@@ -102,6 +102,7 @@ struct metrics_core {
 	uint64_t starts_errors[PROMISE_ERRORS], starts_late_s, starts_early_s;
 	uint64_t progress;
 	uint64_t took[PLAN_BOUNDS + 1]; /* plans: ipc/plans.h */
+	uint64_t loop_took[LOOP_PARTS][PLAN_BOUNDS + 1], loop_ns[LOOP_PARTS], loop_runqueue_ns;
 	/* The world that follows the loop: struct core_world. */
 	uint64_t world_state, world_events, world_mismatches, world_waiting_bytes;
 	uint64_t searches[VICTIMS_ROW_ANSWERS]; /* for victims, by answer */

@@ -58,6 +58,9 @@ struct ledger_buckets {
 /* Its family, with bounds from bucket `first` on. */
 void buckets_write(const struct ledger_buckets *b, unsigned first, const char *name,
                    const char *help, FILE *out);
+/* The same without the head of the family; `labels` is `a="b",` or "". */
+void buckets_rows_write(const struct ledger_buckets *b, unsigned first, const char *name,
+                        const char *labels, FILE *out);
 
 /* Pods: kube-scheduler's families, stages. */
 void metrics_pods_write(const struct metrics *m, FILE *out);
@@ -73,6 +76,9 @@ void label_write(const char *text, FILE *out);
 void metrics_port_write(const struct metrics *m, FILE *out);
 /* The core: plans, rings, limits, gangs. */
 void metrics_link_write(const struct metrics *m, FILE *out);
+/* The loops of both processes: what held them up. */
+void metrics_turns_read(struct metrics_core *out, const struct core_loop *loop);
+void metrics_turns_write(const struct metrics *m, FILE *out);
 
 /* Evictions. */
 void metrics_evictions_write(const struct metrics *m, FILE *out);

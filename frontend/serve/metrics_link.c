@@ -39,21 +39,33 @@ void figures_write(FILE *out, const struct figure *f, size_t n)
 	}
 }
 
-void buckets_write(const struct ledger_buckets *b, unsigned first, const char *name,
-                   const char *help, FILE *out)
+void buckets_rows_write(const struct ledger_buckets *b, unsigned first, const char *name,
+                        const char *labels, FILE *out)
 {
+	const int bare = *labels ? (int)strlen(labels) - 1 : 0; /* without the trailing comma */
 	uint64_t below = 0;
 
-	family_write(out, name, "histogram", help);
 	for (unsigned i = 0; i < b->n; i++) {
 		below += b->counts[i];
 		if (i >= first)
-			fprintf(out, "%s_bucket{le=\"%.10g\"} %" PRIu64 "\n", name,
+			fprintf(out, "%s_bucket{%sle=\"%.10g\"} %" PRIu64 "\n", name, labels,
 			        (double)b->bound(i) * b->unit, below);
 	}
 	below += b->counts[b->n];
-	fprintf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum %.17g\n%s_count %" PRIu64 "\n", name,
-	        below, name, (double)b->sum * b->unit, name, below);
+	fprintf(out, "%s_bucket{%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, below);
+	if (bare > 0)
+		fprintf(out, "%s_sum{%.*s} %.17g\n%s_count{%.*s} %" PRIu64 "\n", name, bare, labels,
+		        (double)b->sum * b->unit, name, bare, labels, below);
+	else
+		fprintf(out, "%s_sum %.17g\n%s_count %" PRIu64 "\n", name, (double)b->sum * b->unit, name,
+		        below);
+}
+
+void buckets_write(const struct ledger_buckets *b, unsigned first, const char *name,
+                   const char *help, FILE *out)
+{
+	family_write(out, name, "histogram", help);
+	buckets_rows_write(b, first, name, "", out);
 }
 
 static void rings_write(const struct link_figures *l, FILE *out)

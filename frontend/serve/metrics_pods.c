@@ -92,7 +92,7 @@ static void stages_write(const struct latency_figures *f, FILE *out)
 {
 	family_write(
 		out, "muster_pod_stage_duration_seconds", "histogram",
-		"Where the time of pods went: extract, send, wait, plan, queue, bind, watch; ours is all but wait and watch, "
+		"Where the time of pods went: extract, send, wait, plan, ring, queue, bind, watch; ours is all but wait and watch, "
 		"total all but watch; serve: from the second of its creation to the watch.");
 	for (int i = 0; i < STAGES; i++) {
 		char labels[32];

@@ -99,6 +99,7 @@ void metrics_read_core(struct metrics_core *out, const struct ledger *ledger)
 		.nominations_open = look(&ledger->preemption.open),
 	};
 	starts_read(out, &ledger->starts);
+	metrics_turns_read(out, &ledger->loop);
 	counts_read(&out->victims, &ledger->preemption.victims);
 	counts_read(&out->broken, &ledger->preemption.broken);
 	for (unsigned i = 0; i < VICTIMS_ROW_ANSWERS; i++)
@@ -538,23 +539,6 @@ static void core_write(const struct metrics *m, FILE *out)
 		searches_write(c, out);
 }
 
-static void turns_write(const struct metrics *m, FILE *out)
-{
-	static const char name[] = "muster_loop_part_seconds";
-
-	family_write(out, name, "histogram",
-	             "Turns of the frontend's loop, by part: what it did while all else waited.");
-	for (unsigned part = 0; part < TURN_PARTS; part++) {
-		char label[48];
-
-		snprintf(label, sizeof(label), "part=\"%s\",", turn_part_name(part));
-		histogram_write(&m->turns.parts[part], &buckets_attempt, 1e-9, name, label, out);
-	}
-	FIGURES(out, COUNTER("muster_loop_runqueue_seconds_total",
-	                     "Time in which the frontend's loop could run and had no CPU.",
-	                     (double)m->runqueue_ns * 1e-9));
-}
-
 void metrics_write(const struct metrics *m, FILE *out)
 {
 	watches_write(m, out);
@@ -573,7 +557,7 @@ void metrics_write(const struct metrics *m, FILE *out)
 		metrics_queues_write(m, out);
 	}
 	metrics_waits_write(m, out);
-	turns_write(m, out);
+	metrics_turns_write(m, out);
 	metrics_pods_write(m, out);
 	FIGURES(out, GAUGE("process_virtual_memory_bytes", "Virtual memory.", m->virtual_bytes),
 	        GAUGE("process_open_fds", "Open files.", m->open_files),

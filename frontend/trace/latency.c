@@ -13,6 +13,7 @@ enum mark {
 	MARK_TAKEN,
 	MARK_SENT,
 	MARK_BEGUN,
+	MARK_PUBLISHED,
 	MARK_COMMANDED,
 	MARK_POSTED,
 	MARK_ANSWERED,
@@ -41,15 +42,16 @@ struct latency {
 
 const char *const stage_names[STAGES] = {
 	[STAGE_EXTRACT] = "extract", [STAGE_SEND] = "send",   [STAGE_WAIT] = "wait",
-	[STAGE_PLAN] = "plan",       [STAGE_QUEUE] = "queue", [STAGE_BIND] = "bind",
-	[STAGE_WATCH] = "watch",     [STAGE_OURS] = "ours",   [STAGE_TOTAL] = "total",
-	[STAGE_SERVE] = "serve",
+	[STAGE_PLAN] = "plan",       [STAGE_RING] = "ring",   [STAGE_QUEUE] = "queue",
+	[STAGE_BIND] = "bind",       [STAGE_WATCH] = "watch", [STAGE_OURS] = "ours",
+	[STAGE_TOTAL] = "total",     [STAGE_SERVE] = "serve",
 };
 const char *const stage_texts[STAGES] = {
 	[STAGE_EXTRACT] = "from the bytes of the watch to an object",
 	[STAGE_SEND] = "until the core can see it",
 	[STAGE_WAIT] = "for its gang's members and for room",
-	[STAGE_PLAN] = "plan, reserve, and the ring back",
+	[STAGE_PLAN] = "plan and reserve, with the others of its turn",
+	[STAGE_RING] = "until the frontend read the binding",
 	[STAGE_QUEUE] = "for a connection to the API server",
 	[STAGE_BIND] = "until the API server answered",
 	[STAGE_WATCH] = "until the watch shows it bound",
@@ -273,7 +275,7 @@ void latency_told(struct latency *l, pod_id id, uint32_t generation, enum wait_r
 }
 
 void latency_commanded(struct latency *l, const struct cmd_bind *cmd, uint64_t begun_ns,
-                       uint64_t now_ns)
+                       uint64_t published_ns, uint64_t now_ns)
 {
 	struct latency_slot *s = slot_of(l, cmd->pod, cmd->pod_generation);
 
@@ -285,7 +287,10 @@ void latency_commanded(struct latency *l, const struct cmd_bind *cmd, uint64_t b
 	s->seen = false;
 	if (begun_ns < s->at[MARK_SENT]) /* a plan that had started when it arrived */
 		begun_ns = s->at[MARK_SENT];
-	s->at[MARK_BEGUN] = begun_ns < now_ns ? begun_ns : now_ns;
+	s->at[MARK_BEGUN] = begun_ns = begun_ns < now_ns ? begun_ns : now_ns;
+	if (published_ns < begun_ns)
+		published_ns = begun_ns;
+	s->at[MARK_PUBLISHED] = published_ns < now_ns ? published_ns : now_ns;
 	s->at[MARK_COMMANDED] = now_ns;
 	s->at[MARK_POSTED] = 0;
 }

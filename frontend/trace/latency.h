@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Latency of each pod by stage, always on.
  *
- *   read ── extract ── taken ── send ── sent ── wait ── begun ── plan ── commanded
- *           ── queue ── posted ── bind ── answered ── watch ── seen
+ *   read ── extract ── taken ── send ── sent ── wait ── begun ── plan ── published
+ *           ── ring ── commanded ── queue ── posted ── bind ── answered ── watch ── seen
  *
  * Time stamps are kept in one slot per pod, by its id, and folded into histograms at the end; the
  * slowest pods are kept with their names. Bounded: a pod whose slot is in use is counted and not
@@ -25,7 +25,8 @@ enum stage {
 	STAGE_EXTRACT, /* bytes read -> known to the model */
 	STAGE_SEND,    /* -> in the event ring */
 	STAGE_WAIT,  /* -> the core started the plan that placed it: waiting for members and capacity */
-	STAGE_PLAN,  /* -> the binding arrived here: plan, reserve, ring */
+	STAGE_PLAN,  /* -> the core published the binding: all plans of its turn, reserve */
+	STAGE_RING,  /* -> the binding arrived here: doorbell, ring, the frontend's own turn */
 	STAGE_QUEUE, /* -> the binding was sent */
 	STAGE_BIND,  /* -> the API server's answer */
 	STAGE_WATCH, /* -> the watch shows it bound; 0 if that was before the answer */
@@ -114,9 +115,10 @@ void latency_dropped(struct latency *l, pod_id id, uint32_t generation);
 void latency_told(struct latency *l, pod_id id, uint32_t generation, enum wait_reason why,
                   const char *scheduler);
 
-/* The core placed it; the plan started at `begun_ns`. */
+/* The core placed it; the plan started at `begun_ns`, and its command was published at
+ * `published_ns`. Of both only what lies between the stages beside them is used. */
 void latency_commanded(struct latency *l, const struct cmd_bind *cmd, uint64_t begun_ns,
-                       uint64_t now_ns);
+                       uint64_t published_ns, uint64_t now_ns);
 /* The first Binding of this command was sent. */
 void latency_posted(struct latency *l, const struct cmd_bind *cmd, uint64_t now_ns);
 /* That binding cannot be applied any more; `error`: the API server refused it. */

@@ -15,7 +15,7 @@ from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, main, until  # noqa: E402
 from lib.objects import node, pod  # noqa: E402
 
-STAGES = ["extract", "send", "wait", "plan", "queue", "bind", "watch", "ours", "total", "serve"]
+STAGES = ["extract", "send", "wait", "plan", "ring", "queue", "bind", "watch", "ours", "total", "serve"]
 UNITS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -35,7 +35,7 @@ def test_nothing_yet_then_a_gang():
         equal(code, 1, err)
         check("Nothing was placed yet." in out, out)
         c.create(objects.pod_group("g", 12), *(pod(f"g-{i}", group="g", cpu="1") for i in range(12)))
-        until(lambda: json.loads(c.fetch("/latency")[1])["stages"][6]["count"] == 12, 60, "all are seen")
+        until(lambda: json.loads(c.fetch("/latency")[1])["stages"][7]["count"] == 12, 60, "all are seen")
         code, out, err = latency(c, "-o", "json")
         equal(code, 0, err)
         said = {s["stage"]: s for s in json.loads(out)["stages"]}
@@ -89,14 +89,35 @@ def trace(c):
     equal(sorted(tracks.values()), sorted(f"g-{i}" for i in range(12)), "tracks")
     for tid in tracks:
         slices = [e for e in events if e["ph"] == "X" and e["tid"] == tid]
-        equal([e["name"] for e in slices], STAGES[:6], "slices")
+        equal([e["name"] for e in slices], STAGES[:7], "slices")
         for before, after in zip(slices, slices[1:]):
             equal(before["ts"] + before["dur"], after["ts"], "the next slice begins where this one ends")
         check(all(re.fullmatch(r"n\d", e["args"]["node"]) and "unfinished" not in e["args"] for e in slices), slices)
     equal(min(e["ts"] for e in events if e["ph"] == "X"), 0, "the first begins the trace")
+    spans = otlp(c)
+    equal(spans, otlp(c), "names and ids are the same when it is written again")
     code, out, err = latency(c, "--trace", "default/nobody")
     equal((code, out), (2, ""), "a gang that is not there")
     equal(latency(c, "--trace", "g?x=1")[0], 2, "no name of a gang")
+
+
+def otlp(c):
+    """The gang's span holds its members', these their stages, one behind the other.  {id: name}"""
+    code, out, err = latency(c, "--trace", "default/g", "--format", "otlp")
+    equal(code, 0, err)
+    resource, = json.loads(out)["resourceSpans"]
+    spans = {s["spanId"]: s for s in resource["scopeSpans"][0]["spans"]}
+    equal(len({s["traceId"] for s in spans.values()}), 1, "one trace")
+    check(all(re.fullmatch(r"[0-9a-f]{16}", i) and re.fullmatch(r"[0-9a-f]{32}", s["traceId"]) for i, s in spans.items()), spans)
+    root, = (s for s in spans.values() if s["parentSpanId"] == "")
+    equal((root["name"], len(spans)), ("default/g", 1 + 12 * (1 + 7)), "spans")
+    check(abs(int(root["startTimeUnixNano"]) / 1e9 - time.time()) < 600, root)
+    for s in spans.values():
+        parent = spans.get(s["parentSpanId"], root)
+        check(int(parent["startTimeUnixNano"]) <= int(s["startTimeUnixNano"]) <= int(s["endTimeUnixNano"]) <= int(parent["endTimeUnixNano"]), s)
+    for member in (s for s in spans.values() if s["parentSpanId"] == root["spanId"]):
+        equal([s["name"] for s in spans.values() if s["parentSpanId"] == member["spanId"]], STAGES[:7], member)
+    return {i: (s["name"], s["traceId"]) for i, s in spans.items()}
 
 
 def interval(c):

@@ -112,10 +112,10 @@ def of_ten_pods(p):
     equal(p.value("scheduler_scheduling_attempt_duration_seconds_count", result="scheduled"), 10, "attempts' times")
     equal(p.value("scheduler_pod_scheduling_attempts_count"), 10, "pods' attempts")
     equal(p.value("scheduler_pending_pods"), 0, "pending")
-    for stage in ("extract", "send", "wait", "plan", "queue", "bind", "ours", "total"):
+    for stage in ("extract", "send", "wait", "plan", "ring", "queue", "bind", "ours", "total"):
         equal(p.value("muster_pod_stage_duration_seconds_count", stage=stage), 10, stage)
     parts = sum(p.value("muster_pod_stage_duration_seconds_sum", stage=s)
-                for s in ("extract", "send", "wait", "plan", "queue", "bind"))
+                for s in ("extract", "send", "wait", "plan", "ring", "queue", "bind"))
     total = p.value("muster_pod_stage_duration_seconds_sum", stage="total")
     check(abs(parts - total) < 1e-6, f"the stages are {parts} s together, the whole {total} s")
     equal(p.value("muster_plan_duration_seconds_count"),
@@ -137,6 +137,8 @@ def of_ten_pods(p):
     equal(p.value("muster_limit_used", of="nodes"), 4, "nodes")
     check(p.value("muster_ring_written_bytes_total", ring="event") > 1000, "bytes of events")
     check(p.value("process_open_fds") > 3, "open files")
+    for part in ("results", "events", "plans"):
+        check(p.value("muster_core_loop_part_seconds_count", part=part) > 0, part)
     turns = [p.value("muster_loop_part_seconds_count", part=part)
              for part in ("commands", "questions", "requests", "pages", "responses")]
     check(min(turns) > 10 and max(turns) - min(turns) <= 1, "each turn has each part", turns)
@@ -225,12 +227,12 @@ def test_latency_tells_where_the_time_went():
         c.up()
         status, text = c.fetch("/latency")
         equal(status, 200, text[:200])
-        equal([s["count"] for s in json.loads(text)["stages"]], [0] * 10, "nothing was placed")
+        equal([s["count"] for s in json.loads(text)["stages"]], [0] * 11, "nothing was placed")
         c.create(objects.pod_group("g", 12), *(pod(f"g-{i}", group="g", cpu="1") for i in range(12)))
-        until(lambda: json.loads(c.fetch("/latency")[1])["stages"][6]["count"] == 12, 60, "all are seen")
+        until(lambda: json.loads(c.fetch("/latency")[1])["stages"][7]["count"] == 12, 60, "all are seen")
         said = json.loads(c.fetch("/latency")[1])
         stages = {s["stage"]: s for s in said["stages"]}
-        equal(list(stages), ["extract", "send", "wait", "plan", "queue", "bind", "watch", "ours", "total", "serve"], "stages")
+        equal(list(stages), ["extract", "send", "wait", "plan", "ring", "queue", "bind", "watch", "ours", "total", "serve"], "stages")
         for stage in stages.values():
             equal((sum(stage["counts"]), sum(n for _, n in stage["fine"])), (12, 12), stage)
             check(stage["p50"] <= stage["p90"] <= stage["p99"] <= stage["p999"] <= stage["p9999"] <= stage["max"], stage)
@@ -241,7 +243,7 @@ def test_latency_tells_where_the_time_went():
         for story in said["slowest"]:
             check(re.fullmatch(r"g-\d+", story["pod"]) and story["gang"] == "g" and story["namespace"] == "default" and
                   story["node"].startswith("n") and story["attempts"] >= 1, story)
-            parts = sum(story["stages"][s] for s in ("extract", "send", "plan", "queue", "bind"))
+            parts = sum(story["stages"][s] for s in ("extract", "send", "plan", "ring", "queue", "bind"))
             equal(parts, story["stages"]["ours"], story)
 
 

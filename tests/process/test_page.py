@@ -219,9 +219,9 @@ def test_one_gang():
             equal({(p["pod"], p["node"]) for p in running["pods"]}, {(p["metadata"]["name"], p["spec"]["nodeName"]) for p in c.pods("small")})
             # Times of stages stay after the pod was seen bound.
             for p in running["pods"]:
-                equal((len(p["us"]), p["at"]), (6, "watch"), p)
+                equal((len(p["us"]), p["at"]), (7, "watch"), p)
                 check(sum(p["us"]) > 0 and p["start_us"] >= 0, p)
-            equal([s[0] for s in running["stages"]], ["extract", "send", "wait", "plan", "queue", "bind"])
+            equal([s[0] for s in running["stages"]], ["extract", "send", "wait", "plan", "ring", "queue", "bind"])
 
         eventually(same)
         for name in ("default/none", "", "x" * 900, "default/later/", "%00"):

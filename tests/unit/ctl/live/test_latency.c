@@ -76,11 +76,11 @@ Test(latency_since, no_difference)
 	cr_assert(!latency_since(&after, &before, 10));
 }
 
-static uint32_t trace(const char *text, char **out)
+static uint32_t trace(const char *text, enum trace_format format, char **out)
 {
 	size_t bytes;
 	FILE *f = open_memstream(out, &bytes);
-	uint32_t n = latency_trace(text, strlen(text), f);
+	uint32_t n = latency_trace(text, strlen(text), format, f);
 
 	fclose(f);
 	return n;
@@ -94,7 +94,7 @@ Test(latency_trace, a_member_that_waits_is_unfinished)
 		trace("{\"gang\":\"ns/g\",\"stages\":[[\"extract\",\"e\"],[\"wait\",\"w\"]],\"pods\":["
 	          "{\"pod\":\"a\",\"node\":\"\",\"start_us\":7,\"at\":\"wait\",\"us\":[2,30]},"
 	          "{\"pod\":\"b\",\"node\":\"\"}]}",
-	          &out),
+	          TRACE_EVENTS, &out),
 		1);
 	cr_assert(strstr(out, "\"name\":\"extract\",\"cat\":\"stage\",\"ph\":\"X\",\"pid\":1,\"tid\":1,"
 	                      "\"ts\":7,\"dur\":2,"));
@@ -115,8 +115,43 @@ Test(latency_trace, what_is_no_gang_has_no_member)
 	char *out;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		cr_assert_leq(trace(texts[i], &out), 1);
+		cr_assert_leq(trace(texts[i], TRACE_EVENTS, &out), 1);
 		cr_assert_null(strstr(out, "\"ph\":\"X\""), "%s", out);
 		free(out);
+		cr_assert_leq(trace(texts[i], TRACE_OTLP, &out), 1);
+		cr_assert_null(strstr(out, "muster.what"), "%s", out);
+		free(out);
 	}
+}
+
+/* The text of the span of that name, up to its attributes. */
+static const char *span(const char *out, const char *name)
+{
+	char text[64];
+	const char *at;
+
+	snprintf(text, sizeof(text), "\"name\":\"%s\"", name);
+	at = strstr(out, text);
+	cr_assert(at, "%s in %s", name, out);
+	return at;
+}
+
+Test(latency_trace, spans_of_otlp_have_times_since_1970_and_ids_that_stay)
+{
+	static const char text[] =
+		"{\"gang\":\"ns/g\",\"stages\":[[\"extract\",\"e\"],[\"wait\",\"w\"]],\"pods\":["
+		"{\"pod\":\"a\",\"node\":\"n\",\"start_us\":7,\"at\":\"wait\",\"us\":[2,30]}],"
+		"\"start_unix_us\":1700000000000001,\"start_boot_us\":5}";
+	char *out, *again;
+
+	cr_assert_eq(trace(text, TRACE_OTLP, &out), 1);
+	trace(text, TRACE_OTLP, &again);
+	cr_assert_str_eq(out, again);
+	cr_assert(strstr(span(out, "ns/g"), "\"startTimeUnixNano\":\"1700000000000001000\","
+	                                    "\"endTimeUnixNano\":\"1700000000000040000\""));
+	cr_assert(strstr(span(out, "wait"), "\"startTimeUnixNano\":\"1700000000000010000\","
+	                                    "\"endTimeUnixNano\":\"1700000000000040000\""));
+	cr_assert(strstr(span(out, "wait"), "\"muster.unfinished\""));
+	free(out);
+	free(again);
 }

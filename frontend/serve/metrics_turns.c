@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What held the loops of both processes up, by part of their turns. */
+#include "frontend/serve/metrics_impl.h"
+#include "ipc/plans.h"
+
+#include <stdio.h>
+
+#define CORE_FIRST 4 /* the first bound that is written: 15.6 us */
+
+void metrics_turns_read(struct metrics_core *out, const struct core_loop *loop)
+{
+	/* Relaxed: counters. */
+	for (unsigned part = 0; part < LOOP_PARTS; part++) {
+		for (unsigned i = 0; i <= PLAN_BOUNDS; i++)
+			out->loop_took[part][i] =
+				atomic_load_explicit(&loop->took[part][i], memory_order_relaxed);
+		out->loop_ns[part] = atomic_load_explicit(&loop->ns[part], memory_order_relaxed);
+	}
+	out->loop_runqueue_ns = atomic_load_explicit(&loop->runqueue_ns, memory_order_relaxed);
+}
+
+static void core_write(const struct metrics_core *c, FILE *out)
+{
+	static const char name[] = "muster_core_loop_part_seconds";
+	static const char *const parts[LOOP_PARTS] = {
+		[LOOP_RESULTS] = "results", [LOOP_EVENTS] = "events",     [LOOP_ANSWERS] = "answers",
+		[LOOP_PLANS] = "plans",     [LOOP_DOORBELL] = "doorbell",
+	};
+
+	family_write(out, name, "histogram",
+	             "Turns of the core's loop, by part: what it did while all else waited.");
+	for (unsigned part = 0; part < LOOP_PARTS; part++) {
+		const struct ledger_buckets buckets = { .counts = c->loop_took[part],
+			                                    .n = PLAN_BOUNDS,
+			                                    .bound = plans_bound_ns,
+			                                    .unit = 1e-9,
+			                                    .sum = c->loop_ns[part] };
+		char label[48];
+
+		snprintf(label, sizeof(label), "part=\"%s\",", parts[part]);
+		buckets_rows_write(&buckets, CORE_FIRST, name, label, out);
+	}
+	FIGURES(out, COUNTER("muster_core_loop_runqueue_seconds_total",
+	                     "Time in which the core's loop could run and had no CPU.",
+	                     (double)c->loop_runqueue_ns * 1e-9));
+}
+
+void metrics_turns_write(const struct metrics *m, FILE *out)
+{
+	static const char name[] = "muster_loop_part_seconds";
+
+	family_write(out, name, "histogram",
+	             "Turns of the frontend's loop, by part: what it did while all else waited.");
+	for (unsigned part = 0; part < TURN_PARTS; part++) {
+		char label[48];
+
+		snprintf(label, sizeof(label), "part=\"%s\",", turn_part_name(part));
+		histogram_write(&m->turns.parts[part], &buckets_attempt, 1e-9, name, label, out);
+	}
+	FIGURES(out, COUNTER("muster_loop_runqueue_seconds_total",
+	                     "Time in which the frontend's loop could run and had no CPU.",
+	                     (double)m->runqueue_ns * 1e-9));
+	if (m->core_up)
+		core_write(&m->core, out);
+}
