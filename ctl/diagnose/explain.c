@@ -20,7 +20,8 @@ struct options {
 	const char *add; /* "4xNODE" */
 	const char *priority;
 	struct arguments what_if;
-	bool try; /* also look for what would help */
+	bool try;         /* also look for what would help */
+	bool asks_server; /* for a name that is none of a gang */
 	enum score_policy score;
 	struct preempt_options preempt;
 };
@@ -155,7 +156,9 @@ static int explain_objects(const struct options *o, const char *command, const s
 		x.gang = x.result != NULL ? member : o->gang;
 	}
 	if (x.result == NULL) {
-		rc = ctl_usage(command, "%s: there is no such gang in these objects", o->gang);
+		rc = explain_pod(&x, o->live.output);
+		if (rc < 0)
+			rc = ctl_usage(command, "%s: there is no such gang or pod in these objects", o->gang);
 	} else {
 		/* With a what-if the result is whether it starts; nothing more is tried. */
 		if (x.result->state == GANG_WAITING && explain_is_queued(x.result) && o->add == NULL &&
@@ -223,7 +226,32 @@ static bool try_helps(const struct options *o, struct explanation *x, struct fil
 	return true;
 }
 
-static int explain_live(const struct options *o, const struct live *l)
+static int explain_live(struct options *o, const struct live *l);
+
+/* A ledger has no pods: the API server is asked where the name is none of a gang. */
+static int explain_named(struct options *o, const struct live *l)
+{
+	char *gang = NULL;
+	int rc = -1;
+
+	if (o->asks_server)
+		rc = explain_pod_asked(l->command, &o->access, o->gang, o->live.output, &gang);
+	if (gang != NULL) {
+		o->gang = gang;
+		o->asks_server = false;
+		rc = explain_live(o, l);
+		free(gang);
+	} else if (rc < 0) {
+		fprintf(stderr,
+		        "%s: the scheduler behind %s has no gang %s; names of pods are those of an API "
+		        "server: --kubeconfig\n",
+		        l->command, l->socket, o->gang);
+		rc = EXIT_NO;
+	}
+	return rc;
+}
+
+static int explain_live(struct options *o, const struct live *l)
 {
 	struct explanation x = { .gang = o->gang };
 	struct explain_live *picture = explain_live_take(l, &x);
@@ -233,12 +261,7 @@ static int explain_live(const struct options *o, const struct live *l)
 	int rc;
 
 	if (x.result == NULL) {
-		fprintf(
-			stderr,
-			"%s: the scheduler behind %s has no gang %s; with --kubeconfig and without --socket "
-			"a pod is also a name of its gang\n",
-			l->command, l->socket, o->gang);
-		rc = EXIT_NO;
+		rc = explain_named(o, l);
 	} else if (o->try && x.result->state == GANG_WAITING && explain_is_queued(x.result) &&
 	           !try_helps(o, &x, files, &config, error, sizeof(error))) {
 		rc = ctl_usage(l->command, "--try: %s", error);
@@ -294,6 +317,7 @@ static int explain(struct options *o)
 	if (!wants_live(o))
 		return explain_offline(o, command);
 	o->try = o->try || names_server(o);
+	o->asks_server = names_server(o) || (!socket_given && access_is_there(&o->access));
 	rc = live_open(&o->live);
 	if (rc == EXIT_DONE) {
 		rc = explain_live(o, &o->live);
@@ -349,7 +373,7 @@ static int run(int argc, char **argv)
 
 const struct command explain_command = {
 	.name = "explain",
-	.summary = "why a gang waits, and what would let it start",
+	.summary = "why a gang or pod waits, and what would let it start",
 	.usage =
 		"[-f FILE...] [-o json] [--try] [--add-node NxNODE] [--priority N] NS/GANG\n"
 		"       musterctl explain --what-if CHANGE... [-o json] NS/GANG\n"

@@ -79,6 +79,16 @@ void explain_selector_print(const struct explanation *x);
 /* What nodes have, from a ledger of this process; to be freed. */
 struct usage_figures *explain_usage(const struct ledger *l);
 
+struct access_options; /* ctl/offline/fetch.h */
+
+/* explain_pod.c: a pod without a gang, x->gang its name, from the objects. The exit code; -1: there
+ * is none of that name. */
+int explain_pod(const struct explanation *x, enum output output);
+/* The same of the API server, as muster told the pod. -1: none, or *gang is the gang of the pod, to
+ * be freed. */
+int explain_pod_asked(const char *command, const struct access_options *access, const char *name,
+                      enum output output, char **gang);
+
 /* explain_print.c */
 void explain_print(const struct explanation *x, enum output output);
 

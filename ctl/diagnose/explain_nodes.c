@@ -57,9 +57,9 @@ void explain_pieces_json(cJSON *o, const struct explanation *x)
 	}
 }
 
-/* The object of a member without a node. */
+/* The object of a member without a node, or of a pod of that name without a gang. */
 struct search {
-	const char *gang;
+	const char *gang; /* or the pod: "ns/name" */
 	char *namespace, *name;
 };
 
@@ -68,9 +68,9 @@ static void note_member(void *context, const struct pod_view *pod)
 	struct search *s = context;
 	const size_t bytes = strlen(pod->namespace);
 
-	if (s->name != NULL || !pod->ours || pod->node[0] != '\0' || pod->gang[0] == '\0' ||
+	if (s->name != NULL || !pod->ours || pod->node[0] != '\0' ||
 	    strncmp(s->gang, pod->namespace, bytes) != 0 || s->gang[bytes] != '/' ||
-	    strcmp(s->gang + bytes + 1, pod->gang) != 0)
+	    strcmp(s->gang + bytes + 1, pod->gang[0] != '\0' ? pod->gang : pod->name) != 0)
 		return;
 	s->namespace = must_copy(pod->namespace);
 	s->name = must_copy(pod->name);
@@ -96,16 +96,33 @@ static cJSON *pod_of(const struct files *files, const struct search *s)
 struct values {
 	char **at;
 	size_t n, room;
-	bool met; /* a node has the value that is asked for */
+	bool met; /* a node has one that is asked for */
 };
 
-static void add_value(struct values *v, const cJSON *labels, const char *key, const char *wanted)
+/* What is asked for: a text, or an array of texts of which one is enough; NULL: any. */
+static bool is_among(const cJSON *wanted, const char *text)
+{
+	const cJSON *one;
+
+	if (wanted == NULL)
+		return true;
+	if (cJSON_IsString(wanted))
+		return strcmp(wanted->valuestring, text) == 0;
+	cJSON_ArrayForEach(one, wanted)
+	{
+		if (cJSON_IsString(one) && strcmp(one->valuestring, text) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_value(struct values *v, const cJSON *labels, const char *key, const cJSON *wanted)
 {
 	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(labels, key));
 
 	if (text == NULL)
 		return;
-	v->met = v->met || strcmp(text, wanted) == 0;
+	v->met = v->met || is_among(wanted, text);
 	if (v->n == v->room) {
 		v->room = v->room * 2 + 64;
 		v->at = must_grow(v->at, v->room * sizeof(*v->at));
@@ -113,11 +130,30 @@ static void add_value(struct values *v, const cJSON *labels, const char *key, co
 	v->at[v->n++] = must_copy(text);
 }
 
-static void print_values(const struct values *v, const char *key, const char *wanted)
+static void print_wanted(const char *key, const cJSON *wanted)
+{
+	const char *before = " in (";
+	const cJSON *one;
+
+	ctl_say("%s", key);
+	if (cJSON_IsString(wanted))
+		ctl_say("=%s", wanted->valuestring);
+	if (!cJSON_IsArray(wanted))
+		return;
+	cJSON_ArrayForEach(one, wanted)
+	{
+		ctl_say("%s%s", before, cJSON_IsString(one) ? one->valuestring : "?");
+		before = ", ";
+	}
+	ctl_say(")");
+}
+
+static void print_values(const struct values *v, const char *key, const cJSON *wanted)
 {
 	size_t kinds = 0;
 
-	ctl_say("%s=%s: no node has it; ", key, wanted);
+	print_wanted(key, wanted);
+	ctl_say(": no node has it; ");
 	for (size_t i = 0; i < v->n; i++) {
 		if (i > 0 && strcmp(v->at[i], v->at[i - 1]) == 0)
 			continue;
@@ -130,7 +166,7 @@ static void print_values(const struct values *v, const char *key, const char *wa
 		ctl_say("%s", kinds > 0 ? "\n" : "no node has that label\n");
 }
 
-static void print_unmet(const struct files *files, const char *key, const char *wanted)
+static void print_unmet(const struct files *files, const char *key, const cJSON *wanted)
 {
 	struct values v = { 0 };
 	size_t n;
@@ -157,22 +193,60 @@ static void print_unmet(const struct files *files, const char *key, const char *
 	free(v.at);
 }
 
+static void print_selector(const struct files *files, const cJSON *spec)
+{
+	const cJSON *one;
+
+	cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(spec, "nodeSelector"))
+	{
+		if (one->string != NULL && cJSON_IsString(one))
+			print_unmet(files, one->string, one);
+	}
+}
+
+/* Of the operators those that a label has to be there for. */
+static void print_affinity(const struct files *files, const cJSON *spec)
+{
+	const cJSON *affinity = cJSON_GetObjectItemCaseSensitive(
+		cJSON_GetObjectItemCaseSensitive(spec, "affinity"), "nodeAffinity");
+	const cJSON *terms = cJSON_GetObjectItemCaseSensitive(
+		cJSON_GetObjectItemCaseSensitive(affinity,
+	                                     "requiredDuringSchedulingIgnoredDuringExecution"),
+		"nodeSelectorTerms");
+	const cJSON *term, *one;
+
+	cJSON_ArrayForEach(term, terms)
+	{
+		cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(term, "matchExpressions"))
+		{
+			const cJSON *values = cJSON_GetObjectItemCaseSensitive(one, "values");
+			const char *key = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "key"));
+			const char *how =
+				cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "operator"));
+
+			if (key == NULL || how == NULL)
+				continue;
+			if (strcmp(how, "In") == 0 && cJSON_IsArray(values))
+				print_unmet(files, key, values);
+			else if (strcmp(how, "Exists") == 0)
+				print_unmet(files, key, NULL);
+		}
+	}
+}
+
 void explain_selector_print(const struct explanation *x)
 {
 	struct search s = { .gang = x->gang };
+	const cJSON *spec;
 	cJSON *pod;
-	const cJSON *one;
 
 	if (x->config == NULL || x->now.offline == NULL)
 		return;
 	model_each_pod(offline_model(x->now.offline), note_member, &s);
 	pod = pod_of(x->config->files, &s);
-	cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(
-								cJSON_GetObjectItemCaseSensitive(pod, "spec"), "nodeSelector"))
-	{
-		if (one->string != NULL && cJSON_IsString(one))
-			print_unmet(x->config->files, one->string, one->valuestring);
-	}
+	spec = cJSON_GetObjectItemCaseSensitive(pod, "spec");
+	print_selector(x->config->files, spec);
+	print_affinity(x->config->files, spec);
 	cJSON_Delete(pod);
 	free(s.namespace);
 	free(s.name);

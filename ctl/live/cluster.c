@@ -22,7 +22,8 @@ struct cluster {
 	struct simulation *simulation;
 	struct told *told; /* sorted by gang; of its waiting pods */
 	size_t told_n, told_room;
-	char **chosen; /* gangs of pods that the selector matches, sorted */
+	const char *chosen_by; /* the selector; NULL: none */
+	char **chosen;         /* gangs of pods that the selector matches, sorted */
 	size_t chosen_n;
 };
 
@@ -92,6 +93,7 @@ struct cluster *cluster_new(const char *command, const struct cluster_question *
 		                                       q->schedulers->n > 0 ? q->schedulers->n : 1 };
 	struct cluster *c = must_alloc(sizeof(*c));
 
+	c->chosen_by = q->selector;
 	c->files = files_new();
 	c->selected = files_new();
 	c->offline = offline_new(&config);
@@ -251,4 +253,39 @@ cJSON *cluster_members(const struct cluster *c, const char *gang)
 		    pod.namespace[slash - gang] == '\0')
 			cJSON_AddItemToArray(list, cluster_member(&objects[i], &pod));
 	return list;
+}
+
+static cJSON *single(const struct object *object, const struct pod_view *pod)
+{
+	cJSON *o = cluster_member(object, pod);
+	char *name = ctl_print("%s/%s", pod->namespace, pod->name);
+	const bool told = strcmp(pod->condition_status, "False") == 0;
+
+	cJSON_ReplaceItemInObjectCaseSensitive(o, "pod", json_checked(cJSON_CreateString(name)));
+	if (pod->node[0] == '\0' && (pod->refusal[0] != '\0' || told))
+		json_add_text(o, "reason", pod->refusal[0] != '\0' ? pod->refusal : pod->condition_message);
+	free(name);
+	return o;
+}
+
+cJSON *cluster_singles(const struct cluster *c)
+{
+	cJSON *list = json_checked(cJSON_CreateArray());
+	const struct files *files = c->chosen_by != NULL ? c->selected : c->files;
+	size_t n;
+	const struct object *objects = files_objects(files, &n);
+	struct pod_view pod;
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(objects[i].kind, "Pod") == 0 &&
+		    model_pod_by_name(offline_model(c->offline), objects[i].namespace, objects[i].name,
+		                      &pod) &&
+		    pod.ours && pod.gang[0] == '\0')
+			cJSON_AddItemToArray(list, single(&objects[i], &pod));
+	return list;
+}
+
+const struct model *cluster_model(const struct cluster *c)
+{
+	return offline_model(c->offline);
 }

@@ -40,6 +40,12 @@ bool cluster_selects(const struct cluster *c, const char *gang);
 /* Members of a gang that have not ended: an array of pod, node, stage, age_s. */
 cJSON *cluster_members(const struct cluster *c, const char *gang);
 
+/* Pods of these schedulers without a gang: an array of pod ("ns/name"), node, stage, age_s, and the
+ * reason of one that waits. */
+cJSON *cluster_singles(const struct cluster *c);
+
+const struct model *cluster_model(const struct cluster *c);
+
 /* One pod: pod, node, stage, age_s. */
 cJSON *cluster_member(const struct object *object, const struct pod_view *pod);
 

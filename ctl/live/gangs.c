@@ -23,6 +23,7 @@ struct options {
 	struct access_options access;
 	struct arguments schedulers;
 	const char *selector;
+	bool singles;
 };
 
 static const char *dialect_text(uint32_t dialect)
@@ -295,8 +296,9 @@ static bool names_server(const struct options *o)
 /* The gangs are those of a ledger if there is one; else the API server's. */
 static bool wants_cluster(const struct options *o)
 {
-	return o->live.socket == NULL &&
-	       (names_server(o) || (!live_is_served(&o->live) && access_is_there(&o->access)));
+	return o->singles ||
+	       (o->live.socket == NULL &&
+	        (names_server(o) || (!live_is_served(&o->live) && access_is_there(&o->access))));
 }
 
 /* True if pods are wanted beside a ledger, which has none: a selector needs them; members are shown
@@ -342,7 +344,7 @@ static int ask(struct options *o, const char *wanted)
 	if (o->live.from_cluster || wants_pods(o, wanted))
 		rc = ask_cluster(o, wanted);
 	if (rc == EXIT_DONE)
-		rc = show(&o->live, wanted);
+		rc = o->singles ? singles_show(&o->live) : show(&o->live, wanted);
 	if (o->live.cluster != NULL)
 		cluster_free(o->live.cluster);
 	if (!o->live.from_cluster)
@@ -350,9 +352,14 @@ static int ask(struct options *o, const char *wanted)
 	return rc;
 }
 
-static int check(const struct options *o)
+static int check(const struct options *o, const char *argument)
 {
 	char why[512];
+
+	if (o->singles && (argument != NULL || o->live.state != NULL || o->live.socket != NULL))
+		return ctl_usage(o->live.command,
+		                 "--singles goes without a name, --state and --socket: musterctl explain "
+		                 "takes the name of a pod");
 
 	if (o->live.state != NULL && gang_state_find(o->live.state) == GANG_STATES)
 		return ctl_usage(o->live.command,
@@ -381,6 +388,8 @@ static const struct flag flags[] = {
 	{ "state", 0, "--state STATE", "only gangs in that state",
 	  "pending|waiting|binding|running|degraded|failed|finished", option_text,
 	  offsetof(struct options, live.state) },
+	{ "singles", 0, "--singles", "instead, pods without a gang; asks the API server", NULL, NULL,
+	  offsetof(struct options, singles) },
 	LIST_FLAGS(struct options, live.list),
 	{ 0 },
 };
@@ -393,7 +402,7 @@ static int run(int argc, char **argv)
 	int rc = command_read_flags(&gangs_command, argc, argv, &o);
 
 	if (rc == -1)
-		rc = check(&o);
+		rc = check(&o, argv[optind]);
 	argument = rc == -1 ? argv[optind] : NULL;
 	if (argument != NULL)
 		wanted = strchr(argument, '/') != NULL
@@ -410,9 +419,10 @@ static int run(int argc, char **argv)
 const struct command gangs_command = {
 	.name = "gangs",
 	.summary = "its gangs, and why they wait",
-	.usage = "[NAMESPACE/GANG] [-n NAMESPACE | -A] [-l LABELS] [--state STATE] [-o FORM]\n"
-			 "                [--sort-by .FIELD] [--no-headers] [-w]\n"
-			 "                [--socket PATH | --kubeconfig FILE [--context NAME]]",
+	.usage =
+		"[NAMESPACE/GANG] [-n NAMESPACE | -A] [-l LABELS] [--state STATE | --singles] [-o FORM]\n"
+		"                [--sort-by .FIELD] [--no-headers] [-w]\n"
+		"                [--socket PATH | --kubeconfig FILE [--context NAME]]",
 	.about =
 		"The gangs of the live scheduler: the state of each one and why it waits; its position\n"
 		"in the queue, for how long it has waited for capacity, and the start that it is promised\n"

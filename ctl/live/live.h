@@ -62,6 +62,9 @@ bool live_is_served(const struct live *l);
 void live_own(struct live *l, const struct ledger *ledger);
 void live_close(struct live *l);
 
+/* singles.c: lists the pods without a gang of l->cluster.  The exit code. */
+int singles_show(struct live *l);
+
 /* True if muster-core still serves what is mapped. Cached names are dropped then. */
 bool live_is_there(struct live *l);
 

@@ -180,6 +180,22 @@ static void put_taints(struct out *o, const struct reason *r, const struct reaso
 	}
 }
 
+/* Rules over one node exclude each one whatever is free: amounts would only mislead. */
+static bool rules_exclude_all(const struct reason *r)
+{
+	uint64_t nodes = 0;
+
+	for (uint32_t i = 0; i < counts_n(r); i++) {
+		if (r->counts[i].why == FILTER_INSUFFICIENT || r->counts[i].why == FILTER_CONFLICT)
+			return false;
+		nodes += r->counts[i].nodes;
+	}
+	for (uint32_t i = 0; i < r->shortfalls_n && i < SHORTFALLS_MAX; i++)
+		if (r->shortfalls[i].have > 0)
+			return false;
+	return nodes > 0 && nodes >= r->nodes;
+}
+
 static void put_room(struct out *o, const struct reason *r, const char *gang,
                      const struct reason_names *names)
 {
@@ -187,7 +203,8 @@ static void put_room(struct out *o, const struct reason *r, const char *gang,
 	if (!gang)
 		return;
 	put(o, " gang %s: %u of %u members have room", gang, r->fit, r->need);
-	put_shortfalls(o, r, names, "; ");
+	if (!rules_exclude_all(r))
+		put_shortfalls(o, r, names, "; ");
 	put_taints(o, r, names);
 	put(o, ".");
 }

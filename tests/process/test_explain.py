@@ -337,6 +337,15 @@ def test_a_selector_that_no_node_meets():
     code, out, err = run("musterctl", "explain", "-f", saved([*nodes, group, *pods]), "default/lost")
     check("zone=z99: no node has it; there are z00, z01, z02, z03, z04, z05, z06, z07 and 4 more\n" in out, out, err)
     check("team=x: no node has it; no node has that label\n" in out and "disk" not in out and "free" not in out, out)
+    check("have 0" not in out, "no amounts where rules exclude every node", out)
+    terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["z98", "z99"]},
+                                   {"key": "disk", "operator": "In", "values": ["ssd"]}, {"key": "gpu", "operator": "Exists"}]}]
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    alone = objects.pod("alone", affinity=affinity)
+    code, out, err = run("musterctl", "explain", "-f", saved([*nodes, alone]), "default/alone")
+    check(out.startswith("pod default/alone, without a gang: Waiting\n"), out, err)
+    check("zone in (z98, z99): no node has it; there are z00, " in out and "gpu: no node has it; no node has that label\n" in out, out)
+    check("disk" not in out, out)
 
 
 def test_what_is_in_no_queue_is_not_offered_help():

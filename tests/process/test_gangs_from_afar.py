@@ -90,6 +90,32 @@ def test_members_and_labels():
             check(code in (NO, USAGE) and said in err and not out, bad, err)
 
 
+def test_pods_without_a_gang():
+    with Cluster(objects.node("n1", cpu="8")) as c:
+        c.up()
+        fill(c)
+        c.create(objects.pod("lone", namespace="a", cpu="100"), objects.pod("small", namespace="a", cpu="10m"))
+        where = ("--kubeconfig", c.kubeconfig)
+
+        def listed():
+            found = json.loads(run("musterctl", "gangs", *where, "-n", "a", "--singles", "-o", "json")[1])["pods"]
+            equal([(p["pod"], p["node"]) for p in found], [("a/lone", ""), ("a/small", "n1")], found)
+            check("Insufficient cpu" in found[0]["reason"], found)
+
+        eventually(listed)
+        equal(run("musterctl", "gangs", *where, "--singles", "a/lone")[0], USAGE, "with a name")
+        # By the objects alone, and beside a live scheduler, as muster told the pod.
+        for env in ({}, {"MUSTER_SOCKET": c.socket, "KUBECONFIG": c.kubeconfig}):
+            flags = () if env else where
+            code, out, err = run("musterctl", "explain", *flags, "a/lone", env=env)
+            equal((code, err), (NO, ""), out)
+            check(out.startswith("pod a/lone, without a gang: Waiting\n") and "Insufficient cpu" in out, out)
+            code, out, _ = run("musterctl", "explain", *flags, "a/small", env=env)
+            equal((code, out), (DONE, "pod a/small, without a gang: Bound on n1\n"), "a bound one")
+            code, out, _ = run("musterctl", "explain", *flags, "a/train-0", env=env)
+            check(code == DONE and out.startswith("gang a/train "), "a member's name leads to its gang", out)
+
+
 def test_a_socket_is_enough():
     """Members are asked for beside a socket only if a server is named, and not with -w."""
     with Cluster(objects.node("n1", cpu="8")) as c, tempfile.TemporaryDirectory() as folder:
