@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define TIMEOUT_NS (60 * NS_PER_S)
-#define AGAIN_MS 20u /* the next plan knows more */
+#define AGAIN_MS 20u    /* the next plan knows more */
+#define OTHERS_MS 5000u /* what stands in the way is not given back */
 #define BUSY_MS 1000u
 #define WRITES_AT_ONCE 32u
 #define LOOK_NS NS_PER_S
@@ -290,6 +291,13 @@ static bool look_undone(struct pod_claims *w)
 	return done;
 }
 
+static bool has_others(const struct claim_item *c)
+{
+	struct live_claim_view v;
+
+	return claim_item_view(c, &v) && v.others;
+}
+
 /* kube-scheduler and others may allocate from the same slices, and the API server does not compare
  * claims: it is seen on the watch. */
 static bool conflicts(struct pod_claims *w)
@@ -308,7 +316,8 @@ static bool conflicts(struct pod_claims *w)
 				device, w->namespace, w->items[i].name);
 		pod_claims_fail(w, "device %s of claim %s got allocated elsewhere in the meantime", device,
 		                w->items[i].name);
-		w->why.retry_ms = AGAIN_MS;
+		w->why.retry_ms = has_others(&w->items[i]) ? OTHERS_MS : AGAIN_MS;
+		w->items[i].unready = true;
 		return true;
 	}
 	return false;

@@ -44,7 +44,7 @@ struct claim_item {
 	bool unsure;   /* a write towards an allocation may still land on this version */
 	bool seen;     /* it was allocated */
 	bool refused;  /* an undo that the API server refuses */
-	bool unready;  /* binding conditions failed, or were late: undone in any case */
+	bool unready;  /* its devices can't be had: undone, also if it was allocated before */
 	bool extended; /* the claim of extended resources, by its name: `uid` is NULL until it exists */
 	bool drop;     /* extended: it is left from an earlier attempt, and is deleted */
 	bool collided; /* extended: there is a claim of that name */

@@ -545,3 +545,16 @@ Test(claim_bind, a_claim_that_an_earlier_attempt_left_is_deleted)
 	expect("refused:0 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }
+
+/* By an earlier attempt: reserved and unreserved for ever, and the device never given back. */
+Test(claim_bind, a_claim_of_before_whose_device_another_has_too_is_deallocated)
+{
+	b.named = true;
+	begin(true);
+	put(LIVE_CLAIMS,
+	    "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"x\",\"uid\":\"x\",\"resourceVersion\":\"9\"},"
+	    "\"spec\":{\"devices\":{}},\"status\":{\"allocation\":{\"devices\":{\"results\":[{\"request\":"
+	    "\"r\",\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"gpu-0\"}]}}}}");
+	bind("a", false);
+	cr_assert_not_null(strstr(world_take(&b.w, "PATCH", CLAIM "/status")->body, CLEARED));
+}
