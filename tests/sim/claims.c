@@ -30,7 +30,7 @@ bool claims_foreign(const char *name)
 	return name[0] == 'f';
 }
 
-static bool is_over(const struct as_object *pod)
+bool claims_pod_over(const struct as_object *pod)
 {
 	const char *phase = as_object_field(pod, "status.phase");
 
@@ -161,7 +161,7 @@ static bool make_of(struct claims *c, const struct as_object *pod)
 	const char *name = claims_name(tree);
 	char owner[300], claim[64], path[160];
 
-	if (name == NULL || name[0] != '\0' || is_over(pod) || pod->deleting)
+	if (name == NULL || name[0] != '\0' || claims_pod_over(pod) || pod->deleting)
 		return false;
 	snprintf(claim, sizeof(claim), "%s-gpu-%u", pod->name, c->made++);
 	snprintf(
@@ -183,7 +183,7 @@ static bool is_consumer(const struct claims *c, const struct as_json *entry)
 {
 	const struct as_object *pod = claims_pod(c, json_text(entry, "uid"));
 
-	return pod != NULL && !is_over(pod);
+	return pod != NULL && !claims_pod_over(pod);
 }
 
 static void clear(struct claims *c, const char *name)
@@ -210,7 +210,7 @@ static bool tidy(struct claims *c, const struct as_object *claim)
 			         "%s{\"resource\":\"pods\",\"name\":\"%s\",\"uid\":\"%s\"}", kept[0] ? "," : "",
 			         json_text(r, "name"), json_text(r, "uid"));
 	}
-	if (owner_uid(tree)[0] != '\0' && (owner == NULL || is_over(owner))) {
+	if (owner_uid(tree)[0] != '\0' && (owner == NULL || claims_pod_over(owner))) {
 		clear(c, name);
 		sim_user(c->sim, "PATCH", path_of(name, ""), "%s", "{\"metadata\":{\"finalizers\":null}}");
 		sim_user(c->sim, "DELETE", path_of(name, ""), "%s", "");

@@ -32,6 +32,7 @@ bool claims_foreign(const char *name);
 const struct as_json *claims_status(struct claims *c, const struct as_object *claim);
 /* The first result of an allocation. */
 const struct as_json *claims_results(const struct as_json *allocation);
+bool claims_pod_over(const struct as_object *pod); /* Succeeded or Failed */
 const struct as_object *claims_pod(const struct claims *c, const char *uid);
 /* The name of the pod's one claim; NULL: it has none; "": it is not made yet. */
 const char *claims_name(const struct as_json *pod);
