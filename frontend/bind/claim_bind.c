@@ -291,7 +291,7 @@ static bool look_undone(struct pod_claims *w)
 	return done;
 }
 
-static bool has_others(const struct claim_item *c)
+static bool has_others(struct claim_item *c)
 {
 	struct live_claim_view v;
 

@@ -148,19 +148,26 @@ bool live_extended_set(struct live *l, uint32_t pod, const struct tree *t)
 	return true;
 }
 
-void live_extended_drop(struct live *l, struct live_pod *p)
+void live_extended_free(struct live_pod *p)
 {
 	struct live_extended *e = p->extended;
 
 	if (!e)
 		return;
-	l->owned[e->owner].pod = 0;
-	intern_give(&l->owners, e->owner);
 	free(e->made.spec);
 	arena_free(&e->claim_arena);
 	arena_free(&e->arena);
 	free(e);
 	p->extended = NULL;
+}
+
+void live_extended_drop(struct live *l, struct live_pod *p)
+{
+	if (!p->extended)
+		return;
+	l->owned[p->extended->owner].pod = 0;
+	intern_give(&l->owners, p->extended->owner);
+	live_extended_free(p);
 }
 
 /* The claim. */

@@ -337,6 +337,7 @@ void live_claim_disown(struct live *l, const struct live_claim *c);
 /* From the pod's object.  False: it asks for no extended resource. */
 bool live_extended_set(struct live *l, uint32_t pod, const struct tree *t);
 void live_extended_drop(struct live *l, struct live_pod *p);
+void live_extended_free(struct live_pod *p); /* the memory alone */
 /* The claims that were made for it, of this attempt or an earlier one. */
 uint32_t live_extended_n(const struct live *l, const struct live_pod *p);
 const struct live_claim *live_extended_at(const struct live *l, const struct live_pod *p,

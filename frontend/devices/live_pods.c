@@ -133,6 +133,7 @@ void live_pod_free(struct live_pod *p)
 	free(p->refs);
 	free(p->writing);
 	free(p->draws.at);
+	live_extended_free(p);
 	*p = (struct live_pod){ .question = LIVE_NONE };
 }
 
