@@ -80,18 +80,25 @@ static void hint_set(struct gang *g, const struct plan *plan, uint32_t need)
 	}
 }
 
-/* True if counts say that the gang fits without the backfill reservation and not with it.  With
- * rules between pods counts are an upper bound. */
-static bool fits_unreserved(struct core *c, uint32_t need)
+/* True if the gang would be placed without the backfill reservation: by counts, which are an upper
+ * bound with rules between pods, or for unlike members by a plan, which is undone. */
+static bool fits_unreserved(struct core *c, uint32_t index, uint32_t need)
 {
-	const class_id class = c->plan.failed;
+	struct plan *plan = &c->plan;
 	uint64_t behind;
 
-	if (!c->plan.alike)
+	if (plan->alike) {
+		behind =
+			views_get(&c->views, &(struct view_scope){ .behind = true }, plan->failed)->capacity;
+		return behind < need &&
+		       views_get(&c->views, &(struct view_scope){ 0 }, plan->failed)->capacity >= need;
+	}
+	plan->search = false; /* it spent its steps behind the reservation */
+	if (plan_gang(plan, &c->views, false, &c->gangs, &c->gangs.slots[index], &c->need) !=
+	    PLAN_PLACED)
 		return false;
-	behind = views_get(&c->views, &(struct view_scope){ .behind = true }, class)->capacity;
-	return behind < need &&
-	       views_get(&c->views, &(struct view_scope){ 0 }, class)->capacity >= need;
+	undo_all(plan, &c->views, &c->gangs);
+	return true;
 }
 
 /* A search that gave up is repeated at most once in REFRESH_NS. */
@@ -147,6 +154,7 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 	enum wait_reason why;
 	uint32_t need;
 	bool barred; /* by promises: the plan is only made for the reason */
+	bool kept_together;
 
 	plan->search = g->searched_ns == 0 || c->now_ns - g->searched_ns >= REFRESH_NS;
 	gang_need_find(g, &c->need);
@@ -198,11 +206,12 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 		ticket_reason(c, index, r);
 	if (plan->failed != CLASS_NONE && plan->kept_together)
 		reason_domain(r, &c->views, plan);
-	if (behind && fits_unreserved(c, need))
+	kept_together = plan->kept_together;
+	if (behind && (plan->alike || answer != PLAN_PLACED) && fits_unreserved(c, index, need))
 		return WAIT_RESERVED;
 	if (answer == PLAN_GAVE_UP)
 		return WAIT_GAVE_UP;
-	return plan->kept_together ? WAIT_TOPOLOGY : WAIT_ROOM;
+	return kept_together ? WAIT_TOPOLOGY : WAIT_ROOM;
 }
 
 /* Plans the gang and reserves the plan; r is set unless the result is WAIT_NONE. */

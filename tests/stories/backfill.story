@@ -45,6 +45,20 @@ drop pod long first
 	placed big*=4
 	ledger held=0
 
+story a_gang_of_unlike_members_behind_it_is_told_so
+# Also one that no count of nodes tells about: by a plan without the reservation.
+use reserved_before_one
+gang mixed quorum=2
+pod m-0 gang=mixed cpu=1 memory=1 created=5000
+pod m-1 gang=mixed cpu=1 memory=2 created=5000
+	on m-0=- m-1=-
+	reason mixed: held
+gang large quorum=2
+pod l-0 gang=large cpu=1 memory=1 created=5000
+pod l-1 gang=large cpu=2 memory=2 created=5000
+	on l-0=- l-1=-
+	reason large: room
+
 story ends_with_its_frontend
 node n1 cpu=2 memory=64
 pod long cpu=1 node=n1
