@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What nodes say about the reason of a gang: capacity that is free in pieces, and labels that its
- * nodeSelector asks for and no node has. */
+ * nodeSelector or required node affinity asks for and no node has. */
 #include "ctl/diagnose/explain.h"
 #include "ctl/term/print.h"
 #include "ctl/term/units.h"
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define VALUES_SHOWN 8
+#define LABELS_LOOKED 100u /* looks at all nodes: a pod may ask for thousands of labels */
 
 static const struct usage_row *pieces_of(const struct explanation *x, const struct shortfall *s)
 {
@@ -60,6 +61,7 @@ void explain_pieces_json(cJSON *o, const struct explanation *x)
 /* The object of a member without a node, or of a pod of that name without a gang. */
 struct search {
 	const char *gang; /* or the pod: "ns/name" */
+	bool single;      /* it is the pod */
 	char *namespace, *name;
 };
 
@@ -69,8 +71,9 @@ static void note_member(void *context, const struct pod_view *pod)
 	const size_t bytes = strlen(pod->namespace);
 
 	if (s->name != NULL || !pod->ours || pod->node[0] != '\0' ||
-	    strncmp(s->gang, pod->namespace, bytes) != 0 || s->gang[bytes] != '/' ||
-	    strcmp(s->gang + bytes + 1, pod->gang[0] != '\0' ? pod->gang : pod->name) != 0)
+	    s->single != (pod->gang[0] == '\0') || strncmp(s->gang, pod->namespace, bytes) != 0 ||
+	    s->gang[bytes] != '/' ||
+	    strcmp(s->gang + bytes + 1, s->single ? pod->name : pod->gang) != 0)
 		return;
 	s->namespace = must_copy(pod->namespace);
 	s->name = must_copy(pod->name);
@@ -166,46 +169,101 @@ static void print_values(const struct values *v, const char *key, const cJSON *w
 		ctl_say("%s", kinds > 0 ? "\n" : "no node has that label\n");
 }
 
-static void print_unmet(const struct files *files, const char *key, const cJSON *wanted)
-{
-	struct values v = { 0 };
-	size_t n;
-	const struct object *objects = files_objects(files, &n);
+/* What is looked for on nodes. */
+struct looking {
+	const struct files *files;
+	uint32_t left; /* looks; when none is left a label counts as met */
+};
 
-	for (size_t i = 0; i < n && !v.met; i++) {
+static void look(struct looking *l, const char *key, const cJSON *wanted, struct values *v)
+{
+	size_t n;
+	const struct object *objects = files_objects(l->files, &n);
+
+	*v = (struct values){ .met = l->left == 0 };
+	l->left -= l->left > 0;
+	for (size_t i = 0; i < n && !v->met; i++) {
 		cJSON *node;
 
 		if (strcmp(objects[i].kind, "Node") != 0)
 			continue;
 		node = parsed(&objects[i]);
-		add_value(&v,
+		add_value(v,
 		          cJSON_GetObjectItemCaseSensitive(
 					  cJSON_GetObjectItemCaseSensitive(node, "metadata"), "labels"),
 		          key, wanted);
 		cJSON_Delete(node);
 	}
+}
+
+static void values_free(struct values *v)
+{
+	for (size_t i = 0; i < v->n; i++)
+		free(v->at[i]);
+	free(v->at);
+}
+
+static void print_unmet(struct looking *l, const char *key, const cJSON *wanted)
+{
+	struct values v;
+
+	look(l, key, wanted, &v);
 	if (v.n > 1)
 		qsort(v.at, v.n, sizeof(*v.at), ctl_compare_texts);
 	if (!v.met)
 		print_values(&v, key, wanted);
-	for (size_t i = 0; i < v.n; i++)
-		free(v.at[i]);
-	free(v.at);
+	values_free(&v);
 }
 
-static void print_selector(const struct files *files, const cJSON *spec)
+static void print_selector(struct looking *l, const cJSON *spec)
 {
 	const cJSON *one;
 
 	cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(spec, "nodeSelector"))
 	{
 		if (one->string != NULL && cJSON_IsString(one))
-			print_unmet(files, one->string, one);
+			print_unmet(l, one->string, one);
 	}
 }
 
-/* Of the operators those that a label has to be there for. */
-static void print_affinity(const struct files *files, const cJSON *spec)
+/* The label that has to be there for the expression, and the values it may have (NULL: any); NULL
+ * for the other operators. */
+static const char *label_of(const cJSON *expression, const cJSON **values)
+{
+	const char *how =
+		cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(expression, "operator"));
+	const char *key = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(expression, "key"));
+
+	*values = cJSON_GetObjectItemCaseSensitive(expression, "values");
+	if (how != NULL && strcmp(how, "Exists") == 0)
+		*values = NULL;
+	else if (how == NULL || strcmp(how, "In") != 0 || !cJSON_IsArray(*values))
+		return NULL;
+	return key;
+}
+
+/* No node has one of its labels. */
+static bool is_unmet(struct looking *l, const cJSON *term)
+{
+	const cJSON *one, *values;
+	bool unmet = false;
+
+	cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(term, "matchExpressions"))
+	{
+		const char *key = label_of(one, &values);
+		struct values v;
+
+		if (unmet || key == NULL)
+			continue;
+		look(l, key, values, &v);
+		unmet = !v.met;
+		values_free(&v);
+	}
+	return unmet;
+}
+
+/* One term is enough: labels of the others keep nothing waiting. */
+static void print_affinity(struct looking *l, const cJSON *spec)
 {
 	const cJSON *affinity = cJSON_GetObjectItemCaseSensitive(
 		cJSON_GetObjectItemCaseSensitive(spec, "affinity"), "nodeAffinity");
@@ -213,30 +271,29 @@ static void print_affinity(const struct files *files, const cJSON *spec)
 		cJSON_GetObjectItemCaseSensitive(affinity,
 	                                     "requiredDuringSchedulingIgnoredDuringExecution"),
 		"nodeSelectorTerms");
-	const cJSON *term, *one;
+	const cJSON *term, *one, *values;
 
+	cJSON_ArrayForEach(term, terms)
+	{
+		if (!is_unmet(l, term))
+			return;
+	}
 	cJSON_ArrayForEach(term, terms)
 	{
 		cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(term, "matchExpressions"))
 		{
-			const cJSON *values = cJSON_GetObjectItemCaseSensitive(one, "values");
-			const char *key = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "key"));
-			const char *how =
-				cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "operator"));
+			const char *key = label_of(one, &values);
 
-			if (key == NULL || how == NULL)
-				continue;
-			if (strcmp(how, "In") == 0 && cJSON_IsArray(values))
-				print_unmet(files, key, values);
-			else if (strcmp(how, "Exists") == 0)
-				print_unmet(files, key, NULL);
+			if (key != NULL)
+				print_unmet(l, key, values);
 		}
 	}
 }
 
 void explain_selector_print(const struct explanation *x)
 {
-	struct search s = { .gang = x->gang };
+	struct search s = { .gang = x->gang, .single = x->result == NULL };
+	struct looking l = { .left = LABELS_LOOKED };
 	const cJSON *spec;
 	cJSON *pod;
 
@@ -245,8 +302,9 @@ void explain_selector_print(const struct explanation *x)
 	model_each_pod(offline_model(x->now.offline), note_member, &s);
 	pod = pod_of(x->config->files, &s);
 	spec = cJSON_GetObjectItemCaseSensitive(pod, "spec");
-	print_selector(x->config->files, spec);
-	print_affinity(x->config->files, spec);
+	l.files = x->config->files;
+	print_selector(&l, spec);
+	print_affinity(&l, spec);
 	cJSON_Delete(pod);
 	free(s.namespace);
 	free(s.name);

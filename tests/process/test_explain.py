@@ -348,6 +348,30 @@ def test_a_selector_that_no_node_meets():
     check("disk" not in out, out)
 
 
+def test_a_label_is_no_cause_if_another_term_is_met():
+    nodes = [objects.node(f"n{i}", cpu="4", labels={"zone": "z1"}) for i in range(2)]
+    terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]} for zone in ("z9", "z1")]
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    alone = objects.pod("alone", cpu="8", affinity=affinity)
+    code, out, err = run("musterctl", "explain", "-f", saved([*nodes, alone]), "default/alone")
+    check(code == 1 and "Insufficient cpu" in out and "no node has it" not in out, out, err)
+
+
+def test_a_pod_with_a_gang_s_name_is_not_its_member():
+    group, pods = objects.gang("train", 2, cpu="8")
+    alone = objects.pod("train", nodeSelector={"team": "x"})
+    path = saved([objects.node("n1", cpu="4"), group, alone, *pods])
+    code, out, err = run("musterctl", "explain", "-f", path, "default/train")
+    check(code == 1 and out.startswith("gang default/train ") and "team" not in out, out, err)
+
+
+def test_a_pod_that_asks_for_thousands_of_labels_is_explained_in_bounds():
+    nodes = [objects.node(f"n{i}", cpu="4") for i in range(50)]
+    alone = objects.pod("alone", nodeSelector={f"l{i}": "x" for i in range(3000)})
+    code, out, err = run("musterctl", "explain", "-f", saved([*nodes, alone]), "default/alone")
+    equal((code, out.count("no node has it")), (1, 100), err)
+
+
 def test_what_is_in_no_queue_is_not_offered_help():
     """Too few members, or scheduling gates: no node and no queue position lets it start.  The remaining members of a placed
     gang are reported as well."""
