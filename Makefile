@@ -340,7 +340,7 @@ fuzz:
 		MUSTER_TEST_TIMEOUT_S=$$(($(SECONDS) + 60)) tests/run.sh build/test-logs-fuzz
 
 test-process: programs
-	@tests/suite.sh process long | tests/run.sh build/test-logs-process
+	@tests/suite.sh process long | grep -v test-stress | tests/run.sh build/test-logs-process
 
 test-long: deps-test programs
 	@tests/suite.sh long | tests/run.sh build/test-logs-long
