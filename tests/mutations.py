@@ -252,6 +252,8 @@ BUGS = [
         ("core/lifecycle/evicted.c", "if (!taken_is_away(&c->taken, index)) {", "if (true) {")),
     bug("the end of a victim is a change", unit("core/world/test_reclaim"),
         ("core/lifecycle/evicted.c", "if (!away && !p->evicted && ", "if (")),
+    bug("a gang of which a part went was not reclaimed", unit("core/world/test_reclaim"),
+        ("core/lifecycle/evicted.c", "\tif (away)\n\t\ttaken_lose(&c->taken, p->gang);\n", "")),
     bug("victims go though a promise breaks", unit("core/world/test_nominations_promises"),
         ("core/cycle/victims.c", "if (!t->c->promises.timeline || promises_allow(t))", "if (true)")),
     bug("a nomination is lost while others hold its room", unit("core/world/test_nominations_lone"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/lifecycle/evicted.h"
 
+#include "core/lifecycle/members.h"
 #include "core/lifecycle/reservation.h"
 
 void evicted_pod_ends(struct core *c, const struct pod *p)
@@ -8,8 +9,20 @@ void evicted_pod_ends(struct core *c, const struct pod *p)
 	const bool away = p->gang != ID_NONE && gang_is_group(&c->gangs, p->gang) &&
 	                  taken_is_away(&c->taken, p->gang);
 
+	if (away)
+		taken_lose(&c->taken, p->gang);
 	if (!away && !p->evicted && p->node != ID_NONE && reservation_is_bound(p))
 		taken_change(&c->taken);
+}
+
+void evicted_pod_stays(struct core *c, pod_id id)
+{
+	struct pod *p = &c->pods.slots[id];
+
+	p->evicted = false;
+	if (p->gang != ID_NONE && gang_is_group(&c->gangs, p->gang) &&
+	    taken_is_away(&c->taken, p->gang))
+		gang_requeue(c, p->gang);
 }
 
 static bool some_go(const struct core *c, const struct gang *g)

@@ -18,6 +18,9 @@
 
 #include "core/lifecycle/state.h"
 
+/* The eviction of the pod was refused or withdrawn: a cycle of its gang may find that it stands. */
+void evicted_pod_stays(struct core *c, pod_id id);
+
 /* Both with taken_is_on() alone. */
 
 /* The pod, which is about to be removed, may have ended by itself. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/lifecycle/nominate.h"
 
+#include "core/lifecycle/evicted.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/queued.h"
 #include "core/lifecycle/tickets.h"
@@ -239,8 +240,8 @@ static void victims_end(struct core *c, const struct nomination *n, bool kept)
 	for (uint32_t i = 0; i < n->victims_n; i++) {
 		const struct eviction *v = &n->victims[i];
 
-		if (v->state == VICTIM_DUE)
-			c->pods.slots[v->pod].evicted = false;
+		if (v->state != VICTIM_ENDING)
+			evicted_pod_stays(c, v->pod);
 		if (v->state == VICTIM_SENT)
 			command_add(c, CMD_CANCEL_EVICT)->cancel = (struct cmd_cancel_evict){
 				.ticket = v->ticket, .pod = v->pod, .pod_generation = v->generation
@@ -418,6 +419,8 @@ void nominations_result(struct core *c, enum record_kind kind, const struct evic
 	if (!v || v->generation != r->generation || v->ticket != r->ticket) {
 		/* It was cancelled, and went all the same. */
 		stat_add(&stats(c)->wasted, kind == RESULT_EVICT_SENT);
+		if (kind == RESULT_EVICT_SENT && c->pods.slots[r->pod].generation == r->generation)
+			c->pods.slots[r->pod].evicted = true;
 		return;
 	}
 	if (kind == RESULT_EVICT_SENT)

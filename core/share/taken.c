@@ -19,13 +19,19 @@ void taken_evict(struct taken *t, uint32_t gangs, uint32_t gang, bool reclaimed)
 		t->gone = must_array(TAKEN_GONE_MAX, sizeof(*t->gone));
 	}
 	t->marks[gang].away = true;
-	if (reclaimed)
+	if (reclaimed) {
 		t->marks[gang].at = t->changes + 1;
+		t->marks[gang].whole = true;
+	}
 }
 
 void taken_stands(struct taken *t, uint32_t gang)
 {
-	t->marks[gang].away = false;
+	struct taken_mark *m = &t->marks[gang];
+
+	if (m->whole)
+		m->at = 0;
+	m->away = m->whole = false;
 }
 
 /* FNV-1a; never 0. */

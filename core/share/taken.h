@@ -4,7 +4,7 @@
  * nothing, until a gang arrives, ends or is edited.  Between two such changes a gang is reclaimed
  * once at most.
  *
- *   stands ──evicted──► away ──its victims are gone, and it starts again──► stands
+ *   stands ──evicted──► away ──its victims are gone, and it starts again, or they stay──► stands
  *
  * What follows from evictions is no change: while a gang is away, its pods end and come back
  * unnoticed.  It may be dropped meanwhile and come back under its name.
@@ -27,7 +27,8 @@ struct taken {
 	struct taken_mark {
 		uint64_t at; /* `changes` + 1 when it was reclaimed; 0: it never was */
 		bool away;
-	} * marks;          /* by gang; NULL: none was evicted yet */
+		bool whole; /* `at` is of the eviction that it is away for, and nothing of it has gone */
+	} * marks;      /* by gang; NULL: none was evicted yet */
 	struct taken_gone { /* away, and dropped */
 		uint64_t name;  /* 0: unused */
 		uint64_t at;
@@ -63,7 +64,14 @@ static inline bool taken_is_away(const struct taken *t, uint32_t gang)
 	return t->marks && t->marks[gang].away;
 }
 
-/* It started again, and none of its members is still to go. */
+/* A member of the gang, which is away, has gone. */
+static inline void taken_lose(struct taken *t, uint32_t gang)
+{
+	t->marks[gang].whole = false;
+}
+
+/* It started again, and none of its members is still to go.  If none went, because the eviction was
+ * refused or withdrawn, it was not reclaimed. */
 void taken_stands(struct taken *t, uint32_t gang);
 
 /* The gang's number is free, or is that of this gang; with taken_is_on() alone. */

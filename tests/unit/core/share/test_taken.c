@@ -275,6 +275,24 @@ Test(taken, a_gang_that_is_away_comes_back_under_its_name)
 	cr_assert(!taken_is_on(&t));
 }
 
+/* Its eviction was refused, and nothing of it went. */
+Test(taken, a_gang_that_stayed_was_not_reclaimed)
+{
+	struct taken t = { 0 };
+
+	taken_evict(&t, 8, 3, true);
+	taken_stands(&t, 3);
+	cr_assert(!taken_is(&t, 3) && !taken_is_away(&t, 3));
+	taken_evict(&t, 8, 3, true);
+	taken_lose(&t, 3);
+	taken_stands(&t, 3);
+	cr_assert(taken_is(&t, 3) && !taken_is_away(&t, 3));
+	taken_evict(&t, 8, 3, false);
+	taken_stands(&t, 3);
+	cr_assert(taken_is(&t, 3), "the mark is of an earlier eviction");
+	taken_clear(&t);
+}
+
 /* So many gangs can be away at once; of more the first are forgotten. */
 Test(taken, names_are_bounded)
 {

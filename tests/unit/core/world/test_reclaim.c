@@ -170,6 +170,38 @@ Test(reclaim, what_the_own_queue_gives_makes_no_room_in_its_guarantee)
 		cr_assert_eq(asked(numbered("r", i)), 0u);
 }
 
+/* The mark of a gang that nothing of had gone kept its queue's room from a for ever. */
+Test(reclaim, a_gang_whose_eviction_was_refused_counted_as_reclaimed)
+{
+	start_reclaim();
+	queue("a", "\"deserved\":{\"cpu\":\"2\"}");
+	queue("b", "\"weight\":1");
+	node("n1", 2);
+	group("v", 2);
+	pods_in("b", "v", 0, 2, 5, "v", "n1");
+	model_set_synced(x.m);
+	waits_in("a", "g", 2, 0);
+	preempt();
+	cr_assert_eq(api.evicts, 2);
+	result("v-0", RESULT_EVICT_REFUSED);
+	cr_assert_eq(counts()->refused, 1);
+	cr_assert_eq(api.cancels, 1);
+	memset(api.asked, 0, sizeof(api.asked));
+	for (int i = 0; i < 4; i++)
+		tick(10 * S);
+	preempt();
+	cr_assert_eq(api.evicts, 4, "it is tried again");
+	/* Now a part of it goes: it was reclaimed. */
+	goes("v-1");
+	result("v-0", RESULT_EVICT_REFUSED);
+	pods_in("b", "v", 1, 2, 5, "v", "n1");
+	memset(api.asked, 0, sizeof(api.asked));
+	for (int i = 0; i < 6; i++)
+		tick(10 * S);
+	preempt();
+	cr_assert_eq(api.evicts, 4);
+}
+
 /* A gang of one that asks for two of three resources; on "": it waits. */
 static void member(const char *name, const char *on)
 {
