@@ -127,10 +127,10 @@ static char *gang_of_member(const struct model *m, const char *name)
 /* Explains from objects alone. */
 static int explain_objects(const struct options *o, const char *command, const struct files *files)
 {
-	struct trial_config config = {
-		.files = files,
-		.offline = { .score = o->score, .reads_devices = true, .pack_steps = OFFLINE_PACK_STEPS }
-	};
+	struct trial_config config = { .files = files,
+		                           .offline = { .score = o->score,
+		                                        .reads_devices = o->files.n > 0,
+		                                        .pack_steps = OFFLINE_PACK_STEPS } };
 	struct explanation x = { .gang = o->gang, .config = &config };
 	struct usage_figures *usage = NULL;
 	struct change change;
@@ -205,10 +205,10 @@ static bool try_helps(const struct options *o, struct explanation *x, struct fil
 {
 	const struct gang_result *g;
 
-	*config = (struct trial_config){
-		.files = files,
-		.offline = { .score = o->score, .reads_devices = true, .pack_steps = OFFLINE_PACK_STEPS }
-	};
+	*config = (struct trial_config){ .files = files,
+		                             .offline = { .score = o->score,
+		                                          .reads_devices = o->files.n > 0,
+		                                          .pack_steps = OFFLINE_PACK_STEPS } };
 	x->config = config;
 	if (!read_objects(o, files, error, error_bytes) ||
 	    !world_make(config, &(struct change){ 0 }, &x->now, error, error_bytes))

@@ -26,7 +26,8 @@ struct offline_config {
 	const char *const *scheduler_names; /* 0 of them: every pending pod */
 	size_t scheduler_names_n;
 	enum score_policy score;
-	bool reads_devices;  /* claims of pods are allocated; else such pods are refused: claims.h */
+	bool reads_devices;  /* claims of pods are allocated; else such pods are refused: claims.h.
+	                      * Not for objects of fetch.h, which has no claims */
 	uint64_t pack_steps; /* struct core_config */
 	/* Gangs and pods evict as with muster-frontend's --preemption on: PREEMPTION_ON with others of
 	 * enum preemption_flags; 0: they don't.  Not with reads_devices. */

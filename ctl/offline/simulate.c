@@ -80,7 +80,7 @@ static int simulate(const struct options *o, const char *command)
 		.scheduler_names = o->names.at,
 		.scheduler_names_n = o->names.n,
 		.score = o->score,
-		.reads_devices = o->evicts == 0,
+		.reads_devices = o->evicts == 0 && o->files.n > 0,
 		.evicts = o->evicts,
 		.pack_steps = o->pack_steps,
 	};

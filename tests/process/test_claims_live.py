@@ -180,6 +180,10 @@ def test_devices_of_one_root_by_selector():
         c.create(pod_with("last"))
         make_claim(c, "last", claim_spec(1, selector=f"device.attributes['{DRIVER}'].index > 0"))
         until(lambda: "cannot allocate all claims" in reason(c, "last"), 10, lambda: reason(c, "last"))
+        # Claims are not listed there: that one is not found would be wrong.
+        for command in (("simulate",), ("explain", "--add-node", "1xn1", "default/last")):
+            out = run("musterctl", *command, "--kubeconfig", c.kubeconfig)[1]
+            check("does not support resource claims" in out and "could not find" not in out, out)
 
 
 def test_a_class_that_is_missing_and_then_created():
