@@ -232,28 +232,59 @@ static void gather(struct prebind_stage *s)
 		fail_all_silently(s, retry_ms);
 }
 
+/* Of a phase that was started. */
+static enum prebind_state look_at(struct bind *b, unsigned phase, struct prebind_why *why)
+{
+	const struct held *h = b->held;
+	const struct prebind_kind *k = prebind_kind(b->binder, phase);
+	enum prebind_state state = PREBIND_DONE;
+
+	*why = (struct prebind_why){ .text = "" };
+	if (h->works[phase])
+		state = k->look(k->context, h->works[phase], why);
+	if (state == PREBIND_BUSY && k->timeout_ns > 0 &&
+	    binder_now(b->binder) >= h->since_ns + k->timeout_ns) {
+		snprintf(why->text, sizeof(why->text), "%s", k->late);
+		state = PREBIND_FAILED;
+	}
+	return state;
+}
+
 /* Looks at the phase of one member. */
 static void advance(struct bind *b)
 {
 	struct held *h = b->held;
-	const struct prebind_kind *k = prebind_kind(b->binder, h->done);
-	struct prebind_why why = { .text = "" };
+	struct prebind_why why;
 	enum prebind_state state;
 
 	if (!h->started)
 		return;
-	state = h->works[h->done] ? k->look(k->context, h->works[h->done], &why) : PREBIND_DONE;
-	if (state == PREBIND_BUSY && k->timeout_ns > 0 &&
-	    binder_now(b->binder) >= h->since_ns + k->timeout_ns) {
-		snprintf(why.text, sizeof(why.text), "%s", k->late);
-		state = PREBIND_FAILED;
-	}
+	state = look_at(b, h->done, &why);
 	if (state == PREBIND_DONE) {
 		h->done++;
 		h->started = false;
 	} else if (state == PREBIND_FAILED) {
 		fail(b, &why);
 	}
+}
+
+/* What was done may be lost while others are waited for, which takes minutes.  False: something is
+ * to be waited for once more. */
+static bool all_hold(struct prebind_stage *s)
+{
+	struct prebind_why why;
+	bool all = true;
+	struct bind *b;
+
+	TAILQ_FOREACH (b, &s->binds, link)
+		for (unsigned i = 0; !b->held->failed && i < b->held->done; i++) {
+			const enum prebind_state state = look_at(b, i, &why);
+
+			all = all && state != PREBIND_BUSY;
+			if (state == PREBIND_FAILED)
+				fail(b, &why);
+		}
+	return all;
 }
 
 /* The first phase that is not over for all. */
@@ -311,9 +342,10 @@ static void work(struct prebind_stage *s)
 {
 	struct bind *b, *after;
 	unsigned phase;
-	bool again;
+	bool again, all;
 
 	drop_gone(s);
+	all = all_hold(s);
 	prebind_lines_take(s); /* for those that came meanwhile */
 	do {
 		TAILQ_FOREACH (b, &s->binds, link)
@@ -326,7 +358,7 @@ static void work(struct prebind_stage *s)
 		phase = phase_of(s);
 		again = phase < prebind_kinds(s->binder) && work_phase(s, phase);
 	} while (again);
-	if (phase < prebind_kinds(s->binder))
+	if (phase < prebind_kinds(s->binder) || !all)
 		return;
 	/* Those that the journal had no line for follow. */
 	s->working = s->lined = false;

@@ -313,6 +313,40 @@ Test(prebind, a_pod_is_bound_after_both_kinds_one_after_the_other)
 	cr_assert_eq(binder_held(b.binder), 0);
 }
 
+/* Its device may break while those of others become ready, which takes minutes. */
+Test(prebind, a_member_that_was_done_and_fails_while_it_waits_takes_the_gang_back)
+{
+	b.kinds[0].wants[id("a")] = b.kinds[0].wants[id("b")] = true;
+	command(CMD_BIND, "a");
+	command(CMD_BIND, "b");
+	group_is_read();
+	expect("start:A0 start:A1 ");
+	b.kinds[0].state[0] = PREBIND_DONE;
+	turns();
+	b.kinds[0].state[0] = PREBIND_FAILED;
+	turns();
+	expect("undo:A0 undo:A1 refused:0 refused:1 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+Test(prebind, a_member_that_was_done_and_writes_once_more_is_waited_for)
+{
+	b.kinds[0].wants[id("a")] = b.kinds[0].wants[id("b")] = true;
+	command(CMD_BIND, "a");
+	command(CMD_BIND, "b");
+	group_is_read();
+	b.kinds[0].state[0] = PREBIND_DONE;
+	turns();
+	b.kinds[0].state[0] = PREBIND_BUSY;
+	b.kinds[0].state[1] = PREBIND_DONE;
+	turns();
+	cr_assert_eq(world_open(&b.w), 0, "bound without what it lost");
+	b.kinds[0].state[0] = PREBIND_DONE;
+	turns();
+	binding_sent("a");
+	binding_sent("b");
+}
+
 Test(prebind, members_without_work_wait_for_those_with_it)
 {
 	b.kinds[1].wants[id("b")] = true;
