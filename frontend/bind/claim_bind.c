@@ -37,7 +37,9 @@ bool claim_item_view(struct claim_item *c, struct live_claim_view *v)
 
 	if (c->extended)
 		return claim_extended_view(c, v);
-	return live_claim(w->cb->live, w->pod, c->index, v) && strcmp(v->uid, c->uid) == 0;
+	/* What is reserved for another pod that has the slot by now is not ours. */
+	return model_pod_generation(w->cb->model, w->pod) == w->generation &&
+	       live_claim(w->cb->live, w->pod, c->index, v) && strcmp(v->uid, c->uid) == 0;
 }
 
 static enum claim_want judge_undo(const struct claim_item *c, const struct live_claim_view *v)
@@ -50,7 +52,7 @@ static enum claim_want judge_undo(const struct claim_item *c, const struct live_
 		return (c->work->recovered || c->unsure) && !c->fenced ? WANT_FENCE : WANT_NOTHING;
 	if (v->reserved)
 		return ours && !v->others ? WANT_CLEAR : WANT_UNRESERVE;
-	return ours && !v->others && v->owned ? WANT_CLEAR : WANT_NOTHING;
+	return ours && !v->others && (v->owned || c->unready) ? WANT_CLEAR : WANT_NOTHING;
 }
 
 enum claim_want claim_item_needs(struct claim_item *c, const struct live_claim_view *v)
@@ -300,26 +302,30 @@ static bool has_others(struct claim_item *c)
 
 /* kube-scheduler and others may allocate from the same slices, and the API server does not compare
  * claims: it is seen on the watch. */
+bool claim_item_conflicts(struct claim_item *c)
+{
+	struct pod_claims *w = c->work;
+	const char *device = c->drop ? NULL : live_conflict(w->cb->live, w->pod, c->index);
+
+	if (!device)
+		return false;
+	w->cb->counts.conflicts++;
+	if (log_allowed(&w->cb->limit, w->cb->env, "claims"))
+		env_log(w->cb->env, "warn",
+		        "device %s of resourceclaim %s/%s was given to another claim too, not by muster",
+		        device, w->namespace, c->name);
+	pod_claims_fail(w, "device %s of claim %s got allocated elsewhere in the meantime", device,
+	                c->name);
+	w->why.retry_ms = has_others(c) ? OTHERS_MS : AGAIN_MS;
+	c->unready = true;
+	return true;
+}
+
 static bool conflicts(struct pod_claims *w)
 {
-	for (uint32_t i = 0; i < w->n; i++) {
-		const char *device =
-			w->items[i].drop ? NULL : live_conflict(w->cb->live, w->pod, w->items[i].index);
-
-		if (!device)
-			continue;
-		w->cb->counts.conflicts++;
-		if (log_allowed(&w->cb->limit, w->cb->env, "claims"))
-			env_log(
-				w->cb->env, "warn",
-				"device %s of resourceclaim %s/%s was given to another claim too, not by muster",
-				device, w->namespace, w->items[i].name);
-		pod_claims_fail(w, "device %s of claim %s got allocated elsewhere in the meantime", device,
-		                w->items[i].name);
-		w->why.retry_ms = has_others(&w->items[i]) ? OTHERS_MS : AGAIN_MS;
-		w->items[i].unready = true;
-		return true;
-	}
+	for (uint32_t i = 0; i < w->n; i++)
+		if (claim_item_conflicts(&w->items[i]))
+			return true;
 	return false;
 }
 
@@ -380,7 +386,7 @@ static void member_free(void *context, void *work)
 /* Claims that are left. */
 
 /* Made for extended resources; or allocated, without other consumers, and made or reserved for this
- * pod. */
+ * pod, or of no use to any: its devices failed. */
 static bool has_left(const struct claim_bind *cb, pod_id pod)
 {
 	const uint32_t n = live_claims_n(cb->live, pod);
@@ -388,7 +394,8 @@ static bool has_left(const struct claim_bind *cb, pod_id pod)
 
 	for (uint32_t i = 0; i < n; i++)
 		if (live_claim(cb->live, pod, i, &v) && !v.deleting &&
-		    (v.extended || (v.allocated && (v.owned || v.reserved) && !v.others)))
+		    (v.extended ||
+		     (v.allocated && !v.others && (v.owned || v.reserved || v.conditions == LIVE_FAILED))))
 			return true;
 	return false;
 }
@@ -408,7 +415,10 @@ static void give_back(struct claim_bind *cb, const struct pod_view *pod)
 	        pod->namespace, pod->name, CLAIM_KEPT_MS / 1000);
 	w->recovered = w->undoing = w->own = true;
 	for (uint32_t i = 0; i < w->n; i++) {
+		struct live_claim_view v;
+
 		w->items[i].fenced = true; /* nothing is in flight */
+		w->items[i].unready = claim_item_view(&w->items[i], &v) && v.conditions == LIVE_FAILED;
 		live_avoid(cb->live, w->pod, w->items[i].index,
 		           env_now(cb->env) + CLAIM_AVOID_MS * NS_PER_MS);
 	}

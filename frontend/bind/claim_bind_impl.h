@@ -105,8 +105,10 @@ __attribute__((format(printf, 2, 3))) void pod_claims_fail(struct pod_claims *w,
                                                            ...);
 /* False: there is no such claim any more. */
 bool claim_item_view(struct claim_item *c, struct live_claim_view *v);
+/* True if another claim has a device of this one, and the pod has failed. */
+bool claim_item_conflicts(struct claim_item *c);
 /* Before anything is written: true if a device of a claim that others have too did not become
- * ready, and *why is set. */
+ * ready, or another claim has it, and *why is set. */
 bool pod_claims_start_unready(struct pod_claims *w, struct prebind_why *why);
 /* After all is written: true once all devices are ready; else it may have failed. */
 bool pod_claims_ready(struct pod_claims *w);

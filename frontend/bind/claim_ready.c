@@ -36,9 +36,16 @@ bool pod_claims_start_unready(struct pod_claims *w, struct prebind_why *why)
 {
 	struct live_claim_view v;
 
-	for (uint32_t i = 0; i < w->n && !w->failed; i++)
-		if (is_unready(&w->items[i], &v) && v.others)
-			fail(w, &w->items[i], &v);
+	for (uint32_t i = 0; i < w->n && !w->failed; i++) {
+		struct claim_item *c = &w->items[i];
+
+		if (c->drop || !claim_item_view(c, &v) || !v.allocated || !v.others)
+			continue;
+		if (is_unready(c, &v))
+			fail(w, c, &v);
+		else
+			claim_item_conflicts(c);
+	}
 	if (!w->failed)
 		return false;
 	*why = w->why;
@@ -50,7 +57,7 @@ bool pod_claims_ready(struct pod_claims *w)
 {
 	const uint64_t now = env_now(w->cb->env);
 	struct live_claim_view v;
-	bool ready = true;
+	bool ready = true, again = true;
 
 	if (w->waits_ns == 0)
 		w->waits_ns = now;
@@ -59,9 +66,11 @@ bool pod_claims_ready(struct pod_claims *w)
 
 		if (is_unready(c, &v)) {
 			c->unready = true;
-			live_avoid(w->cb->live, w->pod, c->index, now + CLAIM_AVOID_MS * NS_PER_MS);
+			/* With the same devices it would be written and taken back without end. */
+			again = live_avoid(w->cb->live, w->pod, c->index, now + CLAIM_AVOID_MS * NS_PER_MS) &&
+			        again;
 			fail(w, c, &v);
-			w->why.retry_ms = AGAIN_MS;
+			w->why.retry_ms = again ? AGAIN_MS : UNREADY_MS;
 		}
 		ready = ready && (c->drop || (claim_item_view(c, &v) && v.conditions == LIVE_MET));
 	}

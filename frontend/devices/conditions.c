@@ -118,13 +118,17 @@ static void avoid_shift(struct live *l)
 	memmove(l->avoids, l->avoids + 1, --l->avoids_n * sizeof(*l->avoids));
 }
 
-void live_avoid(struct live *l, uint32_t pod, uint32_t at, uint64_t until_ns)
+bool live_avoid(struct live *l, uint32_t pod, uint32_t at, uint64_t until_ns)
 {
 	const struct live_pod *p = &l->pods[pod];
 	const struct live_claim *c = live_claim_of(l, p, at);
+	bool any = false;
 
 	for (size_t i = 0; c && i < c->devices_n; i++) {
-		if (c->states[i] == LIVE_MET || live_is_avoided(l, c->devices[i]))
+		if (c->states[i] == LIVE_MET)
+			continue;
+		any = true;
+		if (live_is_avoided(l, c->devices[i]))
 			continue;
 		if (l->avoids_n == LIVE_AVOIDS_MAX)
 			avoid_shift(l);
@@ -132,6 +136,7 @@ void live_avoid(struct live *l, uint32_t pod, uint32_t at, uint64_t until_ns)
 		l->avoids[l->avoids_n++] = (struct live_avoid){ c->devices[i], until_ns };
 		avoid_add(l, c->devices[i], 1);
 	}
+	return any;
 }
 
 uint64_t live_avoid_end(struct live *l, uint64_t now_ns)

@@ -185,8 +185,9 @@ void live_written(struct live *l, uint32_t pod);
 const char *live_conflict(const struct live *l, uint32_t pod, uint32_t i);
 
 /* Devices of the claim whose binding conditions are not met are not chosen until then: the
- * last LIVE_AVOIDS_MAX of all claims.  A frontend that starts again avoids none. */
-void live_avoid(struct live *l, uint32_t pod, uint32_t i, uint64_t until_ns);
+ * last LIVE_AVOIDS_MAX of all claims.  A frontend that starts again avoids none.  False: there are
+ * none; those with adminAccess are not known. */
+bool live_avoid(struct live *l, uint32_t pod, uint32_t i, uint64_t until_ns);
 /* What is over; the time of the next call. */
 uint64_t live_avoid_end(struct live *l, uint64_t now_ns);
 

@@ -16,6 +16,12 @@
 #define POD "/api/v1/namespaces/ns/pods/"
 #define UID "00000000-0000-0000-0000-000000000061" /* of pod a */
 #define CLEARED "\"allocation\":null"
+#define PODS_ENTRY(name, uid) "{\"resource\":\"pods\",\"name\":\"" name "\",\"uid\":\"" uid "\"}"
+
+#define FOREIGN                                                                                    \
+	"{\"metadata\":{\"namespace\":\"ns\",\"name\":\"x\",\"uid\":\"x\",\"resourceVersion\":\"9\"}," \
+	"\"spec\":{\"devices\":{}},\"status\":{\"allocation\":{\"devices\":{\"results\":[{"            \
+	"\"request\":\"r\",\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"gpu-0\"}]}}}}"
 
 static struct bench {
 	struct world w;
@@ -27,6 +33,8 @@ static struct bench {
 	bool named;             /* the claim is of no template */
 	const char *conditions; /* of its device, True ones; NULL: there is nothing to wait for */
 	const char *others;     /* consumers of the claim */
+	bool unreserved;        /* pod a is none */
+	bool admin;             /* it was given with adminAccess */
 } b;
 
 static void on_result(void *context, enum record_kind kind, const struct result *r)
@@ -59,17 +67,17 @@ static const char *claim_text(const char *version, bool allocated)
 	if (allocated)
 		snprintf(status, sizeof(status),
 		         ",\"status\":{\"allocation\":{\"devices\":{\"results\":[{\"request\":"
-		         "\"r\",\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"gpu-0\"%s}]},"
+		         "\"r\",\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"gpu-0\"%s%s}]},"
 		         "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":"
 		         "\"metadata.name\",\"operator\":\"In\",\"values\":[\"n1\"]}]}]},"
 		         "\"allocationTimestamp\":\"2023-11-14T22:30:00Z\"},"
 		         "\"devices\":[{\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"gpu-0\","
-		         "\"conditions\":[%s]}],\"reservedFor\":[%s{\"resource\":\"pods\",\"name\":\"a\","
-		         "\"uid\":\"" UID "\"}]}",
+		         "\"conditions\":[%s]}],\"reservedFor\":[%s%s]}",
 		         b.conditions ? ",\"bindingConditions\":[\"Attached\",\"Clean\"],"
 		                        "\"bindingFailureConditions\":[\"Broken\"]"
 		                      : "",
-		         b.conditions ? b.conditions : "", b.others ? b.others : "");
+		         b.admin ? ",\"adminAccess\":true" : "", b.conditions ? b.conditions : "",
+		         b.others ? b.others : "", b.unreserved ? "" : PODS_ENTRY("a", UID));
 	snprintf(text, sizeof(text),
 	         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"a-gpu\",\"uid\":\"uid-a-gpu\","
 	         "\"resourceVersion\":\"%s\",\"finalizers\":[\"" LIVE_FINALIZER "\"],"
@@ -551,10 +559,67 @@ Test(claim_bind, a_claim_of_before_whose_device_another_has_too_is_deallocated)
 {
 	b.named = true;
 	begin(true);
-	put(LIVE_CLAIMS,
-	    "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"x\",\"uid\":\"x\",\"resourceVersion\":\"9\"},"
-	    "\"spec\":{\"devices\":{}},\"status\":{\"allocation\":{\"devices\":{\"results\":[{\"request\":"
-	    "\"r\",\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"gpu-0\"}]}}}}");
+	put(LIVE_CLAIMS, FOREIGN);
 	bind("a", false);
 	cr_assert_not_null(strstr(world_take(&b.w, "PATCH", CLAIM "/status")->body, CLEARED));
+}
+
+/* Its sharers were told every 5 s that another claim has the device, which was the first pod's. */
+Test(claim_bind, a_pod_that_shares_a_claim_that_waits_is_held_with_it)
+{
+	b.named = true;
+	begin_waiting();
+	world_put(b.m, RESOURCE_INDEX_PODS,
+	          world_pod("c", "23",
+	                    "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimName\":\"a-gpu\"}]",
+	                    ""));
+	flush();
+	bind("c", false);
+	b.others = PODS_ENTRY("c", "00000000-0000-0000-0000-000000000063") ",";
+	world_answer(world_take(&b.w, "PATCH", CLAIM "/status"), 200, claim_text("13", true));
+	turns(8);
+	expect("");
+	cr_assert_eq(world_open(&b.w), 0);
+	b.conditions = IS_TRUE("Attached") "," IS_TRUE("Clean");
+	put(LIVE_CLAIMS, claim_text("14", true));
+	turns(8);
+	world_answer(world_take(&b.w, "POST", POD "a/binding"), 201, "{}");
+	turns(8);
+	world_answer(world_take(&b.w, "POST", POD "c/binding"), 201, "{}");
+}
+
+/* It was reserved and unreserved every 5 s, for each pod that names it. */
+Test(claim_bind, nothing_is_written_for_a_shared_claim_whose_device_another_has_too)
+{
+	b.named = b.unreserved = true;
+	b.others = PODS_ENTRY("x", "x");
+	begin(true);
+	put(LIVE_CLAIMS, FOREIGN);
+	bind("a", false);
+	expect("refused:5000 ");
+	turns(30 * 20);
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+/* Nobody has it, and no pod gets a node with it. */
+Test(claim_bind, a_named_claim_whose_binding_has_failed_is_given_back_though_nobody_has_it)
+{
+	b.named = b.unreserved = true;
+	b.conditions = IS_TRUE("Broken");
+	begin(true);
+	turns(23 * 20);
+	cr_assert_not_null(strstr(world_take(&b.w, "PATCH", CLAIM "/status")->body, CLEARED));
+}
+
+/* No other device is chosen then. */
+Test(claim_bind, a_device_with_admin_access_that_fails_is_not_tried_again_at_once)
+{
+	b.admin = true;
+	begin_waiting();
+	b.conditions = IS_TRUE("Broken");
+	put(LIVE_CLAIMS, claim_text("13", true));
+	turns(8);
+	world_answer(world_take(&b.w, "PATCH", CLAIM "/status"), 200, claim_text("14", false));
+	turns(8);
+	expect("refused:5000 ");
 }
