@@ -80,6 +80,8 @@ BUGS = [
         (KEEPER_MAKE, "\tif (f->generation != pod.body->generation)\n\t\tf = &unknown.sent;\n", "")),
     bug("facts: each record begins the grace again", unit("core/lifecycle/test_facts"),
         ("core/lifecycle/facts.c", "\tif (facts_gone_ns(f, sent->generation) == 0)\n", "")),
+    bug("facts: a grace of years counts whole", unit("core/lifecycle/test_facts"),
+        ("core/lifecycle/facts.c", "#define GRACE_MOST_S 3600u", "#define GRACE_MOST_S UINT32_MAX")),
     bug("facts: the end is that of the API server's clock", unit("core/world/test_nominations_ends"),
         ("core/lifecycle/facts.c", "return f->deleting_ns + f->sent.grace_s * NS_PER_S;", "return f->sent.ends_s * NS_PER_S;")),
     bug("keeper: budgets of other labels match", unit("core/world/test_lookout"),

@@ -2,6 +2,7 @@
 #include "core/lifecycle/facts.h"
 
 #define NS_PER_S UINT64_C(1000000000)
+#define GRACE_MOST_S 3600u
 
 /* A second DELETE only shortens the grace, and that of the same time. */
 void facts_keep(struct kept_facts *f, const struct event_pod_facts *sent, uint64_t time_ns)
@@ -22,6 +23,7 @@ bool facts_overdue(const struct kept_facts *f, uint32_t generation, uint32_t pat
                    uint64_t now_ns)
 {
 	const uint64_t gone_ns = facts_gone_ns(f, generation);
+	const uint64_t most_ns = f->deleting_ns + GRACE_MOST_S * NS_PER_S;
 
-	return gone_ns > 0 && now_ns > gone_ns + patience_s * NS_PER_S;
+	return gone_ns > 0 && now_ns > (gone_ns < most_ns ? gone_ns : most_ns) + patience_s * NS_PER_S;
 }

@@ -25,7 +25,8 @@ void facts_keep(struct kept_facts *f, const struct event_pod_facts *sent, uint64
 /* When a pod that is being deleted has to be gone; 0: it is not, or another pod has the slot. */
 uint64_t facts_gone_ns(const struct kept_facts *f, uint32_t generation);
 
-/* True if it should have been gone for longer than that. */
+/* True if it should have been gone for longer than that.  A grace counts for an hour at most: its
+ * tenant chooses it, and a nomination holds one of few slots until its victims are gone. */
 bool facts_overdue(const struct kept_facts *f, uint32_t generation, uint32_t patience_s,
                    uint64_t now_ns);
 

@@ -61,3 +61,14 @@ Test(facts, the_longest_grace_does_not_wrap_around)
 	cr_assert(facts_gone_ns(&f, 1) > UINT64_C(8000000000) * S);
 	cr_assert(!facts_overdue(&f, 1, UINT32_MAX, UINT64_C(5000000000) * S));
 }
+
+/* Of a tenant that kept room and slots of nominations by a grace of years. */
+Test(facts, a_grace_of_years_is_overdue_after_an_hour)
+{
+	struct kept_facts f = { .deleting_ns = 0 };
+	struct event_pod_facts e = sent(1, 7, UINT32_MAX);
+
+	facts_keep(&f, &e, 200 * S);
+	cr_assert(!facts_overdue(&f, 1, 30, (200 + 3600 + 30) * S));
+	cr_assert(facts_overdue(&f, 1, 30, (200 + 3600 + 31) * S));
+}
