@@ -69,9 +69,14 @@ static bool still_fits(const struct core *c, const struct pod *p)
 	assert(p->node < c->nodes.limit);
 	if (!node_present(&c->nodes.slots[p->node]) || !shape_allows(s, p->node))
 		return false;
-	for (uint32_t i = 0; i < s->sums_n; i++)
-		if (nodes_free_amount(&c->nodes, p->node, s->requests[i].resource) < 0)
+	for (uint32_t i = 0; i < s->sums_n; i++) {
+		const struct request *q = &s->requests[i];
+
+		if (q->group > 0 && nodes_allocatable(&c->nodes, p->node, q->resource) == 0)
+			continue; /* devices serve it */
+		if (nodes_free_amount(&c->nodes, p->node, q->resource) < 0)
 			return false;
+	}
 	return true;
 }
 

@@ -245,6 +245,25 @@ Test(devices, are_asked_again_once_the_node_loses_its_resource)
 	story_free(s);
 }
 
+/* The node has none of the resource, so less than none of it is free: the place was given up, and
+ * another's to take. */
+Test(devices, that_serve_a_resource_are_kept_until_the_ring_has_room)
+{
+	struct story *s = mixed_scene();
+
+	story_node(s, .name = "n1", .cpu = 64, .memory = 64);
+	story_pod(s, .name = "a", .cpu = 1, .gpu = 2, .devices = TWO + 1);
+	story_synced(s);
+	story_room(s, 0);
+	cr_assert_eq(story_feed(s, EVENT_PLAN, NULL, 0), 0);
+	story_room(s, UINT32_MAX);
+	story_pod(s, .name = "b", .cpu = 1, .gpu = 2, .devices = TWO + 1, .priority = 10);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "a"), "n2");
+	cr_assert_str_eq(story_where(s, "b"), "");
+	story_free(s);
+}
+
 #define FIRST 2u /* question: two of the model 1, else four of the model 2 */
 #define ADMIN 3u /* question: all, with adminAccess */
 
