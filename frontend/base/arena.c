@@ -46,7 +46,8 @@ struct text text_of(const char *terminated)
 
 static void arena_more(struct arena *a, size_t bytes)
 {
-	size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+	const size_t least = a->block_bytes > 0 ? a->block_bytes : BLOCK_BYTES;
+	const size_t size = bytes > least ? bytes : least;
 	struct arena_block *b = malloc(sizeof(*b) + size);
 
 	if (!b)

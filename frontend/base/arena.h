@@ -36,6 +36,7 @@ struct arena_block;
 struct arena {
 	struct arena_block *blocks; /* the newest first */
 	size_t used;                /* of the newest */
+	size_t block_bytes;         /* a block has as many at least; 0: as suits short lives */
 	bool failed;                /* always false; callers no longer need to check it */
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define ANNOTATION "resource.kubernetes.io/extended-resource-claim"
+#define KEPT_BYTES 256u                /* blocks of what each waiting pod keeps */
 #define GROUPS_KEY "muster.dev/groups" /* beside requests, of a claim that is not written yet */
 
 /* Claims. */
@@ -140,6 +141,7 @@ bool live_extended_set(struct live *l, uint32_t pod, const struct tree *t)
 	if (l->alone || !from || !asks_extended(from))
 		return false;
 	e = l->pods[pod].extended = must_alloc(sizeof(*e));
+	e->arena.block_bytes = e->claim_arena.block_bytes = KEPT_BYTES;
 	e->entry = entry_keep(&e->arena, from);
 	e->told = arena_copy(&e->arena, jsontree_text(jsontree_get(status, "resourceClaimName")));
 	e->owner = live_number(&l->owners, jsontree_text(uid));
@@ -255,8 +257,10 @@ static void made_renew(struct live *l, struct live_pod *p)
 	e->too_many = false;
 	arena_reset(&e->claim_arena);
 	e->claim = extended_claim(l->store, e->entry, &node, &e->claim_arena);
-	if (e->claim->requests_n == 0)
+	if (e->claim->requests_n == 0) {
+		arena_free(&e->claim_arena);
 		return;
+	}
 	groups_set(e);
 	if (e->too_many)
 		return;

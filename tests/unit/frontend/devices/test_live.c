@@ -4,6 +4,7 @@
 #include "frontend/devices/live_impl.h"
 #include "tests/unit/test.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -652,6 +653,21 @@ Test(live, extended_resources_are_one_claim_with_a_group_for_each)
 	cr_expect_not_null(strstr(list.at, "{\"containerName\":\"i\",\"resourceName\":\"d/gpu\","
 	                                   "\"requestName\":\"container-0-request-0\"}"));
 	bytes_free(&list);
+}
+
+/* Thousands may wait: each had two blocks of 16 KiB. */
+Test(live, a_pod_that_asks_for_extended_resources_keeps_little)
+{
+	const struct live_extended *e;
+
+	pod_asking(3);
+	judged(3);
+	e = l->pods[3].extended;
+	cr_expect_lt(malloc_usable_size(e->arena.blocks), 1024);
+	cr_expect_lt(malloc_usable_size(e->claim_arena.blocks), 4096);
+	live_remove(l, LIVE_CLASSES, text_of(""), text_of("gpu"));
+	judged(3);
+	cr_expect_null(e->claim_arena.blocks, "no class serves any");
 }
 
 /* Found by its annotation and its owner, before the pod comes and after. */
