@@ -25,15 +25,38 @@ static void owner_note(struct live *l, uint32_t number)
 		live_pod_note(l, l->owned[number].pod - 1);
 }
 
+/* Of a pod: its namespace and uid.  A claim of another namespace can name any owner. */
+static uint32_t owner_number(struct live *l, struct text namespace, struct text uid)
+{
+	struct bytes key = { 0 };
+	uint32_t number;
+
+	bytes_add(&key, namespace.at, namespace.bytes);
+	bytes_put(&key, "/");
+	bytes_add(&key, uid.at, uid.bytes);
+	number = live_number(&l->owners, (struct text){ key.at, key.n });
+	bytes_free(&key);
+	return number;
+}
+
+/* Tenants can write the annotation, too: what another consumer uses is not taken from it. */
+static bool is_owners_alone(const struct live_claim *c)
+{
+	for (size_t i = 0; i < c->reserved_n; i++)
+		if (strcmp(c->reserved[i], c->owner) != 0)
+			return false;
+	return c->owner[0];
+}
+
 void live_claim_own(struct live *l, struct live_claim *c, const struct tree *meta)
 {
 	const struct tree *mark = jsontree_get(jsontree_get(meta, "annotations"), ANNOTATION);
 	struct live_owned *o;
 
-	c->extended = c->owner[0] && text_is(jsontree_text(mark), "true");
+	c->extended = is_owners_alone(c) && text_is(jsontree_text(mark), "true");
 	if (!c->extended)
 		return;
-	c->owned = live_number(&l->owners, text_of(c->owner));
+	c->owned = owner_number(l, text_of(c->namespace), text_of(c->owner));
 	o = owned_at(l, c->owned);
 	o->claims = must_grow(o->claims, (o->n + 1) * sizeof(*o->claims));
 	o->claims[o->n++] = c->number;
@@ -57,8 +80,10 @@ void live_claim_disown(struct live *l, const struct live_claim *c)
 
 uint32_t live_extended_n(const struct live *l, const struct live_pod *p)
 {
-	return p->extended && p->extended->owner < l->owned_n ? (uint32_t)l->owned[p->extended->owner].n
-	                                                      : 0;
+	const size_t n =
+		p->extended && p->extended->owner < l->owned_n ? l->owned[p->extended->owner].n : 0;
+
+	return n < POD_MADE_MAX ? (uint32_t)n : POD_MADE_MAX;
 }
 
 const struct live_claim *live_extended_at(const struct live *l, const struct live_pod *p,
@@ -144,7 +169,7 @@ bool live_extended_set(struct live *l, uint32_t pod, const struct tree *t)
 	e->arena.block_bytes = e->claim_arena.block_bytes = KEPT_BYTES;
 	e->entry = entry_keep(&e->arena, from);
 	e->told = arena_copy(&e->arena, jsontree_text(jsontree_get(status, "resourceClaimName")));
-	e->owner = live_number(&l->owners, jsontree_text(uid));
+	e->owner = owner_number(l, live_namespace(jsontree_get(t, "metadata")), jsontree_text(uid));
 	e->version = l->classes_version - 1;
 	owned_at(l, e->owner)->pod = pod + 1;
 	return true;

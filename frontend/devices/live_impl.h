@@ -10,6 +10,7 @@
 /* Numbers of texts: a claim is "namespace/name", a device "driver/pool/name". */
 #define LIVE_NONE UINT32_MAX
 #define POD_CLAIMS_MAX 64u
+#define POD_MADE_MAX 16u /* made for its extended resources, that are looked at together */
 
 struct live_slice {
 	uint32_t name; /* of `slice_names` */
@@ -124,8 +125,8 @@ struct live_claim {
 	enum live_conditions conditions; /* of all its devices */
 	char *failure;                   /* of the first that failed; NULL: none */
 	int64_t allocated_s;             /* allocationTimestamp; 0: none */
-	bool extended;                   /* made for a pod's extended resources */
-	uint32_t owned;                  /* extended: number of its owner's uid in `owners` */
+	bool extended;                   /* made for a pod's extended resources, and used by no other */
+	uint32_t owned;                  /* extended: number of its owner in `owners` */
 };
 
 struct live_ref {
@@ -139,7 +140,7 @@ struct live_extended {
 	struct arena arena;
 	struct pod_entry *entry; /* its containers, and their requests with domains */
 	char *told;              /* status.extendedResourceClaimStatus.resourceClaimName */
-	uint32_t owner;          /* number of the pod's uid in `owners` */
+	uint32_t owner;          /* number of the pod in `owners` */
 	uint32_t version;        /* of classes_version, that what follows is of */
 	struct live_claim made;  /* for a node that has none of them; spec NULL: no class serves any */
 	struct claim_entry *claim;
@@ -149,7 +150,7 @@ struct live_extended {
 	struct arena claim_arena;
 };
 
-/* By number of a uid: claims made for its extended resources. */
+/* By number of an owner: claims made for its extended resources. */
 struct live_owned {
 	uint32_t pod; /* slot + 1; 0: it waits for none */
 	uint32_t *claims;
@@ -189,7 +190,7 @@ struct live_avoid {
 struct live {
 	struct devices *store; /* classes, numbers of values; the scratch of a node */
 	struct intern slice_names, node_names, claim_names, device_names, draw_names, spaces;
-	struct intern owners;     /* uids of pods */
+	struct intern owners;     /* "namespace/uid" of pods */
 	struct live_owned *owned; /* by number */
 	size_t owned_n;
 	struct live_slice **slices; /* by number */
@@ -338,7 +339,8 @@ void live_claim_disown(struct live *l, const struct live_claim *c);
 bool live_extended_set(struct live *l, uint32_t pod, const struct tree *t);
 void live_extended_drop(struct live *l, struct live_pod *p);
 void live_extended_free(struct live_pod *p); /* the memory alone */
-/* The claims that were made for it, of this attempt or an earlier one. */
+/* The claims that were made for it, of this attempt or an earlier one; the first POD_MADE_MAX,
+ * since tenants can make any number.  Others follow as these are deleted. */
 uint32_t live_extended_n(const struct live *l, const struct live_pod *p);
 const struct live_claim *live_extended_at(const struct live *l, const struct live_pod *p,
                                           uint32_t i);

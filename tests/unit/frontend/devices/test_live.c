@@ -701,6 +701,38 @@ Test(live, a_claim_made_for_extended_resources_is_its_pods)
 	cr_expect_eq(live_claims_n(l, 3), 0);
 }
 
+static void claim_marked(const char *space, const char *name, const char *reserved)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"namespace\":\"%s\",\"name\":\"%s\",\"uid\":\"u-%s\","
+	         "\"resourceVersion\":\"2\","
+	         "\"annotations\":{\"resource.kubernetes.io/extended-resource-claim\":\"true\"},"
+	         "\"ownerReferences\":[{\"name\":\"p\",\"uid\":\"up\",\"controller\":true}]},"
+	         "\"spec\":{\"devices\":{\"requests\":[]}},\"status\":{\"reservedFor\":[%s]}}",
+	         space, name, name, reserved);
+	put(LIVE_CLAIMS, text);
+}
+
+/* It would be adopted, or deleted while the other pod uses its devices. */
+Test(live, a_claim_of_another_namespace_or_consumer_is_not_taken_for_the_pods_own)
+{
+	char name[8];
+
+	pod_asking(3);
+	claim_marked("b", "theirs", "");
+	claim_marked("a", "used", "{\"resource\":\"pods\",\"name\":\"q\",\"uid\":\"uq\"}");
+	cr_assert_eq(live_claims_n(l, 3), 0);
+	claim_marked("a", "ours", "{\"resource\":\"pods\",\"name\":\"p\",\"uid\":\"up\"}");
+	cr_assert_eq(live_claims_n(l, 3), 1);
+	for (unsigned i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "m%u", i);
+		claim_marked("a", name, "");
+	}
+	cr_assert_eq(live_claims_n(l, 3), POD_MADE_MAX, "each look would compare all with all");
+}
+
 /* "None two of them on one board", in numbers. */
 Test(live, what_a_pod_lacks_is_counted)
 {
