@@ -48,7 +48,8 @@ struct claim_item {
 	bool extended; /* the claim of extended resources, by its name: `uid` is NULL until it exists */
 	bool drop;     /* extended: it is left from an earlier attempt, and is deleted */
 	bool collided; /* extended: there is a claim of that name */
-	bool told;     /* extended: the pod's status names it */
+	bool told;     /* extended: the pod's status names it; or with `untell` none */
+	bool untell;   /* extended: there is none, and the pod's status names one */
 	char *spec;    /* extended: spec.devices, of one that is to be made */
 	struct http_call *call;
 	struct backoff backoff;

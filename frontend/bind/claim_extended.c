@@ -73,14 +73,33 @@ static bool adopt(struct pod_claims *w)
 	return false;
 }
 
+/* The node serves all of it.  A claim that an earlier attempt told is deleted, and kubelet would
+ * wait for it for ever. */
+static void untell_prepare(struct pod_claims *w)
+{
+	const char *told = live_extended_told(w->cb->live, w->pod);
+	struct claim_item *c;
+
+	if (!told[0])
+		return;
+	c = &w->items[w->n++];
+	*c = claim_item_of(w);
+	c->extended = c->drop = c->untell = true;
+	c->name = must_copy(told);
+}
+
 void claim_extended_prepare(struct pod_claims *w, uint32_t served)
 {
 	struct bytes spec = { 0 };
 	struct claim_item *c;
 
 	w->served = served;
-	if (adopt(w) || !live_extended_spec(w->cb->live, w->pod, served, &spec))
+	if (adopt(w))
 		return;
+	if (!live_extended_spec(w->cb->live, w->pod, served, &spec)) {
+		untell_prepare(w);
+		return;
+	}
 	c = &w->items[w->n++];
 	*c = claim_item_of(w);
 	c->extended = true;
@@ -95,6 +114,8 @@ enum claim_want claim_extended_judge(struct claim_item *c)
 	const bool there = claim_extended_view(c, &v);
 	enum claim_want want;
 
+	if (c->untell)
+		return w->started && !w->failed && !w->undoing && !c->told ? WANT_TELL : WANT_NOTHING;
 	if (c->drop || w->undoing) {
 		if (!there)
 			return WANT_NOTHING;
@@ -193,6 +214,12 @@ static void tell_body(const struct claim_item *c, struct jsonout *out)
 	const struct pod_claims *w = c->work;
 	struct bytes list = { 0 };
 
+	if (c->untell) {
+		jsonout_add(out,
+		            "{\"metadata\":{\"uid\":@s},\"status\":{\"extendedResourceClaimStatus\":null}}",
+		            w->pod_uid);
+		return;
+	}
 	live_extended_mappings(w->cb->live, w->pod, w->served, &list);
 	jsonout_add(out,
 	            "{\"metadata\":{\"uid\":@s},\"status\":{\"extendedResourceClaimStatus\":{"

@@ -379,7 +379,9 @@ bool live_wants(struct live *l, uint32_t pod)
 {
 	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
 
-	return p && p->name && (p->refs_n > 0 || live_extended_n(l, p) > 0 || live_extended_made(l, p));
+	return p && p->name &&
+	       (p->refs_n > 0 || live_extended_n(l, p) > 0 || live_extended_made(l, p) ||
+	        live_extended_told(l, pod)[0]);
 }
 
 void live_extended_cut(const struct live_question *q, uint32_t claim, uint32_t served,

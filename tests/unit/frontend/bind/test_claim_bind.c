@@ -554,6 +554,32 @@ Test(claim_bind, a_claim_that_an_earlier_attempt_left_is_deleted)
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
+/* The node has come by the resource, or the pod is on another now: kubelet waits for the claim that
+ * the status names. */
+Test(claim_bind, a_claim_that_was_deleted_is_told_no_more_where_the_node_serves_the_pod)
+{
+	struct http_call *c;
+
+	begin_extended();
+	world_put(
+		b.m, RESOURCE_INDEX_NODES,
+		"{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"n1\",\"uid\":\"n-n1\","
+		"\"resourceVersion\":\"24\"},\"status\":{\"allocatable\":{\"cpu\":\"8\",\"memory\":"
+		"\"16Gi\",\"pods\":\"110\",\"d/gpu\":\"2\"}}}");
+	world_put(b.m, RESOURCE_INDEX_PODS,
+	          world_pod("e", "25",
+	                    "\"initContainers\":[{\"name\":\"x\",\"resources\":{\"requests\":{"
+	                    "\"d/gpu\":\"1\"},\"limits\":{\"d/gpu\":\"1\"}}}]",
+	                    "\"extendedResourceClaimStatus\":{\"resourceClaimName\":\"gone\"}"));
+	flush();
+	bind("e", false);
+	c = world_take(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/e/status");
+	cr_assert_not_null(strstr(c->body, "\"extendedResourceClaimStatus\":null"), "%s", c->body);
+	world_answer(c, 200, "{}");
+	turns(8);
+	cr_assert_not_null(world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/e/binding"));
+}
+
 /* By an earlier attempt: reserved and unreserved for ever, and the device never given back. */
 Test(claim_bind, a_claim_of_before_whose_device_another_has_too_is_deallocated)
 {
