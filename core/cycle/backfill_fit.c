@@ -37,7 +37,8 @@ bool could_fit(struct core *c, const struct gang *g, struct wanted *w)
 
 	assert(w->n <= HOLD_CLASSES_MAX);
 	budget_spend(&c->budget, (uint64_t)w->n * c->nodes.used * NODE_STEPS);
-	if (gang_asks_minimum(g) && !minimum_could_be_met(g, &c->nodes, w->lasting))
+	if (gang_asks_minimum(g) &&
+	    !minimum_could_be_met(g, &c->pods, &c->shapes, &c->nodes, w->lasting))
 		return false;
 	if (gang_requires_level(g))
 		return domain_could_fit(c, g, w, gang_missing(g));

@@ -43,6 +43,21 @@ static wide free_without(const struct gang *g, const struct pods *ps, const stru
 	return free;
 }
 
+/* True if nodes that have none of it may serve it to a member by devices, which are in no sum: then
+ * the plan tells. */
+static bool by_devices(const struct gang *g, const struct pods *ps, const struct shapes *ss,
+                       uint32_t resource)
+{
+	for (pod_id id = first_of(g); id != ID_NONE; id = ps->slots[id].next) {
+		const struct shape *s = &ss->slots[ps->slots[id].shape];
+
+		for (uint32_t i = 0; i < s->sums_n; i++)
+			if (s->requests[i].resource == resource && s->requests[i].group > 0)
+				return true;
+	}
+	return false;
+}
+
 bool minimum_met(const struct gang *g, const struct pods *ps, const struct shapes *ss,
                  const struct nodes *ns, wide *own, struct reason *r)
 {
@@ -59,7 +74,7 @@ bool minimum_met(const struct gang *g, const struct pods *ps, const struct shape
 		free = resource >= ns->resources ? 0
 		       : has_node                ? free_without(g, ps, ss, ns, own, resource)
 		                                 : ns->free_sum[resource];
-		if (need <= free && need < INT64_MAX)
+		if ((need <= free && need < INT64_MAX) || (!pods && by_devices(g, ps, ss, resource)))
 			continue;
 		met = false;
 		reason_short(r, resource, need, wide_cut(free));
@@ -75,7 +90,8 @@ static int64_t left_of(const struct nodes *ns, node_id id, uint32_t resource,
 	return l ? lasting_leaves(l, id, resource, allocatable) : allocatable;
 }
 
-bool minimum_could_be_met(const struct gang *g, const struct nodes *ns, const struct lasting *l)
+bool minimum_could_be_met(const struct gang *g, const struct pods *ps, const struct shapes *ss,
+                          const struct nodes *ns, const struct lasting *l)
 {
 	for (uint32_t i = 0; i < g->parts->amounts_n; i++) {
 		const struct amount *need = &g->parts->amounts[i];
@@ -84,7 +100,8 @@ bool minimum_could_be_met(const struct gang *g, const struct nodes *ns, const st
 		for (node_id id = 0; id < ns->used && need->resource < ns->resources; id++)
 			if (node_present(&ns->slots[id]))
 				all += left_of(ns, id, need->resource, l);
-		if (need->resource != RESOURCE_PODS && (need->value > all || need->value == INT64_MAX))
+		if (need->resource != RESOURCE_PODS && (need->value > all || need->value == INT64_MAX) &&
+		    !by_devices(g, ps, ss, need->resource))
 			return false;
 	}
 	return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* minResources of a group (scheduler-plugins coscheduling: CheckClusterResource): is that much free
  * in the whole cluster?  Free is allocatable minus used, summed over all nodes without regard to
- * rules; what members that are being deleted use counts as free, and an overcommitted node as 0. */
+ * rules; what members that are being deleted use counts as free, and an overcommitted node as 0.
+ * What devices may serve in place of a resource that nodes lack is not asked for. */
 #ifndef MUSTER_CORE_MINIMUM_H
 #define MUSTER_CORE_MINIMUM_H
 
@@ -17,6 +18,7 @@ bool minimum_met(const struct gang *g, const struct pods *ps, const struct shape
                  const struct nodes *ns, wide *own, struct reason *r);
 
 /* The same for a cluster where all pods that end have ended; l NULL: an empty one. */
-bool minimum_could_be_met(const struct gang *g, const struct nodes *ns, const struct lasting *l);
+bool minimum_could_be_met(const struct gang *g, const struct pods *ps, const struct shapes *ss,
+                          const struct nodes *ns, const struct lasting *l);
 
 #endif

@@ -227,6 +227,26 @@ Test(devices, serve_a_resource_where_the_node_lacks_it)
 	story_free(s);
 }
 
+/* minResources of a job that devices serve: no node has the resource, so it waited for ever. */
+Test(devices, count_for_min_resources_of_a_gang)
+{
+	struct story *s = story_new(SCORE_KUBE, STORY_HOLD_MS);
+
+	story_node(s, .name = "n0", .cpu = 64, .memory = 64);
+	story_node(s, .name = "n1", .cpu = 64, .memory = 64);
+	question_of_group(s);
+	devices(s, 1, 1, 8, 0);
+	match(s, TWO, 1, 1, 8, 0xff);
+	story_gang(s, .name = "g", .quorum = 2, .cpu = 2, .gpu = 4);
+	story_pods(s, 2, .name = "m", .gang = "g", .cpu = 1, .gpu = 2, .devices = TWO + 1);
+	story_gang(s, .name = "h", .quorum = 1, .cpu = 200, .gpu = 4);
+	story_pods(s, 1, .name = "h", .gang = "h", .cpu = 1, .gpu = 2, .devices = TWO + 1);
+	story_plan(s);
+	cr_assert_eq(story_count(s, "m"), 2);
+	cr_assert_str_eq(story_where(s, "h-0"), "", "its cpu counts as before");
+	story_free(s);
+}
+
 Test(devices, are_asked_again_once_the_node_loses_its_resource)
 {
 	struct story *s = mixed_scene();
