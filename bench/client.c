@@ -109,7 +109,7 @@ static void on_line(void *context, const char *line, size_t bytes)
 	if (bytes < strlen(MARK) || memcmp(line, MARK, strlen(MARK)) != 0)
 		return;
 	c->seen.last_ns = bench_now_ns();
-	if (c->seen.bound++ == 0)
+	if (c->seen.bound++ == 0 && c->seen.first_ns == 0)
 		c->seen.first_ns = c->seen.last_ns;
 	if (c->pace)
 		took(c->pace, line, bytes, c->seen.last_ns);
@@ -123,16 +123,26 @@ static void on_event(void *context, const char *line, size_t bytes)
 		on_line(context, line, bytes);
 }
 
-void client_watch(struct client *c, const char *namespace)
+static void watch_from(struct client *c, const char *namespace, uint64_t first_ns)
 {
 	char path[256];
 
-	c->seen = (struct client_seen){ 0 };
+	c->seen = (struct client_seen){ .first_ns = first_ns };
 	snprintf(path, sizeof(path),
 	         "/api/v1/namespaces/%s/pods?watch=1&fieldSelector=spec.nodeName%%21%%3D", namespace);
 	apiclient_watch(c->api, path, on_line, c);
 	/* What was bound before it is open comes first, so that nothing is missed. */
 	client_idle(c, 200);
+}
+
+void client_watch(struct client *c, const char *namespace)
+{
+	watch_from(c, namespace, 0);
+}
+
+void client_watch_again(struct client *c, const char *namespace)
+{
+	watch_from(c, namespace, c->seen.first_ns);
 }
 
 void client_watch_events(struct client *c, const char *namespace)

@@ -54,6 +54,10 @@ const char *client_said(const struct client *c);
 /* Watches the pods of the namespace that have a node; the watch before ends. */
 void client_watch(struct client *c, const char *namespace);
 
+/* The same after the API server ended the watch: all are counted again, the first binding keeps its
+ * time. */
+void client_watch_again(struct client *c, const char *namespace);
+
 /* Watches the Events "Scheduled" of the namespace instead. */
 void client_watch_events(struct client *c, const char *namespace);
 

@@ -32,6 +32,12 @@ static bool wait_bound(const struct space *p, uint32_t pods)
 
 	while (!client_wait(c, pods, QUIET_S)) {
 		quiet += QUIET_S;
+		/* Times of single pods would be those of the new watch. */
+		if (!apiclient_watching(c->api) && !c->pace && quiet < PATIENCE_S) {
+			fprintf(stderr, "muster-bench: the watch of pods ended and is opened again\n");
+			client_watch_again(c, p->namespace);
+			continue;
+		}
 		if (apiclient_watching(c->api) && quiet < PATIENCE_S &&
 		    !space_has_no_room(p, why, sizeof(why)))
 			continue;
