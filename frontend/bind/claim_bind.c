@@ -385,8 +385,9 @@ static void member_free(void *context, void *work)
 
 /* Claims that are left. */
 
-/* Made for extended resources; or allocated, without other consumers, and made or reserved for this
- * pod, or of no use to any: its devices failed. */
+/* Made for extended resources; or allocated, and reserved for this pod; or without other consumers,
+ * and made for this pod or of no use to any: its devices failed.  Pods that share a claim and all
+ * wait give their reservations back one by one, and the last one the allocation. */
 static bool has_left(const struct claim_bind *cb, pod_id pod)
 {
 	const uint32_t n = live_claims_n(cb->live, pod);
@@ -395,7 +396,8 @@ static bool has_left(const struct claim_bind *cb, pod_id pod)
 	for (uint32_t i = 0; i < n; i++)
 		if (live_claim(cb->live, pod, i, &v) && !v.deleting &&
 		    (v.extended ||
-		     (v.allocated && !v.others && (v.owned || v.reserved || v.conditions == LIVE_FAILED))))
+		     (v.allocated &&
+		      (v.reserved || (!v.others && (v.owned || v.conditions == LIVE_FAILED))))))
 			return true;
 	return false;
 }

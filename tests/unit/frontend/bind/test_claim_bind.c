@@ -223,6 +223,24 @@ Test(claim_bind, a_named_claim_that_is_left_for_a_pod_that_waits_is_deallocated)
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
+/* Both had reserved it when muster died, and then had no node any more: each took the other for a
+ * consumer that still needs it. */
+Test(claim_bind, a_claim_that_is_left_for_pods_that_share_it_is_given_back)
+{
+	struct http_call *c;
+
+	b.named = true;
+	b.others = PODS_ENTRY("z", "z") ",";
+	begin(true);
+	turns(23 * 20);
+	c = world_take(&b.w, "PATCH", CLAIM "/status");
+	cr_assert_null(strstr(c->body, CLEARED), "%s", c->body);
+	cr_assert_null(strstr(c->body, UID), "%s", c->body);
+	cr_assert_not_null(strstr(c->body, PODS_ENTRY("z", "z")), "%s", c->body);
+	b.others = NULL;
+	world_answer(c, 200, claim_text("12", true));
+}
+
 /* A write without an answer may be applied after the claim was read: another pod has the device
  * by then. */
 Test(claim_bind, a_write_that_is_late_finds_another_version)
@@ -440,9 +458,9 @@ Test(claim_bind, an_instance_that_comes_after_waits_no_longer)
 /* Another pod has it; this one would write and take back for ever. */
 Test(claim_bind, nothing_is_written_for_a_shared_claim_whose_binding_has_failed)
 {
-	b.named = true;
+	b.named = b.unreserved = true;
 	b.conditions = IS_TRUE("Broken");
-	b.others = "{\"resource\":\"pods\",\"name\":\"x\",\"uid\":\"x\"},";
+	b.others = PODS_ENTRY("x", "x");
 	begin(true);
 	bind("a", false);
 	expect("refused:5000 ");
