@@ -131,8 +131,9 @@ static bool has_quorum(const struct trial *t, const struct gang *g, uint8_t mark
 /* True if the gang's mode allows those of its members that go. */
 static bool mode_allows(const struct trial *t, const struct gang *g)
 {
+	/* Members whose Bindings are in flight would start without the others. */
 	if (members_left(t, g, ID_NONE, MARKS_GO) == 0)
-		return true;
+		return g->counts[MEMBER_BINDING] == 0;
 	return !(g->disruption & GANG_DISRUPT_WHOLE) && has_quorum(t, g, MARKS_GO);
 }
 
