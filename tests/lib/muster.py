@@ -5,7 +5,6 @@ the thread that started it, at the latest with our process."""
 
 import atexit
 import contextlib
-import ctypes
 import fcntl
 import itertools
 import json
@@ -25,9 +24,6 @@ from . import kube
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # MUSTER_BUILD=build-address runs the same test on the sanitized programs.
 BUILD = ROOT / os.environ.get("MUSTER_BUILD", "build")
-
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def program(name):
@@ -99,6 +95,11 @@ def scratch(prefix="muster-test-"):
     return path
 
 
+# In front of a command: killed when the test ends, however it ends.  Code between fork and exec
+# (preexec_fn) may stand still for ever on a lock that another thread of the test had.
+DIES_WITH_US = ("setpriv", "--pdeathsig", "KILL", "--")
+
+
 class Process:
     """A child with its output in a file.  A context manager; stop() may be
     called more than once."""
@@ -108,8 +109,8 @@ class Process:
         self.log_path = str(log)
         with open(log, "ab") as out:
             self.child = subprocess.Popen(
-                argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
-                env={**os.environ, **(env or {})}, preexec_fn=die_with_parent if dies_with_us else None)
+                [*(DIES_WITH_US if dies_with_us else ()), *argv], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                start_new_session=True, env={**os.environ, **(env or {})})
         self.pid = self.child.pid
 
     def __enter__(self):
@@ -148,10 +149,6 @@ class Process:
     def kill(self):
         self.child.kill()
         return self.child.wait()
-
-
-def die_with_parent():
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Muster(Process):

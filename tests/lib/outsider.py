@@ -21,9 +21,8 @@ class Outsider:
         self.path = os.path.join(folder, "history.jsonl.gz")
         self.ended = None
         self.process = subprocess.Popen(
-            [sys.executable, str(CHECKER), "watch", "--kubeconfig", str(kubeconfig), "--out", self.path],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
-            preexec_fn=muster.die_with_parent)
+            [*muster.DIES_WITH_US, sys.executable, str(CHECKER), "watch", "--kubeconfig", str(kubeconfig), "--out", self.path],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
         self._wait_for("watching")
 
     def __enter__(self):
