@@ -223,7 +223,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make faults      each of the 44 faults of docs/faults.md at each of its moments
 ## make failpoints  each daemon is killed KILLS=10 times at each of its probes; ONLY= some
 ## make mutations   bugs put in on purpose, each of which the suite has to find; ONLY= some
-## make campaign    20,000 seeds of make sim and 1,000 cycles of kill -9, or SEEDS= FROM= CYCLES=
+## make campaign    4,000 seeds of make sim and 1,000 cycles of kill -9, or SEEDS= FROM= CYCLES=
 ## make soak        500 pods a second come and go for SECONDS=600, with faults: nothing grows
 ## make service     how long until it schedules again after a daemon, the leader or the API server was away
 ## make valgrind    unit tests and seeds of make sim under valgrind; FEW=1 in two minutes
@@ -279,7 +279,7 @@ sim: $(B)/bin/muster-sim
 # Seeds in four parts and cycles in two, each its own seed; four at a time, since cycles mostly wait.
 CYCLES ?= 1000
 campaign: deps-test programs
-	@seeds=$(if $(filter file,$(origin SEEDS)),20000,$(SEEDS)); { \
+	@seeds=$(if $(filter file,$(origin SEEDS)),4000,$(SEEDS)); { \
 		echo @4; \
 		for part in 1 2; do echo "python3 tests/process/test_kill.py --cycles=$$(($(CYCLES) / 2)) --seed=$$(($(FROM) + part - 1))"; done; \
 		for part in 0 1 2 3; do echo "$(B)/bin/muster-sim --keep-going --from $$(($(FROM) + part * seeds / 4)) --seeds $$((seeds / 4))"; done; \
