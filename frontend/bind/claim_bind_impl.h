@@ -126,10 +126,9 @@ void claim_item_read(struct claim_item *c);
 void claim_item_call(struct claim_item *c, const struct http_request *request,
                      const struct http_handler *handler);
 void claim_item_landed(struct claim_item *c);
-bool claim_item_is_final(const struct http_answer *answer);
-void claim_item_refused(struct claim_item *c, const struct http_answer *answer, const char *body,
-                        size_t bytes);
-void claim_item_again(struct claim_item *c, const struct http_answer *answer);
+/* Any but a success: it is final, or what was done is read, and the request goes again. */
+void claim_item_failed(struct claim_item *c, const struct http_answer *answer, const char *body,
+                       size_t bytes);
 void claim_item_put(const struct claim_item *c, const char *body, size_t bytes);
 void claim_item_gone(const struct claim_item *c);
 

@@ -141,20 +141,6 @@ enum claim_want claim_extended_judge(struct claim_item *c)
 
 /* The requests. */
 
-static void answered_other(struct claim_item *c, const struct http_answer *answer, const char *body,
-                           size_t bytes)
-{
-	if (claim_item_is_final(answer)) {
-		claim_item_refused(c, answer, body, bytes);
-		return;
-	}
-	if (answer->end == HTTP_ANSWERED && answer->status == 401)
-		env_renew_credentials(c->work->cb->env);
-	else if (answer->end != HTTP_NOT_SENT && answer->status != 429)
-		c->to_read = true;
-	claim_item_again(c, answer);
-}
-
 static void create_done(void *context, const struct http_answer *answer, const char *body,
                         size_t bytes)
 {
@@ -168,7 +154,7 @@ static void create_done(void *context, const struct http_answer *answer, const c
 	}
 	/* Ours, if an answer was lost. */
 	c->collided = answer->end == HTTP_ANSWERED && answer->status == 409;
-	answered_other(c, answer, body, bytes);
+	claim_item_failed(c, answer, body, bytes);
 }
 
 static void delete_done(void *context, const struct http_answer *answer, const char *body,
@@ -180,7 +166,7 @@ static void delete_done(void *context, const struct http_answer *answer, const c
 	if (answer->end == HTTP_ANSWERED && (answer->status == 200 || answer->status == 202))
 		claim_item_gone(c);
 	else
-		answered_other(c, answer, body, bytes);
+		claim_item_failed(c, answer, body, bytes);
 }
 
 static void tell_done(void *context, const struct http_answer *answer, const char *body,
@@ -192,7 +178,7 @@ static void tell_done(void *context, const struct http_answer *answer, const cha
 	if (answer->end == HTTP_ANSWERED && answer->status == 200)
 		c->told = true;
 	else
-		answered_other(c, answer, body, bytes);
+		claim_item_failed(c, answer, body, bytes);
 }
 
 static void create_body(const struct claim_item *c, struct jsonout *out)

@@ -38,7 +38,7 @@ void claim_item_gone(const struct claim_item *c)
 	model_remove(cb->model, cb->resource, cb->body.at, cb->body.bytes, &error);
 }
 
-void claim_item_again(struct claim_item *c, const struct http_answer *answer)
+static void again(struct claim_item *c, const struct http_answer *answer)
 {
 	const struct env *env = c->work->cb->env;
 
@@ -46,7 +46,7 @@ void claim_item_again(struct claim_item *c, const struct http_answer *answer)
 }
 
 /* Neither waiting nor reading changes that: a missing right, a webhook, an invalid object. */
-bool claim_item_is_final(const struct http_answer *answer)
+static bool is_final(const struct http_answer *answer)
 {
 	const int s = answer->status;
 
@@ -54,8 +54,8 @@ bool claim_item_is_final(const struct http_answer *answer)
 	       s != 408 && s != 409 && s != 429;
 }
 
-void claim_item_refused(struct claim_item *c, const struct http_answer *answer, const char *body,
-                        size_t bytes)
+static void refused(struct claim_item *c, const struct http_answer *answer, const char *body,
+                    size_t bytes)
 {
 	struct claim_bind *cb = c->work->cb;
 	struct apistatus s;
@@ -78,6 +78,23 @@ void claim_item_landed(struct claim_item *c)
 	c->work->cb->flying--;
 }
 
+void claim_item_failed(struct claim_item *c, const struct http_answer *answer, const char *body,
+                       size_t bytes)
+{
+	if (is_final(answer)) {
+		refused(c, answer, body, bytes);
+		return;
+	}
+	if (answer->end == HTTP_ANSWERED && answer->status == 401)
+		env_renew_credentials(c->work->cb->env);
+	else if (answer->end != HTTP_NOT_SENT && answer->status != 429)
+		c->to_read = true;
+	/* A 409 was not applied; after anything else one that is late would be. */
+	c->unsure = c->unsure || (c->to_read && !c->work->undoing &&
+	                          !(answer->end == HTTP_ANSWERED && answer->status == 409));
+	again(c, answer);
+}
+
 static void write_done(void *context, const struct http_answer *answer, const char *body,
                        size_t bytes)
 {
@@ -90,18 +107,7 @@ static void write_done(void *context, const struct http_answer *answer, const ch
 		backoff_reset(&c->backoff);
 		return;
 	}
-	if (claim_item_is_final(answer)) {
-		claim_item_refused(c, answer, body, bytes);
-		return;
-	}
-	if (answer->end == HTTP_ANSWERED && answer->status == 401)
-		env_renew_credentials(c->work->cb->env);
-	else if (answer->end != HTTP_NOT_SENT && answer->status != 429)
-		c->to_read = true;
-	/* A 409 was not applied; after anything else one that is late would be. */
-	c->unsure = c->unsure || (c->to_read && !c->work->undoing &&
-	                          !(answer->end == HTTP_ANSWERED && answer->status == 409));
-	claim_item_again(c, answer);
+	claim_item_failed(c, answer, body, bytes);
 }
 
 static void fence_done(void *context, const struct http_answer *answer, const char *body,
@@ -125,13 +131,13 @@ static void read_done(void *context, const struct http_answer *answer, const cha
 	} else if (apistatus_says(answer, 404, body, bytes)) {
 		c->to_read = false;
 		claim_item_gone(c);
-	} else if (claim_item_is_final(answer)) {
+	} else if (is_final(answer)) {
 		c->to_read = false;
-		claim_item_refused(c, answer, body, bytes);
+		refused(c, answer, body, bytes);
 	} else {
 		if (answer->status == 401)
 			env_renew_credentials(c->work->cb->env);
-		claim_item_again(c, answer);
+		again(c, answer);
 	}
 }
 
