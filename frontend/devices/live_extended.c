@@ -302,6 +302,14 @@ const struct live_claim *live_extended_made(struct live *l, struct live_pod *p)
 	return p->extended->made.spec ? &p->extended->made : NULL;
 }
 
+/* The pod, if it would get a claim on a node that has none of the resources; else NULL. */
+static struct live_pod *made_for(struct live *l, uint32_t pod)
+{
+	struct live_pod *p = live_pod_of(l, pod);
+
+	return p && p->name && live_extended_made(l, p) ? p : NULL;
+}
+
 uint32_t live_group_of_request(const struct tree *spec, uint32_t request)
 {
 	const struct tree *groups = jsontree_get(spec, GROUPS_KEY);
@@ -317,28 +325,24 @@ uint32_t live_group_of_request(const struct tree *spec, uint32_t request)
 
 uint32_t live_group(struct live *l, uint32_t pod, struct text resource)
 {
-	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	struct live_pod *p = made_for(l, pod);
 
-	return p && p->name && live_extended_made(l, p) ? group_of(p->extended, resource) : 0;
+	return p ? group_of(p->extended, resource) : 0;
 }
 
 const char *live_resource(struct live *l, uint32_t pod, uint32_t group)
 {
-	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	struct live_pod *p = made_for(l, pod);
 
-	return p && p->name && live_extended_made(l, p) && group <= p->extended->resources_n
-	           ? p->extended->resources[group - 1].at
-	           : NULL;
+	return p && group <= p->extended->resources_n ? p->extended->resources[group - 1].at : NULL;
 }
 
 bool live_extended_spec(struct live *l, uint32_t pod, uint32_t served, struct bytes *spec)
 {
-	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	struct live_pod *p = made_for(l, pod);
 	bool any = false;
 
-	if (!p || !p->name || !live_extended_made(l, p))
-		return false;
-	for (size_t i = 0; i < p->extended->claim->requests_n; i++)
+	for (size_t i = 0; p && i < p->extended->claim->requests_n; i++)
 		any = any || !is_served(p->extended, &p->extended->claim->requests[i], served);
 	if (any) {
 		put_spec(spec, p->extended, served, false);
@@ -354,14 +358,13 @@ static int by_text(const void *a, const void *b)
 
 void live_extended_mappings(struct live *l, uint32_t pod, uint32_t served, struct bytes *list)
 {
-	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	struct live_pod *p = made_for(l, pod);
 	struct text sorted[DEVICE_GROUPS_MAX];
 	uint32_t n = 0;
 
-	if (p && p->name && live_extended_made(l, p))
-		for (uint32_t i = 0; i < p->extended->resources_n; i++)
-			if (!(served >> (i + 1) & 1))
-				sorted[n++] = p->extended->resources[i];
+	for (uint32_t i = 0; p && i < p->extended->resources_n; i++)
+		if (!(served >> (i + 1) & 1))
+			sorted[n++] = p->extended->resources[i];
 	qsort(sorted, n, sizeof(sorted[0]), by_text);
 	for (uint32_t i = 0; i < n; i++)
 		extended_mappings(p->extended->entry, sorted[i], list);
@@ -370,14 +373,14 @@ void live_extended_mappings(struct live *l, uint32_t pod, uint32_t served, struc
 
 const char *live_extended_told(const struct live *l, uint32_t pod)
 {
-	const struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	const struct live_pod *p = live_pod_of(l, pod);
 
 	return p && p->extended ? p->extended->told : "";
 }
 
 bool live_wants(struct live *l, uint32_t pod)
 {
-	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	struct live_pod *p = live_pod_of(l, pod);
 
 	return p && p->name &&
 	       (p->refs_n > 0 || live_extended_n(l, p) > 0 || live_extended_made(l, p) ||

@@ -313,6 +313,11 @@ void live_errors_forget(struct live *l, const struct live_node *n);
 
 /* live_pods.c */
 void live_pod_note(struct live *l, uint32_t pod);
+/* NULL: no pod had such a number yet. */
+static inline struct live_pod *live_pod_of(const struct live *l, uint32_t pod)
+{
+	return pod < l->pods_n ? &l->pods[pod] : NULL;
+}
 void live_claim_note(struct live *l, uint32_t claim);
 /* Its allocation is known: what its pods were writing for it counts no more. */
 void live_claim_landed(struct live *l, uint32_t claim);

@@ -112,7 +112,7 @@ static void user_remove(struct live *l, const struct live_ref *r)
 
 bool live_claims_shared(const struct live *l, uint32_t pod)
 {
-	const struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	const struct live_pod *p = live_pod_of(l, pod);
 
 	for (uint32_t i = 0; p && i < p->refs_n; i++) {
 		const struct live_claim *c = live_claim_at(l, p->refs[i].claim);

@@ -96,7 +96,7 @@ static struct text attribute_of(const struct live_question *q, const struct live
 
 uint32_t live_asks(const struct live *l, uint32_t pod)
 {
-	const struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	const struct live_pod *p = live_pod_of(l, pod);
 
 	return p && p->name ? p->question : LIVE_NONE;
 }

@@ -7,7 +7,7 @@
 
 uint32_t live_claims_n(const struct live *l, uint32_t pod)
 {
-	const struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	const struct live_pod *p = live_pod_of(l, pod);
 
 	return p ? p->refs_n + live_extended_n(l, p) : 0;
 }
@@ -38,7 +38,7 @@ const struct live_claim *live_claim_of(const struct live *l, const struct live_p
 
 bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_claim_view *out)
 {
-	const struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	const struct live_pod *p = live_pod_of(l, pod);
 	const struct live_claim *c = p ? live_claim_of(l, p, i) : NULL;
 
 	if (!c)
@@ -218,7 +218,7 @@ bool live_writing(struct live *l, uint32_t pod, const char *node_name,
 {
 	const uint32_t number = intern_find(&l->node_names, text_of(node_name));
 	const struct live_node *n = number < l->nodes_n ? l->nodes[number] : NULL;
-	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	struct live_pod *p = live_pod_of(l, pod);
 	const struct live_claim *claims[POD_CLAIMS_MAX + 1];
 	struct claim_entry *entries[POD_CLAIMS_MAX + 1];
 	struct devices_pick full[DEVICE_PICKS_MAX];
@@ -255,7 +255,7 @@ bool live_writing(struct live *l, uint32_t pod, const char *node_name,
 
 void live_writing_left(struct live *l, uint32_t pod)
 {
-	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	struct live_pod *p = live_pod_of(l, pod);
 
 	if (!p || !p->writing)
 		return;
@@ -267,7 +267,7 @@ void live_writing_left(struct live *l, uint32_t pod)
 
 void live_written(struct live *l, uint32_t pod)
 {
-	struct live_pod *p = pod < l->pods_n ? &l->pods[pod] : NULL;
+	struct live_pod *p = live_pod_of(l, pod);
 
 	for (uint32_t i = 0; p && i < p->writing_n; i++) {
 		live_device_give(l, p->writing[i]);
