@@ -166,6 +166,13 @@ static inline int64_t nodes_allocatable(const struct nodes *ns, node_id id, uint
 	return ledger_amounts(ns->ledger, id, resource)->allocatable[resource % AMOUNTS_BLOCK];
 }
 
+/* The node has none of a resource that devices then serve: pod_counts_devices() says if they do. */
+static inline bool nodes_leave_to_devices(const struct nodes *ns, node_id id,
+                                          const struct request *q)
+{
+	return q->group > 0 && nodes_allocatable(ns, id, q->resource) == 0;
+}
+
 static inline wide nodes_sum(const struct nodes *ns, node_id id, uint32_t resource)
 {
 	if (resource >= ns->stride)

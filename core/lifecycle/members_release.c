@@ -72,9 +72,8 @@ static bool still_fits(const struct core *c, const struct pod *p)
 	for (uint32_t i = 0; i < s->sums_n; i++) {
 		const struct request *q = &s->requests[i];
 
-		if (q->group > 0 && nodes_allocatable(&c->nodes, p->node, q->resource) == 0)
-			continue; /* devices serve it */
-		if (nodes_free_amount(&c->nodes, p->node, q->resource) < 0)
+		if (!nodes_leave_to_devices(&c->nodes, p->node, q) &&
+		    nodes_free_amount(&c->nodes, p->node, q->resource) < 0)
 			return false;
 	}
 	return true;

@@ -79,8 +79,8 @@ static void tally_capacity(struct tally *t, const struct nodes *ns, node_id id,
 		const struct request *q = &s->requests[i];
 
 		counts[i] = UINT32_MAX;
-		if (q->group > 0 && nodes_allocatable(ns, id, q->resource) == 0)
-			continue; /* devices serve it */
+		if (nodes_leave_to_devices(ns, id, q))
+			continue;
 		counts[i] =
 			amount_count(nodes_free_amount(ns, id, q->resource), q->value, q->inverse, UINT32_MAX);
 		members[q->resource] += counts[i];

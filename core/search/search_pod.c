@@ -96,11 +96,9 @@ static bool is_resolvable(const struct pod_question *q, node_id node)
 	/* noderesources: fitsRequest sets Unresolvable for every resource but the number of pods. */
 	for (uint32_t i = 0; i < q->shape->sums_n; i++) {
 		const struct request *r = &q->shape->requests[i];
-		const int64_t allocatable = nodes_allocatable(&q->s.c->nodes, node, r->resource);
 
-		if (r->group > 0 && allocatable == 0)
-			continue; /* by devices */
-		if (r->resource != RESOURCE_PODS && r->value > allocatable)
+		if (r->resource != RESOURCE_PODS && !nodes_leave_to_devices(&q->s.c->nodes, node, r) &&
+		    r->value > nodes_allocatable(&q->s.c->nodes, node, r->resource))
 			return false;
 	}
 	return q->shape->absent_n == 0;
