@@ -120,3 +120,16 @@ void ask_find(const struct core *c, uint32_t index, struct share_ask *ask)
 		share_ask_add(ask, r, all > roles ? all : roles);
 	}
 }
+
+struct share_waiting ask_waiting(const struct core *c, uint32_t index, bool extra,
+                                 struct share_ask *ask)
+{
+	const struct gang *g = &c->gangs.slots[index];
+
+	ask_find(c, index, ask);
+	return (struct share_waiting){ .waits = true,
+		                           .extra = extra,
+		                           .begun = gang_partially_bound(g),
+		                           .age_ns = g->age_ns,
+		                           .ask = ask };
+}

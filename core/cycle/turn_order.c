@@ -54,18 +54,10 @@ static void all_find(struct listing *l)
 static void leaf_renew(struct listing *l, uint32_t leaf)
 {
 	const uint32_t at = l->next[leaf];
-	const bool some = at < l->n && l->all[at].leaf == leaf;
-	const struct gang *g;
 
-	l->waiting[leaf] = (struct share_waiting){ .waits = some };
-	if (some) {
-		g = &l->c->gangs.slots[l->all[at].gang];
-		ask_find(l->c, l->all[at].gang, &l->asks[leaf]);
-		l->waiting[leaf].extra = l->all[at].extra;
-		l->waiting[leaf].begun = gang_partially_bound(g);
-		l->waiting[leaf].age_ns = g->age_ns;
-		l->waiting[leaf].ask = &l->asks[leaf];
-	}
+	l->waiting[leaf] = (struct share_waiting){ .waits = false };
+	if (at < l->n && l->all[at].leaf == leaf)
+		l->waiting[leaf] = ask_waiting(l->c, l->all[at].gang, l->all[at].extra, &l->asks[leaf]);
 	shares_waits_anew(l->c->turns.shares, leaf);
 }
 

@@ -178,13 +178,7 @@ static void leaf_renew(struct core *c, uint32_t leaf)
 	t->waiting[leaf].waits = first != ID_NONE;
 	if (first == ID_NONE)
 		return;
-	t->waiting[leaf] =
-		(struct share_waiting){ .waits = true,
-		                        .extra = extra,
-		                        .begun = gang_partially_bound(&c->gangs.slots[first]),
-		                        .age_ns = c->gangs.slots[first].age_ns,
-		                        .ask = &t->asks[leaf] };
-	ask_find(c, first, &t->asks[leaf]);
+	t->waiting[leaf] = ask_waiting(c, first, extra, &t->asks[leaf]);
 	shares_waits_anew(t->shares, leaf);
 }
 
