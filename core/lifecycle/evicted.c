@@ -4,10 +4,15 @@
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/reservation.h"
 
+static bool is_away(const struct core *c, const struct pod *p)
+{
+	return p->gang != ID_NONE && gang_is_group(&c->gangs, p->gang) &&
+	       taken_is_away(&c->taken, p->gang);
+}
+
 void evicted_pod_ends(struct core *c, const struct pod *p)
 {
-	const bool away = p->gang != ID_NONE && gang_is_group(&c->gangs, p->gang) &&
-	                  taken_is_away(&c->taken, p->gang);
+	const bool away = is_away(c, p);
 
 	if (away)
 		taken_lose(&c->taken, p->gang);
@@ -20,8 +25,7 @@ void evicted_pod_stays(struct core *c, pod_id id)
 	struct pod *p = &c->pods.slots[id];
 
 	p->evicted = false;
-	if (p->gang != ID_NONE && gang_is_group(&c->gangs, p->gang) &&
-	    taken_is_away(&c->taken, p->gang))
+	if (is_away(c, p))
 		gang_requeue(c, p->gang);
 }
 
