@@ -124,13 +124,18 @@ static char *gang_of_member(const struct model *m, const char *name)
 	return found ? ctl_print("%s/%s", pod.namespace, pod.gang) : NULL;
 }
 
+static struct trial_config config_of(const struct options *o, const struct files *files)
+{
+	return (struct trial_config){ .files = files,
+		                          .offline = { .score = o->score,
+		                                       .reads_devices = o->files.n > 0,
+		                                       .pack_steps = OFFLINE_PACK_STEPS } };
+}
+
 /* Explains from objects alone. */
 static int explain_objects(const struct options *o, const char *command, const struct files *files)
 {
-	struct trial_config config = { .files = files,
-		                           .offline = { .score = o->score,
-		                                        .reads_devices = o->files.n > 0,
-		                                        .pack_steps = OFFLINE_PACK_STEPS } };
+	struct trial_config config = config_of(o, files);
 	struct explanation x = { .gang = o->gang, .config = &config };
 	struct usage_figures *usage = NULL;
 	struct change change;
@@ -205,10 +210,7 @@ static bool try_helps(const struct options *o, struct explanation *x, struct fil
 {
 	const struct gang_result *g;
 
-	*config = (struct trial_config){ .files = files,
-		                             .offline = { .score = o->score,
-		                                          .reads_devices = o->files.n > 0,
-		                                          .pack_steps = OFFLINE_PACK_STEPS } };
+	*config = config_of(o, files);
 	x->config = config;
 	if (!read_objects(o, files, error, error_bytes) ||
 	    !world_make(config, &(struct change){ 0 }, &x->now, error, error_bytes))
