@@ -124,9 +124,59 @@ static bool is_repeatable(const struct script *plan, uint64_t hash)
 	return again.hash == hash;
 }
 
-int main(int argc, char **argv)
+static void outcome_add(struct outcome *sum, const struct outcome *out)
+{
+	sum->steps += out->steps;
+	sum->revisions += out->revisions;
+	sum->virtual_ns += out->virtual_ns;
+	sum->binds += out->binds;
+	sum->crashes += out->crashes;
+	sum->faults += out->faults;
+	sum->claimed += out->claimed;
+	sum->twice += out->twice;
+	for (int t = 0; t < TEARS; t++) {
+		sum->gangs[t] += out->gangs[t];
+		sum->excused[t] += out->excused[t];
+	}
+	for (int w = 0; w < EXCUSES; w++)
+		sum->excuses[w] += out->excuses[w];
+	sum->hash = sim_mix(sum->hash ^ out->hash);
+}
+
+static void print_sums(const struct outcome *sum, uint64_t passed, uint64_t failed)
 {
 	struct core_preemption preempted;
+
+	printf(
+		"gangs bound: %llu whole, %llu with too few members, %llu torn by a person, %llu by others, "
+		"%llu by nodes\n",
+		(unsigned long long)sum->gangs[TEAR_NONE], (unsigned long long)sum->gangs[TEAR_SHORT],
+		(unsigned long long)sum->gangs[TEAR_PERSON], (unsigned long long)sum->gangs[TEAR_OTHERS],
+		(unsigned long long)sum->gangs[TEAR_NODES]);
+	printf("%llu passed, %llu failed\n", (unsigned long long)passed, (unsigned long long)failed);
+	printf(
+		"excused: %llu others, %llu nodes, %llu evictions that a death cut short; a start would bind "
+		"%llu that wait behind a gang that has waited longer, %llu of gangs that others began; %llu "
+		"bindings of those above a queue's limit\n",
+		(unsigned long long)(sum->excused[TEAR_OTHERS] + sum->excused[TEAR_PERSON]),
+		(unsigned long long)sum->excused[TEAR_NODES], (unsigned long long)sum->excused[TEAR_DEATH],
+		(unsigned long long)sum->excuses[EXCUSE_BEHIND],
+		(unsigned long long)sum->excuses[EXCUSE_BEGUN],
+		(unsigned long long)sum->excuses[EXCUSE_QUEUE]);
+	printf("claims: %llu pods bound with devices; excused: %llu times another scheduler gave one "
+	       "twice\n",
+	       (unsigned long long)sum->claimed, (unsigned long long)sum->twice);
+	printf("searches for victims: %llu proved a set\n", (unsigned long long)beside_found());
+	beside_preempted(&preempted);
+	printf("nominations: %llu, %llu of them placed on the room that was made; %llu evictions, %llu "
+	       "for lone pods, %llu wasted; %llu stale answers\n",
+	       (unsigned long long)preempted.nominations, (unsigned long long)preempted.placed,
+	       (unsigned long long)preempted.evictions, (unsigned long long)beside_lone(),
+	       (unsigned long long)preempted.wasted, (unsigned long long)preempted.stale);
+}
+
+int main(int argc, char **argv)
+{
 	struct outcome out, sum = { 0 };
 	struct options o;
 	uint64_t failed = 0, ran = 0;
@@ -142,21 +192,7 @@ int main(int argc, char **argv)
 		script_make(&plan, o.from + i);
 		sim_run(&plan, o.all, o.all, &out);
 		ran++;
-		sum.steps += out.steps;
-		sum.revisions += out.revisions;
-		sum.virtual_ns += out.virtual_ns;
-		sum.binds += out.binds;
-		sum.crashes += out.crashes;
-		sum.faults += out.faults;
-		sum.claimed += out.claimed;
-		sum.twice += out.twice;
-		for (int t = 0; t < TEARS; t++) {
-			sum.gangs[t] += out.gangs[t];
-			sum.excused[t] += out.excused[t];
-		}
-		for (int w = 0; w < EXCUSES; w++)
-			sum.excuses[w] += out.excuses[w];
-		sum.hash = sim_mix(sum.hash ^ out.hash);
+		outcome_add(&sum, &out);
 		if (out.failed) {
 			failed++;
 			tell_failure(&plan, &o, out.why);
@@ -177,32 +213,6 @@ int main(int argc, char **argv)
 		(unsigned long long)sum.revisions, (unsigned long long)sum.binds,
 		(unsigned long long)sum.crashes, (unsigned long long)sum.faults, (double)ran / took * 60,
 		(unsigned long long)sum.hash);
-	printf(
-		"gangs bound: %llu whole, %llu with too few members, %llu torn by a person, %llu by others, "
-		"%llu by nodes\n",
-		(unsigned long long)sum.gangs[TEAR_NONE], (unsigned long long)sum.gangs[TEAR_SHORT],
-		(unsigned long long)sum.gangs[TEAR_PERSON], (unsigned long long)sum.gangs[TEAR_OTHERS],
-		(unsigned long long)sum.gangs[TEAR_NODES]);
-	printf("%llu passed, %llu failed\n", (unsigned long long)(ran - failed),
-	       (unsigned long long)failed);
-	printf(
-		"excused: %llu others, %llu nodes, %llu evictions that a death cut short; a start would bind "
-		"%llu that wait behind a gang that has waited longer, %llu of gangs that others began; %llu "
-		"bindings of those above a queue's limit\n",
-		(unsigned long long)(sum.excused[TEAR_OTHERS] + sum.excused[TEAR_PERSON]),
-		(unsigned long long)sum.excused[TEAR_NODES], (unsigned long long)sum.excused[TEAR_DEATH],
-		(unsigned long long)sum.excuses[EXCUSE_BEHIND],
-		(unsigned long long)sum.excuses[EXCUSE_BEGUN],
-		(unsigned long long)sum.excuses[EXCUSE_QUEUE]);
-	printf("claims: %llu pods bound with devices; excused: %llu times another scheduler gave one "
-	       "twice\n",
-	       (unsigned long long)sum.claimed, (unsigned long long)sum.twice);
-	printf("searches for victims: %llu proved a set\n", (unsigned long long)beside_found());
-	beside_preempted(&preempted);
-	printf("nominations: %llu, %llu of them placed on the room that was made; %llu evictions, %llu "
-	       "for lone pods, %llu wasted; %llu stale answers\n",
-	       (unsigned long long)preempted.nominations, (unsigned long long)preempted.placed,
-	       (unsigned long long)preempted.evictions, (unsigned long long)beside_lone(),
-	       (unsigned long long)preempted.wasted, (unsigned long long)preempted.stale);
+	print_sums(&sum, ran - failed, failed);
 	return failed > 0;
 }
