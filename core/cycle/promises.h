@@ -11,8 +11,7 @@
  *
  * A gang gets a promise if its members that have to start together ask for rules of single nodes
  * alone: no required levels, no rules between pods, no host ports, no devices of claims, no
- * minResources.  Others start
- * where the promises leave room, and hold by core/cycle/backfill.h. */
+ * minResources.  Others start where the promises leave room, and hold by core/cycle/backfill.h. */
 #ifndef MUSTER_CORE_CYCLE_PROMISES_H
 #define MUSTER_CORE_CYCLE_PROMISES_H
 

@@ -2,10 +2,10 @@
 /* Resource claims of offline pods, in one of two ways (docs/decisions/094):
  *
  *   by the search    lone pods: the evaluation of nodes asks for each node that passed all filters
- *                    before DynamicResources (core/devices/choice.h over
- * frontend/devices/devices.h) by records       as in the daemons: the core has the devices of all
- * nodes, plans gangs with them and says which ones (core/devices/inventory.h,
- * frontend/devices/live.h) */
+ *                    before DynamicResources (core/devices/choice.h, frontend/devices/devices.h)
+ *   by records       as in the daemons: the core has the devices of all nodes, plans gangs with
+ *                    them and says which ones (core/devices/inventory.h, frontend/devices/live.h)
+ */
 #ifndef MUSTER_CTL_CLAIMS_H
 #define MUSTER_CTL_CLAIMS_H
 

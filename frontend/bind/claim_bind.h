@@ -27,8 +27,8 @@
  * comes after finds the claims of a pod allocated, and binds it there, or it takes them back: what
  * is not allocated gets another version first, so that no write of the instance before can land
  * (CMD_CANCEL_BIND).  And whatever happened, a claim that was made for a pod of ours from a
- * template, or is reserved for it alone, and is allocated while the pod waits and nothing is being
- * written, is given back after CLAIM_KEPT_MS.
+ * template, or is reserved for it, and is allocated while the pod waits and nothing is being
+ * written, is given back after CLAIM_KEPT_MS: of one that others have, too, its reservation.
  */
 #ifndef MUSTER_FRONTEND_CLAIM_BIND_H
 #define MUSTER_FRONTEND_CLAIM_BIND_H
