@@ -164,8 +164,13 @@ int binder_bind(struct binder *w, enum record_kind kind, const struct cmd_bind *
 
 	w->by_pod = must_reach(w->by_pod, &w->by_pod_n, cmd->pod, 1024, sizeof(struct bind *));
 	b = w->by_pod[cmd->pod];
-	if (b && b->cmd.pod_generation == cmd->pod_generation)
-		return -EPROTO;
+	if (b && b->cmd.pod_generation == cmd->pod_generation) {
+		if (b->cmd.attempt != ATTEMPT_OTHER)
+			return -EPROTO;
+		/* One of an earlier core whose node is gone: this core can't have been told of it. */
+		refuse_unsent(w, cmd);
+		return 0;
+	}
 	if (!node || !model_pod(w->config.model, cmd->pod, cmd->pod_generation, &pod) ||
 	    strlen(pod.resource_version) >= sizeof(b->version) ||
 	    (kind == CMD_CANCEL_BIND && !pod.ours)) {

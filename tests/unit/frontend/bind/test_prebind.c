@@ -543,6 +543,26 @@ Test(prebind, what_was_started_outlives_the_core)
 	cr_assert_eq(b.attempt, ATTEMPT_OTHER);
 }
 
+/* Its node is gone, so the next core can't be told where it is, and places the pod again. */
+Test(prebind, a_pod_whose_held_binding_outlives_the_core_is_refused_meanwhile)
+{
+	b.kinds[0].wants[id("l")] = b.kinds[0].undo_lasts = true;
+	command(CMD_BIND, "l");
+	turns();
+	expect("start:A3 ");
+	b.kinds[0].state[3] = PREBIND_FAILED;
+	turns();
+	expect("undo:A3 ");
+	binder_core_down(b.binder);
+	binder_core_up(b.binder);
+	command(CMD_BIND, "l");
+	expect("refused:3 ");
+	cr_assert_eq(binder_held(b.binder), 1, "it is still taken back");
+	b.kinds[0].undo_lasts = false;
+	turns();
+	cr_assert_eq(binder_held(b.binder), 0);
+}
+
 /* A Binding of the earlier instance may be in flight: what it needs stays until it is dead. */
 Test(prebind, what_a_late_binding_needs_is_not_taken_back_before_it_is_dead)
 {
