@@ -93,7 +93,6 @@ static bool fits_unreserved(struct core *c, uint32_t index, uint32_t need)
 		return behind < need &&
 		       views_get(&c->views, &(struct view_scope){ 0 }, plan->failed)->capacity >= need;
 	}
-	plan->search = false; /* it spent its steps behind the reservation */
 	if (plan_gang(plan, &c->views, false, &c->gangs, &c->gangs.slots[index], &c->need) !=
 	    PLAN_PLACED)
 		return false;
