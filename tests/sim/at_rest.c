@@ -64,6 +64,15 @@ static enum tear tear_of(const struct invariants *b, const struct gang_history *
 	return tear;
 }
 
+/* Why evictions left a gang without its quorum: a core that died had sent but some of them, or a
+ * person asked for more members than muster can have known of. */
+static enum tear cut_of(const struct invariants *b, const struct gang_history *g)
+{
+	if (b->began_ns >= g->cut_ns)
+		return TEAR_DEATH;
+	return g->raised_ns > 0 && g->raised_ns + b->lag_ns >= g->cut_ns ? TEAR_PERSON : TEAR_FAULT;
+}
+
 static bool gang_is_at_rest(struct invariants *b, const struct gang_history *g, char *why,
                             size_t why_bytes)
 {
@@ -78,7 +87,7 @@ static bool gang_is_at_rest(struct invariants *b, const struct gang_history *g, 
 	if (bound == 0)
 		return true;
 	if (g->cut_ns > 0) {
-		tear = b->began_ns >= g->cut_ns ? TEAR_DEATH : TEAR_FAULT;
+		tear = cut_of(b, g);
 		snprintf(why, why_bytes, "cut: evictions left gang %s with less than its quorum", g->name);
 	} else if (bound < g->quorum) {
 		tear = tear_of(b, g, bound);
