@@ -175,6 +175,8 @@ BUGS = [
         ("core/timeline/moves.c", "\tif (t->changed)\n\t\timprove_all(t, now_ns);\n", "")),
     bug("promises that move earlier leave others in their room", story("promises:a_promise_that_moves_earlier_outranks_a_lower_one"),
         ("core/timeline/moves.c", "\tif (outranks_n > 0)", "\tif (false)")),
+    bug("a gang is cut in two while its Bindings are in flight", sim(4000),
+        ("core/cycle/victims_allowed.c", "return g->counts[MEMBER_BINDING] == 0;", "return true;")),
     bug("a promise outlives a shape that it asks for", sim(800),
         ("core/timeline/timeline_impl.h", "return !p->nominated && !p->stale;", "return !p->nominated;")),
     bug("a pod that is deleted is thought to begin again", story("promises:a_pod_that_ends_or_is_relabelled_ends_no_later"),
