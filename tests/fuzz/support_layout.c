@@ -329,7 +329,8 @@ static const struct field question_fields[] = {
 static const struct field option_fields[] = {
 	U32(struct question_option, claim, 0, QUESTION_OPTIONS_MAX - 1),
 	U32(struct question_option, request, 0, QUESTION_OPTIONS_MAX - 1),
-	BITS(struct question_option, flags, QUESTION_ALL | QUESTION_ADMIN | QUESTION_PREFERS),
+	BITS(struct question_option, flags,
+	     QUESTION_ALL | QUESTION_ADMIN | QUESTION_PREFERS | QUESTION_GROUPS),
 	ANY(struct question_option, count),
 };
 static const struct field constraint_fields[] = {
