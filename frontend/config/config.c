@@ -80,7 +80,8 @@ static const char *last_part(const char *path)
 /* Searches all keys, this section first. */
 static const char *nearest_path(const char *section, const char *key)
 {
-	const char *near[64 + 16], *paths[64 + 16], *found;
+	const char *near[SETTINGS_MAX + SETTINGS_SECTIONS_MAX], *found;
+	const char *paths[SETTINGS_MAX + SETTINGS_SECTIONS_MAX];
 
 	for (int inside = 1; inside >= 0; inside--) {
 		size_t n = 0;

@@ -249,6 +249,7 @@ const struct setting settings[] = {
 	  AT(core.log_format), .kind = SETTING_WORD, .words = formats },
 };
 const size_t settings_n = sizeof(settings) / sizeof(settings[0]);
+_Static_assert(sizeof(settings) <= SETTINGS_MAX * sizeof(settings[0]), "SETTINGS_MAX");
 _Static_assert(sizeof(settings) / sizeof(settings[0]) <= 8 * sizeof(setting_set), "a bit for each");
 
 const struct settings_section settings_sections[] = {
@@ -261,3 +262,5 @@ const struct settings_section settings_sections[] = {
 	{ "core", "for muster-core: musterctl up passes it on, muster-frontend alone does not use it" },
 };
 const size_t settings_sections_n = sizeof(settings_sections) / sizeof(settings_sections[0]);
+_Static_assert(sizeof(settings_sections) <= SETTINGS_SECTIONS_MAX * sizeof(settings_sections[0]),
+               "SETTINGS_SECTIONS_MAX");

@@ -129,6 +129,10 @@ struct setting {
 	const char *former_path; /* the path before it was renamed, accepted as well; NULL: none */
 };
 
+/* At most as many settings and sections, checked when settings.c is compiled. */
+#define SETTINGS_MAX 128
+#define SETTINGS_SECTIONS_MAX 16
+
 extern const struct setting settings[];
 extern const size_t settings_n;
 
