@@ -132,6 +132,7 @@ void live_free(struct live *l)
 	free(l->whole);
 	free(l->device_node);
 	free(l->avoided);
+	free(l->contested);
 	free(l->drawn);
 	free(l->pods);
 	free(l->due);
@@ -419,8 +420,10 @@ static void claim_put(struct live *l, const struct tree *t)
 	l->claims[number] = c;
 	if (!old || !same_text(old->allocation, c->allocation)) {
 		live_draws_touch(l, &c->draws);
-		if (old)
+		if (old) {
 			live_draws_touch(l, &old->draws);
+			live_conflicts_freed(l, old->devices, old->devices_n);
+		}
 	}
 	if (c->allocation)
 		live_claim_landed(l, number);
@@ -441,6 +444,7 @@ static void claim_remove(struct live *l, uint32_t number)
 	l->claims[number] = NULL;
 	live_claim_note(l, number);
 	live_draws_touch(l, &c->draws);
+	live_conflicts_freed(l, c->devices, c->devices_n);
 	claim_drop(l, c);
 }
 

@@ -165,6 +165,7 @@ struct live_pod {
 	struct live_extended *extended; /* NULL: it asks for none */
 	bool due;
 	bool unasked;      /* there was no question for it */
+	bool conflict;     /* live_conflict_wait() refused it */
 	uint32_t *writing; /* devices */
 	uint32_t writing_n;
 	struct live_draws draws; /* of claims that are being written */
@@ -227,6 +228,10 @@ struct live {
 	uint32_t spaces_n;   /* that have any */
 	uint32_t unasked_n;  /* pods */
 	uint32_t unasked_at; /* the last one that was noted */
+	bool *contested;     /* by device: a pod waits since two claims have it */
+	size_t contested_n;
+	uint32_t conflicts_n; /* pods that do */
+	bool conflicts_due;   /* they are to be judged again */
 	uint32_t round[LIVE_KINDS];
 	uint32_t layouts; /* so far */
 	uint32_t pods_live;
@@ -297,6 +302,16 @@ device_amount *live_share_amounts(const struct device_entry *e, const struct opt
 /* Allocations have more of a capacity of `of` than there is; the device.  `own`: the same pod's. */
 bool live_overdrawn(const struct live *l, const struct live_draws *of, const struct live_draws *own,
                     uint32_t *device);
+
+/* live_conflicts.c */
+/* A device of the allocated claim that another claim has too, if consumers but the pod have the
+ * claim, so that it can't be given back: the pod waits.  NULL: none. */
+const char *live_conflict_wait(struct live *l, uint32_t pod, const struct live_claim *c);
+void live_conflict_set(struct live *l, struct live_pod *p, bool conflict);
+/* A claim or a pod that writes has these no more, or less of them. */
+void live_conflicts_freed(struct live *l, const uint32_t *devices, size_t n);
+/* Pods whose conflict may be over are due. */
+void live_conflicts_note(struct live *l);
 
 /* live_questions.c */
 /* LIVE_NONE: all are in use, or `namespace` has its share of them.  The last eighth is for

@@ -35,6 +35,7 @@ void live_pod_judge_again(struct live *l, uint32_t pod)
 
 bool live_next_pod(struct live *l, uint32_t *pod)
 {
+	live_conflicts_note(l);
 	while (l->due_n > 0) {
 		*pod = l->due[l->due_first++];
 		if (--l->due_n == 0)
@@ -193,6 +194,7 @@ void live_pod_drop(struct live *l, uint32_t pod)
 	live_written(l, pod);
 	refs_drop(l, pod);
 	unasked_set(l, &l->pods[pod], false);
+	live_conflict_set(l, &l->pods[pod], false);
 	question_drop(l, &l->pods[pod]);
 	live_extended_drop(l, &l->pods[pod]);
 	live_pod_free(&l->pods[pod]);
@@ -372,6 +374,7 @@ static void judge_allocated(struct live *l, struct live_pod *p, struct live_verd
 {
 	const struct live_claim *claims[POD_CLAIMS_MAX + 1];
 	const uint32_t n = live_claims_of(l, p, true, claims);
+	const char *device;
 
 	for (uint32_t i = 0; i < n && !out->refusal; i++) {
 		if (claims[i]->reserved_n >= 256 && !live_is_reserved(claims[i], p->uid))
@@ -381,6 +384,9 @@ static void judge_allocated(struct live *l, struct live_pod *p, struct live_verd
 			    "muster does not support claims that are allocated on several nodes");
 		else if (claims[i]->conditions == LIVE_FAILED)
 			out->node = "";
+		else if ((device = live_conflict_wait(l, (uint32_t)(p - l->pods), claims[i])) != NULL)
+			say(l, out, false, "device %s of resourceclaim \"%s\" was given to another claim too",
+			    device, claims[i]->name);
 		else
 			out->node = out->node && strcmp(out->node, claims[i]->node) != 0 ? "" : claims[i]->node;
 	}
@@ -455,6 +461,7 @@ void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *
 
 	*out = (struct live_verdict){ 0 };
 	unasked_set(l, p, false);
+	live_conflict_set(l, p, false);
 	if (!placed)
 		judge_waiting(l, p, out);
 	if (p->asks == (out->devices > 0 && !p->left))

@@ -275,6 +275,7 @@ void live_written(struct live *l, uint32_t pod)
 	}
 	if (!p)
 		return;
+	live_conflicts_freed(l, p->writing, p->writing_n);
 	if (p->asks)
 		live_draws_hold(l, &p->draws, -1);
 	live_draws_touch(l, &p->draws);
@@ -284,44 +285,4 @@ void live_written(struct live *l, uint32_t pod)
 	p->writing_n = 0;
 	p->left = false;
 	live_pod_note(l, pod);
-}
-
-static uint32_t writings_of(const struct live_pod *p, uint32_t device)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < p->writing_n; i++)
-		n += p->writing[i] == device;
-	return n;
-}
-
-/* How often the device is taken if nothing else has it: in the claim, and by the pod that chose it
- * for the claim, which another one may share meanwhile. */
-static uint32_t ours_of(const struct live *l, uint32_t pod, const struct live_claim *c,
-                        uint32_t device)
-{
-	const struct live_users *u = c->number < l->users_n ? &l->users[c->number] : NULL;
-	uint32_t ours = 1 + writings_of(&l->pods[pod], device);
-
-	for (size_t i = 0; u && i < u->n && ours < l->taken[device]; i++)
-		if (u->at[i].pod != pod)
-			ours += writings_of(&l->pods[u->at[i].pod], device);
-	return ours;
-}
-
-const char *live_conflict(const struct live *l, uint32_t pod, uint32_t i)
-{
-	const struct live_pod *p = &l->pods[pod];
-	const struct live_claim *c = live_claim_of(l, p, i);
-	uint32_t device;
-
-	if (c && live_overdrawn(l, &c->draws, &p->draws, &device))
-		return intern_text(&l->device_names, device);
-	for (size_t k = 0; c && k < c->devices_n; k++) {
-		if (c->shares[k] && l->whole[c->devices[k]] == 0)
-			continue;
-		if (l->taken[c->devices[k]] > ours_of(l, pod, c, c->devices[k]))
-			return intern_text(&l->device_names, c->devices[k]);
-	}
-	return NULL;
 }

@@ -467,6 +467,64 @@ Test(live, a_share_counts_once_while_it_is_written)
 	cr_expect_str_eq(live_conflict(l, 0, 0), "d/n1/g0");
 }
 
+/* With one device of node n1, for a consumer or none. */
+static void has_device(const char *name, const char *version, const char *device,
+                       const char *consumer)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"namespace\":\"a\",\"name\":\"%s\",\"uid\":\"u-%s\","
+	         "\"resourceVersion\":\"%s\"},\"spec\":{\"devices\":{}},\"status\":{\"allocation\":{"
+	         "\"devices\":{\"results\":[{\"request\":\"r\",\"driver\":\"d\",\"pool\":\"n1\","
+	         "\"device\":\"%s\"}]},\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{"
+	         "\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":[\"n1\"]}]}]}},"
+	         "\"reservedFor\":[%s%s%s]}}",
+	         name, name, version, device, consumer[0] ? "{\"uid\":\"" : "", consumer,
+	         consumer[0] ? "\"}" : "");
+	put(LIVE_CLAIMS, text);
+}
+
+static bool is_due(uint32_t slot)
+{
+	bool found = false;
+	uint32_t pod;
+
+	while (live_next_pod(l, &pod))
+		found = found || pod == slot;
+	return found;
+}
+
+/* It was planned, and refused before its Binding, every 5 s for ever: another scheduler gave a
+ * device of a claim that others run with to a claim of its own. */
+Test(live, a_pod_whose_claim_has_a_device_of_another_waits_while_others_have_the_claim)
+{
+	slice("1", 2, "");
+	has_device("x", "1", "g0", "runs");
+	has_device("foreign", "1", "g0", "other");
+	pod(0, "a", "x", NULL);
+	cr_expect_str_eq(judged(0).refusal,
+	                 "device d/n1/g0 of resourceclaim \"x\" was given to another claim too");
+	is_due(0);
+	has_device("foreign", "2", "g0", "other");
+	cr_expect_not(is_due(0), "nothing was given back");
+	has_device("foreign", "3", "g1", "other");
+	cr_expect(is_due(0));
+	cr_expect_str_eq(judged(0).node, "n1");
+	has_device("foreign", "4", "g0", "other");
+	cr_expect_not_null(judged(0).refusal);
+	has_device("x", "2", "g0", "");
+	cr_expect(is_due(0));
+	cr_expect_null(judged(0).refusal, "it is planned, and its claim is deallocated");
+	has_device("x", "3", "g0", "runs");
+	judged(0);
+	is_due(0);
+	live_remove(l, LIVE_CLAIMS, text_of("a"), text_of("foreign"));
+	cr_expect(is_due(0));
+	cr_expect_null(judged(0).refusal);
+	live_pod_drop(l, 0);
+}
+
 /* Allocated without a shareID, before its driver allowed more: its claim has all of it. */
 Test(live, no_share_is_given_of_a_device_that_a_claim_has_as_a_whole)
 {
