@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <grp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,8 @@ static const char help[] =
 	"its commands, over shared memory that is passed through the socket.\n"
 	"\n"
 	"  --socket PATH            listen here (default " LINK_DEFAULT_SOCKET ")\n"
+	"  --socket-group GROUP     members of this group may read from the socket, too, by musterctl: a name\n"
+	"                           or a number (default: the same user and root alone)\n"
 	"  --score NAME             which nodes are best: kube, by kube-scheduler's default profile\n"
 	"                           (default); pack, the fullest; bestfit, the least capacity left;\n"
 	"                           fgd or muster, the least loss of GPUs to pods that come later\n"
@@ -65,6 +68,7 @@ static const char help[] =
 
 enum {
 	OPT_SOCKET = 256,
+	OPT_GROUP,
 	OPT_SCORE,
 	OPT_RESERVE,
 	OPT_RETAIN,
@@ -93,6 +97,7 @@ enum {
 
 static const struct option flags[] = {
 	{ "socket", required_argument, NULL, OPT_SOCKET },
+	{ "socket-group", required_argument, NULL, OPT_GROUP },
 	{ "score", required_argument, NULL, OPT_SCORE },
 	{ "reserve-after", required_argument, NULL, OPT_RESERVE },
 	{ "hold-after", required_argument, NULL, OPT_RESERVE }, /* its former name; CHANGELOG.md */
@@ -161,6 +166,25 @@ static bool number32(int option, uint64_t least, uint64_t most, uint32_t *out)
 	return true;
 }
 
+/* A name is found before the filter of system calls is installed. */
+static bool group_read(int option, struct control_config *c)
+{
+	const struct group *named = getgrnam(optarg);
+	uint64_t n;
+
+	c->socket_group = optarg;
+	if (named) {
+		c->socket_gid = named->gr_gid;
+		return true;
+	}
+	if (*optarg < '0' || *optarg > '9')
+		return bad(option, "there is no such group");
+	if (!number(option, 0, LINK_NO_READERS - 1, &n))
+		return false;
+	c->socket_gid = (gid_t)n;
+	return true;
+}
+
 static bool score_read(int option, enum score_policy *out)
 {
 	return policy_find(optarg, out) || bad(option, "not one of " POLICY_NAMES);
@@ -223,6 +247,8 @@ static bool option_read(int option, struct control_config *c)
 	case OPT_SOCKET:
 		c->socket = optarg;
 		return true;
+	case OPT_GROUP:
+		return group_read(option, c);
 	case OPT_SCORE:
 		return score_read(option, &c->score);
 	case OPT_RESERVE:

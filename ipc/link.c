@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #define HELLO_TIMEOUT_NS UINT64_C(1000000000)
+/* The backlog of readers that say nothing ends before a frontend stops waiting for its answer. */
+#define READER_TIMEOUT_NS UINT64_C(100000000)
 
 static_assert(sizeof(((struct link_error *)0)->text) >= 108 + 2 * 18 + MESSAGE_TEXT_BYTES + 128,
               "path, hashes and the words around them fit");
@@ -152,20 +154,22 @@ static int open_intake(int fd, struct link_peer *peer)
 	return rc;
 }
 
-static int read_hello(int fd, struct link_peer *peer, struct link_error *e)
+static int read_hello(int fd, bool reader, struct link_peer *peer, struct link_error *e)
 {
-	struct link_peer found = { .fd = fd, .intake = { .fd = -1 } };
+	struct link_peer found = { .fd = fd, .reader = reader, .intake = { .fd = -1 } };
 	enum link_refusal refusal;
 	union message m;
 	int passed, got;
 
-	got = message_receive(fd, &m, &passed, HELLO_TIMEOUT_NS);
+	got = message_receive(fd, &m, &passed, reader ? READER_TIMEOUT_NS : HELLO_TIMEOUT_NS);
 	if (got == -EPROTO)
 		return turn_away(fd, LINK_REFUSED_MESSAGE, 0, e);
 	if (got < 0)
 		return fail(e, got, 0, 0, "a peer connected and sent no HELLO: %s", strerror(-got));
 
 	refusal = hello_check(&m.head, (size_t)got, passed >= 0);
+	if (refusal == 0 && reader && m.head.arg != LINK_OBSERVER)
+		refusal = LINK_REFUSED_PEER;
 	if (refusal != 0) {
 		if (passed >= 0)
 			close(passed);
@@ -178,9 +182,10 @@ static int read_hello(int fd, struct link_peer *peer, struct link_error *e)
 	return 0;
 }
 
-int link_accept(int listen_fd, struct link_peer *peer, struct link_error *e)
+int link_accept(int listen_fd, bool readers, struct link_peer *peer, struct link_error *e)
 {
 	int fd, rc;
+	bool ours;
 
 	do
 		fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -189,8 +194,9 @@ int link_accept(int listen_fd, struct link_peer *peer, struct link_error *e)
 		rc = -errno;
 		return fail(e, rc, 0, 0, "cannot accept a peer: %s", strerror(-rc));
 	}
-	if (message_peer_is_ours(fd))
-		rc = read_hello(fd, peer, e);
+	ours = message_peer_is_ours(fd);
+	if (ours || readers)
+		rc = read_hello(fd, !ours, peer, e);
 	else
 		rc = turn_away(fd, LINK_REFUSED_PEER, 0, e);
 	if (rc < 0)
@@ -234,8 +240,8 @@ static int connect_to(const char *path, enum link_role role, struct link_error *
 		close(fd);
 		return fail(e, rc, 0, 0, "cannot reach muster-core at %s: %s", path, strerror(-rc));
 	}
-	/* Root may observe the core of any user: nothing of it is used unchecked. */
-	if (!message_peer_is_ours(fd) && !(role == LINK_OBSERVER && geteuid() == 0)) {
+	/* The core of any user may be observed: nothing of it is used unchecked. */
+	if (role == LINK_FRONTEND && !message_peer_is_ours(fd)) {
 		close(fd);
 		return fail(e, -EPERM, 0, 0, "the socket %s is served by another user", path);
 	}

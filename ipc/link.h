@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The handshake of the core with a frontend or an observer, on a SOCK_SEQPACKET
- * unix socket of mode 0600.  It passes the segments; afterwards the socket of a frontend
- * carries no data, that of an observer its questions (ipc/question.h), and it is closed when
- * the peer dies.
+ * unix socket of mode 0600, or 0660 for a group of readers.  It passes the segments; afterwards
+ * the socket of a frontend carries no data, that of an observer its questions (ipc/question.h),
+ * and it is closed when the peer dies.
  *
  *   frontend                                core
  *      HELLO {hash, role, intake fd}  --->
  *                                     <---  WELCOME {hash, epoch, limits, ledger fd}
  *                                      or   REFUSED {hash, why}
  *
- * An observer sends HELLO without an fd and gets the ledger read-only. */
+ * An observer sends HELLO without an fd and gets the ledger read-only.
+ *
+ * Who may connect is decided by the mode of the socket file, and who may be what by the user id of
+ * the peer: a frontend is of the core's user or root, a reader of the group is an observer. */
 #ifndef MUSTER_IPC_LINK_H
 #define MUSTER_IPC_LINK_H
 
@@ -19,6 +22,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define LINK_DEFAULT_SOCKET "/run/muster/muster.sock"
 
@@ -28,7 +32,7 @@ enum link_refusal {
 	LINK_REFUSED_LAYOUT = 1, /* another layout hash: exit 78 */
 	LINK_REFUSED_BUSY,       /* a frontend is connected already */
 	LINK_REFUSED_SEGMENT,    /* the intake is not sealed or not of the right size */
-	LINK_REFUSED_PEER,       /* another user id */
+	LINK_REFUSED_PEER,       /* another user id, and no observer of the group */
 	LINK_REFUSED_MESSAGE,    /* malformed */
 };
 
@@ -48,15 +52,21 @@ struct link_error {
 	char text[512];      /* one sentence */
 };
 
+#define LINK_NO_READERS ((gid_t)-1)
+
 /* Listens on path.  Replaces a socket file without a listener and creates a missing
  * folder with mode 0700.  The file path.lock, which stays, is locked while the socket
  * file is replaced.  Returns the fd or a negative errno (-EADDRINUSE: another core
- * listens, or the file is no socket). */
-int link_listen(const char *path);
+ * listens, or the file is no socket).
+ *
+ * `readers`: the group whose members may connect, too: the file gets it and mode 0660, and a
+ * folder that is created 0710.  -EPERM: we are neither root nor one of its members. */
+int link_listen(const char *path, gid_t readers);
 
 struct link_peer {
 	int fd; /* owned; POLLHUP when the peer died */
 	enum link_role role;
+	bool reader;                 /* neither of our user nor root; an observer */
 	struct segment intake;       /* of a frontend: mapped read-only, head checked */
 	struct intake_places places; /* of its rings: use these, not those in the segment */
 };
@@ -64,8 +74,11 @@ struct link_peer {
 /* Accepts one connection and reads its HELLO.  Blocks for a connection, so poll first,
  * and at most one second for the HELLO.  On a refusal REFUSED was sent, nothing is left
  * open, and e has the reason.  -ECONNRESET: the peer closed without a HELLO, as a probe
- * of the socket does. */
-int link_accept(int listen_fd, struct link_peer *peer, struct link_error *e);
+ * of the socket does.
+ *
+ * `readers`: other users may observe, as link_listen() let them in; their HELLO has a tenth of a
+ * second. */
+int link_accept(int listen_fd, bool readers, struct link_peer *peer, struct link_error *e);
 
 /* Sends WELCOME with the ledger's fd; epoch as in ledger->epoch.  The ends of the rings
  * are initialized before (ring.h).  Resets the frontend's doorbell to 0, since the new
@@ -84,8 +97,8 @@ struct link {
 };
 
 /* Connects and does the handshake; intake is NULL for an observer, and stays owned by
- * the caller.  The core has to run as our user or as root; root observes any.  Waits at
- * most five seconds for the answer.  Resets tails, head and doorbell of the intake to 0,
+ * the caller.  For a frontend the core has to run as our user or as root.  Waits at most
+ * five seconds for the answer.  Resets tails, head and doorbell of the intake to 0,
  * so that it can be used for the next epoch.  On failure nothing is left open and e is
  * filled (-ENOENT, -ECONNREFUSED: no core is running). */
 int link_connect(const char *path, enum link_role role, const struct segment *intake,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The socket file: created with its mode, and taken over from a core that died. */
+/* The socket file: created with its mode and group, and taken over from a core that died. */
 #include "ipc/link.h"
 
 #include <errno.h>
@@ -14,7 +14,13 @@
 
 #define BACKLOG 16
 
-static int make_folder_of(const char *path)
+/* The group first: no other group may connect in between. */
+static int open_to(const char *path, gid_t readers, mode_t mode)
+{
+	return lchown(path, (uid_t)-1, readers) < 0 || chmod(path, mode) < 0 ? -errno : 0;
+}
+
+static int make_folder_of(const char *path, gid_t readers)
 {
 	char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	const char *slash = strrchr(path, '/');
@@ -27,7 +33,9 @@ static int make_folder_of(const char *path)
 		return -ENAMETOOLONG;
 	memcpy(folder, path, bytes);
 	folder[bytes] = '\0';
-	return mkdir(folder, 0700) < 0 && errno != EEXIST ? -errno : 0;
+	if (mkdir(folder, 0700) < 0)
+		return errno != EEXIST ? -errno : 0;
+	return readers == LINK_NO_READERS ? 0 : open_to(folder, readers, 0710);
 }
 
 /* Held while the socket file is probed and replaced: two cores that start at once would each
@@ -72,7 +80,7 @@ static int remove_old(const struct sockaddr_un *address)
 	return unlink(address->sun_path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
-static int bind_and_listen(const struct sockaddr_un *address)
+static int bind_and_listen(const struct sockaddr_un *address, gid_t readers)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	int rc;
@@ -80,16 +88,22 @@ static int bind_and_listen(const struct sockaddr_un *address)
 	if (fd < 0)
 		return -errno;
 	/* Linux gives the file the mode of the socket: never open to others. */
-	if (fchmod(fd, 0600) == 0 &&
-	    bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 &&
-	    listen(fd, BACKLOG) == 0)
+	if (fchmod(fd, 0600) < 0 || bind(fd, (const struct sockaddr *)address, sizeof(*address)) < 0) {
+		rc = -errno;
+		goto close_fd;
+	}
+	rc = readers == LINK_NO_READERS ? 0 : open_to(address->sun_path, readers, 0660);
+	if (rc == 0 && listen(fd, BACKLOG) < 0)
+		rc = -errno;
+	if (rc == 0)
 		return fd;
-	rc = -errno;
+	unlink(address->sun_path);
+close_fd:
 	close(fd);
 	return rc;
 }
 
-int link_listen(const char *path)
+int link_listen(const char *path, gid_t readers)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	size_t bytes = strlen(path);
@@ -100,7 +114,7 @@ int link_listen(const char *path)
 	if (bytes >= sizeof(address.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(address.sun_path, path, bytes);
-	rc = make_folder_of(path);
+	rc = make_folder_of(path, readers);
 	if (rc < 0)
 		return rc;
 	lock = lock_beside(path);
@@ -108,7 +122,7 @@ int link_listen(const char *path)
 		return lock;
 	rc = remove_old(&address);
 	if (rc == 0)
-		rc = bind_and_listen(&address);
+		rc = bind_and_listen(&address, readers);
 	close(lock);
 	return rc;
 }

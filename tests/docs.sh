@@ -92,7 +92,7 @@ keyless() { # those that are not for the file, and former names
 }
 "$bin/muster-frontend" --help | flags | keyless > "$work/help"
 sed -n 's/.*# Flag: //p' "$work/schema" | sort | comm -3 "$work/help" - | check 'flags of muster-frontend without a key, or the other way round'
-"$bin/muster-core" --help | flags | keyless | grep -v -x -e --socket > "$work/help"
+"$bin/muster-core" --help | flags | keyless | grep -v -x -e --socket -e --socket-group > "$work/help"
 sed -n 's/.*# Flag of muster-core: //p' "$work/schema" | sort | comm -3 "$work/help" - |
 	check 'flags of muster-core without a key, or the other way round'
 

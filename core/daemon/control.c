@@ -25,7 +25,8 @@
 #include <unistd.h>
 
 #define OBSERVERS_MAX 64u
-#define REPEAT_MS 2 /* pokes may be lost */
+#define READERS_MAX 48u /* of them of the group: the rest stays for our user and root */
+#define REPEAT_MS 2     /* pokes may be lost */
 #define QUESTION_MS 50
 #define REST_MS 500 /* after accept() failed for want of descriptors or memory */
 #define USAGE 2
@@ -46,7 +47,7 @@ struct control {
 	bool rests;   /* accepts no peer in this turn */
 	struct link_peer observers[OBSERVERS_MAX];
 	uint32_t asked[OBSERVERS_MAX]; /* of each: the slot of its question + 1; 0: none is open */
-	size_t observers_n;
+	size_t observers_n, readers_n;
 	uint64_t refused;
 };
 
@@ -63,11 +64,11 @@ static void observer_add(struct control *k, struct link_peer *peer)
 {
 	int rc;
 
-	if (k->observers_n == OBSERVERS_MAX) {
+	if (k->observers_n == OBSERVERS_MAX || (peer->reader && k->readers_n == READERS_MAX)) {
 		k->refused++;
 		log_line(LOG_WARN,
 		         "msg=\"an observer was refused, so many are connected\" most=%u refused=%llu",
-		         OBSERVERS_MAX, (unsigned long long)k->refused);
+		         peer->reader ? READERS_MAX : OBSERVERS_MAX, (unsigned long long)k->refused);
 		link_refuse(peer, LINK_REFUSED_BUSY, "too many observers are connected");
 		link_peer_close(peer);
 		return;
@@ -78,6 +79,7 @@ static void observer_add(struct control *k, struct link_peer *peer)
 		return;
 	}
 	log_line(LOG_DEBUG, "msg=\"observer connected\"");
+	k->readers_n += peer->reader;
 	k->asked[k->observers_n] = 0;
 	k->observers[k->observers_n++] = *peer;
 	PROBE(observer_welcomed, k->observers_n);
@@ -104,7 +106,7 @@ static void accept_one(struct control *k)
 	struct link_peer peer;
 	struct link_error e = { 0 };
 	struct log_text text;
-	int rc = link_accept(k->listen_fd, &peer, &e);
+	int rc = link_accept(k->listen_fd, k->config->socket_group != NULL, &peer, &e);
 
 	if (rc < 0) {
 		if (rc == -ECONNRESET)
@@ -214,6 +216,7 @@ static void observer_remove(struct control *k, size_t i)
 {
 	if (k->asked[i] > 0)
 		questions_forget(searchers_questions(k->searchers), k->asked[i] - 1);
+	k->readers_n -= k->observers[i].reader;
 	link_peer_close(&k->observers[i]);
 	k->observers[i] = k->observers[--k->observers_n];
 	k->asked[i] = k->asked[k->observers_n];
@@ -431,6 +434,21 @@ static int start(struct control *k)
 	return fail(what, rc);
 }
 
+static int listen_failed(const struct control_config *config, int rc)
+{
+	const char *why =
+		rc == -EADDRINUSE ? "another muster-core serves it, or it is no socket" : strerror(-rc);
+
+	if (rc == -EPERM && config->socket_group)
+		fprintf(stderr,
+		        "muster-core: --socket-group %s: %s can't be given to this group: "
+		        "muster-core has to be one of its members, or root\n",
+		        config->socket_group, config->socket);
+	else
+		fprintf(stderr, "muster-core: --socket %s: %s\n", config->socket, why);
+	return 1;
+}
+
 static int control_open(struct control *k)
 {
 	int rc;
@@ -439,13 +457,10 @@ static int control_open(struct control *k)
 	k->news_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (k->signal_fd < 0 || k->news_fd < 0)
 		return fail("signals", -errno);
-	k->listen_fd = link_listen(k->config->socket);
-	if (k->listen_fd < 0) {
-		fprintf(stderr, "muster-core: --socket %s: %s\n", k->config->socket,
-		        k->listen_fd == -EADDRINUSE ? "another muster-core serves it, or it is no socket"
-		                                    : strerror(-k->listen_fd));
-		return 1;
-	}
+	k->listen_fd = link_listen(k->config->socket,
+	                           k->config->socket_group ? k->config->socket_gid : LINK_NO_READERS);
+	if (k->listen_fd < 0)
+		return listen_failed(k->config, k->listen_fd);
 	PROBE(socket_open);
 	/* After the socket is bound: a core that can't serve must not touch the recording of one that
 	 * does. */

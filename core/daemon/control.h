@@ -8,9 +8,12 @@
 #include "core/step/core.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct control_config {
 	const char *socket;
+	const char *socket_group; /* whose members may observe, as it was given; NULL: none */
+	gid_t socket_gid;         /* of it */
 	struct limits limits;
 	enum score_policy score;
 	uint64_t reserve_after_ns; /* as in struct core_config */

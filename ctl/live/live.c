@@ -7,9 +7,12 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <grp.h>
 #include <poll.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Sockets of musterctl up, if find_socket() had to look for them. */
@@ -32,7 +35,7 @@ bool live_is_served(const struct live *l)
 	const char *named = getenv("MUSTER_SOCKET");
 
 	return l->socket != NULL || (named != NULL && named[0] != '\0') ||
-	       access(find_socket(NULL), F_OK) == 0 || found_n > 1;
+	       access(find_socket(NULL), W_OK) == 0 || found_n > 1;
 }
 
 int live_run(const struct command *c, int argc, char **argv,
@@ -79,6 +82,32 @@ int live_list(struct live *l, const struct list_kind *kind, const char *argument
 	return items == NULL ? EXIT_NO : rc;
 }
 
+/* The caller is neither the core's user nor root, nor of the socket's group. */
+static void say_denied(const struct live *l)
+{
+	const struct passwd *user = getpwuid(geteuid()), *owner;
+	const struct group *group;
+	struct stat st;
+
+	fprintf(stderr, "%s: user %s (%u) may not connect to %s: ", l->command,
+	        user ? user->pw_name : "", (unsigned int)geteuid(), l->socket);
+	if (stat(l->socket, &st) < 0) {
+		fputs("a folder above it can't be searched", stderr);
+	} else if ((st.st_mode & S_IWGRP) != 0) {
+		group = getgrgid(st.st_gid);
+		fprintf(stderr,
+		        "its mode is %04o and its group %s (%u), of which this process is no member",
+		        st.st_mode & 07777u, group ? group->gr_name : "", (unsigned int)st.st_gid);
+	} else {
+		owner = getpwuid(st.st_uid);
+		fprintf(
+			stderr,
+			"its mode is %04o and its owner %s (%u); --socket-group of muster-core lets a group in",
+			st.st_mode & 07777u, owner ? owner->pw_name : "", (unsigned int)st.st_uid);
+	}
+	fputs("; gangs, nodes and explain can ask the API server instead: --kubeconfig\n", stderr);
+}
+
 int live_open(struct live *l)
 {
 	struct link_error e;
@@ -97,6 +126,8 @@ int live_open(struct live *l)
 		fprintf(stderr,
 		        "%s: no muster-core serves %s; --socket or $MUSTER_SOCKET names another place\n",
 		        l->command, l->socket);
+	else if (rc == -EACCES)
+		say_denied(l);
 	else
 		fprintf(stderr, "%s: %s\n", l->command, e.text);
 	return rc == -EPROTONOSUPPORT ? EXIT_CONFIG : EXIT_NO;

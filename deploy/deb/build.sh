@@ -24,6 +24,8 @@ mkdir -p "$out" "$stage/debian"
 cp "$here/control" "$stage/debian/control"
 make --no-print-directory install DESTDIR="$stage/all" PREFIX=/usr UNITDIR=/lib/systemd/system > /dev/null
 
+install -D -m 644 "$here/readers.conf" "$stage/all/lib/systemd/system/muster-core.service.d/readers.conf"
+
 # What it is a pack of: everything but what belongs to muster-tools.
 tools='bin/muster-apisim bin/muster-bench share/man/man1/muster-apisim.1 share/man/man1/muster-bench.1'
 cp -a "$stage/all" "$stage/muster"

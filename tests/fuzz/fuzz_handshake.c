@@ -386,7 +386,7 @@ static void try_core(struct script *s)
 		close(fd);
 		fd = -1;
 	}
-	rc = link_accept(place.real_fd, &peer, &e);
+	rc = link_accept(place.real_fd, false, &peer, &e);
 	if (rc == 0) {
 		check_peer(s, &peer);
 		link_welcome(&peer, &s->ledger, &limits, EPOCH);
@@ -452,8 +452,8 @@ static void place_make(void)
 	snprintf(place.real, sizeof(place.real), "%s/real", place.folder);
 	snprintf(place.played, sizeof(place.played), "%s/played", place.folder);
 	atexit(place_remove);
-	place.real_fd = link_listen(place.real);
-	place.played_fd = link_listen(place.played);
+	place.real_fd = link_listen(place.real, LINK_NO_READERS);
+	place.played_fd = link_listen(place.played, LINK_NO_READERS);
 	if (place.real_fd < 0 || place.played_fd < 0 ||
 	    pthread_create(&place.thread, NULL, played_core, NULL) != 0)
 		fuzz_found("no place to meet");

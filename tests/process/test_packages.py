@@ -94,14 +94,14 @@ def test_packages():
           sorted(f"usr/bin/{n}" for n in (*SHIPPED, "kubectl-muster", "kubectl_complete-muster")), "programs")
     for name in (*(f"lib/systemd/system/{unit}.service" for unit in UNITS), "usr/share/man/man1/kubectl-muster.1.gz",
                  "usr/share/bash-completion/completions/musterctl", "usr/share/zsh/vendor-completions/_musterctl",
-                 "usr/share/doc/muster/copyright"):
+                 "usr/share/doc/muster/copyright", "lib/systemd/system/muster-core.service.d/readers.conf"):
         check(name in names, name, names)
     for path in unpacked.rglob("*"):
         check(path.exists(), f"{path} leads nowhere")
     told("dpkg-deb", "-e", main_package, folder / "DEBIAN")
     equal((folder / "DEBIAN/conffiles").read_text().split(), [f"/{n}" for n in names if n.startswith("etc/")], "conffiles")
     depends = set(re.findall(r"(?:^|, )([a-z0-9.+-]+)", told("dpkg-deb", "-f", main_package, "Depends").strip()))
-    equal(depends, needed(*(unpacked / "usr/bin" / p for p in SHIPPED)), "Depends")
+    equal(depends, needed(*(unpacked / "usr/bin" / p for p in SHIPPED)) | {"passwd"}, "Depends")
     check(" muster-apisim" not in told("dpkg-deb", "-c", main_package), "the tools are packed apart")
     check("./usr/bin/muster-bench\n" in told("dpkg-deb", "-c", tools), "tools")
     for one, other in zip(paths, packages(again)):
@@ -220,6 +220,8 @@ def test_units_are_sound():
     for unit in UNITS:
         path = folder / "units" / f"{unit}.service"
         path.write_text(path.read_text().replace("ExecStart=/usr", f"ExecStart={folder}/usr"))
+    (folder / "units/muster-core.service.d").mkdir()
+    shutil.copy(DEPLOY / "deb/readers.conf", folder / "units/muster-core.service.d")
     paths = [folder / "units" / f"{unit}.service" for unit in UNITS]
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", *paths], capture_output=True,
                           text=True, timeout=180, check=False)
@@ -309,6 +311,45 @@ def test_root_looks_at_the_core_of_another_user():
         until(lambda: c.ask("status")[0] == 0, 10, lambda: c.ask("status"))
         frontend = c.start_frontend()
         until(lambda: "is served by another user" in frontend.log(), 10, "it is refused")
+
+
+def test_a_group_may_read_the_socket():
+    if os.getuid() != 0:
+        raise Skip("only root may become another user")
+    service, reader, stranger = (["setpriv", f"--reuid={user}", f"--regid={user}", groups, "--"]
+                                 for user, groups in ((65534, "--groups=4242"), (4343, "--groups=4242"), (4343, "--clear-groups")))
+    with Cluster(node("n1", cpu="4")) as c:
+        os.chmod(c.folder, 0o711)
+        os.mkdir(f"{c.folder}/run", 0o711)
+        os.chown(f"{c.folder}/run", 65534, 65534)
+        c.socket = f"{c.folder}/run/muster.sock"
+        for name in SHIPPED:  # others may not read where they were built
+            shutil.copy(muster.program(name), c.folder)
+
+        def start(name, *flags):
+            c.processes.append(muster.Process([*service, f"{c.folder}/{name}", "--socket", c.socket, *flags], f"{c.folder}/{name}.log"))
+            return c.processes[-1]
+
+        def musterctl(who, *words):
+            done = subprocess.run([*who, f"{c.folder}/musterctl", *words, "--socket", c.socket], capture_output=True, text=True,
+                                  timeout=60, check=False, env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"})
+            return done.returncode, done.stdout, done.stderr
+
+        core = start("muster-core", "--socket-group", "4242")
+        os.chmod(c.kubeconfig, 0o644)
+        frontend = start("muster-frontend", "--kubeconfig", c.kubeconfig, "--listen", "off")
+        c.create(objects.pod_group("g", 2), *(pod(f"g-{i}", cpu="3", group="g") for i in range(2)))
+        until(lambda: "default/g" in musterctl(reader, "gangs")[1], 30, lambda: (musterctl(reader, "gangs"), frontend.log(), core.log()))
+        for words in (("top", "--once"), ("explain", "default/g"), ("nodes",), ("status",), ("explain", "default/g", "--what-if", "nodes=1")):
+            check(musterctl(reader, *words)[1] != "", words, musterctl(reader, *words))
+        code, out, err = musterctl(stranger, "gangs")
+        check(code == 1 and out == "" and f"may not connect to {c.socket}: its mode is 0660 and its group  (4242)" in err, err)
+        os.chmod(f"{c.folder}/run", 0o700)
+        check("a folder above it can't be searched" in musterctl(reader, "gangs")[2], musterctl(reader, "gangs"))
+        for given, why in (("no-such-group", "there is no such group"), ("4343", "has to be one of its members")):
+            done = subprocess.run([*service, f"{c.folder}/muster-core", "--socket", f"{c.folder}/run/other.sock", "--socket-group", given],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            check(done.returncode != 0 and f"--socket-group {given}: " in done.stderr and why in done.stderr, done)
 
 
 def test_service_manager_hears():

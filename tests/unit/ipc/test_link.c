@@ -9,6 +9,8 @@
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
+#include <grp.h>
+#include <libgen.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -82,7 +84,7 @@ static struct world world_new(void)
 
 	cr_assert(mkdtemp(w.folder));
 	snprintf(w.path, sizeof(w.path), "%s/run/muster.sock", w.folder);
-	w.listen_fd = link_listen(w.path);
+	w.listen_fd = link_listen(w.path, LINK_NO_READERS);
 	cr_assert_geq(w.listen_fd, 0);
 	make_ledger(&w.ledger);
 	return w;
@@ -167,7 +169,7 @@ static struct link_peer accept_peer(const struct world *w, enum link_role role)
 	struct link_peer peer;
 	struct link_error e;
 
-	cr_assert_eq(link_accept(w->listen_fd, &peer, &e), 0, "%s", e.text);
+	cr_assert_eq(link_accept(w->listen_fd, false, &peer, &e), 0, "%s", e.text);
 	cr_assert_eq(peer.role, role);
 	return peer;
 }
@@ -329,7 +331,7 @@ Test(link, refuses_another_layout_with_both_hashes_on_both_sides)
 	struct link_peer peer;
 	struct link_error e;
 
-	cr_assert_eq(link_accept(w.listen_fd, &peer, &e), -EPROTONOSUPPORT);
+	cr_assert_eq(link_accept(w.listen_fd, false, &peer, &e), -EPROTONOSUPPORT);
 	cr_assert_eq(e.refusal, LINK_REFUSED_LAYOUT);
 	cr_assert_eq(e.our_hash, real_layout_hash());
 	cr_assert_eq(e.their_hash, real_layout_hash() ^ 0xabc);
@@ -555,7 +557,7 @@ static void expect_refusal(const struct world *w, int fd, int rc, enum link_refu
 	int passed, before = dup(0), after;
 
 	close(before);
-	cr_assert_eq(link_accept(w->listen_fd, &peer, &e), rc, "%d: %s", e.rc, e.text);
+	cr_assert_eq(link_accept(w->listen_fd, false, &peer, &e), rc, "%d: %s", e.rc, e.text);
 	cr_assert_eq(e.refusal, refusal);
 	after = dup(0);
 	close(after);
@@ -702,7 +704,7 @@ Test(link, waits_a_second_for_a_hello_and_no_longer)
 	cr_assert_lt(took, 3000 * MS);
 
 	close(raw_connect(&w)); /* came and went */
-	cr_assert_eq(link_accept(w.listen_fd, &(struct link_peer){ 0 }, NULL), -ECONNRESET);
+	cr_assert_eq(link_accept(w.listen_fd, false, &(struct link_peer){ 0 }, NULL), -ECONNRESET);
 	world_free(&w);
 }
 
@@ -723,17 +725,120 @@ Test(link, socket_and_folder_are_for_their_owner_alone)
 	world_free(&w);
 }
 
+Test(link, socket_and_created_folder_are_given_to_a_group)
+{
+	struct world w = world_new();
+	const gid_t group = getegid();
+	char folder[100];
+	struct stat st;
+	mode_t old = umask(0077);
+
+	snprintf(folder, sizeof(folder), "%s/run", w.folder);
+	close(w.listen_fd);
+	w.listen_fd = link_listen(w.path, group);
+	cr_assert_geq(w.listen_fd, 0);
+	cr_assert_eq(stat(w.path, &st), 0);
+	cr_assert(st.st_mode % 010000 == 0660 && st.st_gid == group, "%o", st.st_mode);
+	cr_assert_eq(stat(folder, &st), 0);
+	cr_assert_eq(st.st_mode & 07777, 0700, "a folder that is there stays");
+
+	close(w.listen_fd);
+	unlink(w.path);
+	snprintf(folder, sizeof(folder), "%s/run/muster.sock.lock", w.folder);
+	unlink(folder);
+	snprintf(folder, sizeof(folder), "%s/run", w.folder);
+	cr_assert_eq(rmdir(folder), 0);
+	w.listen_fd = link_listen(w.path, group);
+	cr_assert_eq(stat(folder, &st), 0);
+	cr_assert(st.st_mode % 010000 == 0710 && st.st_gid == group, "%o", st.st_mode);
+	umask(old);
+	world_free(&w);
+}
+
+/* A process of another user and group. */
+static void become_a_reader(void)
+{
+	if (setgroups(0, NULL) < 0 || setresgid(4343, 4343, 4343) < 0 ||
+	    setresuid(4343, 4343, 4343) < 0)
+		_exit(252);
+}
+
+static int child_reads(const struct world *w)
+{
+	struct link_error e = { 0 };
+	struct link l;
+	int rc;
+
+	become_a_reader();
+	rc = link_connect(w->path, LINK_OBSERVER, NULL, &l, &e);
+	return rc < 0 ? -rc : mprotect(l.ledger.base, l.ledger.bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+/* As a frontend that does not look who serves the socket. */
+static int child_reader_as_frontend(const struct world *w)
+{
+	struct message_head m = { .magic = MESSAGE_MAGIC,
+		                      .hash = abi_layout_hash(),
+		                      .kind = MESSAGE_HELLO,
+		                      .arg = LINK_FRONTEND };
+	struct segment intake;
+	union message answer;
+	int fd, passed;
+
+	become_a_reader();
+	fd = raw_connect(w);
+	if (link_make_intake(&intake, RING_BYTES_MIN, 4096) < 0 ||
+	    message_send(fd, &m, sizeof(m), intake.fd) < 0 ||
+	    message_receive(fd, &answer, &passed, 5000 * MS) != (int)sizeof(answer.refused))
+		return 253;
+	return answer.head.kind == MESSAGE_REFUSED ? (int)answer.head.arg : 254;
+}
+
+Test(link, a_reader_of_the_group_observes_and_is_no_frontend)
+{
+	struct world w;
+	struct link_peer peer;
+	struct link_error e;
+	pid_t child;
+
+	if (geteuid() != 0)
+		cr_skip_test("only root becomes another user");
+	w = world_new();
+	cr_assert_eq(chmod(w.folder, 0711), 0);
+	close(w.listen_fd);
+	unlink(w.path);
+	w.listen_fd = link_listen(w.path, 4343);
+	/* The folder was there with mode 0700. */
+	cr_assert_eq(chmod(dirname(strdupa(w.path)), 0711), 0);
+
+	child = spawn(&w, child_reads);
+	cr_assert_eq(link_accept(w.listen_fd, true, &peer, &e), 0, "%s", e.text);
+	cr_assert(peer.reader && peer.role == LINK_OBSERVER);
+	cr_assert_eq(link_welcome(&peer, &w.ledger, &limits, EPOCH), 0);
+	expect_exit(child, 0);
+	link_peer_close(&peer);
+
+	child = spawn(&w, child_reader_as_frontend);
+	cr_assert_eq(link_accept(w.listen_fd, true, &peer, &e), -EPERM);
+	expect_exit(child, LINK_REFUSED_PEER);
+
+	child = spawn(&w, child_reads);
+	cr_assert_eq(link_accept(w.listen_fd, false, &peer, &e), -EPERM, "no group was named");
+	expect_exit(child, EPERM);
+	world_free(&w);
+}
+
 Test(link, replaces_a_dead_cores_socket_and_leaves_a_living_ones)
 {
 	struct world w = world_new();
-	int again = link_listen(w.path);
+	int again = link_listen(w.path, LINK_NO_READERS);
 
 	cr_assert_eq(again, -EADDRINUSE);
-	cr_assert_eq(link_accept(w.listen_fd, &(struct link_peer){ 0 }, NULL), -ECONNRESET,
+	cr_assert_eq(link_accept(w.listen_fd, false, &(struct link_peer){ 0 }, NULL), -ECONNRESET,
 	             "it only looked");
 	close(w.listen_fd); /* died: the file is still there */
 	cr_assert_eq(access(w.path, F_OK), 0);
-	w.listen_fd = link_listen(w.path);
+	w.listen_fd = link_listen(w.path, LINK_NO_READERS);
 	cr_assert_geq(w.listen_fd, 0);
 	world_free(&w);
 }
@@ -748,7 +853,7 @@ Test(link, does_not_replace_what_is_no_socket)
 	fd = open(w.path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	cr_assert_geq(fd, 0);
 	close(fd);
-	cr_assert_eq(link_listen(w.path), -EADDRINUSE);
+	cr_assert_eq(link_listen(w.path, LINK_NO_READERS), -EADDRINUSE);
 	w.listen_fd = -1;
 	world_free(&w);
 }
@@ -771,9 +876,9 @@ Test(link, says_which_paths_do_not_do)
 
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	cr_assert_eq(link_listen(path), -ENAMETOOLONG);
-	cr_assert_eq(link_listen(""), -EINVAL);
-	cr_assert_eq(link_listen("/nonexistent/folder/muster.sock"), -ENOENT);
+	cr_assert_eq(link_listen(path, LINK_NO_READERS), -ENAMETOOLONG);
+	cr_assert_eq(link_listen("", LINK_NO_READERS), -EINVAL);
+	cr_assert_eq(link_listen("/nonexistent/folder/muster.sock", LINK_NO_READERS), -ENOENT);
 	cr_assert_eq(link_connect(path, LINK_OBSERVER, NULL, &l, &e), -ENAMETOOLONG);
 	cr_assert_eq(link_connect("/nonexistent/muster.sock", LINK_OBSERVER, NULL, &l, &e), -ENOENT);
 	cr_assert(strstr(e.text, "/nonexistent/muster.sock"), "%s", e.text);

@@ -63,7 +63,7 @@ static void *core(void *context)
 	struct link_error e;
 
 	(void)context;
-	while (link_accept(b.listen_fd, &b.peer, &e) == -EAGAIN)
+	while (link_accept(b.listen_fd, false, &b.peer, &e) == -EAGAIN)
 		usleep(1000);
 	link_welcome(&b.peer, &b.segment, &limits, 7);
 	return NULL;
@@ -87,7 +87,7 @@ static void begin(void)
 	strcpy(b.folder, "/tmp/test-corelink-XXXXXX");
 	cr_assert(mkdtemp(b.folder));
 	snprintf(b.path, sizeof(b.path), "%s/s", b.folder);
-	b.listen_fd = link_listen(b.path);
+	b.listen_fd = link_listen(b.path, LINK_NO_READERS);
 	cr_assert_geq(b.listen_fd, 0);
 	make_ledger();
 	config.path = b.path;
