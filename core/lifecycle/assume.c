@@ -53,28 +53,53 @@ int assume_event(struct core *c, const struct assume_record *record)
 	return 0;
 }
 
-static bool is_candidate(const struct assume_request *request, node_id id)
+static bool is_candidate(const uint64_t *nodes, uint32_t words, node_id id)
 {
-	return id / 64 < request->body.words && request->nodes[id / 64] >> (id % 64) & 1;
+	return id / 64 < words && nodes[id / 64] >> (id % 64) & 1;
 }
 
-/* The other scheduler's filters have passed the candidates, so only capacity is required.  Of those
- * that have it: the best score of nodes that muster's own filters pass, else the first by name. */
-static node_id node_choose(struct core *c, const struct assume_request *request, class_id class)
+/* The class's view, whose keys are one more than the scores of evaluate(); NULL where they are not:
+ * with a policy scores have tiers, and behind a backfill reservation scores that are normalised
+ * over all nodes leave out the reserved ones. */
+static const struct view *view_scored(struct core *c, class_id class)
 {
-	struct evaluation *j = &c->views.evaluation;
+	const struct view_scope scope = { .behind = true };
+	const struct view *v;
+
+	if (class_shape(&c->pod_counts, class)->body->policies_n > 0)
+		return NULL;
+	v = views_get(&c->views, &scope, class);
+	return v->mode == VIEW_PLAIN || c->views.hold.version == 0 ? v : NULL;
+}
+
+static void evaluate_all(struct core *c, class_id class)
+{
+	gpus_follow(&c->pod_counts);
+	evaluate(&c->pod_counts, class, c->config.score, &c->views.evaluation);
+}
+
+node_id assume_node(struct core *c, const uint64_t *nodes, uint32_t words, class_id class)
+{
+	const struct evaluation *j = &c->views.evaluation;
+	const struct view *v;
 	node_id best = ID_NONE;
 	uint32_t best_score = 0;
 
 	nodes_sort(&c->nodes);
-	gpus_follow(&c->pod_counts);
-	evaluate(&c->pod_counts, class, c->config.score, j);
+	v = view_scored(c, class);
+	if (!v)
+		evaluate_all(c, class);
 	for (uint32_t rank = 0; rank < c->nodes.present; rank++) {
 		const node_id id = c->nodes.order[rank];
-		const uint32_t score = j->whys[id] == 0 ? j->scores[id] + 1 : 0;
+		uint32_t score;
 
-		if (!is_candidate(request, id) || (best != ID_NONE && score <= best_score) ||
-		    !views_suffice(&c->views, id, class))
+		if (!is_candidate(nodes, words, id))
+			continue;
+		if (v)
+			score = view_open(v, rank) ? view_key(v, rank) : 0;
+		else
+			score = j->whys[id] == 0 ? j->scores[id] + 1 : 0;
+		if ((best != ID_NONE && score <= best_score) || !views_suffice(&c->views, id, class))
 			continue;
 		best = id;
 		best_score = score;
@@ -82,11 +107,13 @@ static node_id node_choose(struct core *c, const struct assume_request *request,
 	return best;
 }
 
-static void reason_fill(const struct core *c, struct reason *r)
+static void reason_fill(struct core *c, class_id class, struct reason *r)
 {
 	struct filter_count counts[EVALUATION_COUNTS_MAX];
-	uint32_t n = evaluation_counts(&c->views.evaluation, &c->nodes, counts);
+	uint32_t n;
 
+	evaluate_all(c, class);
+	n = evaluation_counts(&c->views.evaluation, &c->nodes, counts);
 	r->why = WAIT_ROOM;
 	r->need = 1;
 	r->nodes = c->nodes.present;
@@ -121,12 +148,12 @@ static void request_decide(struct core *c, const struct assume_request *request,
 	}
 	if (p->reservation == RESERVATION_ASSUMED && e->keep_ms > 0)
 		reservation_end(c, e->pod);
-	if (p->reservation == RESERVATION_ASSUMED && is_candidate(request, p->node))
+	if (p->reservation == RESERVATION_ASSUMED && is_candidate(request->nodes, e->words, p->node))
 		answer->node = p->node;
 	else
-		answer->node = node_choose(c, request, p->class);
+		answer->node = assume_node(c, request->nodes, e->words, p->class);
 	if (answer->node == ID_NONE) {
-		reason_fill(c, &answer->reason);
+		reason_fill(c, p->class, &answer->reason);
 		return;
 	}
 	answer->node_generation = c->nodes.slots[answer->node].generation;

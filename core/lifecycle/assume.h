@@ -23,6 +23,11 @@ void assumes_clear(struct assumes *as);
  *   -ENOSPC  ASSUMES_MAX */
 int assume_event(struct core *c, const struct assume_record *record);
 
+/* Of these nodes, bits by id, the one to reserve for a pod of the class, or ID_NONE.  The other
+ * scheduler's filters have passed them, so only capacity is required.  Of those that have it: the
+ * best score of nodes that muster's own filters pass, else the first by name. */
+node_id assume_node(struct core *c, const uint64_t *nodes, uint32_t words, class_id class);
+
 /* Answers all requests; false when the ring is full. */
 bool assumes_answer(struct core *c);
 
