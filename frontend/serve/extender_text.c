@@ -3,21 +3,24 @@
 
 #include "frontend/json/json.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#define SCORE_MOST 10
+#define SCORE_MOST "10"
 #define NAME_BYTES_MAX 253 /* of an object: a DNS subdomain */
 
 /* A name or uid, which nothing may inflate in the answer: no escapes, no length. */
 static bool is_name(struct json *j, struct text t)
 {
+	static const bool plain[UCHAR_MAX + 1] = {
+		['a' ... 'z'] = true, ['A' ... 'Z'] = true, ['0' ... '9'] = true, ['-'] = true, ['.'] = true
+	};
 	bool is = t.bytes > 0 && t.bytes <= NAME_BYTES_MAX;
 
 	for (size_t i = 0; is && i < t.bytes; i++)
-		is = isalnum((unsigned char)t.at[i]) || strchr("-.", t.at[i]);
+		is = plain[(unsigned char)t.at[i]];
 	if (!is)
 		json_fail(j, "is not a name");
 	return is;
@@ -163,59 +166,57 @@ int extender_read(enum extender_verb verb, const char *body, size_t bytes, struc
 
 #define NO_ROOM "node(s) had no room that muster has not promised to others"
 
-static void write_failed(const struct extender_question *q, struct jsonout *out,
-                         struct arena *names)
+/* `before`, a quoted name, which needs no escapes (is_name()), and `after`. */
+static void add_named(struct bytes *b, const char *before, struct text name, const char *after)
 {
-	for (size_t i = 0; i < q->nodes_n; i++) {
-		const char *name = arena_copy(names, q->nodes[i].name);
+	bytes_put(b, before);
+	bytes_add(b, name.at, name.bytes);
+	bytes_put(b, after);
+}
 
-		jsonout_add(out, i > 0 ? ",@s:@s" : "@s:@s", name ? name : "", NO_ROOM);
-	}
+static void write_failed(const struct extender_question *q, struct bytes *b)
+{
+	for (size_t i = 0; i < q->nodes_n; i++)
+		add_named(b, i > 0 ? ",\"" : "\"", q->nodes[i].name, "\":\"" NO_ROOM "\"");
 }
 
 static void write_filter(const struct extender_question *q, const struct extender_answer *a,
-                         struct jsonout *out)
+                         struct bytes *b)
 {
 	const struct extender_node *n = a->chosen != EXTENDER_NOWHERE ? &q->nodes[a->chosen] : NULL;
-	struct arena names = { 0 };
-	const char *text = n ? arena_copy(&names, n->object.at ? n->object : n->name) : "";
+	const char *error = a->error ? a->error : "";
 
-	text = text ? text : "";
-	if (n && q->names_only)
-		jsonout_add(out, "{\"Nodes\":null,\"NodeNames\":[@s],\"FailedNodes\":{", text);
-	else if (n)
-		jsonout_add(
-			out, "{\"Nodes\":{\"metadata\":{},\"items\":[@r]},\"NodeNames\":null,\"FailedNodes\":{",
-			text);
-	else if (q->names_only)
-		jsonout_add(out, "{\"Nodes\":null,\"NodeNames\":[],\"FailedNodes\":{");
-	else
-		jsonout_add(
-			out, "{\"Nodes\":{\"metadata\":{},\"items\":[]},\"NodeNames\":null,\"FailedNodes\":{");
+	if (q->names_only) {
+		bytes_put(b, "{\"Nodes\":null,\"NodeNames\":[");
+		if (n)
+			add_named(b, "\"", n->name, "\"");
+		bytes_put(b, "]");
+	} else {
+		bytes_put(b, "{\"Nodes\":{\"metadata\":{},\"items\":[");
+		if (n)
+			bytes_add(b, n->object.at, n->object.bytes);
+		bytes_put(b, "]},\"NodeNames\":null");
+	}
+	bytes_put(b, ",\"FailedNodes\":{");
 	if (!n && !a->error)
-		write_failed(q, out, &names);
-	jsonout_add(out, "},\"FailedAndUnresolvableNodes\":{},\"Error\":@s}", a->error ? a->error : "");
-	arena_free(&names);
+		write_failed(q, b);
+	bytes_put(b, "},\"FailedAndUnresolvableNodes\":{},\"Error\":");
+	bytes_quote_clean(b, error, strlen(error));
+	bytes_put(b, "}");
 }
 
 static void write_scores(const struct extender_question *q, const struct extender_answer *a,
-                         struct jsonout *out)
+                         struct bytes *b)
 {
-	struct arena names = { 0 };
-
-	jsonout_add(out, "[");
-	for (size_t i = 0; i < q->nodes_n; i++) {
-		const char *name = arena_copy(&names, q->nodes[i].name);
-
-		jsonout_add(out, i > 0 ? ",{\"Host\":@s,\"Score\":@u}" : "{\"Host\":@s,\"Score\":@u}",
-		            name ? name : "", i == a->chosen ? (unsigned long long)SCORE_MOST : 0ull);
-	}
-	jsonout_add(out, "]");
-	arena_free(&names);
+	bytes_put(b, "[");
+	for (size_t i = 0; i < q->nodes_n; i++)
+		add_named(b, i > 0 ? ",{\"Host\":\"" : "{\"Host\":\"", q->nodes[i].name,
+		          i == a->chosen ? "\",\"Score\":" SCORE_MOST "}" : "\",\"Score\":0}");
+	bytes_put(b, "]");
 }
 
 void extender_write(const struct extender_question *q, const struct extender_answer *a,
-                    struct jsonout *out)
+                    struct bytes *out)
 {
 	if (q->verb == EXTENDER_FILTER)
 		write_filter(q, a, out);

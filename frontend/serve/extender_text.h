@@ -5,7 +5,7 @@
 #define MUSTER_FRONTEND_EXTENDER_TEXT_H
 
 #include "frontend/base/arena.h"
-#include "frontend/json/jsonout.h"
+#include "frontend/base/bytes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +43,6 @@ int extender_read(enum extender_verb verb, const char *body, size_t bytes, struc
 /* filter: the chosen node alone, or every node as failed. prioritize: 10 for the chosen one, 0 for
  * the others. */
 void extender_write(const struct extender_question *q, const struct extender_answer *a,
-                    struct jsonout *out);
+                    struct bytes *out);
 
 #endif

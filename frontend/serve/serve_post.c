@@ -297,13 +297,13 @@ static enum MHD_Result post_collect(struct post *p, const char *upload, size_t b
 
 static enum MHD_Result post_answer(struct post *p)
 {
-	struct jsonout out = { 0 };
+	struct bytes out = { 0 };
 
 	/* Scores have no field for an error. */
 	if (p->verb == EXTENDER_PRIORITIZE && p->job.answer.error)
 		return serve_answer_line(p->connection, MHD_HTTP_SERVICE_UNAVAILABLE, p->job.answer.error);
 	extender_write(&p->job.question, &p->job.answer, &out);
-	return serve_answer_owned(p->connection, MHD_HTTP_OK, "application/json", out.at, out.bytes);
+	return serve_answer_owned(p->connection, MHD_HTTP_OK, "application/json", out.at, out.n);
 }
 
 static enum MHD_Result post_ask(struct post *p)

@@ -28,11 +28,11 @@ static const char *written(const struct extender_question *q, size_t chosen, con
 {
 	static char text[4096];
 	struct extender_answer a = { .chosen = chosen, .error = error };
-	struct jsonout out = { 0 };
+	struct bytes out = { 0 };
 
 	extender_write(q, &a, &out);
-	snprintf(text, sizeof(text), "%s", out.at);
-	jsonout_free(&out);
+	snprintf(text, sizeof(text), "%.*s", (int)out.n, out.at);
+	bytes_free(&out);
 	return text;
 }
 
