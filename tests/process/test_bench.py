@@ -95,7 +95,7 @@ def test_binds_at_a_slow_server():
 
 def test_questions_of_another_scheduler():
     rows = bench("extender", "--nodes", "60", "--quick")
-    equal(sorted(rows), ["filter-p99/60", "filter/60", "prioritize-p99/60", "prioritize/60"], "rows")
+    equal(sorted(rows), ["filter-open-p99/60", "filter-open/60", "filter-p99/60", "filter/60", "prioritize-p99/60", "prioritize/60"], "rows")
     equal(rows["filter-p99/60"]["goal"], 2000, "the goal of the tail")
 
 
