@@ -4,9 +4,12 @@
 #include "ipc/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void taken_clear(struct taken *t)
 {
+	for (uint32_t i = 0; t->gone && i < TAKEN_GONE_MAX; i++)
+		free(t->gone[i].name);
 	free(t->marks);
 	free(t->gone);
 	*t = (struct taken){ 0 };
@@ -34,33 +37,46 @@ void taken_stands(struct taken *t, uint32_t gang)
 	m->away = m->whole = false;
 }
 
-/* FNV-1a; never 0. */
-static uint64_t hash_of(const char *name, size_t bytes)
+/* FNV-1a. */
+static uint32_t hash_of(const char *name, size_t bytes)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint32_t hash = 2166136261u;
 
 	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
-	return hash > 0 ? hash : 1;
+		hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+	return hash;
 }
 
 void taken_drop(struct taken *t, uint32_t gang, const char *name, size_t bytes)
 {
-	if (t->marks[gang].away)
-		t->gone[t->gone_n++ % TAKEN_GONE_MAX] =
-			(struct taken_gone){ .name = hash_of(name, bytes), .at = t->marks[gang].at };
+	const struct taken_mark *m = &t->marks[gang];
+	struct taken_gone *g = &t->gone[t->gone_n % TAKEN_GONE_MAX];
+
+	if (m->away) {
+		free(g->name);
+		*g = (struct taken_gone){ .name = must_alloc(bytes > 0 ? bytes : 1),
+			                      .bytes = (uint32_t)bytes,
+			                      .hash = hash_of(name, bytes),
+			                      .at = m->at };
+		memcpy(g->name, name, bytes);
+		t->gone_n++;
+	}
 	t->marks[gang] = (struct taken_mark){ 0 };
 }
 
 void taken_begin(struct taken *t, uint32_t gang, const char *name, size_t bytes)
 {
-	const uint64_t hash = hash_of(name, bytes);
+	const uint32_t hash = hash_of(name, bytes);
 
 	t->marks[gang] = (struct taken_mark){ 0 };
-	for (uint32_t i = 0; i < TAKEN_GONE_MAX && i < t->gone_n; i++)
-		if (t->gone[i].name == hash) {
-			t->marks[gang] = (struct taken_mark){ .at = t->gone[i].at, .away = true };
-			t->gone[i].name = 0;
-			return;
-		}
+	for (uint32_t i = 0; i < TAKEN_GONE_MAX && i < t->gone_n; i++) {
+		struct taken_gone *g = &t->gone[i];
+
+		if (!g->name || g->hash != hash || g->bytes != bytes || memcmp(g->name, name, bytes) != 0)
+			continue;
+		t->marks[gang] = (struct taken_mark){ .at = g->at, .away = true };
+		free(g->name);
+		g->name = NULL;
+		return;
+	}
 }

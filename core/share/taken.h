@@ -11,8 +11,7 @@
  *
  * Pure: gangs are numbers below `gangs`.  Memory: 16 bytes for each of them from the first eviction
  * on, and TAKEN_GONE_MAX names; a gang that came back after so many others had gone, or under
- * another name, is one that arrived.  Names are kept as hashes: a tenant that finds a name with
- * the hash of another's has a gang that does not count as arrived. */
+ * another name, is one that arrived. */
 #ifndef MUSTER_CORE_TAKEN_H
 #define MUSTER_CORE_TAKEN_H
 
@@ -30,7 +29,9 @@ struct taken {
 		bool whole; /* `at` is of the eviction that it is away for, and nothing of it has gone */
 	} * marks;      /* by gang; NULL: none was evicted yet */
 	struct taken_gone { /* away, and dropped */
-		uint64_t name;  /* 0: unused */
+		char *name;     /* NULL: unused */
+		uint32_t bytes;
+		uint32_t hash; /* of the name, so that few are compared */
 		uint64_t at;
 	} * gone;        /* TAKEN_GONE_MAX, a ring */
 	uint64_t gone_n; /* so far */

@@ -293,6 +293,20 @@ Test(taken, a_gang_that_stayed_was_not_reclaimed)
 	taken_clear(&t);
 }
 
+/* FNV-1a of both is 0xfd57a5ad: their names alone tell them apart. */
+Test(taken, names_of_one_hash_are_two_gangs)
+{
+	struct taken t = { 0 };
+
+	taken_evict(&t, 8, 3, true);
+	taken_drop(&t, 3, "ns/ojjfvkr", 10);
+	taken_begin(&t, 3, "ns/orvhkzz", 10);
+	cr_assert(!taken_is(&t, 3) && !taken_is_away(&t, 3));
+	taken_begin(&t, 4, "ns/ojjfvkr", 10);
+	cr_assert(taken_is(&t, 4) && taken_is_away(&t, 4));
+	taken_clear(&t);
+}
+
 /* So many gangs can be away at once; of more the first are forgotten. */
 Test(taken, names_are_bounded)
 {
