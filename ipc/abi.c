@@ -94,7 +94,8 @@
 	F(s, version) F(s, generation) F(s, state) F(s, placement) F(s, dialect) F(s, quorum) \
 	F(s, members) F(s, bound) F(s, succeeded) F(s, failed) F(s, priority) F(s, queue) \
 	F(s, created_ns) F(s, waiting_since_ns) \
-	F(s, name_offset) F(s, name_bytes) F(s, band) F(s, reason)
+	F(s, name_offset) F(s, name_bytes) F(s, band) F(s, reclaimed_ns) F(s, reclaimed_by) \
+	F(s, reserved) F(s, reason)
 #define FIELDS_record(F, s) F(s, bytes) F(s, kind) F(s, flags) F(s, epoch) F(s, sequence) \
 	F(s, time_ns)
 #define FIELDS_event_name(F, s) F(s, id) F(s, kind) F(s, bytes) F(s, reserved)
@@ -154,7 +155,10 @@
 #define FIELDS_answer_pod(F, s) F(s, pod) F(s, generation) F(s, node) F(s, node_generation)
 #define FIELDS_cmd_evict(F, s) \
 	F(s, ticket) F(s, pod) F(s, pod_generation) F(s, node) F(s, node_generation) F(s, gang) \
-	F(s, gang_generation) F(s, victims) F(s, members)
+	F(s, gang_generation) F(s, victims) F(s, members) F(s, cause)
+#define FIELDS_evict_cause(F, s) \
+	F(s, rule) F(s, resource) F(s, taker) F(s, giver) F(s, taker_branch) F(s, giver_branch) \
+	F(s, taker_used) F(s, taker_guarantee) F(s, giver_used) F(s, giver_guarantee)
 #define FIELDS_cmd_cancel_evict(F, s) F(s, ticket) F(s, pod) F(s, pod_generation)
 #define FIELDS_cmd_nominate(F, s) F(s, ticket) F(s, pod) F(s, pod_generation) F(s, node) \
 	F(s, node_generation)
@@ -229,7 +233,7 @@
 	S(policy_share) \
 	S(event_shape) S(gang_role) S(gang_level) S(event_gang) \
 	S(event_preemption) S(event_budget) S(event_pod_facts) S(event_answer) S(answer_pod) \
-	S(cmd_evict) S(cmd_cancel_evict) S(cmd_nominate) S(evict_result) \
+	S(cmd_evict) S(evict_cause) S(cmd_cancel_evict) S(cmd_nominate) S(evict_result) \
 	S(event_queue) S(queue_amount) S(queue_row) S(queue_amounts) \
 	S(event_pod) S(pod_label) S(event_namespace) S(event_assume) S(event_drop) \
 	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_assume) \
@@ -289,6 +293,7 @@
 	N(PREEMPTION_ALL) N(PREEMPTION_PACK) N(PREEMPTION_RECLAIM) N(PREEMPTION_FAIR) \
 	N(ANSWER_VICTIMS) N(ANSWER_FREE) N(ANSWER_IMPOSSIBLE) \
 	N(ANSWER_NEVER) N(ANSWER_GAVE_UP) N(ANSWER_PACKED) N(ANSWER_UNASKED) N(ANSWER_VERDICTS) \
+	N(EVICT_PRIORITY) N(EVICT_GUARANTEE) N(EVICT_FAIR) N(EVICT_RULES) \
 	N(ANSWER_PODS_MAX) N(BUDGET_GONE) N(BUDGETS_MAX) \
 	N(FACT_OURS) N(FACT_SPARED) N(FACT_NEVER) \
 	N(QUEUES_MAX) N(QUEUE_MISSING) N(QUEUE_NO_LIMIT) N(QUEUE_ALL) N(QUEUE_WEIGHT_OF_LIMIT) \

@@ -360,6 +360,11 @@ struct gang_row {
 	uint64_t name_offset;      /* "namespace/name" in the arena */
 	uint32_t name_bytes;
 	uint32_t band; /* enum queue_band */
+	/* When it last lost its quorum to a gang of another queue, by the clock of the records, and
+	 * that queue; 0: not since the epoch began. */
+	uint64_t reclaimed_ns;
+	uint32_t reclaimed_by;
+	uint32_t reserved;
 	struct reason reason;
 };
 

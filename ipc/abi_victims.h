@@ -148,6 +148,25 @@ struct answer_pod {
 /* Victims of a ticket and places of an answer, together: a record takes no more. */
 #define ANSWER_PODS_MAX 4080u
 
+/* By which rule a pod is evicted. */
+enum evict_rule {
+	EVICT_PRIORITY,  /* preemption, and what a gang of its own queue has beyond its quorum */
+	EVICT_GUARANTEE, /* reclaim: the taker stays inside its guarantee (docs/fairness.md) */
+	EVICT_FAIR,      /* reclaim: the giver has more than its share */
+	EVICT_RULES
+};
+
+/* Why a pod of another queue is evicted: amounts of one resource that the gang asks for and the pod
+ * frees, of the branches below the lowest queue above both, when it was decided. */
+struct evict_cause {
+	uint32_t rule;                       /* enum evict_rule; EVICT_PRIORITY: the rest is not set */
+	uint32_t resource;                   /* a column */
+	uint32_t taker, giver;               /* queues: the gang's and the pod's */
+	uint32_t taker_branch, giver_branch; /* queues */
+	int64_t taker_used, taker_guarantee; /* with the gang */
+	int64_t giver_used, giver_guarantee; /* without all that goes */
+};
+
 struct cmd_evict {
 	uint64_t ticket; /* counted by the core, from 1 in an epoch */
 	uint32_t pod;
@@ -158,6 +177,7 @@ struct cmd_evict {
 	uint32_t gang_generation;
 	uint32_t victims; /* of the ticket: so many commands */
 	uint32_t members; /* that start in their place */
+	struct evict_cause cause;
 };
 
 struct cmd_cancel_evict {
@@ -281,7 +301,7 @@ static_assert(sizeof(struct event_preemption) == 16 && sizeof(struct event_budge
                   sizeof(struct event_pod_facts) == 32,
               "facts");
 static_assert(sizeof(struct event_answer) == 48 && sizeof(struct answer_pod) == 16, "answers");
-static_assert(sizeof(struct cmd_evict) == 40 && sizeof(struct cmd_cancel_evict) == 16 &&
+static_assert(sizeof(struct cmd_evict) == 96 && sizeof(struct cmd_cancel_evict) == 16 &&
                   sizeof(struct cmd_nominate) == 24 && sizeof(struct evict_result) == 24,
               "evictions");
 static_assert(sizeof(struct victims_counts) == 128 && sizeof(struct core_preemption) == 384,

@@ -62,7 +62,41 @@ bool reclaim_allows(const struct core *c, uint32_t index, const struct share_ask
 	                      &frees, c->tickets.terms.flags & PREEMPTION_FAIR);
 }
 
-bool reclaim_holds(const struct core *c, uint32_t index, const struct eviction *victims, uint32_t n)
+static wide asked_of(const struct share_ask *ask, uint32_t resource)
+{
+	uint32_t i = 0;
+
+	while (ask->wants[i].resource != resource)
+		i++;
+	return ask->wants[i].value;
+}
+
+/* Of a victim that the gang may have. */
+static struct evict_cause cause_of(const struct core *c, uint32_t index,
+                                   const struct share_ask *ask, pod_id id)
+{
+	const struct shares *s = c->turns.shares;
+	const uint32_t queue = queued_gang(c, index), victim = c->turns.counted[id] - 1;
+	struct share_ask frees = { 0 };
+	struct share_taking t;
+
+	ask_add(c, &c->pods.slots[id], &frees);
+	t = shares_taking(s, queue, victim, ask, &frees);
+	return (struct evict_cause){
+		.rule = t.fair ? EVICT_FAIR : EVICT_GUARANTEE,
+		.resource = t.resource,
+		.taker = queued_id(c, queue),
+		.giver = queued_id(c, victim),
+		.taker_branch = queued_id(c, t.a),
+		.giver_branch = queued_id(c, t.b),
+		.taker_used = wide_cut(shares_used(s, t.a, t.resource) + asked_of(ask, t.resource)),
+		.taker_guarantee = shares_guarantee(s, t.a, t.resource),
+		.giver_used = wide_cut(shares_used(s, t.b, t.resource)),
+		.giver_guarantee = shares_guarantee(s, t.b, t.resource),
+	};
+}
+
+bool reclaim_holds(const struct core *c, uint32_t index, struct eviction *victims, uint32_t n)
 {
 	struct share_ask ask;
 	bool holds = true;
@@ -73,9 +107,13 @@ bool reclaim_holds(const struct core *c, uint32_t index, const struct eviction *
 	reclaim_suppose_ending(c, true);
 	for (uint32_t i = 0; i < n; i++)
 		reclaim_suppose(c, victims[i].pod, true);
-	for (uint32_t i = 0; i < n && holds; i++)
-		holds = !reclaim_is_other(c, index, victims[i].pod) ||
-		        reclaim_allows(c, index, &ask, victims[i].pod);
+	for (uint32_t i = 0; i < n && holds; i++) {
+		if (!reclaim_is_other(c, index, victims[i].pod))
+			continue;
+		holds = reclaim_allows(c, index, &ask, victims[i].pod);
+		if (holds)
+			victims[i].cause = cause_of(c, index, &ask, victims[i].pod);
+	}
 	for (uint32_t i = 0; i < n; i++)
 		reclaim_suppose(c, victims[i].pod, false);
 	reclaim_suppose_ending(c, false);

@@ -28,8 +28,7 @@ void reclaim_suppose_ending(const struct core *c, bool gone);
  * others that would go. */
 bool reclaim_allows(const struct core *c, uint32_t index, const struct share_ask *ask, pod_id id);
 
-/* True if the gang may have all of these that are of other queues. */
-bool reclaim_holds(const struct core *c, uint32_t index, const struct eviction *victims,
-                   uint32_t n);
+/* True if the gang may have all of these that are of other queues, which have their cause then. */
+bool reclaim_holds(const struct core *c, uint32_t index, struct eviction *victims, uint32_t n);
 
 #endif

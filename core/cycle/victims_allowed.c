@@ -238,8 +238,12 @@ uint32_t victims_broken(struct trial *t)
 void victims_leave(struct trial *t)
 {
 	struct core *c = t->c;
+	struct taken_by by = { .at_ns = c->now_ns };
 
-	for (uint32_t i = 0; reclaim_is_on(c) && i < t->own; i++) {
+	if (!reclaim_is_on(c))
+		return;
+	by.queue = queued_id(c, queued_gang(c, t->index));
+	for (uint32_t i = 0; i < t->own; i++) {
 		const pod_id id = t->victims[i].pod;
 		const uint32_t gang = c->pods.slots[id].gang;
 		const bool other = reclaim_is_other(c, t->index, id);
@@ -254,6 +258,6 @@ void victims_leave(struct trial *t)
 		if (has_quorum(t, g, MARKS_GO))
 			t->marks[g->first] |= MARK_KEEPS;
 		else
-			taken_evict(&c->taken, c->gangs.groups, gang, other);
+			taken_evict(&c->taken, c->gangs.groups, gang, other ? &by : NULL);
 	}
 }

@@ -120,7 +120,8 @@ static void evict(struct core *c, const struct nomination *n, const struct evict
 		                    .gang = n->gang,
 		                    .gang_generation = n->generation,
 		                    .victims = due,
-		                    .members = n->places_n };
+		                    .members = n->places_n,
+		                    .cause = v->cause };
 }
 
 /* The plan's capacity becomes the member's. */

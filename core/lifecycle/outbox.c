@@ -198,6 +198,7 @@ void outbox_gang(struct core *c, uint32_t index, enum gang_state state, const st
 void gang_publish(struct core *c, uint32_t index, const struct reason *reason)
 {
 	const struct gang *g = &c->gangs.slots[index];
+	const struct taken_by by = taken_by(&c->taken, index);
 	struct gang_row *row = &c->ledger.gangs[index];
 
 	assert(g->generation != 0);
@@ -219,6 +220,8 @@ void gang_publish(struct core *c, uint32_t index, const struct reason *reason)
 	row->band = gang_key(g).band;
 	row->name_offset = g->stored.offset;
 	row->name_bytes = g->stored.bytes;
+	row->reclaimed_ns = by.at_ns;
+	row->reclaimed_by = by.queue;
 	reason_copy(&row->reason, reason);
 	row_end(&row->version);
 }

@@ -192,6 +192,7 @@ struct eviction {
 	uint32_t state;    /* enum victim_state */
 	uint64_t ticket;   /* of its command */
 	uint64_t since_ns; /* VICTIM_ENDING */
+	struct evict_cause cause;
 };
 
 struct nomination {

@@ -130,6 +130,16 @@ bool shares_inside(const struct shares *s, uint32_t queue, const struct share_as
 bool shares_reclaim(const struct shares *s, uint32_t queue, uint32_t victim,
                     const struct share_ask *ask, const struct share_ask *frees, bool fair);
 
+/* What shares_reclaim() allowed: by which rule, and of what is taken one resource, the first that
+ * counts by guarantee, by share the one of which B has most. */
+struct share_taking {
+	bool fair; /* else by guarantee */
+	uint32_t resource;
+	uint32_t a, b;
+};
+struct share_taking shares_taking(const struct shares *s, uint32_t queue, uint32_t victim,
+                                  const struct share_ask *ask, const struct share_ask *frees);
+
 /* The first gang of a leaf. */
 struct share_waiting {
 	bool waits; /* else the leaf has none, and nothing below is read */

@@ -49,6 +49,12 @@ static bool is_kept(const struct shares *s, uint32_t victim, uint32_t b)
 	}
 }
 
+/* Some queue is guaranteed some of it: the root's own is the sum of all guarantees. */
+static bool takes_back(const struct shares *s, uint32_t r)
+{
+	return share_counts(s, r) && s->own[share_at(s, 0, r)] > 0;
+}
+
 static bool by_guarantee(const struct shares *s, uint32_t a, uint32_t b, uint32_t victim,
                          const struct share_ask *ask, const struct share_ask *frees)
 {
@@ -57,8 +63,7 @@ static bool by_guarantee(const struct shares *s, uint32_t a, uint32_t b, uint32_
 	for (uint32_t i = 0; i < ask->n; i++) {
 		const uint32_t r = ask->wants[i].resource;
 
-		/* The root's own is the sum of all guarantees. */
-		if (!share_counts(s, r) || s->own[share_at(s, 0, r)] == 0 || freed_of(frees, r) == 0)
+		if (!takes_back(s, r) || freed_of(frees, r) == 0)
 			continue;
 		if (!share_is_inside(s, a, &ask->wants[i]) || !keeps_guarantees(s, victim, b, r))
 			return false;
@@ -112,4 +117,26 @@ bool shares_reclaim(const struct shares *s, uint32_t queue, uint32_t victim,
 		return false;
 	return by_guarantee(s, a, b, victim, ask, frees) ||
 	       (fair && by_share(s, a, b, victim, ask, frees));
+}
+
+struct share_taking shares_taking(const struct shares *s, uint32_t queue, uint32_t victim,
+                                  const struct share_ask *ask, const struct share_ask *frees)
+{
+	struct share_taking t = { .resource = UINT32_MAX };
+	share_t most = 0;
+
+	branches_find(s, queue, victim, &t.a, &t.b);
+	t.fair = !by_guarantee(s, t.a, t.b, victim, ask, frees);
+	for (uint32_t i = 0; i < ask->n; i++) {
+		const uint32_t r = ask->wants[i].resource;
+		const wide freed = freed_of(frees, r);
+
+		if (freed == 0 || !(t.fair ? share_is_shared(s, r) : takes_back(s, r)))
+			continue;
+		if (t.resource == UINT32_MAX || (t.fair && share_over(s, t.b, r, freed) > most)) {
+			t.resource = r;
+			most = t.fair ? share_over(s, t.b, r, freed) : 0;
+		}
+	}
+	return t;
 }

@@ -15,16 +15,17 @@ void taken_clear(struct taken *t)
 	*t = (struct taken){ 0 };
 }
 
-void taken_evict(struct taken *t, uint32_t gangs, uint32_t gang, bool reclaimed)
+void taken_evict(struct taken *t, uint32_t gangs, uint32_t gang, const struct taken_by *by)
 {
 	if (!t->marks) {
 		t->marks = must_array(gangs, sizeof(*t->marks));
 		t->gone = must_array(TAKEN_GONE_MAX, sizeof(*t->gone));
 	}
 	t->marks[gang].away = true;
-	if (reclaimed) {
+	if (by) {
 		t->marks[gang].at = t->changes + 1;
 		t->marks[gang].whole = true;
+		t->marks[gang].by = *by;
 	}
 }
 
@@ -32,8 +33,10 @@ void taken_stands(struct taken *t, uint32_t gang)
 {
 	struct taken_mark *m = &t->marks[gang];
 
-	if (m->whole)
+	if (m->whole) {
 		m->at = 0;
+		m->by = (struct taken_by){ 0 };
+	}
 	m->away = m->whole = false;
 }
 
@@ -57,7 +60,8 @@ void taken_drop(struct taken *t, uint32_t gang, const char *name, size_t bytes)
 		*g = (struct taken_gone){ .name = must_alloc(bytes > 0 ? bytes : 1),
 			                      .bytes = (uint32_t)bytes,
 			                      .hash = hash_of(name, bytes),
-			                      .at = m->at };
+			                      .at = m->at,
+			                      .by = m->by };
 		memcpy(g->name, name, bytes);
 		t->gone_n++;
 	}
@@ -74,7 +78,7 @@ void taken_begin(struct taken *t, uint32_t gang, const char *name, size_t bytes)
 
 		if (!g->name || g->hash != hash || g->bytes != bytes || memcmp(g->name, name, bytes) != 0)
 			continue;
-		t->marks[gang] = (struct taken_mark){ .at = g->at, .away = true };
+		t->marks[gang] = (struct taken_mark){ .at = g->at, .away = true, .by = g->by };
 		free(g->name);
 		g->name = NULL;
 		return;

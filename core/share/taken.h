@@ -9,7 +9,7 @@
  * What follows from evictions is no change: while a gang is away, its pods end and come back
  * unnoticed.  It may be dropped meanwhile and come back under its name.
  *
- * Pure: gangs are numbers below `gangs`.  Memory: 16 bytes for each of them from the first eviction
+ * Pure: gangs are numbers below `gangs`.  Memory: 32 bytes for each of them from the first eviction
  * on, and TAKEN_GONE_MAX names; a gang that came back after so many others had gone, or under
  * another name, is one that arrived. */
 #ifndef MUSTER_CORE_TAKEN_H
@@ -21,18 +21,26 @@
 
 #define TAKEN_GONE_MAX 1024u
 
+/* When a gang was reclaimed, and by which queue's. */
+struct taken_by {
+	uint64_t at_ns; /* 0: it was not */
+	uint32_t queue; /* as the caller numbers them */
+};
+
 struct taken {
 	uint64_t changes; /* so far; a mark of before is none */
 	struct taken_mark {
 		uint64_t at; /* `changes` + 1 when it was reclaimed; 0: it never was */
 		bool away;
 		bool whole; /* `at` is of the eviction that it is away for, and nothing of it has gone */
-	} * marks;      /* by gang; NULL: none was evicted yet */
-	struct taken_gone { /* away, and dropped */
-		char *name;     /* NULL: unused */
+		struct taken_by by; /* of `at`, also when there were changes since */
+	} * marks;              /* by gang; NULL: none was evicted yet */
+	struct taken_gone {     /* away, and dropped */
+		char *name;         /* NULL: unused */
 		uint32_t bytes;
 		uint32_t hash; /* of the name, so that few are compared */
 		uint64_t at;
+		struct taken_by by;
 	} * gone;        /* TAKEN_GONE_MAX, a ring */
 	uint64_t gone_n; /* so far */
 };
@@ -40,8 +48,8 @@ struct taken {
 /* It forgets all, and owns no memory then. */
 void taken_clear(struct taken *t);
 
-/* The gang has lost its quorum to another one; `reclaimed`: of another queue. */
-void taken_evict(struct taken *t, uint32_t gangs, uint32_t gang, bool reclaimed);
+/* The gang has lost its quorum to another one; `by`: of another queue, else NULL. */
+void taken_evict(struct taken *t, uint32_t gangs, uint32_t gang, const struct taken_by *by);
 
 static inline bool taken_is_on(const struct taken *t)
 {
@@ -63,6 +71,11 @@ static inline bool taken_is(const struct taken *t, uint32_t gang)
 static inline bool taken_is_away(const struct taken *t, uint32_t gang)
 {
 	return t->marks && t->marks[gang].away;
+}
+
+static inline struct taken_by taken_by(const struct taken *t, uint32_t gang)
+{
+	return t->marks ? t->marks[gang].by : (struct taken_by){ 0 };
 }
 
 /* A member of the gang, which is away, has gone. */

@@ -46,6 +46,9 @@ struct explanation {
 	const struct observer *observer;         /* likewise */
 	const struct explain_victims *victims;   /* NULL: there was no search */
 	const struct usage_figures *usage;       /* of nodes; NULL: not known */
+	uint64_t
+		reclaimed_ns; /* when it last lost its quorum to a gang of another queue; 0: not known */
+	const char *reclaimed_by; /* that queue; NULL: it isn't there any more */
 
 	/* Where objects come from; NULL: nothing is tried. */
 	const struct trial_config *config;

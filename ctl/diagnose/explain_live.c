@@ -5,6 +5,7 @@
 #include "ctl/live/live.h"
 #include "ctl/live/rows.h"
 #include "frontend/dialect/dialects.h"
+#include "ipc/queue_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@ struct explain_live {
 	struct gang_result *gangs;
 	struct reservations reservations;
 	char *reason; /* of the gang to explain */
+	char *reclaimed_by;
 	struct usage_figures usage;
 	struct gang_copy held; /* owner of the backfill reservation */
 	struct explain_victims victims;
@@ -52,6 +54,20 @@ static void reservations_read(const struct live *l, struct explain_live *picture
 		picture->reservations.held = picture->held.name;
 }
 
+static void reclaim_read(const struct live *l, const struct gang_row *row,
+                         struct explain_live *picture, struct explanation *x)
+{
+	struct queue_names names;
+
+	x->reclaimed_ns = row->reclaimed_ns;
+	if (row->reclaimed_ns == 0)
+		return;
+	names = queue_names_read(&l->observer);
+	if (queue_names_find(&names, row->reclaimed_by))
+		x->reclaimed_by = picture->reclaimed_by = queue_names_path(&names, row->reclaimed_by, NULL);
+	queue_names_free(&names);
+}
+
 struct explain_live *explain_live_take(const struct live *l, struct explanation *x)
 {
 	struct explain_live *picture = must_alloc(sizeof(*picture));
@@ -74,6 +90,7 @@ struct explain_live *explain_live_take(const struct live *l, struct explanation 
 		if (rows_gang_waits(&picture->rows.at[i]))
 			picture->gangs[i].reason = picture->reason = live_reason(l, &picture->rows.at[i]);
 		x->result = &picture->gangs[i];
+		reclaim_read(l, &picture->rows.at[i].row, picture, x);
 		if (picture->gangs[i].state == GANG_WAITING &&
 		    explain_victims_take(l, x->gang, &picture->victims))
 			x->victims = &picture->victims;
@@ -84,6 +101,7 @@ struct explain_live *explain_live_take(const struct live *l, struct explanation 
 void explain_live_free(struct explain_live *picture)
 {
 	free(picture->reason);
+	free(picture->reclaimed_by);
 	free(picture->gangs);
 	free(picture->rows.at);
 	free(picture);

@@ -6,6 +6,7 @@
 #include "ctl/term/print.h"
 #include "frontend/dialect/reason.h"
 #include "ipc/order.h"
+#include "ipc/promises.h"
 #include "ipc/states.h"
 
 #include <inttypes.h>
@@ -219,6 +220,20 @@ static bool is_promised(const struct explanation *x)
 	return x->observer != NULL && x->result->reason != NULL && x->result->why.promised.at_ns > 0;
 }
 
+static void json_reclaim(cJSON *o, const struct explanation *x)
+{
+	char at[PROMISE_TIME_BYTES];
+	cJSON *reclaimed;
+
+	if (x->reclaimed_ns == 0)
+		return;
+	promise_time_text(x->reclaimed_ns, at);
+	reclaimed = json_checked(cJSON_AddObjectToObject(o, "reclaimed"));
+	json_add_text(reclaimed, "at", at);
+	if (x->reclaimed_by != NULL)
+		json_add_text(reclaimed, "by", x->reclaimed_by);
+}
+
 static void print_json(const struct explanation *x)
 {
 	const struct gang_result *g = x->result;
@@ -232,6 +247,7 @@ static void print_json(const struct explanation *x)
 	json_add_number(o, "quorum", g->quorum);
 	json_add_number(o, "members", g->members);
 	json_add_number(o, "placed", g->placed);
+	json_reclaim(o, x);
 	if (g->reason != NULL) {
 		json_add_text(o, "reason", g->reason);
 		json_add_number(o, "need", g->why.need);
@@ -370,12 +386,24 @@ static void print_lacks(const struct gang_result *g)
 	}
 }
 
+static void print_reclaim(const struct explanation *x)
+{
+	char at[PROMISE_TIME_BYTES];
+
+	if (x->reclaimed_ns == 0)
+		return;
+	promise_time_text(x->reclaimed_ns, at);
+	ctl_say("reclaimed: %s by queue %s\n", at,
+	        x->reclaimed_by != NULL ? x->reclaimed_by : "(deleted)");
+}
+
 static void print_text(const struct explanation *x)
 {
 	const struct gang_result *g = x->result;
 
 	ctl_say("gang %s (%s): %s, %" PRIu32 " of %" PRIu32 " members placed, quorum %" PRIu32 "\n",
 	        g->gang, g->dialect, state_text(x), g->placed, g->members, g->quorum);
+	print_reclaim(x);
 	if (g->reason == NULL)
 		return;
 	ctl_say("\n%s\n", g->reason);

@@ -48,6 +48,19 @@ void eviction_end(struct eviction *v, enum record_kind kind)
 	eviction_free(v);
 }
 
+/* An eviction whose core is gone is of a ticket that may be counted. */
+static void rule_count(struct eviction *v)
+{
+	const uint32_t rule = v->cmd.cause.rule;
+	struct evictor_counts *counts = &v->evictor->counts;
+
+	counts->pods_by[rule]++;
+	if (!v->ticket || (v->ticket->counted & 1u << rule))
+		return;
+	v->ticket->counted |= 1u << rule;
+	counts->gangs_by[rule]++;
+}
+
 /* It has taken effect by a request of ours. */
 static void evicted(struct eviction *v)
 {
@@ -60,6 +73,7 @@ static void evicted(struct eviction *v)
 		                            .cmd = &v->cmd };
 
 	e->counts.evicted++;
+	rule_count(v);
 	model_evicted(e->config.model, v->cmd.pod, v->cmd.pod_generation,
 	              e->config.env->wall_ns(e->config.env->context) / NS_PER_S);
 	e->config.notice(e->config.context, &n);

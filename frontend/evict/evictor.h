@@ -65,6 +65,8 @@ struct evictor_counts {
 	uint64_t gone;      /* ending or gone when they were to be sent, or read */
 	uint64_t unknown;   /* answers that did not say */
 	uint64_t nominated; /* members */
+	/* Of `evicted`, by enum evict_rule; and gangs for which some were. */
+	uint64_t pods_by[EVICT_RULES], gangs_by[EVICT_RULES];
 };
 
 struct evictor;

@@ -22,6 +22,7 @@ struct ticket {
 	uint32_t guarded;       /* ... of pods that a budget matches */
 	struct eviction *plain; /* the first in the queue of the others; NULL: none */
 	uint64_t whole_ns;      /* sent at the latest then, though commands are missing */
+	uint32_t counted;       /* bits of enum evict_rule: it is in gangs_by[] */
 	bool is_void;           /* one was refused, or can't be sent: the core withdraws the others */
 	char *scheduler;        /* of the preemptor: its name is in the condition of its victims */
 };

@@ -9,6 +9,7 @@
 #include "frontend/report/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -109,9 +110,27 @@ void preempt_reason(struct frontend *f, const struct cmd_reason *cmd)
 	gang_happened(f, cmd->gang, cmd->gang_generation, REPORT_PREEMPTION_STUCK, note);
 }
 
+static void reclaimed_text(const struct frontend *f, const struct evict_notice *n, const char *who,
+                           char *out, size_t out_bytes)
+{
+	const struct evict_cause *c = &n->cmd->cause;
+
+	snprintf(out, out_bytes,
+	         "Reclaimed by queue %s from queue %s, by %s: %s uses %" PRId64
+	         " %s of a guarantee of %" PRId64 " with %s, %s keeps %" PRId64 " (guarantee %" PRId64
+	         "); on node %s, %u pods make room for %u members",
+	         model_queue_name(f->model, c->taker), model_queue_name(f->model, c->giver),
+	         c->rule == EVICT_FAIR ? "share" : "guarantee",
+	         model_queue_name(f->model, c->taker_branch), c->taker_used,
+	         model_name(f->model, c->resource), c->taker_guarantee, who,
+	         model_queue_name(f->model, c->giver_branch), c->giver_used, c->giver_guarantee,
+	         n->node, n->cmd->victims, n->cmd->members);
+}
+
 static void victim_noticed(void *context, const struct evict_notice *n)
 {
 	struct frontend *f = context;
+	const bool reclaimed = n->cmd->cause.rule != EVICT_PRIORITY;
 	char note[1000], who[NAME_BYTES];
 	const struct log_field fields[] = { { "pod", n->name, 0 },
 		                                { "namespace", n->namespace, 0 },
@@ -120,19 +139,22 @@ static void victim_noticed(void *context, const struct evict_notice *n)
 		                                { "for", who, 0 } };
 
 	preemptor_text(f, n->cmd, who, sizeof(who));
+	if (reclaimed)
+		reclaimed_text(f, n, who, note, sizeof(note));
 	/* For a lone pod kube-scheduler's text: framework/preemption, prepareCandidate. */
-	if (n->cmd->gang >= f->limits.gangs)
+	else if (n->cmd->gang >= f->limits.gangs)
 		snprintf(note, sizeof(note), "Preempted by %s on node %s", who, n->node);
 	else
 		snprintf(note, sizeof(note), "Preempted by %s on node %s: %u pods make room for %u members",
 		         who, n->node, n->cmd->victims, n->cmd->members);
 	env_tell(f->env, "info", "pod evicted", fields, sizeof(fields) / sizeof(fields[0]));
-	report_happened(f->report, &(struct report_event){ .what = REPORT_PREEMPTED,
-	                                                   .namespace = n->namespace,
-	                                                   .name = n->name,
-	                                                   .uid = n->uid,
-	                                                   .scheduler = n->scheduler,
-	                                                   .note = note });
+	report_happened(f->report,
+	                &(struct report_event){ .what = reclaimed ? REPORT_RECLAIMED : REPORT_PREEMPTED,
+	                                        .namespace = n->namespace,
+	                                        .name = n->name,
+	                                        .uid = n->uid,
+	                                        .scheduler = n->scheduler,
+	                                        .note = note });
 	preemptor_tell(f, n->cmd);
 }
 
@@ -206,7 +228,8 @@ uint64_t preempt_poll(struct frontend *f, bool binds_waiting)
 int preempt_evict(struct frontend *f, const struct cmd_evict *cmd)
 {
 	if (!f->evictor || cmd->pod >= f->limits.pods || cmd->pod_generation == 0 ||
-	    cmd->node >= f->limits.nodes || cmd->gang >= (uint64_t)f->limits.gangs + f->limits.pods)
+	    cmd->node >= f->limits.nodes || cmd->cause.rule >= EVICT_RULES ||
+	    cmd->gang >= (uint64_t)f->limits.gangs + f->limits.pods)
 		return -EPROTO;
 	return f->stopping ? 0 : evictor_evict(f->evictor, cmd);
 }

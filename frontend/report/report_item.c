@@ -201,6 +201,7 @@ static void bind_send(struct item *i)
 		[REPORT_BOUND] = { "Normal", "Scheduled", "Binding" },
 		[REPORT_BIND_REFUSED] = { "Warning", "FailedScheduling", "Scheduling" },
 		[REPORT_PREEMPTED] = { "Normal", "Preempted", "Preempting" },
+		[REPORT_RECLAIMED] = { "Normal", "Reclaimed", "Preempting" },
 		[REPORT_PREEMPTING] = { "Normal", "Preempting", "Preempting" },
 		[REPORT_PREEMPTION_STUCK] = { "Warning", "PreemptionStuck", "Preempting" },
 		[REPORT_START_PROMISED] = { "Normal", "StartPromised", "Scheduling" },

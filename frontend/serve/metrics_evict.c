@@ -36,6 +36,11 @@ void metrics_evictions_write(const struct metrics *m, FILE *out)
 	                "Evictions that the API server rejects: no right, or invalid.", e->failed),
 	        COUNTER("muster_evictions_unknown_total",
 	                "Answers that did not say whether the pod is evicted.", e->unknown));
+	LABELLED(out, "muster_reclaims_total", "rule",
+	         "Gangs for which pods of other queues were evicted, by the rule that allowed it.",
+	         { "guarantee", e->gangs_by[EVICT_GUARANTEE] }, { "fair", e->gangs_by[EVICT_FAIR] });
+	LABELLED(out, "muster_reclaimed_pods_total", "rule", "Pods evicted for gangs of other queues.",
+	         { "guarantee", e->pods_by[EVICT_GUARANTEE] }, { "fair", e->pods_by[EVICT_FAIR] });
 	if (!m->core_up)
 		return;
 	LABELLED(

@@ -343,6 +343,23 @@ def test_que_4_a_guarantee_takes_back_what_was_lent():
         until(lambda: c.queue("b").get("waiting") == 1 and c.queue("a").get("waiting") == 1, SOON_S, "both wait")
         steady(lambda: (c.bound("a0-"), len(left(c, "b"))) == (4, 7), 2.5, "nobody else goes")
         becomes(lambda: c.metrics()['muster_evictions_total{mode="respect"}'], 4, "evictions")
+        equal([c.metrics()[f'muster_{name}_total{{rule="guarantee"}}'] for name in ("reclaims", "reclaimed_pods")], [1, 4])
+        reclaims_are_told(c)
+
+
+def reclaims_are_told(c):
+    """On each pod that went, and of its gang."""
+    def notes():
+        return {e["regarding"]["name"]: e["note"] for e in c.client.list("Event") if e["reason"] == "Reclaimed"}
+
+    becomes(lambda: len(notes()), 4, "events", SOON_S)
+    pod, note = sorted(notes().items())[0]
+    check(note.startswith("Reclaimed by queue a from queue b, by guarantee: a uses 32 nvidia.com/gpu of a guarantee of 32 with gang default/a0 (") and
+          "), b keeps 48 (guarantee 0); on node n0" in note and note.endswith("4 pods make room for 4 members"), note)
+    gang = f"default/{pod[:-2]}"
+    c.create(*[o for o in gangs("b", [pod[:-2]]) if o["kind"] == "Pod"])  # as its controller would
+    until(lambda: " by queue root/a" in c.ask("explain", gang)[1], SOON_S, lambda: c.ask("explain", gang))
+    equal(c.ask_json("explain", gang)[1]["reclaimed"]["by"], "root/a")
 
 
 FAIR = (*RECLAIM[:-1], "fair")

@@ -11,6 +11,8 @@
 
 enum { X, Y, Z, R };
 
+static const struct taken_by by_other = { .at_ns = 7, .queue = 2 };
+
 #define QUEUES 10u
 #define GANGS 48u
 
@@ -122,7 +124,7 @@ static bool takes(struct world *w, struct gang *g, struct gang *victim, bool mar
 	gang_runs(w, may ? g : victim, true);
 	if (may && marks) {
 		victim->marked = true;
-		taken_evict(&w->taken, GANGS, (uint32_t)(victim - w->gangs), true);
+		taken_evict(&w->taken, GANGS, (uint32_t)(victim - w->gangs), &by_other);
 	}
 	return may;
 }
@@ -254,8 +256,8 @@ Test(taken, a_gang_that_is_away_comes_back_under_its_name)
 	struct taken t = { 0 };
 
 	cr_assert(!taken_is_on(&t) && !taken_is(&t, 3) && !taken_is_away(&t, 3));
-	taken_evict(&t, 8, 3, true);
-	taken_evict(&t, 8, 4, false); /* by priority, in its own queue */
+	taken_evict(&t, 8, 3, &by_other);
+	taken_evict(&t, 8, 4, NULL); /* by priority, in its own queue */
 	cr_assert(taken_is(&t, 3) && taken_is_away(&t, 3));
 	cr_assert(!taken_is(&t, 4) && taken_is_away(&t, 4));
 	taken_drop(&t, 3, "ns/g", 4);
@@ -280,14 +282,14 @@ Test(taken, a_gang_that_stayed_was_not_reclaimed)
 {
 	struct taken t = { 0 };
 
-	taken_evict(&t, 8, 3, true);
+	taken_evict(&t, 8, 3, &by_other);
 	taken_stands(&t, 3);
 	cr_assert(!taken_is(&t, 3) && !taken_is_away(&t, 3));
-	taken_evict(&t, 8, 3, true);
+	taken_evict(&t, 8, 3, &by_other);
 	taken_lose(&t, 3);
 	taken_stands(&t, 3);
 	cr_assert(taken_is(&t, 3) && !taken_is_away(&t, 3));
-	taken_evict(&t, 8, 3, false);
+	taken_evict(&t, 8, 3, NULL);
 	taken_stands(&t, 3);
 	cr_assert(taken_is(&t, 3), "the mark is of an earlier eviction");
 	taken_clear(&t);
@@ -298,12 +300,35 @@ Test(taken, names_of_one_hash_are_two_gangs)
 {
 	struct taken t = { 0 };
 
-	taken_evict(&t, 8, 3, true);
+	taken_evict(&t, 8, 3, &by_other);
 	taken_drop(&t, 3, "ns/ojjfvkr", 10);
 	taken_begin(&t, 3, "ns/orvhkzz", 10);
 	cr_assert(!taken_is(&t, 3) && !taken_is_away(&t, 3));
 	taken_begin(&t, 4, "ns/ojjfvkr", 10);
 	cr_assert(taken_is(&t, 4) && taken_is_away(&t, 4));
+	taken_clear(&t);
+}
+
+/* What is shown of it: who took it last, and when; not of an eviction that did not happen. */
+Test(taken, who_reclaimed_a_gang_is_kept)
+{
+	static const struct taken_by later = { .at_ns = 9, .queue = 4 };
+	struct taken t = { 0 };
+
+	cr_assert_eq(taken_by(&t, 3).at_ns, 0u);
+	taken_evict(&t, 8, 3, &by_other);
+	taken_evict(&t, 8, 4, NULL);
+	cr_assert_eq(taken_by(&t, 4).at_ns, 0u);
+	taken_drop(&t, 3, "ns/g", 4);
+	cr_assert_eq(taken_by(&t, 3).at_ns, 0u);
+	taken_begin(&t, 5, "ns/g", 4);
+	taken_stands(&t, 5);
+	taken_change(&t);
+	cr_assert(taken_by(&t, 5).at_ns == 7 && taken_by(&t, 5).queue == 2);
+	taken_evict(&t, 8, 5, &later);
+	cr_assert(taken_by(&t, 5).at_ns == 9 && taken_by(&t, 5).queue == 4);
+	taken_stands(&t, 5);
+	cr_assert_eq(taken_by(&t, 5).at_ns, 0u, "it was refused");
 	taken_clear(&t);
 }
 
@@ -314,7 +339,7 @@ Test(taken, names_are_bounded)
 	char name[16];
 
 	for (uint32_t i = 0; i < TAKEN_GONE_MAX + 1; i++) {
-		taken_evict(&t, 1, 0, true);
+		taken_evict(&t, 1, 0, &by_other);
 		taken_drop(&t, 0, name, (size_t)snprintf(name, sizeof(name), "ns/g%u", i));
 	}
 	taken_begin(&t, 0, "ns/g0", 5);

@@ -202,6 +202,89 @@ Test(reclaim, a_gang_whose_eviction_was_refused_counted_as_reclaimed)
 	cr_assert_eq(api.evicts, 4);
 }
 
+static const struct gang_row *row_of(const char *name)
+{
+	const struct core *c = x.loop.core;
+	char whole[64];
+
+	snprintf(whole, sizeof(whole), "ns/%s", name);
+	for (gang_id id = 0; id < c->gangs.groups; id++)
+		if (c->gangs.slots[id].generation != 0 && c->gangs.slots[id].name_bytes == strlen(whole) &&
+		    memcmp(c->gangs.slots[id].name, whole, strlen(whole)) == 0)
+			return &c->ledger.gangs[id];
+	cr_assert_fail("no gang %s", name);
+	return NULL;
+}
+
+/* The command has the rule and its numbers, and the row of the gang that lost its quorum by whom.
+ */
+Test(reclaim, who_took_what_of_whom_is_told)
+{
+	const struct evict_cause *cause = &api.evict.cause;
+
+	start_reclaim();
+	queue("a", "\"deserved\":{\"cpu\":\"4\"}");
+	queue("b", "\"deserved\":{\"cpu\":\"3\"}");
+	node("n1", 8);
+	group("v", 2);
+	pods_in("b", "v", 0, 2, 5, "v", "n1");
+	pods_in("b", "r", 2, 8, 50, "", "n1");
+	model_set_synced(x.m);
+	flush();
+	cr_assert_eq(row_of("v")->reclaimed_ns, 0u);
+	waits_in("a", "g", 2, 0);
+	preempt();
+	cr_assert_eq(api.evicts, 2);
+	cr_assert_eq(cause->rule, EVICT_GUARANTEE);
+	cr_assert_str_eq(model_name(x.m, cause->resource), "cpu");
+	cr_assert_str_eq(model_queue_name(x.m, cause->taker), "a");
+	cr_assert_str_eq(model_queue_name(x.m, cause->giver), "b");
+	cr_assert(cause->taker_branch == cause->taker && cause->giver_branch == cause->giver);
+	cr_assert_eq(cause->taker_used, 2000);
+	cr_assert_eq(cause->taker_guarantee, 4000);
+	cr_assert_eq(cause->giver_used, 6000);
+	cr_assert_eq(cause->giver_guarantee, 3000);
+	cr_assert(asked("v-0") && asked("v-1"), "the lowest priority first");
+	goes("v-0");
+	goes("v-1");
+	cr_assert_gt(row_of("v")->reclaimed_ns, 0u);
+	cr_assert_str_eq(model_queue_name(x.m, row_of("v")->reclaimed_by), "a");
+	cr_assert_eq(row_of("g")->reclaimed_ns, 0u);
+}
+
+/* Of what it asks for, the resource of which the giver has the greatest share. */
+Test(reclaim, a_fair_take_tells_the_resource_that_decides)
+{
+	start_reclaim();
+	x.loop.preemption |= PREEMPTION_FAIR;
+	queue("a", "\"weight\":1");
+	queue("b", "\"weight\":1");
+	node("n1", 4);
+	pods_in("b", "r", 0, 4, 50, "", "n1");
+	model_set_synced(x.m);
+	waits_in("a", "g", 2, 0);
+	preempt();
+	cr_assert_eq(api.evicts, 2);
+	cr_assert_eq(api.evict.cause.rule, EVICT_FAIR);
+	cr_assert_str_eq(model_name(x.m, api.evict.cause.resource), "cpu");
+	cr_assert_eq(api.evict.cause.taker_used, 2000);
+	cr_assert_eq(api.evict.cause.giver_used, 2000);
+}
+
+/* As before: nothing is told of another queue where none is involved. */
+Test(reclaim, a_pod_of_the_own_queue_goes_by_priority)
+{
+	start_reclaim();
+	queue("a", "\"weight\":1");
+	node("n1", 2);
+	pods_in("a", "r", 0, 2, 1, "", "n1");
+	model_set_synced(x.m);
+	waits_in("a", "g", 1, 5);
+	preempt();
+	cr_assert_eq(api.evicts, 1);
+	cr_assert_eq(api.evict.cause.rule, EVICT_PRIORITY);
+}
+
 /* A gang of one that asks for two of three resources; on "": it waits. */
 static void member(const char *name, const char *on)
 {

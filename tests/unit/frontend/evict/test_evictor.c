@@ -196,6 +196,32 @@ Test(evictor, evicts_by_the_eviction_api)
 	expect("sent:2 ");
 }
 
+/* A gang counts once, however many pods go for it; by the rule of each. */
+Test(evictor, counts_reclaims_by_their_rule)
+{
+	static const uint32_t rules[] = { EVICT_FAIR, EVICT_FAIR, EVICT_GUARANTEE };
+	struct pod_view pod;
+
+	begin();
+	for (uint32_t i = 0; i < 3; i++) {
+		struct cmd_evict cmd = { .ticket = 1, .gang = ID_NONE, .victims = 3, .members = 1 };
+
+		cr_assert(model_pod_by_name(b.m, "ns", (const char[]){ (char)('a' + i), '\0' }, &pod));
+		cmd.pod = pod.id;
+		cmd.pod_generation = pod.generation;
+		cmd.cause.rule = rules[i];
+		cr_assert_eq(evictor_evict(b.e, &cmd), 0);
+	}
+	world_answer(take("POST", POD("a") "/eviction"), 201, "{}");
+	world_answer(take("POST", POD("b") "/eviction"), 201, "{}");
+	world_answer(take("POST", POD("c") "/eviction"), 201, "{}");
+	cr_expect_eq(evictor_counts(b.e)->pods_by[EVICT_FAIR], 2);
+	cr_expect_eq(evictor_counts(b.e)->gangs_by[EVICT_FAIR], 1);
+	cr_expect_eq(evictor_counts(b.e)->pods_by[EVICT_GUARANTEE], 1);
+	cr_expect_eq(evictor_counts(b.e)->gangs_by[EVICT_GUARANTEE], 1);
+	cr_expect_eq(evictor_counts(b.e)->pods_by[EVICT_PRIORITY], 0);
+}
+
 Test(evictor, waits_until_the_ticket_is_whole)
 {
 	begin();
