@@ -179,6 +179,9 @@ static bool holds(struct timeline *t, const struct picture *p, bool kept)
 	t->starts_n = starts_find(t, p);
 	budget_spend(t->budget, t->ends_n + (uint64_t)t->starts_n * t->nodes->used);
 	free_copy(t);
+	for (uint32_t i = 0; p->more_free && i < p->more_n; i++)
+		change(t, p->more[i].node, &t->shapes->slots[p->more[i].shape],
+		       -(int64_t)p->more[i].members);
 	t->places_n = t->asked_n = 0;
 	for (uint32_t i = 0; i < t->starts_n; i++) {
 		struct start *s = &t->starts[i];

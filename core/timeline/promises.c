@@ -129,6 +129,23 @@ bool promises_hold(struct timeline *t, const struct timeline_ask *ask,
 	return promises_hold_from(t, ask, places, n, now_ns, now_ns);
 }
 
+bool promises_would_hold(struct timeline *t, const struct timeline_ask *ask,
+                         const struct timeline_place *places, uint32_t n, uint64_t now_ns)
+{
+	const struct budget before = *t->budget;
+	const struct picture p = { .priority = promise_binding(t, ask->priority),
+		                       .without = t->slots[ask->gang] - 1,
+		                       .more = places,
+		                       .more_n = n,
+		                       .more_free = true,
+		                       .more_end_ns = ask_end(t, ask, now_ns),
+		                       .now_ns = now_ns };
+	const bool hold = !some_bind(t, ask) || picture_holds(t, &p) || picture_kept_holds(t, &p);
+
+	*t->budget = before;
+	return hold;
+}
+
 void timeline_shape_drop(struct timeline *t, shape_id shape)
 {
 	for (uint32_t i = 0; i < t->promises_n; i++) {

@@ -183,6 +183,11 @@ bool promises_hold_from(struct timeline *t, const struct timeline_ask *ask,
                         const struct timeline_place *places, uint32_t n, uint64_t start_ns,
                         uint64_t now_ns);
 
+/* promises_hold() of places that it has not taken, and nothing changes but scratch: neither what is
+ * kept with a promise nor the budget. */
+bool promises_would_hold(struct timeline *t, const struct timeline_ask *ask,
+                         const struct timeline_place *places, uint32_t n, uint64_t now_ns);
+
 /* No pod has the shape any more, and its slot may get another one.  The gangs that were promised
  * room for such pods have lost them, so they are planned in the next cycle. */
 void timeline_shape_drop(struct timeline *t, shape_id shape);

@@ -149,6 +149,7 @@ struct picture {
 	uint64_t at_ns;
 	const struct timeline_place *more;
 	uint32_t more_n;
+	bool more_free; /* they are not taken yet */
 	uint64_t more_end_ns;
 	uint64_t now_ns;
 };
