@@ -202,6 +202,7 @@ bool observe_node(const struct observer *o, node_id id, struct node_view *out)
 		/* V2; relaxed: the loads before it acquire. */
 		if (atomic_load_explicit(&rows[id].version, memory_order_relaxed) != version)
 			continue;
+		out->generation = row.generation;
 		out->flags = row.flags;
 		out->pods = row.pods;
 		return true;

@@ -23,6 +23,7 @@ struct observer {
 };
 
 struct node_view {
+	uint32_t generation;
 	uint32_t flags; /* enum node_flags */
 	uint32_t pods;
 	char name[OBSERVE_NAME_MAX];

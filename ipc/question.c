@@ -9,6 +9,13 @@
 
 static_assert(sizeof(struct message_answer) < 16384, "one message of a socket");
 
+/* Its counts are within its arrays. */
+static bool page_is_whole(const struct question_page *p)
+{
+	return p->rows_n <= QUESTION_ROWS && p->absent_n <= RESOURCES_MAX && p->from <= p->nodes &&
+	       p->rows_n <= p->nodes - p->from;
+}
+
 int observer_ask(const struct observer *o, const struct live_question *q, uint64_t timeout_ns,
                  struct live_answer *out)
 {
@@ -29,9 +36,13 @@ int observer_ask(const struct observer *o, const struct live_question *q, uint64
 	if (fd >= 0 || (size_t)got != sizeof(m.answer) || m.head.kind != MESSAGE_ANSWER ||
 	    m.answer.answer.version != QUESTION_VERSION || m.answer.answer.verdict >= QUESTION_VERDICTS)
 		return -EPROTO;
+	if (m.answer.answer.verdict == QUESTION_NODES && !page_is_whole(&m.answer.answer.page))
+		return -EPROTO;
 	*out = m.answer.answer;
-	observe_reason_check(&out->reason);
-	observe_victims_check(&out->victims);
+	if (out->verdict == QUESTION_WAITS) {
+		observe_reason_check(&out->reason);
+		observe_victims_check(&out->victims);
+	}
 	out->text[sizeof(out->text) - 1] = '\0';
 	clean_text(out->text);
 	return 0;

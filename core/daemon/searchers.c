@@ -4,6 +4,7 @@
 #include "core/daemon/questions.h"
 #include "core/world/answers.h"
 #include "core/world/follower.h"
+#include "core/world/live_verdict.h"
 #include "core/world/lookout.h"
 #include "core/world/snapshot.h"
 #include "core/world/what_if.h"
@@ -46,6 +47,7 @@ struct searchers {
 	struct snapshots *snapshots;
 	struct lookout *lookout; /* the world thread's */
 	struct questions *questions;
+	struct verdicts *verdicts; /* the world thread's */
 	uint64_t answers_until_ns; /* the world thread's: of the question that is open */
 	uint64_t answers_from_ns;  /* ... and no answer before */
 	uint64_t published_ns;     /* the world thread's */
@@ -70,6 +72,7 @@ int searchers_open(struct searchers **out, const struct searchers_config *config
 	s->config = *config;
 	s->answers = answers_new();
 	s->questions = questions_new(config->answered, config->context);
+	s->verdicts = verdicts_new();
 	*out = s;
 	return 0;
 }
@@ -194,8 +197,13 @@ static void answer_one(struct searchers *s)
 	if (begun_ns < s->answers_from_ns || !questions_next(s->questions, &slot, &question))
 		return;
 	s->answers_until_ns = begun_ns + QUESTION_NS;
-	what_if(follower_keeper(s->follower), world, &question, &hooks, &answer);
-	answer.position = follower_position(s->follower);
+	if (question.about == ABOUT_POD) {
+		verdicts_answer(s->verdicts, world, follower_position(s->follower), &question, &hooks,
+		                &answer);
+	} else {
+		what_if(follower_keeper(s->follower), world, &question, &hooks, &answer);
+		answer.position = follower_position(s->follower);
+	}
 	questions_answer(s->questions, slot, &answer);
 	s->answers_from_ns = begun_ns + QUESTION_SHARE * (clock_monotonic_ns() - begun_ns);
 }
@@ -400,5 +408,6 @@ void searchers_close(struct searchers *s)
 	feed_close(s->feed);
 	answers_free(s->answers);
 	questions_free(s->questions);
+	verdicts_free(s->verdicts);
 	free(s);
 }

@@ -4,8 +4,8 @@
  * searchers, which read them under RCU.
  *
  * The world's thread also searches for victims of gangs that wait (core/world/lookout.h), if the
- * frontend asks for that, and answers questions (core/world/what_if.h), which it may spend a fifth
- * of its time on.
+ * frontend asks for that, and answers questions (core/world/what_if.h, core/world/live_verdict.h),
+ * which it may spend a fifth of its time on.
  *
  * What searchers do so far: every ten seconds in which something changed they recompute the free
  * capacity of each node from the pods there, each its share of the chunks.  A difference is logged

@@ -47,12 +47,23 @@ static const char *change_fault(const struct question_change *c, const struct li
 	}
 }
 
+static const char *verdict_fault(const struct live_question *q)
+{
+	if (!memchr(q->pod, '\0', sizeof(q->pod)))
+		return "a name has no end";
+	return q->number == 0 && !strchr(q->pod, '/') ? "the name of a pod has no namespace" : NULL;
+}
+
 const char *question_fault(const struct live_question *q, const struct limits *limits)
 {
 	const char *fault = NULL;
 
 	if (q->version != QUESTION_VERSION)
 		return "another version of questions";
+	if (q->about >= ABOUT_KINDS)
+		return "a question of an unknown kind";
+	if (q->about == ABOUT_POD)
+		return verdict_fault(q);
 	if (q->gang >= limits->gangs || q->generation == 0)
 		return "a gang is out of bounds";
 	if (q->changes_n > QUESTION_CHANGES_MAX)

@@ -3,7 +3,6 @@
 #include "ctl/diagnose/explain.h"
 #include "ctl/live/live.h"
 #include "ctl/term/print.h"
-#include "ipc/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIMEOUT_NS (60 * NS_PER_S) /* others may have asked before */
 #define PLACES_SHOWN 10u
 
 struct what_if {
@@ -101,13 +99,6 @@ static bool gang_find(struct what_if *w, const char *gang)
 	}
 	w->question.generation = w->gang.row.generation;
 	return found;
-}
-
-static const char *error_text(int rc)
-{
-	if (rc == -ECONNRESET || rc == -EPIPE)
-		return "it ended the connection";
-	return rc == -EPROTO ? "its answer makes no sense" : strerror(-rc);
 }
 
 static const char *node_text(const struct what_if *w, const struct question_place *p,
@@ -233,10 +224,6 @@ static int answered(struct what_if *w)
 	struct live_answer *a = &w->answer;
 	struct node_view node;
 
-	if (a->verdict == QUESTION_REFUSED) {
-		fprintf(stderr, "%s: muster-core does not answer: %s\n", l->command, a->text);
-		return EXIT_NO;
-	}
 	if (a->like < l->observer.places.limits.nodes && observe_node(&l->observer, a->like, &node))
 		memcpy(w->like, node.name, sizeof(w->like));
 	if (a->verdict == QUESTION_WAITS) {
@@ -255,7 +242,7 @@ static int answered(struct what_if *w)
 int explain_what_if(const struct live *l, const char *gang, const struct arguments *changes)
 {
 	struct what_if *w = must_alloc(sizeof(*w));
-	int rc, asked;
+	int rc;
 
 	w->live = l;
 	w->changes = changes;
@@ -266,15 +253,10 @@ int explain_what_if(const struct live *l, const char *gang, const struct argumen
 		        gang);
 		rc = EXIT_NO;
 	}
-	if (rc == EXIT_DONE) {
-		asked = observer_ask(&l->observer, &w->question, TIMEOUT_NS, &w->answer);
-		if (asked < 0) {
-			fprintf(stderr, "%s: muster-core gives no answer: %s\n", l->command, error_text(asked));
-			rc = EXIT_NO;
-		} else {
-			rc = answered(w);
-		}
-	}
+	if (rc == EXIT_DONE)
+		rc = live_ask(l, &w->question, &w->answer);
+	if (rc == EXIT_DONE)
+		rc = answered(w);
 	free(w->reason);
 	free(w);
 	return rc;

@@ -12,8 +12,11 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define ASK_NS (60 * NS_PER_S) /* others may have asked before */
 
 /* Sockets of musterctl up, if find_socket() had to look for them. */
 static char found[10 * TEMPDIR_BYTES];
@@ -245,6 +248,24 @@ char *live_reason(const struct live *l, const struct gang_copy *gang)
 
 	reason_text(&gang->row.reason, &about, &names, text, n + 1);
 	return text;
+}
+
+static const char *ask_error(int rc)
+{
+	if (rc == -ECONNRESET || rc == -EPIPE)
+		return "it ended the connection";
+	return rc == -EPROTO ? "its answer makes no sense" : strerror(-rc);
+}
+
+int live_ask(const struct live *l, const struct live_question *q, struct live_answer *out)
+{
+	const int rc = observer_ask(&l->observer, q, ASK_NS, out);
+
+	if (rc < 0)
+		fprintf(stderr, "%s: muster-core gives no answer: %s\n", l->command, ask_error(rc));
+	else if (out->verdict == QUESTION_REFUSED)
+		fprintf(stderr, "%s: muster-core does not answer: %s\n", l->command, out->text);
+	return rc < 0 || out->verdict == QUESTION_REFUSED ? EXIT_NO : EXIT_DONE;
 }
 
 uint64_t live_wall_ns(void)

@@ -26,7 +26,7 @@ const char *parts_count(struct parts *p, const char *text, bool whole)
 
 struct counting {
 	struct parts *parts;
-	struct reason_names names;
+	const struct reason_names *names;
 	void (*each)(void *context, const char *text);
 	void *context;
 };
@@ -36,7 +36,7 @@ static void count_reason(const struct counting *c, uint32_t why, uint32_t arg)
 	char text[TEXT_BYTES];
 	const char *kept;
 
-	reason_node_text(why, arg, &c->names, text, sizeof(text));
+	reason_node_text(why, arg, c->names, text, sizeof(text));
 	kept = parts_count(c->parts, text, why == FILTER_CONFLICT);
 	if (c->each != NULL)
 		c->each(c->context, kept);
@@ -51,12 +51,10 @@ static void count_resources(const struct counting *c, const struct evaluation *e
 		count_reason(c, FILTER_INSUFFICIENT, e->absent[i].resource);
 }
 
-void parts_count_node(struct parts *p, const struct model *m, const struct evaluation *e,
+void parts_count_node(struct parts *p, const struct reason_names *names, const struct evaluation *e,
                       node_id node, void (*each)(void *context, const char *text), void *context)
 {
-	const struct counting c = {
-		.parts = p, .names = reason_names_of(m), .each = each, .context = context
-	};
+	const struct counting c = { .parts = p, .names = names, .each = each, .context = context };
 
 	for (uint32_t why = FILTER_PASSED + 1; why < FILTER_REASONS; why++) {
 		if (!(e->whys[node] & FILTER_BIT(why)))

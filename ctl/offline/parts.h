@@ -5,7 +5,6 @@
 #define MUSTER_CTL_PARTS_H
 
 #include "frontend/dialect/reason.h"
-#include "frontend/model/model.h"
 
 struct evaluation; /* core/filter/evaluate.h */
 
@@ -19,7 +18,7 @@ struct parts {
 const char *parts_count(struct parts *p, const char *text, bool whole);
 
 /* The reasons of an infeasible node; `each`, which may be NULL, is called with the text of each. */
-void parts_count_node(struct parts *p, const struct model *m, const struct evaluation *e,
+void parts_count_node(struct parts *p, const struct reason_names *names, const struct evaluation *e,
                       node_id node, void (*each)(void *context, const char *text), void *context);
 
 /* The whole message, to be freed; sorts the parts. */

@@ -24,7 +24,7 @@ struct verdict_node *verdict_nodes(const struct offline *o, size_t *n)
 		const char *name = offline_node_name(o, id);
 
 		if (name != NULL)
-			nodes[(*n)++] = (struct verdict_node){ name, id };
+			nodes[(*n)++] = (struct verdict_node){ .name = name, .id = id };
 	}
 	qsort(nodes, *n, sizeof(*nodes), compare_nodes);
 	return nodes;
@@ -44,24 +44,23 @@ static void refuse_node(struct verdict *v, struct node_verdict *n, const char *r
 	n->reasons[n->reasons_n++] = parts_count(&v->parts, refusal, true);
 }
 
-void verdict_make(struct verdict *v, const struct offline *o, const struct pod_view *pod,
-                  const struct evaluation *j, const struct verdict_node *nodes, size_t nodes_n)
+void verdict_fill(struct verdict *v, char *pod, const struct reason_names *names,
+                  struct claims *claims, const char *refusal, const struct evaluation *j,
+                  const struct verdict_node *nodes, size_t nodes_n)
 {
-	struct claims *claims = offline_claims(o);
-
-	*v = (struct verdict){ .nodes = must_array(nodes_n, sizeof(*v->nodes)), .nodes_n = nodes_n };
-	v->pod = ctl_print("%s/%s", pod->namespace, pod->name);
-	if (j != NULL && claims != NULL && claims_error(claims) != NULL) {
-		v->error = must_copy(claims_error(claims));
-		v->nodes_n = 0;
-		return;
-	}
+	*v = (struct verdict){ .pod = pod,
+		                   .nodes = must_array(nodes_n, sizeof(*v->nodes)),
+		                   .nodes_n = nodes_n };
 	for (size_t i = 0; i < nodes_n; i++) {
 		struct node_verdict *n = &v->nodes[i];
 
 		n->node = nodes[i].name;
+		n->binding = nodes[i].binding;
+		n->nominated = nodes[i].nominated;
 		if (j == NULL) {
-			refuse_node(v, n, pod->refusal);
+			refuse_node(v, n, refusal);
+		} else if (nodes[i].held != NULL) {
+			add_reason(n, parts_count(&v->parts, nodes[i].held, false));
 		} else if (j->whys[nodes[i].id] == 0) {
 			n->feasible = true;
 			n->score = j->scores[nodes[i].id];
@@ -69,12 +68,25 @@ void verdict_make(struct verdict *v, const struct offline *o, const struct pod_v
 			if (claims != NULL)
 				n->devices = devices_json(claims_on(claims, nodes[i].id));
 		} else {
-			parts_count_node(&v->parts, offline_model(o), j, nodes[i].id, add_reason, n);
+			parts_count_node(&v->parts, names, j, nodes[i].id, add_reason, n);
 			qsort(n->reasons, n->reasons_n, sizeof(*n->reasons), ctl_compare_texts);
 		}
 	}
 	if (v->feasible_n == 0)
 		v->message = parts_message(&v->parts, nodes_n);
+}
+
+void verdict_make(struct verdict *v, const struct offline *o, const struct pod_view *pod,
+                  const struct evaluation *j, const struct verdict_node *nodes, size_t nodes_n)
+{
+	const struct reason_names names = reason_names_of(offline_model(o));
+	struct claims *claims = offline_claims(o);
+	char *name = ctl_print("%s/%s", pod->namespace, pod->name);
+
+	if (j != NULL && claims != NULL && claims_error(claims) != NULL)
+		*v = (struct verdict){ .pod = name, .error = must_copy(claims_error(claims)) };
+	else
+		verdict_fill(v, name, &names, claims, pod->refusal, j, nodes, nodes_n);
 }
 
 void verdict_free(struct verdict *v)

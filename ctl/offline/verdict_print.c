@@ -24,6 +24,10 @@ static cJSON *node_json(const struct node_verdict *n)
 		for (size_t i = 0; i < n->reasons_n; i++)
 			cJSON_AddItemToArray(list, json_checked(cJSON_CreateString(n->reasons[i])));
 	}
+	if (n->binding > 0)
+		json_add_number(o, "podsBinding", n->binding);
+	if (n->nominated > 0)
+		json_add_number(o, "podsNominated", n->nominated);
 	return o;
 }
 
@@ -49,13 +53,15 @@ static void print_one(const struct verdict *v)
 		fputs(", \"error\": ", stdout);
 		print_text(v->error);
 	}
+	if (v->queue_waits)
+		fputs(", \"queueWaits\": true", stdout);
 	fputs(",\n \"nodes\": [", stdout);
 	for (size_t i = 0; i < v->nodes_n; i++)
 		json_print_line(node_json(&v->nodes[i]), i == 0);
 	fputs("]}", stdout);
 }
 
-void verdict_print_json(const struct verdict *v, size_t n, bool many)
+static void print_json(const struct verdict *v, size_t n, bool many)
 {
 	if (many)
 		fputs("[", stdout);
@@ -67,6 +73,19 @@ void verdict_print_json(const struct verdict *v, size_t n, bool many)
 	fputs(many ? "]\n" : "\n", stdout);
 }
 
+/* "(2 nominated here)" */
+static void put_pods(struct bytes *text, uint32_t n, const char *how)
+{
+	char number[16];
+
+	if (n == 0)
+		return;
+	snprintf(number, sizeof(number), "%s(%" PRIu32 " ", text->n > 0 ? " " : "", n);
+	bytes_put(text, number);
+	bytes_put(text, how);
+	bytes_put(text, " here)");
+}
+
 static void print_reasons(struct text_table *t, const struct node_verdict *n)
 {
 	struct bytes text = { 0 };
@@ -76,6 +95,8 @@ static void print_reasons(struct text_table *t, const struct node_verdict *n)
 			bytes_put(&text, ", ");
 		bytes_put(&text, n->reasons[i]);
 	}
+	put_pods(&text, n->binding, "binding");
+	put_pods(&text, n->nominated, "nominated");
 	text_table_cell(t, "%.*s", (int)text.n, text.n > 0 ? text.at : "");
 	bytes_free(&text);
 }
@@ -104,7 +125,7 @@ static void print_devices(struct text_table *t, const struct node_verdict *n)
 	bytes_free(&text);
 }
 
-void verdict_print_table(const struct verdict *v)
+static void print_table(const struct verdict *v)
 {
 	const bool devices = has_devices(v);
 	struct text_table *t = text_table_new(devices ? "LLRLL" : "LLRL");
@@ -114,6 +135,8 @@ void verdict_print_table(const struct verdict *v)
 		ctl_say("%s\n", v->message);
 	if (v->error != NULL)
 		ctl_say("%s\n", v->error);
+	if (v->queue_waits)
+		puts("Its queue does not let it start as things are now, whatever nodes have.");
 	text_table_cell(t, "NODE");
 	text_table_cell(t, "FEASIBLE");
 	text_table_cell(t, "SCORE");
@@ -136,4 +159,21 @@ void verdict_print_table(const struct verdict *v)
 	if (v->nodes_n > 0)
 		text_table_print(t, stdout);
 	text_table_free(t);
+}
+
+int verdict_print(const struct verdict *v, size_t n, enum output output)
+{
+	int rc = EXIT_DONE;
+
+	if (output == OUTPUT_JSON)
+		print_json(v, n, n > 1);
+	for (size_t i = 0; i < n; i++) {
+		if (output == OUTPUT_TEXT) {
+			fputs(i > 0 ? "\n" : "", stdout);
+			print_table(&v[i]);
+		}
+		if (v[i].feasible_n == 0)
+			rc = EXIT_NO;
+	}
+	return rc;
 }

@@ -25,6 +25,7 @@ static const char *ineligible_text(enum pod_answer answer)
 /* Why evicting does not help (framework/preemption: Preempt), to be freed. */
 static char *preemption_text(const struct pod_answered *a)
 {
+	const struct reason_names names = reason_names_of(offline_model(a->offline));
 	struct parts parts = { 0 };
 	char *text;
 
@@ -32,7 +33,7 @@ static char *preemption_text(const struct pod_answered *a)
 		const node_id id = a->nodes[i].id;
 
 		if (a->search->tries[id] == TRY_NO_ROOM)
-			parts_count_node(&parts, offline_model(a->offline), &a->search->after, id, NULL, NULL);
+			parts_count_node(&parts, &names, &a->search->after, id, NULL, NULL);
 		else if (a->search->tries[id] == TRY_NO_VICTIMS)
 			parts_count(&parts, "No preemption victims found for incoming pod", false);
 		else

@@ -246,6 +246,53 @@ def told_live(c, gang, *flags):
     return code, json.loads(out)
 
 
+def verdicts(c, *pods):
+    """Of verdict --live, and of verdict on the API server's objects: exit code and JSON of each."""
+    path = os.path.join(c.folder, "objects.json")
+    kinds = {kind: {"apiVersion": version, "kind": kind} for kind, version in
+             (("Node", "v1"), ("Namespace", "v1"), ("PodGroup", pod_group("g", 1)["apiVersion"]), ("Pod", "v1"))}
+    load.save(path, [{**kinds[kind], **o} for kind in kinds for o in c.client.list(kind)])
+    code, live = c.ask_json("verdict", "--live", *pods)
+    offline = run("musterctl", "verdict", "-f", path, "-o", "json", *[flag for pod in pods for flag in ("--pod", pod)])
+    equal(offline[2], "")
+    return (code, live), (offline[0], json.loads(offline[1]))
+
+
+def live_verdicts(c):
+    """Without reservations verdict --live says what verdict says of the same objects, in JSON and as a table."""
+    live, offline = verdicts(c, "default/train-0", "default/first-0")
+    equal(live, offline)
+    equal([n["feasible"] for n in live[1][0]["nodes"]], [True, True, False])
+    code, text, _ = c.ask("verdict", "--live", "default/train-0")
+    path = os.path.join(c.folder, "objects.json")
+    equal((code, text), run("musterctl", "verdict", "-f", path, "--pod", "default/train-0")[:2])
+    for arguments, code, words in ((("default/none",), 1, "there is no pod default/none"), (("train-0",), 2, "not of the form NS/NAME"),
+                                   (("default/train-0", "--score", "pack"), 2, "goes without -f and --score"), ((), 2, "--pod NS/NAME is missing")):
+        said = c.ask("verdict", "--live", *arguments)
+        check(said[0] == code and not said[1] and words in said[2], arguments, said)
+    check("--socket goes with --live" in c.ask("verdict", "-f", path, "--pod", "default/train-0")[2])
+
+
+def live_verdicts_with_reservations(c):
+    """An assumed pod, and capacity that is reserved for default/first, are not in the objects."""
+    (live_code, live), (code, offline) = verdicts(c, "default/train-0")
+    equal((live_code, code), (1, 0))
+    reserved = "node(s) with capacity reserved for default/first, which is before it in the queue"
+    nodes = {n["node"]: n for n in live["nodes"]}
+    equal(nodes["n0"], {"node": "n0", "feasible": False, "reasons": ["Insufficient cpu"], "podsBinding": 1})
+    equal(nodes["n2"], {"node": "n2", "feasible": False, "reasons": [reserved]})
+    equal(live["message"], f"0/4 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), 2 {reserved}.")
+    equal([n["feasible"] for n in offline["nodes"]], [True, True, True, False])
+    code, text, _ = c.ask("verdict", "--live", "default/train-0")
+    check(code == 1 and "Insufficient cpu (1 binding here)" in text and "default/train-0: 0 of 4 nodes feasible" in text, text)
+    # What is reserved for it is the owner's.
+    equal([n["node"] for n in verdicts_live(c, "default/first-0") if n["feasible"]], ["n1", "n2"])
+
+
+def verdicts_live(c, pod):
+    return c.ask_json("verdict", "--live", pod)[1]["nodes"]
+
+
 def test_a_live_scheduler_with_reservations():
     objects_made = simple()[:2] + [pod_group("first", 3)]
     objects_made += [objects.pod(f"first-{i}", group="first", cpu="4") for i in range(3)] + simple()[2:]
@@ -262,6 +309,7 @@ def test_a_live_scheduler_with_reservations():
             check("help" not in said, said)
 
         eventually(waits)
+        live_verdicts(c)
         # An assumed pod of another scheduler is a reservation, too.
         theirs = objects.pod("theirs", cpu="3", scheduler="default-scheduler")
         c.create(theirs)
@@ -271,6 +319,7 @@ def test_a_live_scheduler_with_reservations():
         # With one more node the gang before it would fit without that pod: it gets the backfill reservation.
         c.create(objects.node("n2", cpu="4"))
         until(lambda: told_live(c, "default/train")[1]["live"].get("roomHeldFor") == "default/first", 15, "the hold")
+        live_verdicts_with_reservations(c)
 
         def told():
             code, out, _ = run("musterctl", "explain", "--socket", c.socket, "default/train")

@@ -127,20 +127,26 @@ def strange_questions(c):
     """What is no question gets an answer that says so, and the end of its connection; the core serves on."""
     layout = peers.layout_of(c.core.log())
     head, body = struct.Struct("<QQII"), struct.Struct("<IIII")
-    size = head.size + body.size + 4 * (8 + 328)
+    changes_bytes = 4 * (8 + 328)
+    size = (head.size + body.size + changes_bytes + 3 * 4 + 328 + 7) // 8 * 8
 
-    def question(version=1, gang=0, generation=1, changes=0, kind=4, rest=b""):
+    def question(version=2, gang=0, generation=1, changes=0, kind=4, rest=b""):
         return (head.pack(peers.MAGIC, layout, kind, 0) + body.pack(version, gang, generation, changes) + rest).ljust(size, b"\0")
+
+    def about(kind, pod, number=0):
+        """About a pod."""
+        return question(rest=bytes(changes_bytes) + struct.pack("<III", kind, number, 0) + pod)
 
     rng = random.Random(17)
     for sent, words in ((b"x", "no question"), (question()[:-1], "no question"), (question(kind=9), "no question"),
-                        (bytes(30000), "no question"), (question(version=2), "another version"),
+                        (bytes(30000), "no question"), (question(version=1), "another version"),
                         (question(gang=1 << 31), "out of bounds"), (question(generation=0), "out of bounds"),
                         (question(changes=5), "too many changes"), (question(changes=1), "unknown kind"),
                         (question(changes=1, rest=struct.pack("<Ii", 1, 1) + b"n" * 328), "no end"),
                         (question(changes=1, rest=struct.pack("<Ii", 1, -1)), "number of nodes"),
-                        (question(gang=77), "is gone"),
-                        *[(question(changes=4, rest=rng.randbytes(4 * 336)), "") for _ in range(20)]):
+                        (question(gang=77), "is gone"), (about(2, b"ns/a"), "unknown kind"), (about(1, b"a" * 328), "no end"),
+                        (about(1, b"a"), "no namespace"), (about(1, b"ns/a"), "is no pod ns/a"), (about(1, b"", 9), "ask again"),
+                        *[(question(changes=4, rest=rng.randbytes(changes_bytes)), "") for _ in range(20)]):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
             peer.settimeout(30)
             peer.connect(c.socket)
@@ -152,8 +158,8 @@ def strange_questions(c):
             answer = peer.recv(1 << 16)
             equal(head.unpack_from(answer)[2], 5, "an answer")
             check(words.encode() in answer[-256:], words, answer[-256:])
-            equal(struct.unpack_from("<II", answer, head.size), (1, 0), "a refusal")
-            if words != "is gone":
+            equal(struct.unpack_from("<II", answer, head.size), (2, 0), "a refusal")
+            if words not in ("is gone", "is no pod ns/a", "ask again"):
                 equal(peer.recv(1 << 16), b"", "closed")
     check(c.core.running(), c.core.log())
 

@@ -119,6 +119,9 @@ def test_backfill_takes_nothing_from_a_promise():
         c.create(pod("long", 3600), pod("unknown"))
         until(lambda: told(c, "long"), SOON_S, "long is promised a start")
         steady(lambda: c.bound("long") + c.bound("unknown") == 0, 3, "they wait")
+        nodes = c.ask_json("verdict", "--live", "default/unknown")[1]["nodes"]
+        equal(nodes[0]["reasons"], ["Insufficient cpu"])
+        check(nodes[1]["reasons"][0].startswith("node(s) with capacity promised to "), nodes)
         before = start(c, "b")["at"]
         c.create(pod("short", 60))
         until(lambda: c.bound("short") == 1, SOON_S, "short runs")

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/world/live_verdict.h"
+
+#include "core/cycle/backfill.h"
+#include "core/filter/evaluate.h"
+#include "core/index/views.h"
+#include "core/lifecycle/reservation.h"
+#include "core/lifecycle/state.h"
+#include "core/step/core.h"
+#include "core/timeline/timeline.h"
+#include "ipc/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What all pages have, and the rows. */
+struct table {
+	struct live_answer head; /* page.number 0: the slot is free */
+	struct question_row *rows;
+	uint64_t used; /* the last time that it was read, by verdicts.uses */
+};
+
+struct verdicts {
+	struct table tables[VERDICTS_KEPT];
+	uint64_t uses;
+	uint32_t numbers; /* the last one */
+};
+
+struct verdicts *verdicts_new(void)
+{
+	return must_alloc(sizeof(struct verdicts));
+}
+
+static void table_drop(struct table *t)
+{
+	free(t->rows);
+	t->rows = NULL;
+	t->head.page.number = 0;
+}
+
+void verdicts_free(struct verdicts *v)
+{
+	for (uint32_t i = 0; v && i < VERDICTS_KEPT; i++)
+		table_drop(&v->tables[i]);
+	free(v);
+}
+
+__attribute__((format(printf, 2, 3))) static void answer_refuse(struct live_answer *out,
+                                                                const char *format, ...)
+{
+	va_list args;
+
+	out->verdict = QUESTION_REFUSED;
+	va_start(args, format);
+	vsnprintf(out->text, sizeof(out->text), format, args);
+	va_end(args);
+}
+
+/* One question while it is answered. */
+struct judged {
+	const struct core *world;
+	pod_id id;
+	const struct pod *pod;
+	const struct keeper_hooks *hooks;
+	struct evaluation evaluation;
+	bool behind;         /* the backfill reservation is not for it */
+	uint64_t steps_left; /* of pictures */
+};
+
+static pod_id pod_named(const struct core *c, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (pod_id id = 0; id < c->pods.used; id++) {
+		const struct pod *p = &c->pods.slots[id];
+
+		if (p->generation != 0 && p->name_bytes == n && memcmp(p->name, name, n) == 0)
+			return id;
+	}
+	return ID_NONE;
+}
+
+/* The index of a row by node; ID_NONE: it has none. */
+static uint32_t *rows_begin(const struct core *c, struct table *t)
+{
+	uint32_t *rows_of = must_array(c->nodes.limit, sizeof(*rows_of)), n = 0;
+
+	t->rows = must_array(c->nodes.used + 1u, sizeof(*t->rows));
+	for (node_id id = 0; id < c->nodes.limit; id++) {
+		rows_of[id] = ID_NONE;
+		if (id >= c->nodes.used || !node_present(&c->nodes.slots[id]))
+			continue;
+		t->rows[n] = (struct question_row){ .node = id,
+			                                .generation = c->nodes.slots[id].generation,
+			                                .promised = ID_NONE };
+		rows_of[id] = n++;
+	}
+	t->head.page.nodes = n;
+	return rows_of;
+}
+
+static void pods_count(const struct core *c, struct table *t, const uint32_t *rows_of)
+{
+	for (pod_id id = 0; id < c->pods.used; id++) {
+		const struct pod *p = &c->pods.slots[id];
+		const uint32_t at = p->generation != 0 && p->node != ID_NONE ? rows_of[p->node] : ID_NONE;
+
+		if (at == ID_NONE)
+			continue;
+		t->rows[at].nominated += p->reservation == RESERVATION_NOMINATED;
+		t->rows[at].binding += p->reservation != RESERVATION_NOMINATED && !reservation_is_bound(p);
+	}
+}
+
+static void filters_fill(const struct judged *j, struct table *t)
+{
+	const struct evaluation *e = &j->evaluation;
+	struct question_page *page = &t->head.page;
+
+	page->absent_n = e->absent_n < RESOURCES_MAX ? e->absent_n : RESOURCES_MAX;
+	for (uint32_t i = 0; i < page->absent_n; i++)
+		page->absent[i] = e->absent[i].resource;
+	for (uint32_t i = 0; i < page->nodes; i++) {
+		struct question_row *r = &t->rows[i];
+
+		r->whys = e->whys[r->node];
+		if (r->whys & FILTER_BIT(FILTER_TAINT))
+			r->taint = e->taint[r->node];
+		if (r->whys & FILTER_BIT(FILTER_INSUFFICIENT))
+			r->short_of = e->short_of[r->node];
+		if (r->whys == 0)
+			r->score = e->scores[r->node];
+		if (r->whys == 0 && j->behind && !views_suffice(&j->world->views, r->node, j->pod->class))
+			r->held = HELD_RESERVED;
+	}
+}
+
+/* Nodes with a place of a promise, and the first one by index: a pod on any other node leaves all
+ * places free. */
+static void places_mark(const struct core *c, struct table *t, const uint32_t *rows_of,
+                        uint32_t gang, int32_t priority)
+{
+	const struct timeline *timeline = c->promises.timeline;
+
+	for (uint32_t i = 0; i < promises_n(timeline); i++) {
+		const struct promise *p = promise_at(timeline, i);
+
+		if (p->ask.gang == gang || p->ask.priority < priority)
+			continue;
+		for (uint32_t k = 0; k < p->places_n; k++) {
+			const uint32_t at =
+				p->places[k].node < c->nodes.limit ? rows_of[p->places[k].node] : ID_NONE;
+
+			if (at != ID_NONE && t->rows[at].promised == ID_NONE)
+				t->rows[at].promised = p->ask.gang;
+		}
+	}
+}
+
+static bool ends(const struct judged *j)
+{
+	return j->hooks && j->hooks->ends && j->hooks->ends(j->hooks->context);
+}
+
+/* Promises hold with the places that are kept with them, so only a pod on one of these can break
+ * one. */
+static void promises_fill(struct judged *j, struct table *t, const uint32_t *rows_of)
+{
+	const struct core *c = j->world;
+	struct timeline *timeline = c->promises.timeline;
+	const uint32_t run_s = timeline ? timeline_run_s(timeline, j->id) : 0;
+	struct timeline_ask ask = { .gang = j->pod->gang,
+		                        .length_ns =
+		                            run_s > 0 ? run_s * UINT64_C(1000000000) : TIME_NEVER };
+	uint64_t steps;
+
+	if (!timeline || j->pod->gang == ID_NONE || promises_n(timeline) == 0)
+		return;
+	ask.priority = gang_priority(&c->gangs.slots[j->pod->gang]);
+	places_mark(c, t, rows_of, ask.gang, ask.priority);
+	steps = (uint64_t)promises_n(timeline) * c->nodes.used;
+	for (uint32_t i = 0; i < t->head.page.nodes; i++) {
+		struct question_row *r = &t->rows[i];
+		const struct timeline_place place = { .node = r->node,
+			                                  .shape = j->pod->shape,
+			                                  .members = 1 };
+
+		if (r->promised == ID_NONE || r->whys != 0 || r->held != HELD_NONE)
+			continue;
+		if (steps > j->steps_left || ends(j)) {
+			r->held = HELD_UNKNOWN;
+			j->steps_left = 0;
+			continue;
+		}
+		j->steps_left -= steps;
+		if (!promises_would_hold(timeline, &ask, &place, 1, c->now_ns))
+			r->held = HELD_PROMISED;
+	}
+}
+
+/* What holds for the pod as a whole. */
+static void beside_fill(const struct judged *j, struct live_answer *out)
+{
+	const struct core *c = j->world;
+	const uint32_t owner = c->backfill.gang;
+	struct reason r;
+
+	if (j->pod->gang == ID_NONE)
+		return;
+	out->queue_waits = core_share_reason(c, j->pod->gang, &r);
+	if (!j->behind)
+		return;
+	out->reserved_gang = owner;
+	if (owner >= c->gangs.groups && owner - c->gangs.groups < c->pods.used)
+		snprintf(out->text, sizeof(out->text), "%.*s",
+		         (int)c->pods.slots[owner - c->gangs.groups].name_bytes,
+		         c->pods.slots[owner - c->gangs.groups].name);
+}
+
+static void table_fill(struct judged *j, struct table *t)
+{
+	uint32_t *rows_of = rows_begin(j->world, t);
+
+	evaluation_init(&j->evaluation, &j->world->config.limits, false);
+	evaluate(&j->world->pod_counts, j->pod->class, j->world->config.score, &j->evaluation);
+	filters_fill(j, t);
+	promises_fill(j, t, rows_of);
+	pods_count(j->world, t, rows_of);
+	beside_fill(j, &t->head);
+	evaluation_free(&j->evaluation);
+	free(rows_of);
+}
+
+/* False: *out has why not. */
+static bool pod_waits(const struct pod *p, struct live_answer *out)
+{
+	if (p->node != ID_NONE) {
+		out->verdict = QUESTION_PLACED;
+		out->page.node = p->node;
+		out->page.placed = reservation_is_bound(p)                   ? PLACED_BOUND
+		                   : p->reservation == RESERVATION_NOMINATED ? PLACED_NOMINATED
+		                                                             : PLACED_BINDING;
+		return false;
+	}
+	if (!reservation_is_pending(p))
+		return answer_refuse(out, "the pod is bound to a node that is gone"), false;
+	if (p->flags & POD_REFUSED)
+		return answer_refuse(out, "muster does not place the pod; its PodScheduled condition has "
+		                          "the reason"),
+		       false;
+	return true;
+}
+
+/* A free slot, or the one that was not read for the longest time. */
+static struct table *table_free(struct verdicts *v)
+{
+	struct table *oldest = &v->tables[0];
+
+	for (uint32_t i = 0; i < VERDICTS_KEPT; i++) {
+		if (v->tables[i].head.page.number == 0)
+			return &v->tables[i];
+		if (v->tables[i].used < oldest->used)
+			oldest = &v->tables[i];
+	}
+	table_drop(oldest);
+	return oldest;
+}
+
+/* NULL: *out has why not. */
+static struct table *table_make(struct verdicts *v, const struct core *world, uint64_t position,
+                                const struct live_question *q, const struct keeper_hooks *hooks,
+                                struct live_answer *out)
+{
+	struct judged j = { .world = world, .hooks = hooks, .steps_left = VERDICT_STEPS };
+	struct table *t;
+
+	if (!world->synced)
+		return answer_refuse(out, "muster-frontend is not there, or reads its lists"), NULL;
+	j.id = pod_named(world, q->pod);
+	if (j.id == ID_NONE)
+		return answer_refuse(out, "there is no pod %s", q->pod), NULL;
+	j.pod = &world->pods.slots[j.id];
+	if (!pod_waits(j.pod, out))
+		return NULL;
+	j.behind = j.pod->gang != ID_NONE && backfill_is_behind(world, j.pod->gang);
+	t = table_free(v);
+	t->head = *out;
+	t->head.verdict = QUESTION_NODES;
+	t->head.position = position;
+	table_fill(&j, t);
+	v->numbers = v->numbers == UINT32_MAX ? 1 : v->numbers + 1;
+	t->head.page.number = v->numbers;
+	return t;
+}
+
+static struct table *table_of(struct verdicts *v, uint32_t number)
+{
+	for (uint32_t i = 0; i < VERDICTS_KEPT; i++)
+		if (v->tables[i].head.page.number == number)
+			return &v->tables[i];
+	return NULL;
+}
+
+void verdicts_answer(struct verdicts *v, const struct core *world, uint64_t position,
+                     const struct live_question *q, const struct keeper_hooks *hooks,
+                     struct live_answer *out)
+{
+	struct question_page *page = &out->page;
+	struct table *t;
+
+	*out = (struct live_answer){ .version = QUESTION_VERSION,
+		                         .reserved_gang = ID_NONE,
+		                         .like = ID_NONE };
+	t = q->number == 0 ? table_make(v, world, position, q, hooks, out) : table_of(v, q->number);
+	if (q->number != 0 && !t)
+		answer_refuse(out, "more than %u such answers are read at once; ask again", VERDICTS_KEPT);
+	if (!t)
+		return;
+	*out = t->head;
+	t->used = ++v->uses;
+	page->from = q->from < page->nodes ? q->from : page->nodes;
+	page->rows_n =
+		page->nodes - page->from < QUESTION_ROWS ? page->nodes - page->from : QUESTION_ROWS;
+	memcpy(page->rows, t->rows + page->from, page->rows_n * sizeof(*page->rows));
+	if (page->from + page->rows_n == page->nodes)
+		table_drop(t);
+}
