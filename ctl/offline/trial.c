@@ -214,21 +214,81 @@ static bool is_favoured(const struct change *c, const struct object *object,
 struct applying {
 	struct changing changing;
 	const struct offline *base; /* has the gang's pods; NULL: not needed */
+	char **ended;               /* "ns/name" of the pods that have ended, sorted */
+	size_t ended_n;
 };
+
+static bool ends(const struct change *c, const struct object *object)
+{
+	const int64_t end = c->ended_s > 0 && is_kind(object, "Pod") ? pod_known_end(object) : 0;
+
+	return end > 0 && end <= c->ended_s;
+}
+
+/* Claims come before pods, so who has ended is known before both. */
+static void find_ended(struct applying *a, const struct files *files)
+{
+	size_t n, cap = 0;
+	const struct object *objects = files_objects(files, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (!ends(a->changing.change, &objects[i]))
+			continue;
+		if (a->ended_n == cap) {
+			cap = cap * 2 + 16;
+			a->ended = must_grow(a->ended, cap * sizeof(char *));
+		}
+		a->ended[a->ended_n++] = ctl_print("%s/%s", objects[i].namespace, objects[i].name);
+	}
+	if (a->ended_n > 0)
+		qsort(a->ended, a->ended_n, sizeof(char *), ctl_compare_texts);
+}
+
+static bool has_ended(const struct applying *a, const char *namespace, const char *name)
+{
+	char *key = ctl_print("%s/%s", namespace, name);
+	const bool found =
+		bsearch(&key, a->ended, a->ended_n, sizeof(char *), ctl_compare_texts) != NULL;
+
+	free(key);
+	return found;
+}
+
+/* A claim whose pods have all ended is allocated no more, as its controller does it. */
+static void free_claim(struct applying *a, const struct object *object, struct text *json)
+{
+	cJSON *o = parse(object), *status = cJSON_GetObjectItemCaseSensitive(o, "status");
+	const cJSON *one, *list = cJSON_GetObjectItemCaseSensitive(status, "reservedFor");
+	bool all = cJSON_GetArraySize(list) > 0;
+
+	cJSON_ArrayForEach(one, list)
+	{
+		const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "name"));
+
+		all = all && name != NULL && has_ended(a, object->namespace, name);
+	}
+	if (all) {
+		cJSON_DeleteItemFromObjectCaseSensitive(o, "status");
+		free(a->changing.text);
+		a->changing.text = cJSON_PrintUnformatted(o);
+		if (a->changing.text == NULL)
+			fatal_memory();
+		*json = text_of(a->changing.text);
+	}
+	cJSON_Delete(o);
+}
 
 static bool apply(void *context, const struct object *object, struct text *json)
 {
 	struct applying *a = context;
 	const struct change *c = a->changing.change;
 
-	if (c->ended_s > 0 && is_kind(object, "Pod")) {
-		int64_t end = pod_known_end(object);
-
-		if (end > 0 && end <= c->ended_s) {
-			a->changing.ended++;
-			return false;
-		}
+	if (ends(c, object)) {
+		a->changing.ended++;
+		return false;
 	}
+	if (a->ended_n > 0 && is_kind(object, "ResourceClaim"))
+		free_claim(a, object, json);
 	if (a->base != NULL && is_favoured(c, object, a->base))
 		prefer(&a->changing, object, json);
 	return true;
@@ -243,6 +303,7 @@ bool world_make(const struct trial_config *config, const struct change *change, 
 
 	error[0] = '\0';
 	*out = (struct world){ .offline = offline_new(&config->offline) };
+	find_ended(&a, config->files);
 	if (change->favoured != NULL) {
 		base = offline_new(&config->offline);
 		ok = offline_put_all(base, config->files, error, error_bytes);
@@ -255,6 +316,9 @@ bool world_make(const struct trial_config *config, const struct change *change, 
 	if (ok)
 		out->answers = simulation_new(out->offline);
 	out->ended = a.changing.ended;
+	for (size_t i = 0; i < a.ended_n; i++)
+		free(a.ended[i]);
+	free(a.ended);
 	free(a.changing.text);
 	offline_free(base);
 	return ok;
