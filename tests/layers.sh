@@ -74,7 +74,7 @@ found=$(grep -rnE '#include "(core|frontend)/' ctl bench --include='*.[ch]' | gr
 layers core base pack share devices shm cluster classes filter index queue plan timeline lifecycle cycle step search world daemon
 layers frontend base json cel trace api journal queues decode dialect volume devices model watch bind evict report serve loop page config daemon
 layers frontend/model base nodes pods shapes groups put flush
-layers ctl term objects up offline live devices preempt diagnose replay
+layers ctl term objects gpus up offline live devices preempt diagnose replay
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort; }
 for program in build/bin/*; do
 	[ -x "$program" ] || continue

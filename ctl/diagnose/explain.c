@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl explain: why a gang waits, and what would let it start. */
+#include "ctl/gpus/shares.h"
 #include "ctl/diagnose/explain.h"
 #include "ctl/objects/unroll.h"
 #include "ctl/offline/fetch.h"
@@ -189,8 +190,11 @@ static bool read_objects(const struct options *o, struct files *files, char *err
 		ok = files_read(files, o->files.at[i], error, error_bytes);
 	ok = ok && files_check(files, error, error_bytes);
 	/* A cluster has the pods that its controllers made. */
-	return ok && (o->files.n == 0 ||
-	              (unroll(files, error, error_bytes) && files_check(files, error, error_bytes)));
+	ok = ok && (o->files.n == 0 ||
+	            (unroll(files, error, error_bytes) && files_check(files, error, error_bytes)));
+	if (ok)
+		gpu_shares(files, config_of(o, files).offline.reads_devices);
+	return ok;
 }
 
 static int explain_offline(const struct options *o, const char *command)

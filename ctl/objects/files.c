@@ -92,15 +92,26 @@ static struct object *new_object(struct files *files)
 	return &files->objects[files->objects_n++];
 }
 
-void files_make(struct files *files, const struct object *from, const char *api_version,
-                const char *kind, const char *name, struct text json)
+static struct text kept_copy(struct files *files, struct text json)
 {
-	struct object made = *from;
 	struct bytes copy = { 0 };
 
 	bytes_add(&copy, json.at, json.bytes);
 	keep_text(files, copy);
-	made.json = (struct text){ copy.at, copy.n };
+	return (struct text){ copy.at, copy.n };
+}
+
+void files_replace(struct files *files, size_t i, struct text json)
+{
+	files->objects[i].json = kept_copy(files, json);
+}
+
+void files_make(struct files *files, const struct object *from, const char *api_version,
+                const char *kind, const char *name, struct text json)
+{
+	struct object made = *from;
+
+	made.json = kept_copy(files, json);
 	made.api_version = keep(files, text_of(api_version));
 	made.kind = keep(files, text_of(kind));
 	made.name = keep(files, text_of(name));
@@ -109,7 +120,8 @@ void files_make(struct files *files, const struct object *from, const char *api_
 
 void files_note(struct files *files, struct text lines)
 {
-	files->notes = keep(files, lines);
+	files->notes =
+		arena_printf(&files->arena, "%s%.*s", files_notes(files), (int)lines.bytes, lines.at);
 }
 
 const char *files_notes(const struct files *files)

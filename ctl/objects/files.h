@@ -47,7 +47,10 @@ const struct object *files_objects(const struct files *files, size_t *n);
 void files_make(struct files *files, const struct object *from, const char *api_version,
                 const char *kind, const char *name, struct text json);
 
-/* Lines about what was made of the objects; "" when there are none. */
+/* Another text for the object at `i`: it is copied. */
+void files_replace(struct files *files, size_t i, struct text json);
+
+/* More lines about what was made of the objects; "" when there are none. */
 void files_note(struct files *files, struct text lines);
 const char *files_notes(const struct files *files);
 

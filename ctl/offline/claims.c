@@ -3,6 +3,7 @@
 
 #include "core/devices/choice.h"
 #include "core/filter/evaluate.h"
+#include "ctl/gpus/shares.h"
 #include "ctl/offline/offline.h"
 #include "ctl/term/ctl.h"
 
@@ -242,6 +243,8 @@ const char *claims_error_of(const struct claims *c, const char *namespace, const
 void claims_add_written(struct claims *c, const char *namespace, const char *pod, const char *claim,
                         const char *allocation)
 {
+	if (gpu_share_claim(claim))
+		return;
 	c->written = must_grow(c->written, (c->written_n + 1) * sizeof(*c->written));
 	c->written[c->written_n++] = (struct claim_written){
 		.claim = ctl_print("%s/%s", namespace, claim),

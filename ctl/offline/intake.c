@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects into the model of an offline core, and what of them is passed over. */
 #include "ctl/objects/admission.h"
+#include "ctl/gpus/shares.h"
 #include "ctl/objects/unroll.h"
 #include "ctl/offline/claims.h"
 #include "ctl/offline/offline_impl.h"
@@ -158,14 +159,22 @@ static bool put_changed(const struct putting *in, const struct object *const *ob
 	return ok;
 }
 
-/* By records: a member of a gang has claims, or the score looks at the devices of all nodes. */
+/* A pod that asks for a share of a GPU, or for whole ones beside such pods. */
+static bool has_share(const struct object *pod)
+{
+	return memmem(pod->json.at, pod->json.bytes, GPU_SHARE, strlen(GPU_SHARE)) != NULL;
+}
+
+/* By records: a member of a gang has claims, the score looks at the devices of all nodes, or pods
+ * ask for shares of GPUs: kube-scheduler has no answer for these, and records are faster. */
 static bool wants_records(const struct offline *o, const struct object *const *pods, size_t pods_n)
 {
 	bool wants = o->config.score == SCORE_FGD || o->config.score == SCORE_MUSTER;
 
 	for (size_t i = 0; !wants && i < pods_n; i++)
 		wants = needs_claims(pods[i]) &&
-		        model_claims_as_member(o->model, pods[i]->json.at, pods[i]->json.bytes);
+		        (has_share(pods[i]) ||
+		         model_claims_as_member(o->model, pods[i]->json.at, pods[i]->json.bytes));
 	return wants;
 }
 
@@ -223,8 +232,11 @@ bool offline_read(struct offline *o, struct files *files, const char *const *pat
 	for (size_t i = 0; i < paths_n; i++)
 		if (!files_read(files, paths[i], error, error_bytes))
 			return false;
-	return files_check(files, error, error_bytes) && unroll(files, error, error_bytes) &&
-	       files_check(files, error, error_bytes) && offline_put_all(o, files, error, error_bytes);
+	if (!files_check(files, error, error_bytes) || !unroll(files, error, error_bytes) ||
+	    !files_check(files, error, error_bytes))
+		return false;
+	gpu_shares(files, o->config.reads_devices);
+	return offline_put_all(o, files, error, error_bytes);
 }
 
 const char *offline_passed_over(const struct offline *o, char *out, size_t out_bytes)
