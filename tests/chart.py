@@ -30,6 +30,7 @@ FORMS = {  # folder of deploy/: values
     "extender": ["extender.auth=mtls"],
     "extender-token": ["extender.auth=token"],
     "preemption": ["preemption=true"],
+    "devices": ["devices=true"],
 }
 
 
