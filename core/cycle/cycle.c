@@ -397,6 +397,8 @@ static __attribute__((noinline)) void reasons_refresh(struct core *c)
 		squeue_walk_force(&c->queue);
 }
 
+/* For each record with a new time.  What it calls is out of line (cold, noinline), so that this is
+ * inlined into core_apply() and saves no registers: 14 instructions of each record. */
 void cycle_tick(struct core *c)
 {
 	if (c->now_ns >= c->backoff_due_ns)

@@ -46,6 +46,6 @@ void promises_before(struct core *c, const struct event_promised *e);
 void promises_clear(struct core *c);
 
 /* promises.due_ns has come: known ends pass, and gangs are due, without a record. */
-void promises_tick(struct core *c);
+__attribute__((cold)) void promises_tick(struct core *c);
 
 #endif

@@ -68,11 +68,11 @@ void pod_answered(struct core *c, enum record_kind kind, const struct result *re
                   uint64_t time_ns);
 
 /* Pods whose backoff has ended are ready again. */
-void backoff_wake(struct core *c);
+__attribute__((cold)) void backoff_wake(struct core *c);
 
 /* Calls expired() for each pod of the list whose retry_ns has passed; it has to take the pod off
  * the list.  Returns the next retry_ns, UINT64_MAX: none. */
-uint64_t pods_expire(struct core *c, const struct pod_list *list,
-                     void (*expired)(struct core *c, pod_id id));
+__attribute__((cold)) uint64_t pods_expire(struct core *c, const struct pod_list *list,
+                                           void (*expired)(struct core *c, pod_id id));
 
 #endif

@@ -67,7 +67,7 @@ void ticket_held(struct core *c, uint32_t index);
 /* It did not hold: the gang has to wait for its next ticket. */
 void ticket_stale(struct core *c, uint32_t index);
 
-/* Once for each new time, of nominations too. */
-void tickets_tick(struct core *c);
+/* Once for each new time, of nominations too.  Out of line: see cycle_tick(). */
+__attribute__((noinline)) void tickets_tick(struct core *c);
 
 #endif
