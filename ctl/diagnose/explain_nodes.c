@@ -51,9 +51,10 @@ void explain_pieces_json(cJSON *o, const struct explanation *x)
 			continue;
 		item = json_checked(cJSON_CreateObject());
 		json_add_text(item, "resource", row->name);
+		json_add_text(item, "unit", units_of(r->shortfalls[i].resource, row->name));
 		json_add_number(item, "free", (int64_t)row->free);
 		json_add_number(item, "usable", r->shortfalls[i].have);
-		json_add_number(item, "largestFree", (int64_t)row->largest_free);
+		json_add_number(item, "largest_free", (int64_t)row->largest_free);
 		cJSON_AddItemToArray(list, item);
 	}
 }

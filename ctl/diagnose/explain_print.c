@@ -175,8 +175,8 @@ static void json_help(cJSON *o, const struct explanation *x)
 		cJSON *help = json_checked(cJSON_CreateObject());
 
 		json_add_text(help, "kind", "priority");
-		json_others(help, "insteadOf", x, true);
-		json_add_number(help, "insteadOfPods", (int64_t)pods_giving_way(x));
+		json_others(help, "instead_of", x, true);
+		json_add_number(help, "instead_of_pods", (int64_t)pods_giving_way(x));
 		cJSON_AddItemToArray(list, help);
 	}
 	if (x->starts_by_s > 0) {
@@ -194,11 +194,10 @@ static void json_reservations(cJSON *o, const struct reservations *p)
 {
 	cJSON *live = json_checked(cJSON_AddObjectToObject(o, "live"));
 
-	json_add_number(live, "podsBinding", (int64_t)p->pods_binding);
-	json_add_number(live, "podsAssumed", (int64_t)p->pods_assumed);
-	json_add_number(live, "podsClaimed", (int64_t)p->pods_assumed); /* its name before 0.2 */
+	json_add_number(live, "pods_binding", (int64_t)p->pods_binding);
+	json_add_number(live, "pods_assumed", (int64_t)p->pods_assumed);
 	if (p->held != NULL)
-		json_add_text(live, "roomHeldFor", p->held);
+		json_add_text(live, "room_held_for", p->held);
 }
 
 /* Of a live gang: for capacity. */
@@ -243,7 +242,7 @@ static void print_json(const struct explanation *x)
 	json_add_text(o, "dialect", g->dialect);
 	json_add_text(o, "state", state_text(x));
 	if (x->reservations != NULL)
-		json_add_text(o, "formerState", gang_state_former(g->life, g->state));
+		json_add_text(o, "former_state", gang_state_former(g->life, g->state));
 	json_add_number(o, "quorum", g->quorum);
 	json_add_number(o, "members", g->members);
 	json_add_number(o, "placed", g->placed);
@@ -252,7 +251,7 @@ static void print_json(const struct explanation *x)
 		json_add_text(o, "reason", g->reason);
 		json_add_number(o, "need", g->why.need);
 		json_add_number(o, "fit", g->why.fit);
-		json_add_shortfalls(o, &g->why, x->names.resource, x->names.context);
+		json_add_shortfalls(o, &g->why, true, x->names.resource, x->names.context);
 		json_reasons(o, x);
 		explain_pieces_json(o, x);
 		if (g->lacks_n > 0)
@@ -266,12 +265,12 @@ static void print_json(const struct explanation *x)
 			json_add_number(o, "waited_s", waited_s(g));
 		json_others(o, "before", x, false);
 		if (x->reservations == NULL)
-			json_add_number(o, "beforePods", (int64_t)pods_before(x));
+			json_add_number(o, "before_pods", (int64_t)pods_before(x));
 		if (x->helps_tried || (x->reservations == NULL && g->state == GANG_WAITING))
 			json_help(o, x);
 		if (x->helps_tried) {
-			json_checked(cJSON_AddBoolToObject(o, "startsNow", x->starts_now));
-			json_checked(cJSON_AddBoolToObject(o, "kindsCut", x->kinds_cut));
+			json_checked(cJSON_AddBoolToObject(o, "starts_now", x->starts_now));
+			json_checked(cJSON_AddBoolToObject(o, "kinds_cut", x->kinds_cut));
 		}
 	}
 	if (x->reservations != NULL)

@@ -118,13 +118,13 @@ void explain_victims_json(cJSON *o, const struct explain_victims *v)
 	else
 		json_checked(cJSON_AddNullToObject(p, "objective"));
 	json_pods(p, r);
-	json_add_number(p, "victimsListed", r->listed);
+	json_add_number(p, "victims_listed", r->listed);
 	json_gangs(p, v);
-	json_add_number(p, "gangsInAll", r->gangs_all);
-	json_add_number(p, "lonePods", r->lone);
-	json_checked(cJSON_AddBoolToObject(p, "budgetsUnknown", r->budgets_unknown != 0));
+	json_add_number(p, "gangs_in_all", r->gangs_all);
+	json_add_number(p, "lone_pods", r->lone);
+	json_checked(cJSON_AddBoolToObject(p, "budgets_unknown", r->budgets_unknown != 0));
 	json_add_number(p, "steps", (int64_t)r->steps);
-	json_add_number(p, "searched_s", (int64_t)(r->searched_ns / NS_PER_SECOND));
+	json_add_number(p, "searched_unix_s", (int64_t)(r->searched_ns / NS_PER_SECOND));
 }
 
 static const char *plural(uint64_t n)

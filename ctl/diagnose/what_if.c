@@ -136,13 +136,13 @@ static void print_json(const struct what_if *w)
 	struct gang_copy owner;
 
 	json_add_text(o, "gang", w->gang.name);
-	changes = json_checked(cJSON_AddArrayToObject(o, "whatIf"));
+	changes = json_checked(cJSON_AddArrayToObject(o, "what_if"));
 	for (size_t i = 0; i < w->changes->n; i++)
 		cJSON_AddItemToArray(changes, json_checked(cJSON_CreateString(w->changes->at[i])));
 	json_add_text(o, "answer", verdict_text(a));
 	if (w->like[0] != '\0')
-		json_add_text(o, "nodesLike", w->like);
-	json_add_number(o, "podsWithout", a->without);
+		json_add_text(o, "nodes_like", w->like);
+	json_add_number(o, "pods_without", a->without);
 	places = json_checked(cJSON_AddArrayToObject(o, "places"));
 	for (uint32_t i = 0; a->verdict == QUESTION_STARTS && i < listed(a); i++) {
 		cJSON *place = json_checked(cJSON_CreateObject());
@@ -157,10 +157,10 @@ static void print_json(const struct what_if *w)
 	if (a->verdict == QUESTION_WAITS && a->victims.generation != 0)
 		explain_victims_json(o, &w->victims);
 	if (a->reserved_gang != ID_NONE)
-		json_add_text(o, "roomHeldFor",
+		json_add_text(o, "room_held_for",
 		              observe_gang(&w->live->observer, a->reserved_gang, &owner) ? owner.name
 		                                                                         : "(gone)");
-	json_checked(cJSON_AddBoolToObject(o, "queueWaits", a->queue_waits != 0));
+	json_checked(cJSON_AddBoolToObject(o, "queue_waits", a->queue_waits != 0));
 	json_print(o, true);
 }
 

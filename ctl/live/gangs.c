@@ -87,7 +87,7 @@ static void add_reason(const struct live *l, const struct gang_copy *g, cJSON *o
 	}
 	reason = live_reason(l, g);
 	json_add_text(o, "reason", reason);
-	json_add_shortfalls(o, &g->row.reason, live_name, l);
+	json_add_shortfalls(o, &g->row.reason, true, live_name, l);
 	free(reason);
 }
 
@@ -128,7 +128,7 @@ static cJSON *item_of(const struct live *l, const struct gang_copy *g, size_t po
 	json_add_number(o, "succeeded", g->row.succeeded);
 	json_add_number(o, "failed", g->row.failed);
 	json_add_text(o, "state", gang_state_text(g->row.state));
-	json_add_text(o, "formerState", gang_state_former(g->row.state, g->row.placement));
+	json_add_text(o, "former_state", gang_state_former(g->row.state, g->row.placement));
 	json_add_number(o, "priority", g->row.priority);
 	json_add_number(o, "age_s", (int64_t)(rows_gang_age_ns(g, now) / UINT64_C(1000000000)));
 	add_queue(l, g, o);

@@ -166,7 +166,7 @@ static bool take_page(const char *text, size_t bytes, struct latency_page *p)
 	if (p->fine.n > HISTOGRAM_BOUNDS_MAX || p->fine.steps == 0 || p->fine.first < p->fine.steps ||
 	    p->fine.first > UINT32_MAX || p->fine.n / p->fine.steps >= 32)
 		p->fine = (struct buckets){ 0 };
-	p->not_followed = take_number(o, "notFollowed");
+	p->not_followed = take_number(o, "not_followed");
 	p->bounds_n = take_numbers(cJSON_GetObjectItemCaseSensitive(o, "bounds"), p->bounds,
 	                           LATENCY_OCTAVES_MAX - 1);
 	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(o, "stages")) if (p->stages_n <

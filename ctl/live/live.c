@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/live/live.h"
 
+#include "ctl/term/former.h"
 #include "ctl/up/tempdir.h"
 #include "frontend/dialect/dialects.h"
 #include "ipc/clock.h"
@@ -66,6 +67,7 @@ int live_list(struct live *l, const struct list_kind *kind, const char *argument
 	if (l->list.watch && (l->list.form == LIST_JSON || l->list.form == LIST_YAML))
 		return ctl_usage(l->command, "--watch goes with text, -o wide, name and custom-columns");
 	while ((items = list(l, argument)) != NULL) {
+		json_add_former(items);
 		if (!list_sort(l->command, &l->list, items))
 			rc = EXIT_USAGE;
 		else

@@ -47,7 +47,7 @@ static cJSON *item_of(const struct options *q, const struct nodes *nodes, const 
 	if (q->machines != NULL)
 		cJSON_AddItemToObject(o, "labels", machines_labels(q->machines, n->name));
 	if (q->has_pods)
-		cJSON_AddItemToObject(o, "podsOnIt", machines_pods(q->machines, n->name));
+		cJSON_AddItemToObject(o, "pods_on_it", machines_pods(q->machines, n->name));
 	return o;
 }
 

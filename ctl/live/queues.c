@@ -6,6 +6,7 @@
 #include "ctl/offline/queues.h"
 #include "ctl/offline/queues_row.h"
 #include "ctl/term/print.h"
+#include "ctl/term/units.h"
 #include "frontend/queues/queues.h"
 #include "ipc/queue_names.h"
 
@@ -95,6 +96,7 @@ static void add_first(cJSON *o, const struct live *l, const struct queue_names *
 	if (q->by != QUEUE_BY_LIMIT && q->by != QUEUE_BY_NEVER && q->by != QUEUE_BY_KEPT)
 		return;
 	json_add_text(blocked, "resource", live_name(l, q->resource));
+	json_add_text(blocked, "unit", units_of(q->resource, live_name(l, q->resource)));
 	json_add_number(blocked, "need", q->need);
 	json_add_number(blocked, "have", q->have);
 }

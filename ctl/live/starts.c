@@ -54,7 +54,7 @@ static void add_nodes(const struct observer *o, const struct promised *p, cJSON 
 		cJSON_AddItemToArray(nodes, json_checked(cJSON_CreateString(name)));
 		free(name);
 	}
-	json_add_number(to, "nodesCount", p->nodes_n);
+	json_add_number(to, "nodes_count", p->nodes_n);
 }
 
 static void add_waits(const struct observer *o, const struct promised *p, cJSON *to)

@@ -128,11 +128,11 @@ void lacks_json(cJSON *o, const struct device_lack *lacks, size_t n)
 		json_add_number(one, "match", l->match);
 		json_add_number(one, "taken", l->taken);
 		json_add_number(one, "tainted", l->tainted);
-		json_add_number(one, "withoutCounters", l->shut);
-		json_add_number(one, "mostOnANode", l->most);
+		json_add_number(one, "without_counters", l->shut);
+		json_add_number(one, "most_on_a_node", l->most);
 		if (l->attribute != NULL) {
 			json_add_text(one, "attribute", l->attribute);
-			json_add_number(one, "mostAlike", l->alike);
+			json_add_number(one, "most_alike", l->alike);
 		}
 		cJSON_AddItemToArray(list, one);
 	}

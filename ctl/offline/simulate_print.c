@@ -77,7 +77,7 @@ static cJSON *gang_json(const struct model *model, const struct gang_result *g)
 		json_add_text(o, "queue", g->queue);
 	if (g->reason != NULL) {
 		json_add_text(o, "reason", g->reason);
-		json_add_shortfalls(o, &g->why, name_text, model);
+		json_add_shortfalls(o, &g->why, false, name_text, model);
 	}
 	if (g->lacks_n > 0)
 		lacks_json(o, g->lacks, g->lacks_n);

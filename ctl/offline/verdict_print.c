@@ -25,9 +25,9 @@ static cJSON *node_json(const struct node_verdict *n)
 			cJSON_AddItemToArray(list, json_checked(cJSON_CreateString(n->reasons[i])));
 	}
 	if (n->binding > 0)
-		json_add_number(o, "podsBinding", n->binding);
+		json_add_number(o, "pods_binding", n->binding);
 	if (n->nominated > 0)
-		json_add_number(o, "podsNominated", n->nominated);
+		json_add_number(o, "pods_nominated", n->nominated);
 	return o;
 }
 
@@ -54,7 +54,7 @@ static void print_one(const struct verdict *v)
 		print_text(v->error);
 	}
 	if (v->queue_waits)
-		fputs(", \"queueWaits\": true", stdout);
+		fputs(", \"queue_waits\": true", stdout);
 	fputs(",\n \"nodes\": [", stdout);
 	for (size_t i = 0; i < v->nodes_n; i++)
 		json_print_line(node_json(&v->nodes[i]), i == 0);

@@ -2,6 +2,7 @@
 /* Answers as JSON (a contract, see the design, section 7) or as text. */
 #include "ctl/offline/verdict.h"
 #include "ctl/preempt/preempt.h"
+#include "ctl/term/former.h"
 #include "ctl/term/print.h"
 #include "ctl/term/table.h"
 #include "ipc/clean.h"
@@ -150,6 +151,7 @@ static void print_pod_json(const struct pod_answered *a)
 	         best != NULL ? best->objective.pods : 0);
 	json_add_number(o, "violations", best != NULL ? (int64_t)best->objective.violations : 0);
 	add_or_null(o, "message", message);
+	json_add_former(o);
 	text = cJSON_PrintUnformatted(o);
 	if (text == NULL)
 		fatal_memory();

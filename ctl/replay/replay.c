@@ -365,7 +365,7 @@ static void print_answers(const struct replay *p)
 	}
 	o = json_checked(cJSON_CreateObject());
 	json_add_number(o, "records", (int64_t)p->records);
-	json_checked(cJSON_AddBoolToObject(o, "replayEqual", !p->difference.found));
+	json_checked(cJSON_AddBoolToObject(o, "replay_equal", !p->difference.found));
 	json_add_number(o, "answers", (int64_t)n->answers);
 	json_add_number(o, "equal", (int64_t)n->equal);
 	json_add_number(o, "cut", (int64_t)n->cut);

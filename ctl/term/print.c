@@ -2,6 +2,8 @@
 #include "ctl/term/print.h"
 
 #include "ctl/term/ctl.h"
+#include "ctl/term/former.h"
+#include "ctl/term/units.h"
 #include "ipc/clean.h"
 
 #include <inttypes.h>
@@ -29,8 +31,10 @@ void json_add_text(cJSON *object, const char *name, const char *value)
 
 void json_print(cJSON *object, bool indented)
 {
-	char *text = indented ? cJSON_Print(object) : cJSON_PrintUnformatted(object);
+	char *text;
 
+	json_add_former(object);
+	text = indented ? cJSON_Print(object) : cJSON_PrintUnformatted(object);
 	if (text == NULL)
 		fatal_memory();
 	clean_lines(text);
@@ -41,8 +45,10 @@ void json_print(cJSON *object, bool indented)
 
 void json_print_line(cJSON *object, bool first)
 {
-	char *text = cJSON_PrintUnformatted(object);
+	char *text;
 
+	json_add_former(object);
+	text = cJSON_PrintUnformatted(object);
 	if (text == NULL)
 		fatal_memory();
 	clean_lines(text);
@@ -51,7 +57,7 @@ void json_print_line(cJSON *object, bool first)
 	cJSON_Delete(object);
 }
 
-void json_add_shortfalls(cJSON *object, const struct reason *reason,
+void json_add_shortfalls(cJSON *object, const struct reason *reason, bool units,
                          const char *(*name)(const void *context, uint32_t id), const void *context)
 {
 	cJSON *list = json_checked(cJSON_AddArrayToObject(object, "shortfall"));
@@ -61,6 +67,8 @@ void json_add_shortfalls(cJSON *object, const struct reason *reason,
 		cJSON *item = json_checked(cJSON_CreateObject());
 
 		json_add_text(item, "resource", name(context, s->resource));
+		if (units)
+			json_add_text(item, "unit", units_of(s->resource, name(context, s->resource)));
 		json_add_number(item, "need", s->need);
 		json_add_number(item, "have", s->have);
 		cJSON_AddItemToArray(list, item);

@@ -21,8 +21,9 @@ void json_print(cJSON *object, bool indented);
 /* Prints the object as one line of an array and frees it. */
 void json_print_line(cJSON *object, bool first);
 
-/* "shortfall": [{"resource": ..., "need": ..., "have": ...}] */
-void json_add_shortfalls(cJSON *object, const struct reason *reason,
+/* "shortfall": [{"resource": ..., "unit": ..., "need": ..., "have": ...}]; without `units` as
+ * docs/design.md has it for simulate. */
+void json_add_shortfalls(cJSON *object, const struct reason *reason, bool units,
                          const char *(*name)(const void *context, uint32_t id),
                          const void *context);
 

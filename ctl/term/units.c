@@ -59,6 +59,11 @@ const char *units_amount(uint32_t resource, const char *name, int64_t value, cha
 	return out;
 }
 
+const char *units_of(uint32_t resource, const char *name)
+{
+	return resource == RESOURCE_CPU ? "milli" : is_bytes(resource, name) ? "bytes" : "count";
+}
+
 const char *units_age(uint64_t ns, char *out, size_t out_bytes)
 {
 	uint64_t s = ns / UINT64_C(1000000000);

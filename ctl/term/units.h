@@ -11,6 +11,9 @@
 const char *units_amount(uint32_t resource, const char *name, int64_t value, char *out,
                          size_t out_bytes);
 
+/* Of the numbers in JSON: "milli" of a core, "bytes", or "count". */
+const char *units_of(uint32_t resource, const char *name);
+
 /* "12s", "5m", "3h", "2d". */
 const char *units_age(uint64_t ns, char *out, size_t out_bytes);
 

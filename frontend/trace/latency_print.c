@@ -86,7 +86,8 @@ void latency_write(const struct latency_figures *f, uint64_t now_ns, FILE *to)
 {
 	struct jsonout out = { 0 };
 
-	jsonout_add(&out, "{\"unit\":\"ns\",\"notFollowed\":@u,\"bounds\":[",
+	jsonout_add(&out, "{\"unit\":\"ns\",\"not_followed\":@u,\"notFollowed\":@u,\"bounds\":[",
+	            (unsigned long long)f->not_followed, /* its former name; CHANGELOG.md */
 	            (unsigned long long)f->not_followed);
 	for (uint32_t i = 0; i < buckets_fine.n; i += buckets_fine.steps)
 		jsonout_add(&out, "@r@u", i > 0 ? "," : "",

@@ -190,7 +190,7 @@ def test_devices_that_are_free_and_of_no_use():
     objects["items"][2]["spec"]["devices"] = [{"name": n, "attributes": {"d/board": {"string": n}}} for n in "ab"]
     objects["items"][3]["spec"]["devices"]["constraints"] = [{"requests": ["r"], "matchAttribute": "d/board"}]
     g = plain_gang(objects)[1]
-    check([g["devices"][0][k] for k in ("free", "mostOnANode", "attribute", "mostAlike")] == [2, 2, "d/board", 1], g)
+    check([g["devices"][0][k] for k in ("free", "most_on_a_node", "attribute", "most_alike")] == [2, 2, "d/board", 1], g)
     text = subprocess.run([muster.program("musterctl"), "explain", "-f", "-", "default/g"], input=json.dumps(objects), capture_output=True, text=True,
                           timeout=180).stdout
     check("Request r: 2 devices of class gpu are needed, 2 are free on 1 node (2 match), no 2 of them on one node under one d/board." in text, text)

@@ -162,7 +162,7 @@ def test_views_of_a_live_scheduler():
         big = until(lambda: {g["gang"]: g for g in ask(c, "gangs")["gangs"]}.get("default/big", {}).get("reason")
                     and ask(c, "gangs", "default/big")["gangs"][0], 10, "a reason")
         equal((big["state"], big["quorum"], big["members"], big["placed"]), ("Waiting", 5, 5, 0), "big")
-        equal(big["shortfall"], [{"resource": "nvidia.com/gpu", "need": 10, "have": 4}], "shortfall of big")
+        equal(big["shortfall"], [{"resource": "nvidia.com/gpu", "unit": "count", "need": 10, "have": 4}], "shortfall of big")
         check("nvidia.com/gpu: need 10, have 4" in big["reason"], big["reason"])
         def of_train():
             return ask(c, "gangs", "default/train")["gangs"][0]
@@ -170,7 +170,7 @@ def test_views_of_a_live_scheduler():
         until(lambda: of_train()["state"] == "Running", 10, of_train)  # the core is told a moment after it was bound
         train = of_train()
         equal((train["state"], train["placed"], train["dialect"]), ("Running", 4, "scheduler-plugins"), "train")
-        equal((train["formerState"], train["succeeded"], train["failed"]), ("Placed", 0, 0), "train")
+        equal((train["former_state"], train["succeeded"], train["failed"]), ("Placed", 0, 0), "train")
 
         # Nodes against what the API server's own pods add up to.
         used = {f"n{i}": {"cpu": 0, "nvidia.com/gpu": 0, "pods": 0} for i in range(3)}

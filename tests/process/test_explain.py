@@ -154,12 +154,12 @@ def test_numbers_and_what_ifs():
     path = saved(simple())
     code, said = explained(path, "default/train")
     equal((code, said["quorum"], said["members"], said["placed"], said["need"], said["fit"]), (1, 4, 4, 0, 4, 2))
-    equal(said["shortfall"], [{"resource": "cpu", "need": 12000, "have": 6000}])
+    equal(said["shortfall"], [{"resource": "cpu", "unit": "milli", "need": 12000, "have": 6000}])
     equal(said["rules"], [{"reason": "Insufficient cpu", "nodes": 2}])
     equal(said["help"], [{"kind": "nodes", "like": "n0", "count": 2}])
-    equal((said["startsNow"], said["kindsCut"]), (False, False))
+    equal((said["starts_now"], said["kinds_cut"]), (False, False))
     many = simple() + [objects.node(f"tiny-{i}", cpu=f"{i + 1}m") for i in range(12)]
-    equal(explained(saved(many, "many.json"), "default/train")[1]["kindsCut"], True)
+    equal(explained(saved(many, "many.json"), "default/train")[1]["kinds_cut"], True)
     equal(explained(path, "default/train", "--add-node", "2xn1")[0], 0)
     equal(explained(path, "default/train", "--add-node", "1xn1")[0], 1)
     _, out, _ = run("musterctl", "explain", "-f", path, "--add-node", "1xn1", "default/train")
@@ -179,7 +179,7 @@ def test_priority():
     path = saved(made + [group])
     said = explained(path, "default/late")[1]
     equal(said["before"], ["default/early"])
-    check({"kind": "priority", "insteadOf": ["default/early"], "insteadOfPods": 0} in said["help"], said["help"])
+    check([(h["kind"], h["instead_of"], h["instead_of_pods"]) for h in said["help"] if "instead_of" in h] == [("priority", ["default/early"], 0)], said["help"])
     equal(explained(path, "default/late", "--priority", "6")[0], 0)
     equal(explained(path, "default/late", "--priority", "5")[0], 1)
     equal(explained(path, "default/early")[0], 0)
@@ -279,7 +279,7 @@ def live_verdicts_with_reservations(c):
     equal((live_code, code), (1, 0))
     reserved = "node(s) with capacity reserved for default/first, which is before it in the queue"
     nodes = {n["node"]: n for n in live["nodes"]}
-    equal(nodes["n0"], {"node": "n0", "feasible": False, "reasons": ["Insufficient cpu"], "podsBinding": 1})
+    equal(nodes["n0"], {"node": "n0", "feasible": False, "reasons": ["Insufficient cpu"], "pods_binding": 1, "podsBinding": 1})
     equal(nodes["n2"], {"node": "n2", "feasible": False, "reasons": [reserved]})
     equal(live["message"], f"0/4 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), 2 {reserved}.")
     equal([n["feasible"] for n in offline["nodes"]], [True, True, True, False])
@@ -314,11 +314,11 @@ def test_a_live_scheduler_with_reservations():
         theirs = objects.pod("theirs", cpu="3", scheduler="default-scheduler")
         c.create(theirs)
         until(lambda: ask_filter(c, c.client.get("Pod", "theirs"), ["n0"]), 10, "the extender answers")
-        until(lambda: told_live(c, "default/train")[1]["live"]["podsClaimed"] == 1, 10, "the reservation is told")
+        until(lambda: told_live(c, "default/train")[1]["live"]["pods_assumed"] == 1, 10, "the reservation is told")
         until(lambda: told_live(c, "default/train")[1]["fit"] == 1, 10, "its room is gone")
         # With one more node the gang before it would fit without that pod: it gets the backfill reservation.
         c.create(objects.node("n2", cpu="4"))
-        until(lambda: told_live(c, "default/train")[1]["live"].get("roomHeldFor") == "default/first", 15, "the hold")
+        until(lambda: told_live(c, "default/train")[1]["live"].get("room_held_for") == "default/first", 15, "the hold")
         live_verdicts_with_reservations(c)
 
         def told():
@@ -368,7 +368,7 @@ def test_capacity_in_pieces():
     code, out, err = run("musterctl", "explain", "-f", path, "default/train")
     check(said in out and "cpu:" not in out and not err, out, err)
     equal(explained(path, "default/train")[1]["pieces"],
-          [{"resource": "nvidia.com/gpu", "free": 16, "usable": 0, "largestFree": 4}], "pieces")
+          [{"resource": "nvidia.com/gpu", "unit": "count", "free": 16, "usable": 0, "largest_free": 4, "largestFree": 4}], "pieces")
     # One node is empty: eight can be used, and twelve are in pieces.
     path = saved([*nodes, *full[1:], group, *pods])
     check("nvidia.com/gpu: 20 free, 8 of it usable by these members; the largest free on one node: 8\n" in
@@ -446,7 +446,7 @@ def test_pods_without_a_gang_stand_in_the_queue():
         o["metadata"]["creationTimestamp"] = stamp(1_700_000_000 + created)
     path = saved(made + [early, gated, late])
     said = explained(path, "default/train")[1]
-    equal((said["before"], said["beforePods"]), ([], 1))
+    equal((said["before"], said["before_pods"]), ([], 1))
     _, out, _ = run("musterctl", "explain", "-f", path, "default/train")
     check("Before it in the queue: no gang, 1 pod without a gang\n" in out, out)
 

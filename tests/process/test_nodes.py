@@ -52,8 +52,8 @@ def test_one_node_with_its_pods_and_gangs():
             code, (n1,), err = nodes(*source, "n1")
             equal((code, err), (DONE, ""), source)
             equal(n1["labels"], {"zone": "z1", "pool": "blue"}, source)
-            equal({p["pod"] for p in n1["podsOnIt"]}, there, source)
-            equal({(p["gang"], p["stage"], p["scheduler"]) for p in n1["podsOnIt"]},
+            equal({p["pod"] for p in n1["pods_on_it"]}, there, source)
+            equal({(p["gang"], p["stage"], p["scheduler"]) for p in n1["pods_on_it"]},
                   {("train", "Running", "muster"), ("", "Running", "default-scheduler")}, source)
             equal((n1["used"]["cpu"], n1["allocatable"]["cpu"], n1["pods"]), (7000, 8000, 2), source)
         code, out, err = run("musterctl", "nodes", *live, "n1")

@@ -112,7 +112,7 @@ def answers_are_right(recording):
     def checked():
         code, out, _ = run("musterctl", "check-answers", recording, "-o", "json")
         answer = json.loads(out or "{}")
-        return answer.get("answers") and (code, answer["replayEqual"], answer["different"], answer["equal"]) == (
+        return answer.get("answers") and (code, answer["replay_equal"], answer["different"], answer["equal"]) == (
             0, True, 0, answer["answers"])
 
     until(checked, SOON_S, lambda: run("musterctl", "check-answers", recording))

@@ -98,17 +98,17 @@ def what_if(cluster, *changes, gang="g"):
 def what_ifs(c):
     """Of 8 members and two full nodes of four."""
     code, answer, _ = what_if(c, "nodes=2")
-    equal((code, answer["answer"], answer["nodesLike"]), (0, "starts", "n1"))
+    equal((code, answer["answer"], answer["nodes_like"]), (0, "starts", "n1"))
     equal(answer["places"], [{"node": "new node 1", "members": 4}, {"node": "new node 2", "members": 4}])
     code, answer, _ = what_if(c, "nodes=1xn2")
     equal((code, answer["answer"], len(victims(answer["preemption"]))), (1, "waits", 4))
     check("4 of 8 members have room" in answer["reason"], answer)
     code, answer, _ = what_if(c, "nodes=1xn2", *[f"without-pod=default/low-1-{i}" for i in range(3)])
-    equal((code, answer["podsWithout"], len(victims(answer["preemption"]))), (1, 3, 1))
+    equal((code, answer["pods_without"], len(victims(answer["preemption"]))), (1, 3, 1))
     code, answer, _ = what_if(c, "priority=0")
     equal((code, answer["preemption"]["answer"]), (1, "impossible"))
     code, answer, _ = what_if(c, "without-namespace=default")
-    equal((code, answer["podsWithout"], "preemption" in answer), (1, 16, False))
+    equal((code, answer["pods_without"], "preemption" in answer), (1, 16, False))
     code, text, _ = c.ask("explain", "default/g", "--what-if", "nodes=2")
     check(code == 0 and "gang default/g, if nodes=2 (nodes like n1): It would start: 8 members on 2 nodes." in text, text)
     for change, words in (("nodes=1xn9", "there is no node n9"), ("without-pod=default/x", "there is no pod default/x"),
@@ -169,7 +169,7 @@ def test_all_of_lower_priority_would_go():
     with Asked(*nodes(2), *full(2), *group("g", 10, 8, [None] * 8)) as c:
         answer = c.answer("g", "proved")
         equal(sorted(victims(answer)), sorted(p["metadata"]["name"] for p in full(2)))
-        equal((answer["objective"]["highest_priority"], answer["objective"]["gangs_broken"], answer["lonePods"]), (0, 0, 8))
+        equal((answer["objective"]["highest_priority"], answer["objective"]["gangs_broken"], answer["lone_pods"]), (0, 0, 8))
 
         def told():
             _, text, _ = c.ask("explain", "default/g")
@@ -226,7 +226,7 @@ def test_budgets_are_respected():
     guarded = [pod(f"a-{i}", 0, "n1", {"app": "a"}) for i in range(3)] + [pod("high-1", 10, "n1")]
     free = [pod(f"b-{i}", 0, "n2") for i in range(3)] + [pod("high-2", 10, "n2")]
     with Asked(*nodes(2), *guarded, *free, budget("one", 1, app="a"), *group("g", 9, 1, [None], cpu="2")) as c:
-        until(lambda: not c.answer("g", "proved")["budgetsUnknown"], 20, "the budgets are known")
+        until(lambda: not c.answer("g", "proved")["budgets_unknown"], 20, "the budgets are known")
         answer = c.answer("g", "proved")
         check(all(name.startswith("b-") for name in victims(answer)), answer)
         for i in range(3):
@@ -258,7 +258,7 @@ def test_budgets_that_cannot_be_read():
     """Without a resource for them (or the right to read it) they are unknown, and the answer says so."""
     with Cluster(*CLASSES, *nodes(1), *full(1), *group("g", 10, 1, [None])) as c:
         c.pair()
-        until(lambda: preemption(c, "g")["budgetsUnknown"], 20, lambda: preemption(c, "g"))
+        until(lambda: preemption(c, "g")["budgets_unknown"], 20, lambda: preemption(c, "g"))
         until(lambda: "PodDisruptionBudgets are not known" in c.ask("explain", "default/g")[1], 20, lambda: c.ask("explain", "default/g"))
 
 

@@ -89,7 +89,7 @@ def test_que_1_a_limit():
 
         def told():
             a = c.queue("a")
-            equal(a["blocked"], {"by": "limit", "at": "root/a", "resource": GPU, "need": 4, "have": 0})
+            equal(a["blocked"], {"by": "limit", "at": "root/a", "resource": GPU, "unit": "count", "need": 4, "have": 0})
             equal((a["first"], a["source"], a["state"], a["limit"], a["asked"][GPU]),
                   ("default/a-04", "config", "Open", {GPU: 16}, 20))
 
