@@ -272,6 +272,8 @@ BUGS = [
         ("core/search/gang_branch.c", "return sets > (double)q->s.facts->steps_most;", "return sets < 0;")),
     bug("few gangs are exchanged a million times", unit("ctl/preempt/test_blocks"),
         ("core/search/gang_blocks.c", " && vain++ < (uint64_t)b->n * EXCHANGES_VAIN", "")),
+    bug("exchanges go on after a search was ended", unit("ctl/preempt/test_blocks"),
+        ("core/search/gang_blocks.c", "b->steps < end && !is_ended(b) &&", "b->steps < end &&")),
     bug("lone pods have the tickets of gangs", unit("core/world/test_nominations_lone"),
         ("core/lifecycle/tickets.c", "for (uint32_t i = group ? 0 : TICKETS_GANGS; i < end; i++) {", "for (uint32_t i = 0; i < end; i++) {")),
     bug("a namespace keeps all tickets of lone pods", unit("core/world/test_nominations_lone"),

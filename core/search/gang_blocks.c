@@ -64,6 +64,7 @@ struct blocks {
 	struct block_cost cost, best_cost; /* of those that go; of the best set */
 	bool *last_set, *best;             /* by block: those that go in the last set that did; ... */
 	uint64_t steps, steps_most, random;
+	uint64_t counted; /* of the steps: in those of the search */
 };
 
 static uint32_t draw(struct blocks *b, uint32_t below)
@@ -288,6 +289,16 @@ static double gain_of(struct blocks *b, struct block *k)
 	return k->gain;
 }
 
+/* True if facts->ends() said so.  Steps alone end nothing here: fill() and exchange() have bounds
+ * of their own. */
+static bool is_ended(struct blocks *b)
+{
+	b->q->s.steps += b->steps - b->counted;
+	b->counted = b->steps;
+	search_spent(&b->q->s);
+	return b->q->s.ended;
+}
+
 /* Gangs go until the members have room; false if `most` gangs are broken first. */
 static bool fill(struct blocks *b, uint32_t most)
 {
@@ -304,7 +315,7 @@ static bool fill(struct blocks *b, uint32_t most)
 			gain = k->gain;
 		}
 		b->steps += b->n / 8;
-		if (!next || b->cost.broken >= most || b->steps > b->steps_most)
+		if (!next || b->cost.broken >= most || b->steps > b->steps_most || is_ended(b))
 			return false;
 		block_set(b, next, true);
 	}
@@ -365,7 +376,7 @@ static void exchange(struct blocks *b)
 
 	b->best_cost = (struct block_cost){ .broken = UINT32_MAX };
 	remember(b);
-	while (b->steps < end && most > 1 && vain++ < (uint64_t)b->n * EXCHANGES_VAIN) {
+	while (b->steps < end && !is_ended(b) && most > 1 && vain++ < (uint64_t)b->n * EXCHANGES_VAIN) {
 		const uint32_t n = 1 + draw(b, EXCHANGED_MOST < most ? EXCHANGED_MOST : most - 1);
 		struct block *first = NULL;
 
@@ -426,7 +437,7 @@ bool gang_blocks(struct gang_question *q, uint32_t first)
 		kept = gang_offer(q, first, goes) && only_gangs(&b);
 		free(goes);
 	}
-	q->s.steps += b.steps;
+	q->s.steps += b.steps - b.counted;
 	blocks_free(&b);
 	return kept;
 }

@@ -80,13 +80,26 @@ static gang_id gang_named(struct offline *o, const char *name)
 	return ID_NONE;
 }
 
+/* How often a search asked if it is to end, and at which time it is; 0: never. */
+struct asks {
+	unsigned n, end_at;
+};
+
+static bool ends(void *context)
+{
+	struct asks *a = context;
+
+	return ++a->n == a->end_at;
+}
+
 /* A search for the gang w.  The caller frees it with gang_search_free(). */
-static struct gang_search ask(int nodes, int packed)
+static struct gang_search search(int nodes, int packed, struct asks *asks)
 {
 	const struct facts_policy policy = { .respect = true, .steps_most = 100000000 };
 	struct files *files = files_new();
 	struct offline *o = offline_new(&(struct offline_config){ .reads_budgets = true });
 	char *text = cluster_text(nodes, packed), error[1024] = "";
+	struct search_facts with_asks;
 	struct gang_search s;
 	struct facts *facts;
 
@@ -95,17 +108,28 @@ static struct gang_search ask(int nodes, int packed)
 	cr_assert(offline_start(o, error, sizeof(error)), "%s", error);
 	facts = facts_new(o, files, &policy, error, sizeof(error));
 	cr_assert(facts, "%s", error);
-	cr_assert_eq(search_gang(offline_core(o), facts_for(facts, "muster"), gang_named(o, "w"), &s),
-	             0);
-	cr_assert(s.found);
-	cr_assert_eq(s.objective.broken, packed, "%u", s.objective.broken);
-	cr_assert_eq(s.objective.pods, packed * CPU, "%u", s.objective.pods);
+	with_asks = *facts_for(facts, "muster");
+	with_asks.ends = ends;
+	with_asks.context = asks;
+	cr_assert_eq(search_gang(offline_core(o), &with_asks, gang_named(o, "w"), &s), 0);
 	cr_assert(core_valid(offline_core(o), error, sizeof(error)), "the core is as it was: %s",
 	          error);
 	facts_free(facts);
 	offline_free(o);
 	files_free(files);
 	free(text);
+	return s;
+}
+
+/* One that ends by itself. */
+static struct gang_search ask(int nodes, int packed)
+{
+	struct asks asks = { 0 };
+	struct gang_search s = search(nodes, packed, &asks);
+
+	cr_assert(s.found);
+	cr_assert_eq(s.objective.broken, packed, "%u", s.objective.broken);
+	cr_assert_eq(s.objective.pods, packed * CPU, "%u", s.objective.pods);
 	return s;
 }
 
@@ -124,5 +148,17 @@ Test(blocks, few_gangs_are_not_exchanged_a_million_times)
 
 	cr_assert_eq(s.answer, VICTIMS_PROVED);
 	cr_assert_lt(s.steps, 100000, "%llu", (unsigned long long)s.steps);
+	gang_search_free(&s);
+}
+
+/* Exchanges count as steps only when all were done, and nothing ended them before. */
+Test(blocks, a_search_among_gangs_can_be_ended)
+{
+	struct asks asks = { .end_at = 5 };
+	struct gang_search s = search(200, 10, &asks);
+
+	cr_assert_eq(s.answer, VICTIMS_GAVE_UP);
+	cr_assert_eq(asks.n, 5);
+	cr_assert_lt(s.steps, 8 * SEARCH_ASKS, "%llu", (unsigned long long)s.steps);
 	gang_search_free(&s);
 }
