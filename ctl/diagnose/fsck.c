@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl fsck: compares the ledger with one computed from the API server's objects. */
 #include "ctl/diagnose/fsck.h"
+#include "ctl/diagnose/fsck_claims.h"
 
 #include "ctl/offline/fetch.h"
 #include "ctl/term/table.h"
@@ -24,6 +25,7 @@ struct options {
 	struct access_options access;
 	const char *node_selector;
 	struct arguments schedulers;
+	bool devices;
 };
 
 static const struct flag flags[] = {
@@ -35,6 +37,8 @@ static const struct flag flags[] = {
 	{ "scheduler-name", 0, "--scheduler-name NAME",
 	  "what it has as --scheduler-name; may be repeated (default muster)", NULL, option_texts,
 	  offsetof(struct options, schedulers) },
+	{ "devices", 0, "--devices", "also the claims: no device is given away twice", NULL, NULL,
+	  offsetof(struct options, devices) },
 	FLAG_OUTPUT(struct options, live.output,
 	            "JSON instead of text; cpu is in milli, memory in bytes"),
 	{ 0 },
@@ -122,7 +126,8 @@ static size_t count(const struct findings *f, bool in_flight)
 	return n;
 }
 
-static void print_json(const struct findings *f, const struct ledger_look *live)
+static void print_json(const struct findings *f, const struct ledger_look *live,
+                       const struct claims_look *claims)
 {
 	printf("{\"nodes\": %zu, \"gangs\": %zu, \"differences\": %zu, \"pods_in_flight\": %" PRIu64
 	       ", \"moving\": %zu,\n\"found\": [",
@@ -138,7 +143,10 @@ static void print_json(const struct findings *f, const struct ledger_look *live)
 		json_checked(cJSON_AddBoolToObject(o, "in_flight", x->in_flight));
 		json_print_line(o, i == 0);
 	}
-	fputs("]}\n", stdout);
+	fputs("]", stdout);
+	if (claims != NULL)
+		claims_look_print(claims, OUTPUT_JSON);
+	fputs("}\n", stdout);
 }
 
 static const char *value_text(const struct finding *x, const struct ledger_look *live,
@@ -214,8 +222,28 @@ static bool confirm(const struct options *o, struct findings *f, struct ledger_l
 	return ok;
 }
 
+/* Claims and slices; what is found is looked at again a moment later. */
+static bool check_claims(const struct options *o, struct claims_look *out, char *error,
+                         size_t error_bytes)
+{
+	const struct timespec between = { .tv_nsec = BETWEEN_MS * 1000000L };
+	struct claims_look first;
+	bool ok = claims_look_take(&o->access, out, error, error_bytes);
+
+	if (!ok || out->n == 0)
+		return ok;
+	first = *out;
+	nanosleep(&between, NULL);
+	ok = claims_look_take(&o->access, out, error, error_bytes);
+	if (ok)
+		claims_look_confirm(out, &first);
+	claims_look_free(&first);
+	return ok;
+}
+
 static int check(const struct options *o)
 {
+	struct claims_look claims = { 0 };
 	struct findings f = { 0 };
 	struct ledger_look *live = must_alloc(sizeof(*live));
 	char error[2048] = "";
@@ -223,14 +251,18 @@ static int check(const struct options *o)
 		compare(o, &f, live, error, sizeof(error)) && confirm(o, &f, live, error, sizeof(error));
 	int rc;
 
+	ok = ok && (!o->devices || check_claims(o, &claims, error, sizeof(error)));
 	findings_set_in_flight(&f, live->in_flight);
 	if (ok && o->live.output == OUTPUT_JSON)
-		print_json(&f, live);
+		print_json(&f, live, o->devices ? &claims : NULL);
 	else if (ok)
 		print_text(&f, live);
 	else
 		fprintf(stderr, "%s: %s\n", o->live.command, error);
-	rc = !ok ? EXIT_USAGE : count(&f, false) > 0 ? EXIT_NO : EXIT_DONE;
+	if (ok && o->devices && o->live.output == OUTPUT_TEXT)
+		claims_look_print(&claims, OUTPUT_TEXT);
+	rc = !ok ? EXIT_USAGE : count(&f, false) + claims.n > 0 ? EXIT_NO : EXIT_DONE;
+	claims_look_free(&claims);
 	ledger_look_free(live);
 	free(live);
 	findings_free(&f);
@@ -262,14 +294,16 @@ static int run(int argc, char **argv)
 const struct command fsck_command = {
 	.name = "fsck",
 	.summary = "does the live ledger agree with the API server's objects?",
-	.usage = "[--socket PATH] [--kubeconfig FILE] [-o json]",
-	.about = "Lists all objects of the API server, computes what each node has used and how many\n"
-			 "members of each gang are bound, and compares that with the ledger of the live\n"
-			 "scheduler. Differences are compared again, up to 8 times while the cluster changes,\n"
-			 "so that a mere delay is not reported; reservations of bindings in flight are listed\n"
-			 "apart. Nothing is changed.\n",
-	.exits = "0 no differences, 1 there are some, 2 it could not compare, 78 the scheduler has\n"
-			 "another memory layout.",
+	.usage = "[--socket PATH] [--kubeconfig FILE] [--devices] [-o json]",
+	.about =
+		"Lists all objects of the API server, computes what each node has used and how many\n"
+		"members of each gang are bound, and compares that with the ledger of the live\n"
+		"scheduler. Differences are compared again, up to 8 times while the cluster changes,\n"
+		"so that a mere delay is not reported; reservations of bindings in flight are listed\n"
+		"apart. With --devices it also lists resource slices and claims: each device is in one\n"
+		"claim, shares and counters are within what there is. Nothing is changed.\n",
+	.exits = "0 no differences and no excesses, 1 there are some, 2 it could not compare, 78 the\n"
+			 "scheduler has another memory layout.",
 	.flags = flags,
 	.run = run,
 };

@@ -5,6 +5,7 @@
 #include "ctl/offline/offline.h"
 #include "ctl/up/credential.h"
 #include "frontend/api/apistatus.h"
+#include "frontend/devices/live.h"
 #include "frontend/dialect/dialects.h"
 #include "frontend/json/json.h"
 #include "frontend/json/jsonout.h"
@@ -109,6 +110,15 @@ static void get(struct fetching *f, const struct resource *r, const char *versio
 		apiclient_run(f->client, WAIT_MS);
 }
 
+static void fetch_pages(struct fetching *f, const struct resource *r, const char *version)
+{
+	f->seen[0] = '\0';
+	f->pages_n = 0;
+	do
+		get(f, r, version);
+	while (f->ok && *f->more);
+}
+
 /* All pages of one kind; of an older version if the server does not serve the newest. */
 static bool fetch_kind(struct fetching *f, const struct model *m, int index)
 {
@@ -117,15 +127,29 @@ static bool fetch_kind(struct fetching *f, const struct model *m, int index)
 	const char *version = NULL;
 
 	while ((version = model_resource_older(m, index, version)) != NULL) {
-		f->seen[0] = '\0';
-		f->pages_n = 0;
-		do
-			get(f, r, version);
-		while (f->ok && *f->more);
+		fetch_pages(f, r, version);
 		if (f->ok || f->status != 404)
 			break;
 	}
 	return f->ok || (f->status == 404 && r->optional);
+}
+
+bool fetch_claims(struct files *files, const struct access_options *options, char *error,
+                  size_t error_bytes)
+{
+	static const enum live_kind kinds[] = { LIVE_SLICES, LIVE_CLAIMS };
+	struct fetching f = { .files = files, .error = error, .error_bytes = error_bytes };
+	bool ok;
+
+	f.client = client_new(options, error, error_bytes);
+	ok = f.client != NULL;
+	for (size_t i = 0; ok && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		fetch_pages(&f, &live_resources[kinds[i]], live_resources[kinds[i]].version);
+		ok = f.ok;
+	}
+	apiclient_free(f.client);
+	jsonout_free(&f.path);
+	return ok;
 }
 
 bool fetch_all(struct files *files, const struct access_options *options, char *error,

@@ -10,18 +10,17 @@
 
 #define TEXT(t) (int)(t).bytes, (t).at
 
-/* A quantity as a whole number, or with the decimals that it has. */
-static void put_amount(struct bytes *b, nano_t amount)
+void amount_put(struct bytes *b, nano_t amount)
 {
 	char text[64];
 	int64_t whole = (int64_t)(amount / 1000000000), rest = (int64_t)(amount % 1000000000);
 
 	if (rest == 0)
-		snprintf(text, sizeof(text), "\"%lld\"", (long long)whole);
+		snprintf(text, sizeof(text), "%lld", (long long)whole);
 	else if (rest % 1000000 == 0 && amount / 1000000 <= INT64_MAX)
-		snprintf(text, sizeof(text), "\"%lldm\"", (long long)(amount / 1000000));
+		snprintf(text, sizeof(text), "%lldm", (long long)(amount / 1000000));
 	else
-		snprintf(text, sizeof(text), "\"%lld.%09lld\"", (long long)whole, (long long)rest);
+		snprintf(text, sizeof(text), "%lld.%09lld", (long long)whole, (long long)rest);
 	bytes_put(b, text);
 }
 
@@ -32,8 +31,9 @@ static void put_consumed(struct bytes *b, const struct device_entry *e,
 	for (size_t i = 0; i < e->facts.capacities_n; i++) {
 		bytes_put(b, i > 0 ? "," : "");
 		bytes_quote(b, e->capacities[i].at, e->capacities[i].bytes);
-		bytes_put(b, ":");
-		put_amount(b, amounts[i]);
+		bytes_put(b, ":\"");
+		amount_put(b, amounts[i]);
+		bytes_put(b, "\"");
 	}
 	bytes_put(b, "}");
 }

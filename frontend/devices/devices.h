@@ -60,6 +60,18 @@ struct devices_row *devices_list(struct devices *d, size_t *n);
 
 struct devices_view; /* of a pod and a node; good until the next devices_ask() */
 
+/* More than there is of a device, or of a counter of a pool. */
+struct devices_excess {
+	const char *of;      /* "driver/pool/name"; of a counter "driver/pool" */
+	const char *what;    /* "allocated more than once", "capacity memory: 52 of 40" */
+	const char **claims; /* that name the device, "ns/name"; of a counter none */
+	size_t claims_n;
+};
+
+/* Of all allocated claims, in the order of the pools; adminAccess takes nothing.  To be freed; what
+ * it points to lives as long as `d`. */
+struct devices_excess *devices_excesses(struct devices *d, size_t *n);
+
 enum devices_answer {
 	DEVICES_NONE,        /* nothing is to be allocated */
 	DEVICES_ASK,         /* node and question are set */

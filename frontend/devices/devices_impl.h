@@ -192,6 +192,9 @@ bool capacities_allow(const struct device_entry *e, const struct option_entry *o
 /* No amount of its capacities is below 0 or above NANO_MAX. */
 bool capacities_in_bounds(const struct device_entry *e);
 
+/* allocation.c: a quantity as a whole number, or with the decimals that it has. */
+void amount_put(struct bytes *b, nano_t amount);
+
 /* match.c */
 /* A node selector over labels and metadata.name. */
 bool node_selector_matches(const struct tree *selector, const struct node_entry *node);

@@ -150,6 +150,39 @@ def test_what_is_in_flight_is_no_difference():
         c.client.request("DELETE", "/apisim/faults")  # so that it ends at once
 
 
+def allocated(name, device, **share):
+    """A claim as a scheduler leaves it: the object, and its status."""
+    meta = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name, "namespace": "default"},
+            "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}}
+    result = {"request": "r", "driver": "d", "pool": "n0", "device": device, **share}
+    return meta, {"status": {"allocation": {"devices": {"results": [result]}}}}
+
+
+def test_a_device_in_two_claims_is_found():
+    pool = {"name": "n0", "generation": 1, "resourceSliceCount": 1}
+    slices = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "s"},
+              "spec": {"driver": "d", "nodeName": "n0", "pool": pool, "devices": [{"name": "a"}, {"name": "b"}]}}
+    with Cluster(node("n0"), slices, apisim=("--gate", "DynamicResourceAllocation")) as c:
+        c.up()
+
+        def allocate(name, device):
+            claim, status = allocated(name, device)
+            c.create(claim)
+            c.client.patch("ResourceClaim", name, status, sub="status")
+
+        allocate("x", "a")
+        allocate("y", "b")
+        code, answer = fsck(c, "--devices")
+        equal((code, answer["devices"], answer["claims"], answer["excesses"]), (SAME, 2, 2, []), answer)
+        check("excesses" not in fsck(c)[1], "only when asked for")
+        allocate("z", "b")
+        code, answer = fsck(c, "--devices")
+        equal((code, answer["excesses"]), (DIFFERENT, [{"of": "d/n0/b", "what": "allocated more than once", "claims": "default/y, default/z"}]), answer)
+        code, out, _ = c.ask("fsck", "--kubeconfig", c.kubeconfig, "--devices")
+        equal(out.splitlines()[-2:], ["d/n0/b: allocated more than once: default/y, default/z", "1 excess of 2 devices by 3 allocated claims"], out)
+        equal(fsck(c)[0], SAME)
+
+
 def test_other_flags():
     """Nodes that the frontend does not see are none here either."""
     with Cluster(node("in", labels={"pool": "a"}), node("out", labels={"pool": "b"})) as c:
