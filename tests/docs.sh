@@ -158,8 +158,8 @@ sed -n 's/^\([a-z][-a-z ]*\):.*/\1/p; s/^\.PHONY: *//p' Makefile | tr ' ' '\n' |
 grep -ohE '(`|^|&& |=[a-z]+ )make [a-z][-a-z]*' $pages | sed 's/.*make //' | sort -u |
 	comm -23 - "$work/targets" | check 'make targets that do not exist'
 
-# Those of kubectl, helm, systemctl, KubeRay and Criterion are not ours; the design names some that others have.
-printf '%s\n' --duration --flatten --minify --now --raw --validate --filter --renew --rounds --lone --create-namespace --set --batch-scheduler >> "$work/known"
+# Those of kubectl, helm, systemctl, docker, git, KubeRay and Criterion are not ours; the design names some that others have.
+printf '%s\n' --duration --flatten --minify --now --raw --validate --filter --renew --rounds --lone --create-namespace --set --batch-scheduler --push --tags --exact-match --match --platform --build-arg >> "$work/known"
 sort -u -o "$work/known" "$work/known"
 for page in README.md $guides; do
 	[ "$page" != docs/design.md ] || continue

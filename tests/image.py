@@ -105,6 +105,8 @@ def image(folder):
             said = subprocess.run(["chroot", root, "ldd", f"/usr/bin/{program}"], capture_output=True, text=True, check=True).stdout
             check("not found" not in said, program, said)
             figure(f"{program}: {(root / 'usr/bin' / program).stat().st_size} bytes")
+        parts = json.loads(subprocess.run([muster.ROOT / "deploy/sbom.py", root], capture_output=True, text=True, check=True).stdout)
+        figure(f"bill of materials: {len(parts['packages'])} packages")
         runs(root)
     finally:
         store("rm", container)

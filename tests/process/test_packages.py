@@ -2,6 +2,7 @@
 """What people install: `make install`, the Debian packages, the image and the units of systemd.
 
 The image isn't built here, since that needs a network: tests/image.py does."""
+import json
 import os
 import pathlib
 import re
@@ -128,7 +129,7 @@ def test_what_the_image_names_is_there():
         if not line.strip() or line.startswith("#"):
             continue
         word, rest = line.split(None, 1)
-        check(word in ("FROM", "WORKDIR", "COPY", "RUN", "LABEL", "USER", "CMD"), line)
+        check(word in ("FROM", "ARG", "WORKDIR", "COPY", "RUN", "LABEL", "USER", "CMD"), line)
         seen += 1
         if word == "FROM":
             stages.update(re.findall(r" AS (\w+)$", rest))
@@ -161,9 +162,40 @@ def test_image_has_the_libraries():
     check("USER 65532:65532" in runtime, runtime)
 
 
+def test_bill_of_materials():
+    """deploy/sbom.py on a root with the package database and system of this machine."""
+    root = pathlib.Path(muster.scratch())
+    for name in ("var/lib/dpkg/status", "etc/os-release"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(f"/{name}", root / name)
+    (root / "usr/bin").mkdir(parents=True)
+    for name in SHIPPED:
+        shutil.copy(muster.program(name), root / "usr/bin")
+    text = told(DEPLOY / "sbom.py", root)
+    equal(told(DEPLOY / "sbom.py", root), text, "the same bytes again")
+    made = json.loads(text)
+    version = re.search(r"^VERSION := (\S+)", (ROOT / "Makefile").read_text(), re.M).group(1)
+    equal((made["spdxVersion"], made["dataLicense"], made["packages"][0]["name"], made["packages"][0]["versionInfo"]),
+          ("SPDX-2.3", "CC0-1.0", "muster", version), "head")
+    wanted = [line.split(" ", 1)[1] for line in told("dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\\n").splitlines()
+              if line.startswith("installed ")]
+    equal(sorted(f"{p['name']} {p['versionInfo']}" for p in made["packages"][1:]), sorted(wanted), "packages, as dpkg lists them")
+    named = [p["SPDXID"] for p in made["packages"] + made["files"]]
+    equal(len(set(named)), len(named), "names twice")
+    equal({r["relatedSpdxElement"] for r in made["relationships"]}, set(named), "each is a part of it")
+    for file in made["files"]:
+        equal(file["checksums"][1]["checksumValue"], told("sha256sum", root / file["fileName"]).split()[0], file["fileName"])
+    for package in made["packages"][1:]:
+        check(re.fullmatch(r"pkg:deb/\w+/[^@]+@[^?]+\?arch=\w+&distro=\w+-\w+", package["externalRefs"][0]["referenceLocator"]), package)
+    (root / "usr/bin/muster-core").write_bytes(b"none")
+    done = subprocess.run([DEPLOY / "sbom.py", root], capture_output=True, text=True, check=False)
+    check(done.returncode == 1 and "no version is in it" in done.stderr, done)
+
+
 def test_versions_agree():
     version = re.search(r"^VERSION := (\S+)", (ROOT / "Makefile").read_text(), re.M).group(1)
-    check(f'image.version="{version}"' in dockerfile(), "Dockerfile")
+    equal(re.findall(r"^ARG VERSION=(.*)$", dockerfile(), re.M), [version] * 2, "Dockerfile: the programs and the label")
+    check('image.version="$VERSION"' in dockerfile(), "Dockerfile")
     check((DEPLOY / "deb" / "changelog").read_text().startswith(f"muster ({version}) "), "changelog")
     chart = (DEPLOY / "chart" / "Chart.yaml").read_text()
     equal(re.findall(r"^(?:version|appVersion): (\S+)$", chart, re.M), [version] * 2, "chart")
