@@ -42,7 +42,8 @@ static int pages_take(struct answered *a)
 		rc = live_ask(a->live, &q, &a->answer);
 		if (rc != EXIT_DONE || a->answer.verdict != QUESTION_NODES)
 			return rc;
-		if (page->from != a->rows_n || (page->rows_n == 0 && page->nodes > a->rows_n)) {
+		if (page->from != a->rows_n || page->nodes > a->live->observer.places.limits.nodes ||
+		    (page->rows_n == 0 && page->nodes > a->rows_n)) {
 			fprintf(stderr, "%s: the answer of muster-core makes no sense\n", a->live->command);
 			return EXIT_NO;
 		}

@@ -309,7 +309,7 @@ def test_a_live_scheduler_with_reservations():
             check("help" not in said, said)
 
         eventually(waits)
-        live_verdicts(c)
+        eventually(lambda: live_verdicts(c))
         # An assumed pod of another scheduler is a reservation, too.
         theirs = objects.pod("theirs", cpu="3", scheduler="default-scheduler")
         c.create(theirs)
@@ -319,7 +319,7 @@ def test_a_live_scheduler_with_reservations():
         # With one more node the gang before it would fit without that pod: it gets the backfill reservation.
         c.create(objects.node("n2", cpu="4"))
         until(lambda: told_live(c, "default/train")[1]["live"].get("room_held_for") == "default/first", 15, "the hold")
-        live_verdicts_with_reservations(c)
+        eventually(lambda: live_verdicts_with_reservations(c))
 
         def told():
             code, out, _ = run("musterctl", "explain", "--socket", c.socket, "default/train")

@@ -252,6 +252,8 @@ def test_who_may_not_preempt():
             equal(c.metric("muster_searches_total"), 0)
             code, answer, err = what_if(c, "nodes=1")
             check((code, answer) == (1, None) and ("--searchers 0" if core else "--preemption is off") in err, err)
+            code, out, err = c.ask("verdict", "--live", "default/g-0")
+            check(code == 1 and ("--searchers 0" in err if core else "1 Insufficient cpu" in out), code, out, err)
 
 
 def test_budgets_that_cannot_be_read():
