@@ -189,11 +189,13 @@ static bool read_objects(const struct options *o, struct files *files, char *err
 	for (size_t i = 0; ok && i < o->files.n; i++)
 		ok = files_read(files, o->files.at[i], error, error_bytes);
 	ok = ok && files_check(files, error, error_bytes);
-	/* A cluster has the pods that its controllers made. */
-	ok = ok && (o->files.n == 0 ||
-	            (unroll(files, error, error_bytes) && files_check(files, error, error_bytes)));
+	/* A cluster has the pods that its controllers made, and the daemons read no annotations for
+	 * shares of GPUs. */
+	if (!ok || o->files.n == 0)
+		return ok;
+	ok = unroll(files, error, error_bytes) && files_check(files, error, error_bytes);
 	if (ok)
-		gpu_shares(files, config_of(o, files).offline.reads_devices);
+		gpu_shares(files, true);
 	return ok;
 }
 

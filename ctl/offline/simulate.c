@@ -2,7 +2,6 @@
 /* musterctl simulate: place everything pending in files of objects. */
 #include "ctl/offline/simulate.h"
 
-#include "ctl/gpus/shares.h"
 #include "ctl/objects/files.h"
 #include "ctl/offline/evictions.h"
 #include "ctl/offline/fetch.h"
@@ -70,11 +69,9 @@ static bool read_objects(const struct options *o, struct files *files, struct of
 {
 	if (o->files.n > 0)
 		return offline_read(offline, files, o->files.at, o->files.n, error, error_bytes);
-	if (!fetch_all(files, &o->access, error, error_bytes) ||
-	    !files_check(files, error, error_bytes))
-		return false;
-	gpu_shares(files, false);
-	return offline_put_all(offline, files, error, error_bytes);
+	return fetch_all(files, &o->access, error, error_bytes) &&
+	       files_check(files, error, error_bytes) &&
+	       offline_put_all(offline, files, error, error_bytes);
 }
 
 static int simulate(const struct options *o, const char *command)
