@@ -17,6 +17,7 @@ enum promise_move {
 	MOVE_OUTRANKED,    /* a gang of strictly higher priority */
 	MOVE_GANG_CHANGED, /* its own members or their requests */
 	MOVE_RESTARTED,    /* the time of an earlier core or frontend could not be placed again */
+	MOVE_RECLAIMED,    /* it borrows, and a gang inside the guarantee of its queue needs the room */
 	MOVES
 };
 
@@ -27,7 +28,8 @@ enum promise_move {
 #define PROMISE_WAITS_MAX 4
 
 enum promise_flags {
-	PROMISE_SOFT = 1u << 0, /* it rests on an end that is only expected */
+	PROMISE_SOFT = 1u << 0,    /* it rests on an end that is only expected */
+	PROMISE_BORROWS = 1u << 1, /* with reclaim: its queue is not inside its guarantee with it */
 };
 
 struct promised_moved {
@@ -47,7 +49,7 @@ struct promise_wait {
 struct promised {
 	uint64_t at_ns;          /* 0: none */
 	uint64_t first_ns;       /* as first promised */
-	uint32_t flags;          /* PROMISE_SOFT */
+	uint32_t flags;          /* enum promise_flags */
 	uint32_t earlier, later; /* moves */
 	uint32_t moves_n;        /* of moves[], the oldest first */
 	uint32_t nodes_n;        /* all of them */
@@ -66,7 +68,7 @@ struct core_starts {
 	_Atomic uint64_t made;
 	_Atomic uint64_t lost; /* no new time was found for them */
 	_Atomic uint64_t earlier;
-	_Atomic uint64_t later[8]; /* by enum promise_move */
+	_Atomic uint64_t later[16]; /* by enum promise_move */
 	_Atomic uint64_t errors[PROMISE_ERRORS];
 	_Atomic uint64_t late_s;  /* sums of what is counted in errors[]: started later ... */
 	_Atomic uint64_t early_s; /* ... and earlier */
@@ -76,7 +78,7 @@ struct core_starts {
 static_assert(sizeof(struct promised) ==
                   40 + 4 * PROMISE_NODES_MAX + 16 * PROMISE_WAITS_MAX + 24 * PROMISE_MOVES_MAX,
               "promised");
-static_assert(MOVES <= 8, "struct core_starts");
-static_assert(sizeof(struct core_starts) == 192, "three cache lines");
+static_assert(MOVES <= 16, "struct core_starts");
+static_assert(sizeof(struct core_starts) == 256, "four cache lines");
 
 #endif

@@ -2,6 +2,7 @@
 #include "core/cycle/promises.h"
 
 #include "core/cycle/backfill.h"
+#include "core/cycle/reclaim.h"
 #include "core/cycle/turns.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/nominate.h"
@@ -46,6 +47,7 @@ static void ask_find(struct core *c, uint32_t index)
 	const struct gang *g = &c->gangs.slots[index];
 	struct timeline_ask *ask = &c->promises.ask;
 	bool certain = !gang_has_levels(g) && !gang_asks_minimum(g) && g->retained == 0;
+	const struct promise *own;
 	uint64_t most_s = 0;
 	uint32_t n = 0;
 
@@ -69,6 +71,8 @@ static void ask_find(struct core *c, uint32_t index)
 	ask->some_suffice = g->ready_class == CLASS_NONE && n > c->need.total;
 	if (!certain)
 		ask->wants_n = 0;
+	own = promise_of(c->promises.timeline, index);
+	ask->firm = own ? own->ask.firm : reclaim_is_firm(c, index);
 }
 
 /* Gangs of lone pods have no row; each gang at most once, and of several pods the oldest counts. */
@@ -131,6 +135,7 @@ void promises_begin(struct core *c)
 
 	if (c->promises.before_n > 0)
 		promises_restore(c);
+	reclaim_rank_promises(c);
 	if (!timeline_changed(t, c->now_ns))
 		return;
 	promises_look(t, c->now_ns);
@@ -261,6 +266,8 @@ void promises_show(struct core *c, uint32_t index, struct reason *reason)
 
 	if (p)
 		promise_show(c->promises.timeline, p, &reason->promised);
+	if (p && !p->ask.firm && reclaim_is_on(c))
+		reason->promised.flags |= PROMISE_BORROWS;
 	promise_mark_told(c->promises.timeline, index);
 }
 
@@ -284,12 +291,14 @@ void promises_end(struct core *c)
 	const struct timeline_counts *n = promises_counts(c->promises.timeline);
 	struct core_starts *out = &c->ledger.ledger->starts;
 	const struct promise *p;
+	bool ranked;
 
 	if (c->turns.shares && c->turns.rose)
 		queues_ask(c);
+	ranked = reclaim_rank_promises(c);
 	while ((p = promise_next_untold(c->promises.timeline)))
 		refresh_defer(&c->refresh, p->ask.gang);
-	c->promises.due_ns = timeline_due_ns(c->promises.timeline);
+	c->promises.due_ns = ranked ? c->now_ns : timeline_due_ns(c->promises.timeline);
 	if (c->promises.due_ns <= c->now_ns) /* its gang can't start, for another reason than room */
 		c->promises.due_ns = c->now_ns + REFRESH_NS;
 	stat_set(&out->standing, promises_n(c->promises.timeline));

@@ -3,6 +3,9 @@
 
 #include "core/cycle/turn_asks.h"
 #include "core/lifecycle/queued.h"
+#include "ipc/memory.h"
+
+#include <stdlib.h>
 
 bool reclaim_is_on(const struct core *c)
 {
@@ -118,4 +121,105 @@ bool reclaim_holds(const struct core *c, uint32_t index, struct eviction *victim
 		reclaim_suppose(c, victims[i].pod, false);
 	reclaim_suppose_ending(c, false);
 	return holds;
+}
+
+/* The members of a nominated gang are counted, and of a stale promise it is not known what it asks
+ * for. */
+static bool is_to_come(const struct core *c, const struct promise *p)
+{
+	return !p->nominated && !p->stale && c->gangs.slots[p->ask.gang].generation != 0;
+}
+
+static void promise_suppose(const struct core *c, const struct promise *p, bool starts)
+{
+	const uint32_t queue = queued_gang(c, p->ask.gang);
+
+	for (uint32_t i = 0; i < p->ask.wants_n; i++) {
+		const struct shape *s = &c->shapes.slots[p->ask.wants[i].shape];
+		const wide members =
+			starts ? (wide)p->ask.wants[i].members : -(wide)p->ask.wants[i].members;
+
+		for (uint32_t k = 0; k < s->sums_n; k++)
+			shares_suppose(c->turns.shares, queue, s->requests[k].resource,
+			               members * s->requests[k].value);
+	}
+}
+
+static void promise_asks(const struct core *c, const struct promise *p, struct share_ask *ask)
+{
+	for (uint32_t i = 0; i < p->ask.wants_n; i++) {
+		const struct shape *s = &c->shapes.slots[p->ask.wants[i].shape];
+
+		for (uint32_t k = 0; k < s->sums_n; k++)
+			share_ask_add(ask, s->requests[k].resource,
+			              (wide)p->ask.wants[i].members * s->requests[k].value);
+	}
+}
+
+bool reclaim_is_firm(const struct core *c, uint32_t index)
+{
+	const struct timeline *t = c->promises.timeline;
+	const int32_t priority = gang_priority(&c->gangs.slots[index]);
+	struct share_ask ask;
+	bool firm = false;
+
+	if (!reclaim_is_on(c))
+		return false;
+	ask_find(c, index, &ask);
+	for (int starts = 1; starts >= 0; starts--) {
+		for (uint32_t i = 0; i < promises_n(t); i++) {
+			const struct promise *p = promise_at(t, i);
+
+			if (is_to_come(c, p) && p->ask.priority >= priority && p->ask.gang != index)
+				promise_suppose(c, p, starts);
+		}
+		if (starts)
+			firm = shares_owed(c->turns.shares, queued_gang(c, index), &ask);
+	}
+	return firm;
+}
+
+static int by_priority(const void *a, const void *b, void *context)
+{
+	const struct promise *x = promise_at(context, *(const uint32_t *)a),
+						 *y = promise_at(context, *(const uint32_t *)b);
+
+	if (x->ask.priority != y->ask.priority)
+		return x->ask.priority > y->ask.priority ? -1 : 1;
+	return x->serial < y->serial ? -1 : 1;
+}
+
+bool reclaim_rank_promises(struct core *c)
+{
+	struct timeline *t = c->promises.timeline;
+	const uint32_t n = promises_n(t);
+	uint32_t *order;
+	bool changed = false;
+
+	if (n == 0 || !reclaim_is_on(c)) {
+		for (uint32_t i = 0; i < n; i++)
+			changed = promise_set_firm(t, i, false) || changed;
+		return changed;
+	}
+	order = must_array(n, sizeof(*order));
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	qsort_r(order, n, sizeof(*order), by_priority, t);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct promise *p = promise_at(t, order[i]);
+		struct share_ask ask = { 0 };
+
+		if (!is_to_come(c, p))
+			continue;
+		promise_asks(c, p, &ask);
+		if (promise_set_firm(t, order[i],
+		                     shares_owed(c->turns.shares, queued_gang(c, p->ask.gang), &ask)))
+			changed = true;
+		promise_suppose(c, p, true);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (is_to_come(c, promise_at(t, i)))
+			promise_suppose(c, promise_at(t, i), false);
+	free(order);
+	return changed;
 }

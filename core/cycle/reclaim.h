@@ -31,4 +31,11 @@ bool reclaim_allows(const struct core *c, uint32_t index, const struct share_ask
 /* True if the gang may have all of these that are of other queues, which have their cause then. */
 bool reclaim_holds(const struct core *c, uint32_t index, struct eviction *victims, uint32_t n);
 
+/* With promises: a gang is firm if its queue is owed what it asks for, counted with all that is
+ * promised to gangs of its priority and above.  Never without reclaim. */
+bool reclaim_is_firm(const struct core *c, uint32_t index);
+
+/* Which promises are firm now.  True if it was others: then promises_look() may move some. */
+bool reclaim_rank_promises(struct core *c);
+
 #endif

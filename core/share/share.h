@@ -140,6 +140,11 @@ struct share_taking {
 struct share_taking shares_taking(const struct shares *s, uint32_t queue, uint32_t victim,
                                   const struct share_ask *ask, const struct share_ask *frees);
 
+/* True if a gang of the leaf that asks for so much takes it back of any other queue by guarantee:
+ * all on the way to the root stay inside theirs, of what any queue is guaranteed, and at least one
+ * resource is. */
+bool shares_owed(const struct shares *s, uint32_t queue, const struct share_ask *ask);
+
 /* The first gang of a leaf. */
 struct share_waiting {
 	bool waits; /* else the leaf has none, and nothing below is read */

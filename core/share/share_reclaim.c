@@ -140,3 +140,20 @@ struct share_taking shares_taking(const struct shares *s, uint32_t queue, uint32
 	}
 	return t;
 }
+
+bool shares_owed(const struct shares *s, uint32_t queue, const struct share_ask *ask)
+{
+	bool owed = false;
+
+	if (!share_is_queue(s, queue) || queue == QUEUE_ROOT)
+		return false;
+	for (uint32_t i = 0; i < ask->n; i++) {
+		if (!takes_back(s, ask->wants[i].resource))
+			continue;
+		for (uint32_t q = queue; q != QUEUE_ROOT; q = s->set->defs[q].parent)
+			if (!share_is_inside(s, q, &ask->wants[i]))
+				return false;
+		owed = true;
+	}
+	return owed;
+}

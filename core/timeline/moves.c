@@ -8,26 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool promises_some_lower(const struct timeline *t, int32_t priority)
+bool promises_some_lower(const struct timeline *t, int64_t rank)
 {
 	for (uint32_t i = 0; i < t->promises_n; i++)
-		if (t->promises[i].ask.priority < priority)
+		if (ask_rank(&t->promises[i].ask) < rank)
 			return true;
 	return false;
 }
 
-int32_t promise_binding(const struct timeline *t, int32_t priority)
+int64_t promise_binding(const struct timeline *t, int64_t rank)
 {
-	return promises_some_lower(t, priority) ? priority : INT32_MIN;
+	return promises_some_lower(t, rank) ? rank : RANK_ALL;
 }
 
 uint64_t promise_earliest(struct timeline *t, const struct timeline_ask *ask, uint32_t without,
                           uint64_t from_ns, uint64_t until_ns, uint64_t now_ns)
 {
-	struct picture p = { .priority = promise_binding(t, ask->priority),
-		                 .without = without,
-		                 .ask = ask,
-		                 .now_ns = now_ns };
+	struct picture p = {
+		.rank = promise_binding(t, ask_rank(ask)), .without = without, .ask = ask, .now_ns = now_ns
+	};
 	uint32_t i = 0;
 
 	budget_spend(t->budget, t->profile.n);
@@ -62,17 +61,17 @@ static void untold(struct timeline *t, struct promise *p)
 	p->told = false;
 }
 
-/* Tries one promise earlier, with those of its priority and above fixed.  True if one of lower
- * priority may have lost its room by that. */
+/* Tries one promise earlier, with those of its rank and above fixed.  True if one of lower
+ * rank may have lost its room by that. */
 static bool improve(struct timeline *t, uint32_t index, uint64_t now_ns)
 {
 	struct promise *p = &t->promises[index];
-	const int32_t priority = promise_binding(t, p->ask.priority);
+	const int64_t rank = promise_binding(t, ask_rank(&p->ask));
 	uint64_t at_ns;
 
 	if (p->at_ns <= now_ns || !promise_in_pictures(p))
 		return false;
-	profile_make(t, priority, now_ns);
+	profile_make(t, rank, now_ns);
 	profile_promise(t, p, 1, now_ns);
 	at_ns = promise_earliest(t, &p->ask, index, now_ns, p->at_ns, now_ns);
 	if (at_ns != TIME_NEVER) {
@@ -83,7 +82,7 @@ static bool improve(struct timeline *t, uint32_t index, uint64_t now_ns)
 		untold(t, p);
 	}
 	profile_promise(t, p, -1, now_ns);
-	return at_ns != TIME_NEVER && priority != INT32_MIN;
+	return at_ns != TIME_NEVER && rank != RANK_ALL;
 }
 
 static int by_end(const void *a, const void *b, void *context)
@@ -94,8 +93,8 @@ static int by_end(const void *a, const void *b, void *context)
 	const uint64_t x_ns = time_add(x->at_ns, x->ask.length_ns),
 				   y_ns = time_add(y->at_ns, y->ask.length_ns);
 
-	if (x->ask.priority != y->ask.priority)
-		return x->ask.priority > y->ask.priority ? -1 : 1;
+	if (ask_rank(&x->ask) != ask_rank(&y->ask))
+		return ask_rank(&x->ask) > ask_rank(&y->ask) ? -1 : 1;
 	if (x_ns != y_ns)
 		return x_ns < y_ns ? -1 : 1;
 	return x->serial < y->serial ? -1 : 1;
@@ -105,8 +104,8 @@ static int by_rank(const void *a, const void *b)
 {
 	const struct promise *x = a, *y = b;
 
-	if (x->ask.priority != y->ask.priority)
-		return x->ask.priority > y->ask.priority ? -1 : 1;
+	if (ask_rank(&x->ask) != ask_rank(&y->ask))
+		return ask_rank(&x->ask) > ask_rank(&y->ask) ? -1 : 1;
 	if (x->at_ns != y->at_ns)
 		return x->at_ns < y->at_ns ? -1 : 1;
 	return x->serial < y->serial ? -1 : 1;
@@ -135,9 +134,18 @@ bool picture_some_hold(struct timeline *t, const struct picture *p)
 	return true;
 }
 
+static enum promise_move why_of(const struct timeline *t, const struct promise *p,
+                                enum promise_move why)
+{
+	return why == MOVE_OUTRANKED && t->outranks.firm && !p->ask.firm &&
+	               p->ask.priority >= t->outranks.priority
+	           ? MOVE_RECLAIMED
+	           : why;
+}
+
 void promises_repair(struct timeline *t, enum promise_move why, uint32_t who, uint64_t now_ns)
 {
-	const struct picture all = { .priority = INT32_MIN, .without = ID_NONE, .now_ns = now_ns };
+	const struct picture all = { .rank = RANK_ALL, .without = ID_NONE, .now_ns = now_ns };
 	const uint32_t n = t->promises_n;
 	uint32_t kept = 0;
 
@@ -156,7 +164,7 @@ void promises_repair(struct timeline *t, enum promise_move why, uint32_t who, ui
 			t->slots[p.ask.gang] = kept;
 			continue;
 		}
-		profile_make(t, INT32_MIN, now_ns);
+		profile_make(t, RANK_ALL, now_ns);
 		profile_begin(t, from_ns);
 		at_ns = promise_earliest(t, &p.ask, ID_NONE, from_ns, TIME_NEVER, now_ns);
 		t->slots[p.ask.gang] = 0;
@@ -167,7 +175,7 @@ void promises_repair(struct timeline *t, enum promise_move why, uint32_t who, ui
 			continue;
 		}
 		if (at_ns > from_ns)
-			promise_later(t, &p, at_ns, why, who);
+			promise_later(t, &p, at_ns, why_of(t, &p, why), who);
 		t->promises[kept++] = p;
 		t->slots[p.ask.gang] = kept;
 		picture_keep(t, kept - 1);
@@ -177,11 +185,13 @@ void promises_repair(struct timeline *t, enum promise_move why, uint32_t who, ui
 }
 
 /* Those that would end first are tried first: of the orders that were measured this one makes the
- * mean slowdown least (decision 058); none of them makes a promise of the same priority later. */
+ * mean slowdown least (decision 058); none of them makes a promise of the same rank later. */
 static void improve_all(struct timeline *t, uint64_t now_ns)
 {
 	uint32_t outranks_n = 0, who = ID_NONE;
 
+	t->outranks.priority = INT32_MIN;
+	t->outranks.firm = false;
 	if (t->order_room < t->promises_n) {
 		t->order_room = t->promises_n * 2 + 64;
 		t->order = must_grow(t->order, t->order_room * sizeof(*t->order));
@@ -192,7 +202,12 @@ static void improve_all(struct timeline *t, uint64_t now_ns)
 		qsort_r(t->order, t->promises_n, sizeof(*t->order), by_end, t);
 	for (uint32_t i = 0; i < t->promises_n; i++)
 		if (improve(t, t->order[i], now_ns)) {
-			who = t->promises[t->order[i]].ask.gang;
+			const struct timeline_ask *ask = &t->promises[t->order[i]].ask;
+
+			who = ask->gang;
+			t->outranks.firm = t->outranks.firm || ask->firm;
+			if (ask->priority > t->outranks.priority)
+				t->outranks.priority = ask->priority;
 			outranks_n++;
 		}
 	if (outranks_n > 0)

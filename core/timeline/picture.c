@@ -107,7 +107,7 @@ static uint32_t starts_find(struct timeline *t, const struct picture *p)
 	for (uint32_t i = 0; i < t->promises_n; i++) {
 		const struct promise *q = &t->promises[i];
 
-		if (i == p->without || !promise_in_pictures(q) || q->ask.priority < p->priority)
+		if (i == p->without || !promise_in_pictures(q) || ask_rank(&q->ask) < p->rank)
 			continue;
 		t->starts[n++] = (struct start){ .ask = &q->ask,
 			                             .at_ns = q->at_ns > p->now_ns ? q->at_ns : p->now_ns,

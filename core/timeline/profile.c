@@ -100,24 +100,24 @@ static void of_ends(struct timeline *t, uint64_t now_ns)
 	budget_spend(t->budget, t->ends_n);
 }
 
-void profile_make(struct timeline *t, int32_t priority, uint64_t now_ns)
+void profile_make(struct timeline *t, int64_t rank, uint64_t now_ns)
 {
 	if (!t->profile_old && t->profile_ns == now_ns && t->profile_log == t->nodes->log_n &&
-	    t->profile_priority == priority)
+	    t->profile_rank == rank)
 		return;
 	of_ends(t, now_ns);
 	for (uint32_t i = 0; i < t->promises_n; i++) {
 		const struct promise *p = &t->promises[i];
 		const uint64_t from_ns = p->at_ns > now_ns ? p->at_ns : now_ns;
 
-		if (p->ask.priority >= priority && promise_in_pictures(p))
+		if (ask_rank(&p->ask) >= rank && promise_in_pictures(p))
 			profile_change(t, &p->ask, from_ns, ask_end(t, &p->ask, from_ns), -1);
 	}
 	budget_spend(t->budget, t->promises_n * UINT64_C(10));
 	t->profile_old = false;
 	t->profile_ns = now_ns;
 	t->profile_log = t->nodes->log_n;
-	t->profile_priority = priority;
+	t->profile_rank = rank;
 }
 
 static bool suffices(const struct timeline *t, const struct timeline_ask *ask, const wide *free)

@@ -95,7 +95,7 @@ bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint
 		return true;
 	if (own)
 		return own->at_ns <= now_ns;
-	profile_make(t, promise_binding(t, ask->priority), now_ns);
+	profile_make(t, promise_binding(t, ask_rank(ask)), now_ns);
 	return profile_suffices(t, ask, ask_end(t, ask, now_ns));
 }
 
@@ -103,8 +103,8 @@ bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint
 static bool some_bind(const struct timeline *t, const struct timeline_ask *ask)
 {
 	for (uint32_t i = 0; i < t->promises_n; i++)
-		if (t->promises[i].ask.priority >= ask->priority && promise_in_pictures(&t->promises[i]) &&
-		    t->promises[i].ask.gang != ask->gang)
+		if (ask_rank(&t->promises[i].ask) >= ask_rank(ask) &&
+		    promise_in_pictures(&t->promises[i]) && t->promises[i].ask.gang != ask->gang)
 			return true;
 	return false;
 }
@@ -113,7 +113,7 @@ bool promises_hold_from(struct timeline *t, const struct timeline_ask *ask,
                         const struct timeline_place *places, uint32_t n, uint64_t start_ns,
                         uint64_t now_ns)
 {
-	const struct picture p = { .priority = promise_binding(t, ask->priority),
+	const struct picture p = { .rank = promise_binding(t, ask_rank(ask)),
 		                       .without = t->slots[ask->gang] - 1,
 		                       .more = places,
 		                       .more_n = n,
@@ -133,7 +133,7 @@ bool promises_would_hold(struct timeline *t, const struct timeline_ask *ask,
                          const struct timeline_place *places, uint32_t n, uint64_t now_ns)
 {
 	const struct budget before = *t->budget;
-	const struct picture p = { .priority = promise_binding(t, ask->priority),
+	const struct picture p = { .rank = promise_binding(t, ask_rank(ask)),
 		                       .without = t->slots[ask->gang] - 1,
 		                       .more = places,
 		                       .more_n = n,
@@ -172,7 +172,7 @@ void promise_nominate(struct timeline *t, uint32_t gang, bool nominated)
 uint32_t promises_places(struct timeline *t, const struct timeline_ask *ask, bool kept,
                          uint64_t now_ns, const struct timeline_place **out)
 {
-	const struct picture p = { .priority = promise_binding(t, ask->priority),
+	const struct picture p = { .rank = promise_binding(t, ask_rank(ask)),
 		                       .without = t->slots[ask->gang] - 1,
 		                       .ask = ask,
 		                       .at_ns = now_ns,
@@ -190,16 +190,16 @@ uint32_t promises_places(struct timeline *t, const struct timeline_ask *ask, boo
 	return t->asked_n;
 }
 
-static uint32_t standing(const struct timeline *t, int32_t priority)
+static uint32_t standing(const struct timeline *t, int64_t rank)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < t->promises_n; i++)
-		n += t->promises[i].ask.priority >= priority;
+		n += ask_rank(&t->promises[i].ask) >= rank;
 	return n;
 }
 
-/* Adds the promise, whose picture was the last one, and makes those of lower priority that it
+/* Adds the promise, whose picture was the last one, and makes those of lower rank that it
  * leaves no room move later. */
 static void promise_add(struct timeline *t, const struct promise *made, uint64_t now_ns)
 {
@@ -216,7 +216,9 @@ static void promise_add(struct timeline *t, const struct promise *made, uint64_t
 	t->untold++;
 	t->slots[p->ask.gang] = t->promises_n;
 	picture_keep(t, t->promises_n - 1);
-	if (t->profile_priority == INT32_MIN)
+	t->outranks.priority = p->ask.priority;
+	t->outranks.firm = p->ask.firm;
+	if (t->profile_rank == RANK_ALL)
 		profile_promise(t, p, -1, now_ns);
 	else
 		promises_repair(t, MOVE_OUTRANKED, p->ask.gang, now_ns); /* may lose it, too */
@@ -230,9 +232,9 @@ bool promise_make(struct timeline *t, const struct timeline_ask *ask, bool not_n
 	assert(ask->wants_n > 0);
 	if (t->slots[ask->gang] > 0)
 		return true;
-	if (standing(t, ask->priority) >= t->depth)
+	if (standing(t, ask_rank(ask)) >= t->depth)
 		return false;
-	profile_make(t, promise_binding(t, ask->priority), now_ns);
+	profile_make(t, promise_binding(t, ask_rank(ask)), now_ns);
 	p.at_ns = p.first_ns = promise_earliest(t, ask, ID_NONE, from_ns, TIME_NEVER, now_ns);
 	if (p.at_ns == TIME_NEVER)
 		return false;
@@ -247,9 +249,9 @@ bool promise_restore(struct timeline *t, const struct timeline_ask *ask, uint64_
 	struct promise p = { .ask = *ask, .first_ns = at_ns };
 
 	assert(ask->wants_n > 0);
-	if (t->slots[ask->gang] > 0 || standing(t, ask->priority) >= t->depth)
+	if (t->slots[ask->gang] > 0 || standing(t, ask_rank(ask)) >= t->depth)
 		return false;
-	profile_make(t, promise_binding(t, ask->priority), now_ns);
+	profile_make(t, promise_binding(t, ask_rank(ask)), now_ns);
 	profile_begin(t, from_ns);
 	p.at_ns = promise_earliest(t, ask, ID_NONE, from_ns, TIME_NEVER, now_ns);
 	t->profile_old = true;
@@ -273,6 +275,20 @@ bool promise_drop(struct timeline *t, uint32_t gang)
 		return false;
 	promise_remove(t, t->slots[gang] - 1);
 	t->changed = true; /* others may use what it was to have */
+	return true;
+}
+
+bool promise_set_firm(struct timeline *t, uint32_t i, bool firm)
+{
+	struct promise *p = &t->promises[i];
+
+	assert(i < t->promises_n);
+	if (p->ask.firm == firm)
+		return false;
+	p->ask.firm = firm;
+	t->changed = t->profile_old = true;
+	t->untold += p->told;
+	p->told = false;
 	return true;
 }
 
@@ -301,13 +317,15 @@ void promises_started(struct timeline *t, const struct timeline_ask *ask, uint64
 
 void promises_outranked(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns)
 {
-	if (promises_some_lower(t, ask->priority))
+	t->outranks.priority = ask->priority;
+	t->outranks.firm = ask->firm;
+	if (promises_some_lower(t, ask_rank(ask)))
 		promises_repair(t, MOVE_OUTRANKED, ask->gang, now_ns);
 }
 
 bool timeline_valid(struct timeline *t, uint64_t now_ns)
 {
-	const struct picture all = { .priority = INT32_MIN, .without = ID_NONE, .now_ns = now_ns };
+	const struct picture all = { .rank = RANK_ALL, .without = ID_NONE, .now_ns = now_ns };
 	uint32_t known = 0;
 
 	for (pod_id pod = 0; pod < t->pods; pod++)

@@ -14,7 +14,7 @@
  * kept with each promise, for when first nodes with room, chosen again, are none.
  *
  * A promise is kept when the picture of all promises holds.  It is never moved by a gang that
- * starts or is promised later with the same priority: such a gang is accepted only if the picture
+ * starts or is promised later with the same rank: such a gang is accepted only if the picture
  * holds with it.  When pods end early each promise is tried again alone, with all others fixed, so
  * it can always fall back to its own time; planning all of them again in the order of the queue
  * would let one take the room into which another had moved.
@@ -48,6 +48,7 @@
 struct timeline_ask {
 	uint32_t gang;
 	int32_t priority;
+	bool firm; /* it takes back what others borrow, whatever the priorities: its rank is above */
 	uint64_t length_ns; /* TIME_NEVER: not known */
 	bool some_suffice;  /* it may start with fewer members than it asks for */
 	uint32_t wants_n;
@@ -56,6 +57,13 @@ struct timeline_ask {
 		uint32_t members;
 	} wants[PROMISE_SHAPES_MAX];
 };
+
+/* Who yields to whom: a promise moves later for gangs of a higher rank.  Firm ones first, then by
+ * priority. */
+static inline int64_t ask_rank(const struct timeline_ask *ask)
+{
+	return ask->priority + (ask->firm ? INT64_C(1) << 32 : 0);
+}
 
 /* Where members go. */
 struct timeline_place {
@@ -162,6 +170,9 @@ const struct timeline_counts *promises_counts(const struct timeline *t);
 /* The promise as it is shown.  O(ends before it x its nodes). */
 void promise_show(const struct timeline *t, const struct promise *p, struct promised *out);
 
+/* The gang of promise i, by promise_at(), is firm or not from here on; true if it was otherwise. */
+bool promise_set_firm(struct timeline *t, uint32_t i, bool firm);
+
 /* The gang's promise, if it has one, counts as published. */
 void promise_mark_told(struct timeline *t, uint32_t gang);
 
@@ -169,12 +180,12 @@ void promise_mark_told(struct timeline *t, uint32_t gang);
 const struct promise *promise_next_untold(struct timeline *t);
 
 /* True unless it is certain that the gang can't start now: what is free, less what promises of its
- * priority and above need before it ends, is too little.  Its promise is another one, or none, when
+ * rank and above need before it ends, is too little.  Its promise is another one, or none, when
  * it asks for something else than it was promised: then timeline_changed(), for the others. */
 bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns);
 
 /* The gang has been placed on nodes, whose capacity it has taken there: true if all promises of its
- * priority and above but its own still hold.  places: n, as placed. */
+ * rank and above but its own still hold.  places: n, as placed. */
 bool promises_hold(struct timeline *t, const struct timeline_ask *ask,
                    const struct timeline_place *places, uint32_t n, uint64_t now_ns);
 
@@ -196,7 +207,7 @@ void timeline_shape_drop(struct timeline *t, shape_id shape);
  * promise, if it has one, keeps its time, and is moved if that can't be kept. */
 void promise_nominate(struct timeline *t, uint32_t gang, bool nominated);
 
-/* The gang was accepted: promises of lower priority that no longer hold move later. */
+/* The gang was accepted: promises of lower rank that no longer hold move later. */
 void promises_outranked(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns);
 
 /* Places on which the gang can start now and all those promises hold; good until the next call.
@@ -217,7 +228,7 @@ bool promise_restore(struct timeline *t, const struct timeline_ask *ask, uint64_
  * again for the gang starts over. */
 bool promise_drop(struct timeline *t, uint32_t gang);
 
-/* The gang has started: promises of lower priority that no longer hold move later. */
+/* The gang has started: promises of lower rank that no longer hold move later. */
 void promises_started(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns);
 
 /* Recomputes what is derived, and places all promises; for tests.  False: something differs. */

@@ -64,13 +64,18 @@ struct timeline {
 
 	struct profile profile;
 	bool profile_old;
-	uint64_t profile_ns;      /* for which it was made */
-	uint64_t profile_log;     /* length of the log of nodes then */
-	int32_t profile_priority; /* of which promises and above are in it */
+	uint64_t profile_ns;  /* for which it was made */
+	uint64_t profile_log; /* length of the log of nodes then */
+	int64_t profile_rank; /* of which promises and above are in it */
 
 	bool changed;
 	enum promise_move suspect; /* promises may no longer hold, for this reason */
 	uint32_t suspect_who;
+	/* Of the gangs for which promises_repair() is called: the highest priority, and is one firm? */
+	struct {
+		int32_t priority;
+		bool firm;
+	} outranks;
 	uint64_t facts_version; /* of the nodes at the last look */
 
 	/* Scratch of the picture. */
@@ -125,8 +130,8 @@ static inline uint64_t ask_end(const struct timeline *t, const struct timeline_a
 /* ends.c: those that have passed are moved on. */
 void ends_overrun(struct timeline *t, uint64_t now_ns);
 
-/* profile.c: brings it up to date, with the promises of that priority and above. */
-void profile_make(struct timeline *t, int32_t priority, uint64_t now_ns);
+/* profile.c: brings it up to date, with the promises of that rank and above. */
+void profile_make(struct timeline *t, int64_t rank, uint64_t now_ns);
 /* Adds (sign 1) or subtracts (-1) what the ask takes from `from` to `to`. */
 void profile_change(struct timeline *t, const struct timeline_ask *ask, uint64_t from_ns,
                     uint64_t to_ns, int sign);
@@ -139,11 +144,11 @@ void profile_begin(struct timeline *t, uint64_t at_ns);
 /* True if the sums suffice from the first row on until then. */
 bool profile_suffices(const struct timeline *t, const struct timeline_ask *ask, uint64_t until_ns);
 
-/* picture.c: places all promises of the priority and above, but `without` (ID_NONE: none), and the
+/* picture.c: places all promises of the rank and above, but `without` (ID_NONE: none), and the
  * gang that asks (NULL: none) at at_ns.  True if each has nodes.
  * more: places that are taken already and released at more_end_ns. */
 struct picture {
-	int32_t priority;
+	int64_t rank;
 	uint32_t without; /* index of a promise */
 	const struct timeline_ask *ask;
 	uint64_t at_ns;
@@ -160,11 +165,13 @@ bool picture_kept_holds(struct timeline *t, const struct picture *p);
  * `asked` (ID_NONE: nowhere). */
 void picture_keep(struct timeline *t, uint32_t asked);
 
-/* moves.c: some promise has a lower priority. */
-bool promises_some_lower(const struct timeline *t, int32_t priority);
-/* The priority from which on promises bind a gang of `priority`: the same for all gangs where it
+#define RANK_ALL INT64_MIN
+
+/* moves.c: some promise has a lower rank. */
+bool promises_some_lower(const struct timeline *t, int64_t rank);
+/* The rank from which on promises bind a gang of `rank`: the same for all gangs where it
  * makes no difference, so that one profile serves them. */
-int32_t promise_binding(const struct timeline *t, int32_t priority);
+int64_t promise_binding(const struct timeline *t, int64_t rank);
 /* The earliest start at or after `from_ns` with all binding promises but index `without` fixed;
  * before `until_ns`, else TIME_NEVER. */
 uint64_t promise_earliest(struct timeline *t, const struct timeline_ask *ask, uint32_t without,
@@ -175,8 +182,9 @@ void promise_later(struct timeline *t, struct promise *p, uint64_t at_ns, enum p
                    uint32_t who);
 /* True if the picture holds, with first nodes that have room or with those that were kept. */
 bool picture_some_hold(struct timeline *t, const struct picture *p);
-/* Promises that no longer hold move later, those of low priority first: each is placed with those
- * before it alone, by priority, then time. */
+/* Promises that no longer hold move later, those of low rank first: each is placed with those
+ * before it alone, by rank, then time.  With MOVE_OUTRANKED for t->outranks: what
+ * has that priority or above was reclaimed. */
 void promises_repair(struct timeline *t, enum promise_move why, uint32_t who, uint64_t now_ns);
 
 #endif

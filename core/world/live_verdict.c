@@ -2,6 +2,7 @@
 #include "core/world/live_verdict.h"
 
 #include "core/cycle/backfill.h"
+#include "core/cycle/reclaim.h"
 #include "core/filter/evaluate.h"
 #include "core/index/views.h"
 #include "core/lifecycle/reservation.h"
@@ -140,14 +141,14 @@ static void filters_fill(const struct judged *j, struct table *t)
 /* Nodes with a place of a promise, and the first one by index: a pod on any other node leaves all
  * places free. */
 static void places_mark(const struct core *c, struct table *t, const uint32_t *rows_of,
-                        uint32_t gang, int32_t priority)
+                        uint32_t gang, int64_t rank)
 {
 	const struct timeline *timeline = c->promises.timeline;
 
 	for (uint32_t i = 0; i < promises_n(timeline); i++) {
 		const struct promise *p = promise_at(timeline, i);
 
-		if (p->ask.gang == gang || p->ask.priority < priority)
+		if (p->ask.gang == gang || ask_rank(&p->ask) < rank)
 			continue;
 		for (uint32_t k = 0; k < p->places_n; k++) {
 			const uint32_t at =
@@ -174,12 +175,15 @@ static void promises_fill(struct judged *j, struct table *t, const uint32_t *row
 	struct timeline_ask ask = { .gang = j->pod->gang,
 		                        .length_ns =
 		                            run_s > 0 ? run_s * UINT64_C(1000000000) : TIME_NEVER };
+	const struct promise *own;
 	uint64_t steps;
 
 	if (!timeline || j->pod->gang == ID_NONE || promises_n(timeline) == 0)
 		return;
-	ask.priority = gang_priority(&c->gangs.slots[j->pod->gang]);
-	places_mark(c, t, rows_of, ask.gang, ask.priority);
+	ask.priority = gang_priority(&c->gangs.slots[ask.gang]);
+	own = promise_of(timeline, ask.gang);
+	ask.firm = own ? own->ask.firm : reclaim_is_firm(c, ask.gang);
+	places_mark(c, t, rows_of, ask.gang, ask_rank(&ask));
 	steps = (uint64_t)promises_n(timeline) * c->nodes.used;
 	for (uint32_t i = 0; i < t->head.page.nodes; i++) {
 		struct question_row *r = &t->rows[i];

@@ -97,7 +97,7 @@ cJSON *start_json(const struct observer *o, const struct promised *p)
 
 	add_time(start, "at", p->at_ns);
 	json_add_text(start, "kind", "promised");
-	json_checked(cJSON_AddBoolToObject(start, "firm", true)); /* reclaim is not known here */
+	json_checked(cJSON_AddBoolToObject(start, "firm", !(p->flags & PROMISE_BORROWS)));
 	json_add_text(start, "ends", p->flags & PROMISE_SOFT ? "soft" : "hard");
 	add_time(start, "first", p->first_ns);
 	add_moves(o, p, start);

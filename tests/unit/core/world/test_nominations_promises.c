@@ -200,3 +200,154 @@ Test(nominations_promises, no_pod_goes_for_a_lone_pod_that_would_break_a_promise
 	cr_assert_eq(counts()->stale, 1);
 	cr_assert_eq(x.loop.ledger->starts.lost, 0);
 }
+
+/* A gang of a queue, whose pods run 500 s at most and evict none. */
+static void lasts_in(const char *queue_name, const char *name, int members, int priority)
+{
+	char meta[256];
+
+	group(name, members);
+	snprintf(meta, sizeof(meta),
+	         ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"},\"annotations\":{"
+	         "\"scheduling.volcano.sh/queue-name\":\"%s\"}",
+	         name, queue_name);
+	for (int i = 0; i < members; i++)
+		put("v1", "Pod", numbered(name, i), meta,
+		    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":%d,"
+		    "\"preemptionPolicy\":\"Never\",\"restartPolicy\":\"Never\","
+		    "\"activeDeadlineSeconds\":500,\"containers\":[{\"name\":\"c\",\"resources\":{"
+		    "\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\"}",
+		    priority);
+	flush();
+	for (int i = 0; i < 3; i++)
+		tick(3 * S);
+}
+
+static const struct promise *promise_named(const char *name)
+{
+	const struct core *c = x.loop.core;
+	const struct promise *p = promise_of(c->promises.timeline, pod_slot(numbered(name, 0))->gang);
+
+	cr_assert(p, "%s has no promise", name);
+	return p;
+}
+
+/* One full node, of which a is guaranteed all or nothing. */
+static void lender_and_borrower(const char *deserved, uint32_t preemption)
+{
+	start_with(MODEL_QUEUES_VOLCANO, 8, 0);
+	x.loop.preemption |= preemption;
+	queue("a", deserved);
+	queue("b", "\"weight\":1");
+	node("n1", 2);
+	ends("low-0", 100, "n1", 1);
+	ends("low-1", 100, "n1", 1);
+	model_set_synced(x.m);
+	flush();
+}
+
+static uint64_t later(enum promise_move why)
+{
+	return x.loop.ledger->starts.later[why];
+}
+
+/* BF-11: b is promised what a lent, and a comes; of a higher priority or not. */
+Test(nominations_promises, bf_11_a_promise_that_borrows_yields_to_the_lender)
+{
+	const struct promise *g, *h;
+	uint64_t at_ns;
+
+	lender_and_borrower("\"deserved\":{\"cpu\":\"4\"}", PREEMPTION_RECLAIM);
+	lasts_in("b", "h", 2, 50);
+	at_ns = promise_named("h")->at_ns;
+	lasts_in("a", "g", 2, 10);
+	g = promise_named("g");
+	h = promise_named("h");
+	cr_assert_eq(g->at_ns, at_ns);
+	cr_assert_gt(h->at_ns, at_ns);
+	cr_assert_eq(h->first_ns, at_ns);
+	cr_assert(g->ask.firm && !h->ask.firm);
+	cr_assert_eq(h->moves_n, 1u);
+	cr_assert_eq(h->moves[0].why, MOVE_RECLAIMED);
+	cr_assert_eq(h->moves[0].who, g->ask.gang);
+	cr_assert_eq(later(MOVE_RECLAIMED), 1);
+	cr_assert_eq(later(MOVE_OUTRANKED), 0);
+	/* And does not come before it again, whatever comes. */
+	at_ns = g->at_ns;
+	lasts_in("b", "i", 2, 90);
+	cr_assert_eq(promise_named("g")->at_ns, at_ns);
+	cr_assert_gt(promise_named("i")->at_ns, at_ns);
+}
+
+/* BF-11: who borrows moves nobody who is inside, of a higher priority or not. */
+Test(nominations_promises, bf_11_a_promise_inside_the_guarantee_stands)
+{
+	uint64_t at_ns;
+
+	lender_and_borrower("\"deserved\":{\"cpu\":\"2\"}", PREEMPTION_RECLAIM);
+	lasts_in("a", "g", 2, 10);
+	at_ns = promise_named("g")->at_ns;
+	cr_assert(promise_named("g")->ask.firm);
+	lasts_in("b", "h", 2, 50);
+	cr_assert_eq(promise_named("g")->at_ns, at_ns);
+	cr_assert_eq(later(MOVE_RECLAIMED) + later(MOVE_OUTRANKED), 0);
+	cr_assert_gt(promise_named("h")->at_ns, at_ns);
+	/* More of a than it is guaranteed: by priority, as without reclaim. */
+	lasts_in("a", "k", 2, 5);
+	cr_assert(!promise_named("k")->ask.firm);
+	cr_assert_eq(later(MOVE_RECLAIMED), 0);
+}
+
+/* In a queue priority comes first: what it is owed is owed to its first gang, which is too large.
+ */
+Test(nominations_promises, a_gang_outranks_one_of_its_queue_that_alone_would_be_inside)
+{
+	uint64_t at_ns;
+
+	lender_and_borrower("\"deserved\":{\"cpu\":\"1\"}", PREEMPTION_RECLAIM);
+	lasts_in("a", "g", 1, 10);
+	at_ns = promise_named("g")->at_ns;
+	cr_assert(promise_named("g")->ask.firm);
+	lasts_in("a", "h", 2, 50);
+	cr_assert_eq(promise_named("h")->at_ns, at_ns);
+	cr_assert(!promise_named("h")->ask.firm && !promise_named("g")->ask.firm);
+	cr_assert_gt(promise_named("g")->at_ns, at_ns);
+	cr_assert_eq(later(MOVE_RECLAIMED), 0);
+	cr_assert_eq(later(MOVE_OUTRANKED), 1);
+}
+
+/* As before: priorities alone. */
+Test(nominations_promises, without_reclaim_no_promise_yields_to_a_lender)
+{
+	uint64_t at_ns;
+
+	lender_and_borrower("\"deserved\":{\"cpu\":\"4\"}", 0);
+	lasts_in("b", "h", 2, 10);
+	at_ns = promise_named("h")->at_ns;
+	lasts_in("a", "g", 2, 10);
+	cr_assert_eq(promise_named("h")->at_ns, at_ns);
+	cr_assert_gt(promise_named("g")->at_ns, at_ns);
+	cr_assert(!promise_named("g")->ask.firm);
+}
+
+/* The borrower's promise kept the lender from evicting, until it had started and ended. */
+Test(nominations_promises, a_promise_that_borrows_kept_the_lender_from_its_own)
+{
+	lender_and_borrower("\"deserved\":{\"cpu\":\"2\"}", PREEMPTION_RECLAIM);
+	for (int i = 0; i < 2; i++)
+		put("v1", "Pod", numbered("low", i),
+		    ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"b\"}",
+		    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":100,\"nodeName\":\"n1\","
+		    "\"restartPolicy\":\"Never\",\"activeDeadlineSeconds\":1000,\"containers\":[{"
+		    "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},"
+		    "\"status\":{\"phase\":\"Running\"}");
+	lasts_in("b", "h", 2, 10);
+	promise_named("h");
+	group("g", 2);
+	for (int i = 0; i < 2; i++)
+		pod(numbered("g", i), 10, "g", "",
+		    ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"a\"}");
+	preempt();
+	cr_assert_eq(api.evicts, 2);
+	cr_assert_eq(api.nominated, 2);
+}
