@@ -16,6 +16,14 @@ static bool page_is_whole(const struct question_page *p)
 	       p->rows_n <= p->nodes - p->from;
 }
 
+/* The part of the union that the asker will read is the one that was checked. */
+static bool verdict_fits(uint32_t about, uint32_t verdict)
+{
+	const bool of_pod = verdict == QUESTION_NODES || verdict == QUESTION_PLACED;
+
+	return verdict == QUESTION_REFUSED || of_pod == (about == ABOUT_POD);
+}
+
 int observer_ask(const struct observer *o, const struct live_question *q, uint64_t timeout_ns,
                  struct live_answer *out)
 {
@@ -34,7 +42,9 @@ int observer_ask(const struct observer *o, const struct live_question *q, uint64
 	if (got < 0)
 		return got;
 	if (fd >= 0 || (size_t)got != sizeof(m.answer) || m.head.kind != MESSAGE_ANSWER ||
-	    m.answer.answer.version != QUESTION_VERSION || m.answer.answer.verdict >= QUESTION_VERDICTS)
+	    m.answer.answer.version != QUESTION_VERSION ||
+	    m.answer.answer.verdict >= QUESTION_VERDICTS ||
+	    !verdict_fits(q->about, m.answer.answer.verdict))
 		return -EPROTO;
 	if (m.answer.answer.verdict == QUESTION_NODES && !page_is_whole(&m.answer.answer.page))
 		return -EPROTO;

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a ledger that its writer changes, or that makes no sense at all. */
+#include "ipc/clock.h"
+#include "ipc/message.h"
 #include "ipc/observe.h"
 #include "ipc/states.h"
 #include "ctl/term/units.h"
 
 #include "tests/unit/test.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,6 +140,44 @@ Test(observe, counts_of_a_reason_are_bounded)
 }
 
 /* A writer that died in the middle of a row. */
+/* What observer_ask() makes of an answer that a core had ready. */
+static int asked(uint32_t about, uint32_t verdict, struct live_answer *out)
+{
+	struct live_question q = { .version = QUESTION_VERSION, .about = about };
+	struct observer o = { 0 };
+	struct message_answer m = {
+		.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_ANSWER },
+		.answer = { .version = QUESTION_VERSION, .verdict = verdict }
+	};
+	int ends[2], rc;
+
+	if (verdict != QUESTION_NODES)
+		m.answer.page.absent_n = UINT32_MAX;
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+	cr_assert_eq(message_send(ends[1], &m, sizeof(m), -1), 0);
+	o.link.fd = ends[0];
+	rc = observer_ask(&o, &q, NS_PER_S, out);
+	close(ends[0]);
+	close(ends[1]);
+	return rc;
+}
+
+/* Its counts of resources were read from another member of the union, unchecked. */
+Test(observe, an_answer_to_another_question_is_none)
+{
+	static const bool of_pod[QUESTION_VERDICTS] = {
+		[QUESTION_NODES] = true, [QUESTION_PLACED] = true
+	};
+	struct live_answer a;
+
+	for (uint32_t verdict = 0; verdict < QUESTION_VERDICTS; verdict++) {
+		const bool any = verdict == QUESTION_REFUSED;
+
+		cr_expect_eq(asked(ABOUT_POD, verdict, &a), any || of_pod[verdict] ? 0 : -EPROTO);
+		cr_expect_eq(asked(ABOUT_GANG, verdict, &a), any || !of_pod[verdict] ? 0 : -EPROTO);
+	}
+}
+
 Test(observe, a_row_that_never_holds_still_is_left_out)
 {
 	struct observer o = make();
