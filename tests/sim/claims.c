@@ -4,7 +4,8 @@
  *
  * The controller makes the claims of templates, takes pods that are over off `reservedFor`, frees
  * what is reserved for nobody any more, and deletes claims whose pod is over.  A driver says in
- * `status.devices` that a device is ready, or that it failed. */
+ * `status.devices` that a device is ready, or that it failed, and may take back that it is ready.
+ */
 #include "tests/sim/claims_impl.h"
 #include "tests/sim/making.h"
 
@@ -115,6 +116,7 @@ void claims_start(struct sim *s)
 	s->claims = as_alloc(sizeof(*s->claims));
 	s->claims->sim = s;
 	s->claims->random = sim_mix(s->script->seed ^ 0xc1a1);
+	s->claims->taken_back = sim_mix(s->script->seed ^ 0xc1a2);
 	s->claims->all =
 		as_resources_find(&s->api->resources, "resource.k8s.io", "v1", "resourceclaims");
 	sim_user(s, "POST", GROUP_PATH "deviceclasses", "%s",
@@ -226,14 +228,33 @@ static bool tidy(struct claims *c, const struct as_object *claim)
 	return true;
 }
 
-/* The driver: of all devices of the claim that wait, once. */
+/* What the driver says next of a claim's devices; NULL: nothing now.  Ready is taken back now and
+ * then, and given again. */
+static const char *ready_next(struct claims *c, const struct as_json *status)
+{
+	const bool calm = c->sim->now_ns > c->sim->script->end_ns;
+	const struct as_json *told = claims_first(status, "devices");
+	const struct as_json *said = claims_first(told, "conditions");
+
+	if (told == NULL)
+		return sim_percent(&c->random, calm ? 50 : 80) ? NULL : "True";
+	if (strcmp(json_text(said, "type"), "Ready") != 0)
+		return NULL;
+	if (strcmp(json_text(said, "status"), "True") != 0)
+		return sim_percent(&c->taken_back, 50) ? "True" : NULL;
+	return !calm && sim_percent(&c->taken_back, 3) ? "False" : NULL;
+}
+
+/* The driver: of all devices of the claim that wait. */
 static bool tell(struct claims *c, const struct as_object *claim)
 {
 	const struct as_json *status = claims_status(c, claim);
-	const bool calm = c->sim->now_ns > c->sim->script->end_ns;
+	const char *ready = ready_next(c, status);
+	const bool fails =
+		claims_first(status, "devices") == NULL && c->sim->now_ns <= c->sim->script->end_ns;
 	char devices[1024] = "";
 
-	if (claims_first(status, "devices") != NULL || sim_percent(&c->random, calm ? 50 : 80))
+	if (ready == NULL)
 		return false;
 	for (const struct as_json *r = claims_results(as_json_get(status, "allocation")); r != NULL;
 	     r = r->next)
@@ -241,10 +262,10 @@ static bool tell(struct claims *c, const struct as_object *claim)
 			snprintf(devices + strlen(devices), sizeof(devices) - strlen(devices),
 			         "%s{\"driver\":\"" DRIVER
 			         "\",\"pool\":\"%s\",\"device\":\"%s\",\"conditions\":"
-			         "[{\"type\":\"%s\",\"status\":\"True\",\"reason\":\"Said\",\"message\":\"\","
+			         "[{\"type\":\"%s\",\"status\":\"%s\",\"reason\":\"Said\",\"message\":\"\","
 			         "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}",
 			         devices[0] ? "," : "", json_text(r, "pool"), json_text(r, "device"),
-			         !calm && sim_percent(&c->random, 20) ? "Broken" : "Ready");
+			         fails && sim_percent(&c->random, 20) ? "Broken" : "Ready", ready);
 	if (devices[0] == '\0')
 		return false;
 	sim_user(c->sim, "PATCH", path_of(claim->name, "/status"), "{\"status\":{\"devices\":[%s]}}",
@@ -346,8 +367,9 @@ void claims_run(struct sim *s)
 	claims_look_for_left(c);
 }
 
-void claims_counts(const struct sim *s, uint64_t *bound, uint64_t *twice)
+void claims_counts(const struct sim *s, uint64_t *bound, uint64_t *twice, uint64_t *unready)
 {
+	*unready = s->claims != NULL ? s->claims->unready : 0;
 	*bound = s->claims != NULL ? s->claims->bound : 0;
 	*twice = s->claims != NULL ? s->claims->twice : 0;
 }

@@ -15,14 +15,14 @@ void claims_do(struct sim *s, const struct action *a);
 void claims_run(struct sim *s);
 uint64_t claims_due_ns(const struct sim *s);
 
-/* A revision of a claim; and a pod that muster has just bound. */
+/* A revision of a claim, and the pods that run with it; and a pod that muster has just bound. */
 void claims_judge(struct invariants *b, const struct as_event *e);
 void claims_judge_bound(struct invariants *b, const struct as_object *pod, const char *node);
 /* False: a claim is allocated to no pod that has a node. */
 bool claims_at_rest(struct sim *s, char *why, size_t why_bytes);
 
-/* Pods that muster bound with claims; revisions with a device in a claim of another scheduler, too.
- */
-void claims_counts(const struct sim *s, uint64_t *bound, uint64_t *twice);
+/* Pods that muster bound with claims; revisions with a device in a claim of another scheduler, too;
+ * pods that were bound just after a device ceased to be ready. */
+void claims_counts(const struct sim *s, uint64_t *bound, uint64_t *twice, uint64_t *unready);
 
 #endif

@@ -6,7 +6,7 @@
 #include "tests/sim/claims.h"
 #include "tests/sim/invariants_impl.h"
 
-#define LEFT_MAX 256u
+#define LEFT_MAX 256u /* claims that are allocated at a time */
 
 struct left {
 	char name[NAME_BYTES];
@@ -14,13 +14,23 @@ struct left {
 	bool seen;
 };
 
+/* A claim that is allocated, by the history as far as it was judged. */
+struct given {
+	char name[NAME_BYTES];
+	uint64_t since_ns;
+	bool ready;          /* all its devices are */
+	uint64_t unready_ns; /* when a driver took that back last; 0: never */
+};
+
 struct claims {
 	struct sim *sim;
 	struct as_resource *all;
 	struct as_arena arena;
-	uint64_t random, look_ns;
+	uint64_t random, taken_back, look_ns; /* two sequences of random numbers, and a time */
 	uint32_t made;
-	uint64_t bound, twice;
+	uint64_t bound, twice, unready;
+	struct given given[LEFT_MAX];
+	size_t given_n;
 	struct left left[LEFT_MAX]; /* allocated, and no pod that has a node uses them */
 	size_t left_n;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold of claims: no device is in two of them, pods run with theirs, and none is left
- * allocated to nobody. */
+/* What must hold of claims: no device is in two of them, pods are bound and run with theirs, and
+ * none is left allocated to nobody.  Two things are excused, and counted: what another scheduler
+ * did that muster can't have known, and that a driver took Ready back just before a Binding. */
 #include "tests/sim/claims_impl.h"
 
 #include <stdio.h>
@@ -8,62 +9,117 @@
 
 #define KEPT_MOST_NS (60 * SIM_S)
 
-/* In no other claim; but what another scheduler did is its doing. */
-static void judge_device(struct invariants *b, const char *claim, const struct as_json *mine)
+static struct given *given_find(struct claims *c, const char *name)
 {
-	struct claims *c = b->sim->claims;
+	for (size_t i = 0; i < c->given_n; i++)
+		if (strcmp(c->given[i].name, name) == 0)
+			return &c->given[i];
+	return NULL;
+}
+
+static bool is_ready(const struct as_json *status, const struct as_json *result)
+{
+	const struct as_json *said;
+
+	if (claims_first(result, "bindingConditions") == NULL)
+		return true;
+	for (const struct as_json *d = claims_first(status, "devices"); d != NULL; d = d->next) {
+		said = claims_first(d, "conditions");
+		if (strcmp(json_text(d, "pool"), json_text(result, "pool")) == 0 &&
+		    strcmp(json_text(d, "device"), json_text(result, "device")) == 0)
+			return strcmp(json_text(said, "type"), "Ready") == 0 &&
+			       strcmp(json_text(said, "status"), "True") == 0;
+	}
+	return false;
+}
+
+static struct given *given_new(struct claims *c, const char *name)
+{
+	struct given *g = &c->given[c->given_n++];
+
+	if (c->given_n > LEFT_MAX)
+		as_die("the simulator has too many claims");
+	*g = (struct given){ .since_ns = c->sim->now_ns };
+	snprintf(g->name, sizeof(g->name), "%s", name);
+	return g;
+}
+
+/* `results`: of its allocation; NULL: it has none. */
+static void given_note(struct claims *c, const char *name, const struct as_json *status,
+                       const struct as_json *results)
+{
+	struct given *g = given_find(c, name);
+	bool ready = true;
+
+	if (results == NULL) {
+		if (g != NULL)
+			*g = c->given[--c->given_n];
+		return;
+	}
+	g = g != NULL ? g : given_new(c, name);
+	for (const struct as_json *r = results; r != NULL; r = r->next)
+		ready = ready && is_ready(status, r);
+	if (g->ready && !ready)
+		g->unready_ns = c->sim->now_ns;
+	g->ready = ready;
+}
+
+/* Another claim that has the device of that result; one of muster's before one of others'. */
+static const struct as_object *also_in(struct claims *c, const char *claim,
+                                       const struct as_json *mine)
+{
+	const struct as_object *foreign = NULL;
 
 	for (struct as_index_entry *e = c->all->index.first[0]; e != NULL; e = e->next[0]) {
 		const struct as_json *r =
 			claims_results(as_json_get(claims_status(c, e->object), "allocation"));
 
-		for (; r != NULL && strcmp(e->object->name, claim) != 0; r = r->next) {
-			if (strcmp(json_text(r, "pool"), json_text(mine, "pool")) != 0 ||
-			    strcmp(json_text(r, "device"), json_text(mine, "device")) != 0)
-				continue;
-			if (claims_foreign(claim) || claims_foreign(e->object->name))
-				c->twice++;
-			else
-				sim_fail(b->sim, "device: %s/%s is in claims %s and %s", json_text(mine, "pool"),
-				         json_text(mine, "device"), claim, e->object->name);
-		}
+		for (; r != NULL && strcmp(e->object->name, claim) != 0; r = r->next)
+			if (strcmp(json_text(r, "pool"), json_text(mine, "pool")) == 0 &&
+			    strcmp(json_text(r, "device"), json_text(mine, "device")) == 0) {
+				if (!claims_foreign(e->object->name))
+					return e->object;
+				foreign = e->object;
+			}
 	}
+	return foreign;
 }
 
-void claims_judge(struct invariants *b, const struct as_event *e)
+/* Two claims have a device, and muster can't have known: the other scheduler gave it away after
+ * muster did, or at most as long before as muster may not hear of it. */
+static bool is_others_doing(struct claims *c, const char *a, const char *b, uint64_t at_ns)
 {
-	struct claims *c = b->sim->claims;
-	const struct as_json *r;
+	const struct given *foreign = given_find(c, claims_foreign(a) ? a : b);
 
-	if (c == NULL || e->kind == AS_DELETED)
+	if (claims_foreign(a) == claims_foreign(b))
+		return false;
+	return foreign == NULL || foreign->since_ns + invariants_lag(c->sim->invariants) >= at_ns;
+}
+
+/* In no other claim; but what another scheduler did is its doing. */
+static void judge_device(struct claims *c, const char *claim, const struct as_json *mine)
+{
+	const struct as_object *other = also_in(c, claim, mine);
+	const struct given *ours;
+
+	if (other == NULL)
 		return;
-	as_arena_reset(&c->arena);
-	for (r = claims_results(as_json_get(claims_status(c, e->object), "allocation")); r != NULL;
-	     r = r->next)
-		judge_device(b, e->object->name, r);
+	ours = given_find(c, claims_foreign(claim) ? other->name : claim);
+	if (is_others_doing(c, claim, other->name, ours != NULL ? ours->since_ns : 0))
+		c->twice++;
+	else
+		sim_fail(c->sim, "device: %s/%s is in claims %s and %s", json_text(mine, "pool"),
+		         json_text(mine, "device"), claim, other->name);
 }
 
-static bool is_ready(const struct as_json *status, const struct as_json *result)
+/* NULL: the pod may run with its claim on that node.  `name`: of that. */
+static const char *fault_of(struct claims *c, const struct as_object *pod, const char *node,
+                            const char *name)
 {
-	if (claims_first(result, "bindingConditions") == NULL)
-		return true;
-	for (const struct as_json *d = claims_first(status, "devices"); d != NULL; d = d->next)
-		if (strcmp(json_text(d, "pool"), json_text(result, "pool")) == 0 &&
-		    strcmp(json_text(d, "device"), json_text(result, "device")) == 0)
-			return strcmp(json_text(claims_first(d, "conditions"), "type"), "Ready") == 0;
-	return false;
-}
-
-/* NULL: the pod may run with its claim on that node. */
-static const char *fault_of(struct claims *c, const struct as_object *pod, const char *node)
-{
-	const char *name = claims_name(as_object_tree(&c->arena, pod));
 	const struct as_json *status, *results, *r;
 	const struct as_object *claim;
 	char key[NAME_BYTES + 16];
 
-	if (name == NULL)
-		return NULL;
 	snprintf(key, sizeof(key), "default/%s", name);
 	claim = as_index_find(&c->all->index, key);
 	if (claim == NULL)
@@ -75,24 +131,91 @@ static const char *fault_of(struct claims *c, const struct as_object *pod, const
 	for (r = results; r != NULL; r = r->next)
 		if (strcmp(json_text(r, "pool"), node) != 0)
 			return "has devices of another node";
-		else if (!is_ready(status, r))
-			return "has a device that is not ready";
 	for (r = claims_first(status, "reservedFor"); r != NULL; r = r->next)
 		if (strcmp(json_text(r, "uid"), pod->uid) == 0)
 			return NULL;
 	return "has a claim that is not reserved for it";
 }
 
+/* Nothing takes it from a pod that muster bound with it. */
+static void judge_kept(struct invariants *b, const char *claim)
+{
+	struct claims *c = b->sim->claims;
+
+	for (size_t i = 0; i < b->members_n; i++) {
+		const struct member *m = &b->members[i];
+		const struct as_object *pod =
+			m->by_muster && !m->over ? as_index_find(&b->sim->api->pods->index, m->key) : NULL;
+		const char *name, *fault;
+
+		if (pod == NULL || strcmp(pod->uid, m->uid) != 0 || claims_pod_over(pod))
+			continue;
+		name = claims_name(as_object_tree(&c->arena, pod));
+		fault = name != NULL && strcmp(name, claim) == 0 ? fault_of(c, pod, m->node, name) : NULL;
+		if (fault != NULL)
+			sim_fail(b->sim, "claim: %s runs on %s and %s", m->key, m->node, fault);
+	}
+}
+
+void claims_judge(struct invariants *b, const struct as_event *e)
+{
+	struct claims *c = b->sim->claims;
+	const struct as_json *status, *results;
+
+	if (c == NULL)
+		return;
+	as_arena_reset(&c->arena);
+	status = claims_status(c, e->object);
+	results = e->kind != AS_DELETED ? claims_results(as_json_get(status, "allocation")) : NULL;
+	given_note(c, e->object->name, status, results);
+	for (const struct as_json *r = results; r != NULL; r = r->next)
+		judge_device(c, e->object->name, r);
+	if (!claims_foreign(e->object->name))
+		judge_kept(b, e->object->name);
+}
+
+/* NULL: all its devices are there and ready, as far as muster can know. */
+static const char *devices_fault(struct claims *c, const char *name)
+{
+	const uint64_t now = c->sim->now_ns, lag_ns = invariants_lag(c->sim->invariants);
+	const struct as_object *other, *claim;
+	const struct given *g;
+	char key[NAME_BYTES + 16];
+
+	snprintf(key, sizeof(key), "default/%s", name);
+	claim = as_index_find(&c->all->index, key);
+	for (const struct as_json *r =
+	         claims_results(as_json_get(claims_status(c, claim), "allocation"));
+	     r != NULL; r = r->next) {
+		other = also_in(c, name, r);
+		if (other != NULL && !is_others_doing(c, name, other->name, now))
+			return "has a device that was known to be in another claim";
+		if (is_ready(claims_status(c, claim), r))
+			continue;
+		g = given_find(c, name);
+		if (g == NULL || g->unready_ns == 0 || g->unready_ns + lag_ns < now)
+			return "has a device that is not ready";
+		c->unready++;
+	}
+	return NULL;
+}
+
 /* A pod that is over runs no more, and its claim may be gone. */
 void claims_judge_bound(struct invariants *b, const struct as_object *pod, const char *node)
 {
-	const char *fault;
+	struct claims *c = b->sim->claims;
+	const char *name, *fault;
 
-	if (b->sim->claims == NULL || claims_pod_over(pod))
+	if (c == NULL || claims_pod_over(pod))
 		return;
-	as_arena_reset(&b->sim->claims->arena);
-	fault = fault_of(b->sim->claims, pod, node);
-	b->sim->claims->bound += claims_name(as_object_tree(&b->sim->claims->arena, pod)) != NULL;
+	as_arena_reset(&c->arena);
+	name = claims_name(as_object_tree(&c->arena, pod));
+	if (name == NULL)
+		return;
+	c->bound++;
+	fault = fault_of(c, pod, node, name);
+	if (fault == NULL)
+		fault = devices_fault(c, name);
 	if (fault != NULL)
 		sim_fail(b->sim, "claim: %s is bound to %s and %s", pod->key, node, fault);
 }

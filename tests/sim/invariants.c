@@ -181,6 +181,20 @@ static struct sum others_on(const struct invariants *b, const char *node, const 
 	return sum;
 }
 
+/* Another member of its gang has a node, or an earlier plan chose one: its Binding may have landed.
+ */
+static bool has_begun(const struct invariants *b, const struct member *by)
+{
+	for (size_t i = 0; by->group[0] != '\0' && i < b->members_n; i++) {
+		const struct member *m = &b->members[i];
+
+		if (m != by && !m->over && strcmp(m->group, by->group) == 0 &&
+		    (m->node[0] != '\0' || (m->decided[0] != '\0' && m->decided_ns < b->sim->now_ns)))
+			return true;
+	}
+	return false;
+}
+
 void invariants_core_binds(struct invariants *b, uint32_t instance, const char *uid,
                            const char *node)
 {
@@ -200,6 +214,8 @@ void invariants_core_binds(struct invariants *b, uint32_t instance, const char *
 	put(m->decided, node);
 	m->chosen |= UINT64_C(1) << (p - b->places);
 	m->decided_at = ++b->decisions;
+	m->decided_ns = b->sim->now_ns;
+	m->begun = has_begun(b, m);
 	m->instance = instance;
 	m->others = others_on(b, node, m, true);
 	m->size = p->known[instance];
@@ -336,11 +352,12 @@ bool member_helps(const struct member *m)
 }
 
 /* A queue has no more than its limit, whatever its text was meanwhile; but a gang that has begun is
- * completed: one of which another scheduler has bound a member, or a person has replaced one. */
+ * completed: one of which another scheduler has bound a member, or a person has replaced one, while
+ * another one had its node or a Binding on its way. */
 static void judge_queue(struct invariants *b, const struct member *landed)
 {
 	const int64_t limit = queues_limit(b->sim, landed->queue);
-	bool begun = false, helped;
+	bool begun = landed->begun, helped;
 	int64_t cpu = 0;
 
 	helped = landed->group[0] != '\0' && gang_of(b, landed->group)->lost_ns > 0;
@@ -567,7 +584,7 @@ uint64_t invariants_binds(const struct invariants *b)
 static uint64_t lag_of(const struct script *p)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (p->at[i].kind >= ACTION_CORE_DIES)
+		if (p->at[i].kind >= ACTION_CORE_DIES && p->at[i].kind != ACTION_QUEUES)
 			return 200 * SIM_S;
 	return 2 * SIM_S;
 }

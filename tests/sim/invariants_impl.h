@@ -32,7 +32,9 @@ struct member {
 	/* The core's last decision about it. */
 	char decided[NAME_BYTES];
 	uint64_t decided_at; /* counts decisions; 0: never */
-	uint64_t chosen;     /* bit i: some decision was for places[i] */
+	uint64_t decided_ns;
+	bool begun;      /* another member had a node then, or one that may have landed there */
+	uint64_t chosen; /* bit i: some decision was for places[i] */
 	uint32_t instance;
 	struct sum others; /* on that node, that the core knew then */
 	struct sum size;   /* of that node, as it knew it then */

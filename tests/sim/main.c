@@ -134,6 +134,7 @@ static void outcome_add(struct outcome *sum, const struct outcome *out)
 	sum->faults += out->faults;
 	sum->claimed += out->claimed;
 	sum->twice += out->twice;
+	sum->unready += out->unready;
 	for (int t = 0; t < TEARS; t++) {
 		sum->gangs[t] += out->gangs[t];
 		sum->excused[t] += out->excused[t];
@@ -164,8 +165,9 @@ static void print_sums(const struct outcome *sum, uint64_t passed, uint64_t fail
 		(unsigned long long)sum->excuses[EXCUSE_BEGUN],
 		(unsigned long long)sum->excuses[EXCUSE_QUEUE]);
 	printf("claims: %llu pods bound with devices; excused: %llu times another scheduler gave one "
-	       "twice\n",
-	       (unsigned long long)sum->claimed, (unsigned long long)sum->twice);
+	       "twice, %llu of one that was ready just before\n",
+	       (unsigned long long)sum->claimed, (unsigned long long)sum->twice,
+	       (unsigned long long)sum->unready);
 	printf("searches for victims: %llu proved a set\n", (unsigned long long)beside_found());
 	beside_preempted(&preempted);
 	printf("nominations: %llu, %llu of them placed on the room that was made; %llu evictions, %llu "

@@ -242,7 +242,7 @@ void sim_run(const struct script *plan, bool tell, bool tell_all, struct outcome
 		out->gangs[t] = invariants_gangs(s.invariants, (enum tear)t);
 		out->excused[t] = invariants_excused(s.invariants, (enum tear)t);
 	}
-	claims_counts(&s, &out->claimed, &out->twice);
+	claims_counts(&s, &out->claimed, &out->twice, &out->unready);
 	for (int w = 0; w < EXCUSES; w++)
 		out->excuses[w] = invariants_excuses(s.invariants, (enum excuse)w);
 	memcpy(out->why, s.why, sizeof(out->why));

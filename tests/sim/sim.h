@@ -261,8 +261,8 @@ struct outcome {
 	uint64_t steps, revisions, virtual_ns;
 	uint64_t binds, crashes, faults;
 	uint64_t gangs[TEARS];
-	uint64_t excused[TEARS]; /* gangs, and Bindings to nodes that were full */
-	uint64_t claimed, twice; /* claims_counts() */
+	uint64_t excused[TEARS];          /* gangs, and Bindings to nodes that were full */
+	uint64_t claimed, twice, unready; /* claims_counts() */
 	uint64_t excuses[EXCUSES];
 };
 
