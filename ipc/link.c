@@ -17,7 +17,7 @@
 
 #define HELLO_TIMEOUT_NS UINT64_C(1000000000)
 /* The backlog of readers that say nothing ends before a frontend stops waiting for its answer. */
-#define READER_TIMEOUT_NS UINT64_C(100000000)
+#define READER_TIMEOUT_NS UINT64_C(250000000)
 
 static_assert(sizeof(((struct link_error *)0)->text) >= 108 + 2 * 18 + MESSAGE_TEXT_BYTES + 128,
               "path, hashes and the words around them fit");

@@ -76,8 +76,8 @@ struct link_peer {
  * open, and e has the reason.  -ECONNRESET: the peer closed without a HELLO, as a probe
  * of the socket does.
  *
- * `readers`: other users may observe, as link_listen() let them in; their HELLO has a tenth of a
- * second. */
+ * `readers`: other users may observe, as link_listen() let them in; their HELLO has a
+ * quarter of a second. */
 int link_accept(int listen_fd, bool readers, struct link_peer *peer, struct link_error *e);
 
 /* Sends WELCOME with the ledger's fd; epoch as in ledger->epoch.  The ends of the rings

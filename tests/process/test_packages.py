@@ -373,7 +373,7 @@ def test_a_group_may_read_the_socket():
         c.create(objects.pod_group("g", 2), *(pod(f"g-{i}", cpu="3", group="g") for i in range(2)))
         until(lambda: "default/g" in musterctl(reader, "gangs")[1], 30, lambda: (musterctl(reader, "gangs"), frontend.log(), core.log()))
         for words in (("top", "--once"), ("explain", "default/g"), ("nodes",), ("status",), ("explain", "default/g", "--what-if", "nodes=1")):
-            check(musterctl(reader, *words)[1] != "", words, musterctl(reader, *words))
+            until(lambda words=words: musterctl(reader, *words)[1] != "", 30, lambda words=words: musterctl(reader, *words))
         code, out, err = musterctl(stranger, "gangs")
         check(code == 1 and out == "" and f"may not connect to {c.socket}: its mode is 0660 and its group  (4242)" in err, err)
         os.chmod(f"{c.folder}/run", 0o700)
