@@ -348,7 +348,7 @@ def test_root_looks_at_the_core_of_another_user():
 def test_a_group_may_read_the_socket():
     if os.getuid() != 0:
         raise Skip("only root may become another user")
-    service, reader, stranger = (["setpriv", f"--reuid={user}", f"--regid={user}", groups, "--"]
+    service, reader, stranger = (["setpriv", f"--reuid={user}", f"--regid={user}", groups, "--pdeathsig=KILL", "--"]
                                  for user, groups in ((65534, "--groups=4242"), (4343, "--groups=4242"), (4343, "--clear-groups")))
     with Cluster(node("n1", cpu="4")) as c:
         os.chmod(c.folder, 0o711)
