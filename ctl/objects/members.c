@@ -4,6 +4,7 @@
 #include "frontend/json/json.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct member *find(const struct members *m, struct text name)
@@ -14,16 +15,43 @@ static struct member *find(const struct members *m, struct text name)
 	return NULL;
 }
 
-static void set(struct arena *arena, struct members *m, struct text name, struct text raw)
+static void add(struct arena *arena, struct members *m, struct text name, struct text raw)
 {
-	struct member *old = find(m, name);
-
-	if (old != NULL) {
-		old->raw = raw;
-		return;
-	}
 	m->at = arena_grow(arena, m->at, m->n, &m->cap, sizeof(*m->at));
 	m->at[m->n++] = (struct member){ name, raw };
+}
+
+static int compare_members(const void *a, const void *b)
+{
+	const struct member *left = *(struct member *const *)a, *right = *(struct member *const *)b;
+	const int order = text_order(left->name, right->name);
+
+	return order != 0 ? order : left < right ? -1 : left > right;
+}
+
+/* Of a name that occurs twice the first gets the value of the last; the others go.  Sorted, since
+ * an object of a tenant may have any number of members. */
+static void keep_last(struct arena *arena, struct members *m)
+{
+	struct member **sorted = arena_array(arena, m->n + 1, sizeof(struct member *)), *first;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		sorted[i] = &m->at[i];
+	qsort(sorted, m->n, sizeof(struct member *), compare_members);
+	first = sorted[0];
+	for (size_t i = 1; i < m->n; i++) {
+		if (!text_equal(first->name, sorted[i]->name)) {
+			first = sorted[i];
+			continue;
+		}
+		first->raw = sorted[i]->raw;
+		sorted[i]->raw.at = NULL;
+	}
+	for (size_t i = 0; i < m->n; i++)
+		if (m->at[i].raw.at != NULL)
+			m->at[kept++] = m->at[i];
+	m->n = kept;
 }
 
 struct members members_of(struct arena *arena, struct text raw)
@@ -40,7 +68,8 @@ struct members members_of(struct arena *arena, struct text raw)
 	/* json_key(): keys of maps may have dots and slashes. */
 	while (json_key(&j, &name))
 		if (json_raw(&j, &value))
-			set(arena, &m, name, value);
+			add(arena, &m, name, value);
+	keep_last(arena, &m);
 	return m;
 }
 
@@ -67,7 +96,12 @@ struct text members_find(struct arena *arena, struct text raw, const char *path)
 
 void members_set(struct arena *arena, struct members *m, const char *name, struct text raw)
 {
-	set(arena, m, text_of(arena_copy(arena, text_of(name))), raw);
+	struct member *old = find(m, text_of(name));
+
+	if (old != NULL)
+		old->raw = raw;
+	else
+		add(arena, m, text_of(arena_copy(arena, text_of(name))), raw);
 }
 
 /* What was made in a buffer, in the arena. */
