@@ -229,6 +229,7 @@ enum node_flags {
 	NODE_PRESENT = 1u << 0,      /* the object exists; else only pods refer to it */
 	NODE_CORDONED = 1u << 1,     /* spec.unschedulable */
 	NODE_RESTARTS_ALL = 1u << 2, /* declares RestartAllContainersOnContainerExits */
+	NODE_FLAGS = (1u << 3) - 1,
 };
 
 struct node_row {
@@ -380,6 +381,8 @@ struct record {
 	                    * epoch; commands: the core's CLOCK_MONOTONIC at the start of the plan */
 };
 
+/* The order counts: kinds of the event ring, of the result ring, EVENT_PLAN and EVENT_ANSWER,
+ * commands (belongs() of core/daemon/loop.c, recordings).  A new kind goes inside its group. */
 enum record_kind {
 	RECORD_PAD, /* fills a ring up to its end; readers skip it */
 

@@ -59,7 +59,8 @@ void ring_writer_init(struct ring_writer *w, unsigned char *data, uint64_t bytes
 void ring_reader_init(struct ring_reader *r, const unsigned char *data, uint64_t bytes,
                       const _Atomic uint64_t *tail, _Atomic uint64_t *head, uint64_t epoch);
 
-/* The slow paths of ring_reserve() and ring_read(). */
+/* Slow paths.  ring_clear() makes contiguous space for a record and removes nothing; ring_look()
+ * checks for new records. */
 bool ring_clear(struct ring_writer *w, uint64_t bytes);
 int ring_look(struct ring_reader *r);
 int ring_skip_pad(struct ring_reader *r);

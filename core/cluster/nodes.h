@@ -39,9 +39,7 @@ struct node {
 };
 
 static_assert(sizeof(struct node) == CACHE_LINE / 2, "two to a line");
-static_assert((NODE_PRESENT | NODE_CORDONED | NODE_RESTARTS_ALL) <= UINT8_MAX &&
-                  NAME_BYTES_MAX <= UINT16_MAX,
-              "fields are wide enough");
+static_assert(NODE_FLAGS <= UINT8_MAX && NAME_BYTES_MAX <= UINT16_MAX, "fields are wide enough");
 static_assert(NAME_ARENA_MOST / NAME_STEP <= UINT32_MAX, "a step of the arena fits 32 bits");
 
 enum { SCORED_CPU, SCORED_MEMORY, SCORED_N };

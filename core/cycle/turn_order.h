@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose turn comes after whose: the gangs that wait, as if each found room. */
+/* The order in which waiting gangs would be scheduled if each found capacity. */
 #ifndef MUSTER_CORE_CYCLE_TURN_ORDER_H
 #define MUSTER_CORE_CYCLE_TURN_ORDER_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this folder share: sums, limits and shares of a queue and resource. */
 #ifndef MUSTER_CORE_SHARE_IMPL_H
 #define MUSTER_CORE_SHARE_IMPL_H
 

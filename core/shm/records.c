@@ -130,7 +130,7 @@ const char *record_node(const struct record *r, const struct limits *l, struct n
 		return "a node id is out of bounds";
 	if (n.body->generation == 0)
 		return "the generation of a node is 0";
-	if (n.body->flags & ~(uint32_t)(NODE_PRESENT | NODE_CORDONED | NODE_RESTARTS_ALL))
+	if (n.body->flags & ~(uint32_t)NODE_FLAGS)
 		return "a node has unknown flags";
 	*out = n;
 	fault = amounts_fault(n.amounts, n.body->amounts_n, l->resources, l->resources);

@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* tests/stress/weaken.sh takes the order away and expects a failure. */
+/* For trials by hand under ThreadSanitizer; no stress program takes the order away. */
 #ifdef MUSTER_WEAKEN_FEED_R2
 #define ORDER_R2 memory_order_relaxed
 #else

@@ -70,7 +70,7 @@ void feed_part(struct feed *f);
 /* Wakes the consumer if it sleeps: a fence and a load if it does not. */
 void feed_wake(struct feed *f);
 
-/* tests/stress/weaken.sh takes the order away and expects a failure. */
+/* For trials by hand under ThreadSanitizer; no stress program takes the order away. */
 #ifdef MUSTER_WEAKEN_FEED_R1
 #define FEED_R1 memory_order_relaxed
 #else

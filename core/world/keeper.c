@@ -194,7 +194,7 @@ static void keep(struct keeper *k, const struct record *r)
 	case RESULT_EVICT_REFUSED:
 		refused_put(k, r);
 		break;
-	default: /* a result: the world has what became of it */
+	default: /* results, and what cores made for searches do not have: queues, devices, promises */
 		break;
 	}
 }

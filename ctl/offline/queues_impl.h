@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Queues of files: which pod is of which queue, and what prints them. */
 #ifndef MUSTER_CTL_QUEUES_IMPL_H
 #define MUSTER_CTL_QUEUES_IMPL_H
 

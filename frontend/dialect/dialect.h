@@ -5,7 +5,7 @@
  * become a struct group_spec.  To add one:
  *
  *   1. a file dialect_NAME.c with a `const struct dialect`: dialect_podgroup.c has an object,
- *      dialect_kueue.c is one whose pods say all; dialect_read.h has what both need
+ *      in dialect_kueue.c the pods declare the group; dialect_read.h has what both need
  *   2. its line in the table of dialects.c, at the end: the index is part of recordings
  *   3. what docs/architecture.md, "Where to add", lists besides
  *
@@ -69,7 +69,9 @@ enum mark {
 
 struct dialect {
 	const char *name; /* in --dialects and in the output of simulate: "kueue" */
-	const char *mark; /* of messages: "label KEY", "annotation KEY" */
+	/* "label KEY" or "annotation KEY", for messages.  An annotation named here or in `quorum_mark`
+	 * that is no valid text refuses the pod before pod_mark() is called. */
+	const char *mark;
 
 	/* The pod's mark; *name is set unless it is MARK_NONE. */
 	enum mark (*pod_mark)(const struct pod_object *pod, struct arena *arena, const char **name);

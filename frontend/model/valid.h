@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Counts all that the model keeps counted. */
 #ifndef MUSTER_FRONTEND_MODEL_VALID_H
 #define MUSTER_FRONTEND_MODEL_VALID_H
 

@@ -2,10 +2,10 @@
 /* Sends what the core does not have yet, in an order in which nothing is referenced before it was
  * sent, and nothing dropped that is still referenced:
  *
- *   BEGIN   PREEMPTION   names   queues   shapes   nodes   namespaces   budgets   gangs
+ *   BEGIN   PREEMPTION   names   queues   shapes   nodes   devices   namespaces   budgets   gangs
  *           pods and their drops   facts of pods
  *           nodes that are accounted for again
- *                            drops of gangs, nodes, shapes   SYNCED
+ *                            drops of gangs, nodes, shapes   PROMISED   SYNCED
  *
  * Each call starts from the left, so that what was put since the last call is sent before what may
  * reference it. */
