@@ -25,6 +25,7 @@ static const char *const keys[KEYS] = {
 /* Values of the annotations; NULL: absent or empty. */
 struct values {
 	const char *at[KEYS];
+	bool no_text[KEYS]; /* a number, ...: as it is written */
 };
 
 struct reading {
@@ -61,9 +62,11 @@ static struct values values_of(struct arena *arena, struct text pod)
 			break;
 		for (int i = 0; i < KEYS; i++)
 			if (text_is(name, keys[i])) {
-				const struct text value = raw_text(arena, raw);
+				const struct text value = raw.at[0] == '"' ? raw_text(arena, raw) : raw;
 
-				v.at[i] = value.bytes > 0 ? arena_copy(arena, value) : NULL;
+				v.no_text[i] = raw.at[0] != '"';
+				v.at[i] =
+					value.bytes > 0 && !text_is(raw, "null") ? arena_copy(arena, value) : NULL;
 			}
 	}
 	return v;
@@ -237,6 +240,9 @@ bool gpu_ask_read(struct arena *arena, struct text pod, struct gpu_ask *out, con
 	if (!kai && !alibaba)
 		return true;
 	*out = (struct gpu_ask){ .shares = true };
+	for (int i = 0; i < KEYS; i++)
+		if (v[i] != NULL && r.values.no_text[i])
+			return fail(&r, i, "not a string");
 	if (kai && alibaba)
 		return fail(&r, key, "beside annotations of alibabacloud.com");
 	if (!(kai ? read_kai(&r) : read_alibaba(&r)))

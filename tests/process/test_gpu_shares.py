@@ -122,6 +122,7 @@ def test_verdict_shows_the_gpu():
 def test_bad_values_refuse_their_pod_alone():
     table = [({"gpu_fraction": "1.5"}, '["gpu-fraction"]: "1.5": not a number above 0 and below 1'),
              ({"gpu_fraction": "0"}, '"0": not a number'), ({"gpu_fraction": "0.5m"}, '"0.5m": not a number'), ({"gpu_fraction": "NaN"}, '"NaN": not a number'),
+             ({"gpu_fraction": 0.5}, '["gpu-fraction"]: "0.5": not a string'), ({"ali_gpu_count": 1}, '["alibabacloud.com/gpu-count"]: "1": not a string'),
              ({"gpu_memory": "4Gi"}, '["gpu-memory"]: "4Gi": not a whole number from 1 to 100000000'),
              ({"gpu_memory": "99999999999999999999"}, "not a whole number"),
              ({"gpu_fraction": "0.5", "gpu_memory": "10"}, '["gpu-memory"]: "10": beside gpu-fraction'),
