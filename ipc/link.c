@@ -308,6 +308,9 @@ static int read_answer(const char *path, int fd, uint64_t answer_ns, struct link
 	int got = message_receive(fd, &m, &passed, answer_ns);
 	int rc;
 
+	/* The reset by a core that had not read the HELLO comes before the REFUSED that it sent. */
+	if (got == -ECONNRESET)
+		got = message_receive(fd, &m, &passed, 0);
 	if (got < 0)
 		return fail(e, got, 0, 0, "muster-core at %s gave no answer: %s", path, strerror(-got));
 	if (m.head.kind == MESSAGE_WELCOME && m.head.hash == abi_layout_hash() &&

@@ -842,6 +842,32 @@ Test(link, a_reader_of_the_group_observes_and_is_no_frontend)
 	world_free(&w);
 }
 
+static int child_is_refused(const struct world *w)
+{
+	struct link_error e = { 0 };
+	struct link l;
+
+	return -link_connect(w->path, LINK_OBSERVER, NULL, &l, &e);
+}
+
+/* It was "Connection reset by peer", if the HELLO came before the core had closed. */
+Test(link, a_refusal_reaches_a_peer_whose_hello_was_not_read)
+{
+	struct world w = world_new();
+	const struct message_refused m = { .head = { .magic = MESSAGE_MAGIC,
+		                                         .hash = abi_layout_hash(),
+		                                         .kind = MESSAGE_REFUSED,
+		                                         .arg = LINK_REFUSED_PEER } };
+	pid_t child = spawn(&w, child_is_refused);
+	struct pollfd p = { .fd = accept(w.listen_fd, NULL, NULL), .events = POLLIN };
+
+	cr_assert_eq(poll(&p, 1, 10000), 1);
+	cr_assert_eq(message_send(p.fd, &m, sizeof(m), -1), 0);
+	close(p.fd);
+	expect_exit(child, EPERM);
+	world_free(&w);
+}
+
 Test(link, replaces_a_dead_cores_socket_and_leaves_a_living_ones)
 {
 	struct world w = world_new();
