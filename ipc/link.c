@@ -16,8 +16,6 @@
 #include <unistd.h>
 
 #define HELLO_TIMEOUT_NS UINT64_C(1000000000)
-/* The backlog of readers that say nothing ends before a frontend stops waiting for its answer. */
-#define READER_TIMEOUT_NS UINT64_C(250000000)
 
 static_assert(sizeof(((struct link_error *)0)->text) >= 108 + 2 * 18 + MESSAGE_TEXT_BYTES + 128,
               "path, hashes and the words around them fit");
@@ -161,7 +159,7 @@ static int read_hello(int fd, bool reader, struct link_peer *peer, struct link_e
 	union message m;
 	int passed, got;
 
-	got = message_receive(fd, &m, &passed, reader ? READER_TIMEOUT_NS : HELLO_TIMEOUT_NS);
+	got = message_receive(fd, &m, &passed, reader ? 0 : HELLO_TIMEOUT_NS);
 	if (got == -EPROTO)
 		return turn_away(fd, LINK_REFUSED_MESSAGE, 0, e);
 	if (got < 0)
@@ -195,13 +193,19 @@ int link_accept(int listen_fd, bool readers, struct link_peer *peer, struct link
 		return fail(e, rc, 0, 0, "cannot accept a peer: %s", strerror(-rc));
 	}
 	ours = message_peer_is_ours(fd);
-	if (ours || readers)
-		rc = read_hello(fd, !ours, peer, e);
-	else
-		rc = turn_away(fd, LINK_REFUSED_PEER, 0, e);
+	if (!ours && readers) {
+		*peer = (struct link_peer){ .fd = fd, .reader = true, .intake = { .fd = -1 } };
+		return 0;
+	}
+	rc = ours ? read_hello(fd, false, peer, e) : turn_away(fd, LINK_REFUSED_PEER, 0, e);
 	if (rc < 0)
 		close(fd);
 	return rc;
+}
+
+int link_hello(struct link_peer *peer, struct link_error *e)
+{
+	return read_hello(peer->fd, true, peer, e);
 }
 
 int link_welcome(const struct link_peer *peer, const struct segment *ledger,

@@ -66,8 +66,8 @@ int link_listen(const char *path, gid_t readers);
 struct link_peer {
 	int fd; /* owned; POLLHUP when the peer died */
 	enum link_role role;
-	bool reader;                 /* neither of our user nor root; an observer */
-	struct segment intake;       /* of a frontend: mapped read-only, head checked */
+	bool reader;           /* neither of our user nor root; its role is 0 until link_hello() */
+	struct segment intake; /* of a frontend: mapped read-only, head checked */
 	struct intake_places places; /* of its rings: use these, not those in the segment */
 };
 
@@ -76,9 +76,13 @@ struct link_peer {
  * open, and e has the reason.  -ECONNRESET: the peer closed without a HELLO, as a probe
  * of the socket does.
  *
- * `readers`: other users may observe, as link_listen() let them in; their HELLO has a
- * quarter of a second. */
+ * `readers`: other users may observe, as link_listen() let them in.  Their HELLO is not waited for,
+ * since they could keep everybody else out by saying nothing: link_hello() reads it. */
 int link_accept(int listen_fd, bool readers, struct link_peer *peer, struct link_error *e);
+
+/* The HELLO of a reader whose socket is readable: it is an observer.  On a refusal REFUSED was
+ * sent, the peer stays to be closed, and e has the reason.  -ECONNRESET: as above. */
+int link_hello(struct link_peer *peer, struct link_error *e);
 
 /* Sends WELCOME with the ledger's fd; epoch as in ledger->epoch.  The ends of the rings
  * are initialized before (ring.h).  Resets the frontend's doorbell to 0, since the new

@@ -8,6 +8,7 @@
 #include "core/daemon/searchers.h"
 #include "core/world/what_if.h"
 #include "core/base/probe.h"
+#include "ipc/clock.h"
 #include "ipc/memory.h"
 #include "ipc/confine.h"
 #include "ipc/link.h"
@@ -49,6 +50,7 @@ struct control {
 	uint32_t asked[OBSERVERS_MAX]; /* of each: the slot of its question + 1; 0: none is open */
 	size_t observers_n, readers_n;
 	uint64_t refused;
+	uint64_t silent_ns; /* until then nothing is logged about readers that were refused */
 };
 
 static void notify(void *context)
@@ -60,29 +62,60 @@ static void notify(void *context)
 	(void)ignored; /* EAGAIN: it is readable anyway */
 }
 
-static void observer_add(struct control *k, struct link_peer *peer)
+/* A reader may be refused as often as it likes: one line a second. */
+static bool refusal_is_logged(struct control *k, const struct link_peer *peer)
 {
-	int rc;
+	const uint64_t now_ns = clock_monotonic_ns();
 
-	if (k->observers_n == OBSERVERS_MAX || (peer->reader && k->readers_n == READERS_MAX)) {
-		k->refused++;
+	k->refused++;
+	if (!peer->reader)
+		return true;
+	if (now_ns < k->silent_ns)
+		return false;
+	k->silent_ns = now_ns + NS_PER_S;
+	return true;
+}
+
+static void observer_refuse(struct control *k, struct link_peer *peer)
+{
+	if (refusal_is_logged(k, peer))
 		log_line(LOG_WARN,
 		         "msg=\"an observer was refused, so many are connected\" most=%u refused=%llu",
 		         peer->reader ? READERS_MAX : OBSERVERS_MAX, (unsigned long long)k->refused);
-		link_refuse(peer, LINK_REFUSED_BUSY, "too many observers are connected");
-		link_peer_close(peer);
-		return;
-	}
-	rc = link_welcome(peer, loop_ledger(k->loop), &k->config->limits, loop_epoch(k->loop));
-	if (rc < 0) {
-		link_peer_close(peer);
-		return;
-	}
+	link_refuse(peer, LINK_REFUSED_BUSY, "too many observers are connected");
+}
+
+/* One of the observers.  False: it is gone. */
+static bool observer_welcome(const struct control *k, const struct link_peer *peer)
+{
+	if (link_welcome(peer, loop_ledger(k->loop), &k->config->limits, loop_epoch(k->loop)) < 0)
+		return false;
 	log_line(LOG_DEBUG, "msg=\"observer connected\"");
+	PROBE(observer_welcomed, k->observers_n);
+	return true;
+}
+
+static void observer_remove(struct control *k, size_t i)
+{
+	if (k->asked[i] > 0)
+		questions_forget(searchers_questions(k->searchers), k->asked[i] - 1);
+	k->readers_n -= k->observers[i].reader;
+	link_peer_close(&k->observers[i]);
+	k->observers[i] = k->observers[--k->observers_n];
+	k->asked[i] = k->asked[k->observers_n];
+}
+
+static void observer_add(struct control *k, struct link_peer *peer)
+{
+	if (k->observers_n == OBSERVERS_MAX || (peer->reader && k->readers_n == READERS_MAX)) {
+		observer_refuse(k, peer);
+		return;
+	}
 	k->readers_n += peer->reader;
 	k->asked[k->observers_n] = 0;
 	k->observers[k->observers_n++] = *peer;
-	PROBE(observer_welcomed, k->observers_n);
+	if (peer->role == LINK_OBSERVER && !observer_welcome(k, peer))
+		observer_remove(k, k->observers_n - 1);
 }
 
 static void frontend_add(struct control *k, struct link_peer *peer)
@@ -101,11 +134,34 @@ static void frontend_add(struct control *k, struct link_peer *peer)
 	PROBE(frontend_offered);
 }
 
+static void refusal_log(const struct control *k, const struct link_error *e)
+{
+	struct log_text text;
+
+	log_line(LOG_WARN,
+	         "msg=\"a peer was refused\" why=%s our_layout=%016llx their_layout=%016llx "
+	         "refused=%llu",
+	         log_quote(&text, e->text), (unsigned long long)e->our_hash,
+	         (unsigned long long)e->their_hash, (unsigned long long)k->refused);
+}
+
+/* A reader has sent its HELLO.  False: it is closed. */
+static bool reader_greet(struct control *k, struct link_peer *peer)
+{
+	struct link_error e = { 0 };
+	const int rc = link_hello(peer, &e);
+
+	if (rc == 0)
+		return observer_welcome(k, peer);
+	if (rc != -ECONNRESET && refusal_is_logged(k, peer))
+		refusal_log(k, &e);
+	return false;
+}
+
 static void accept_one(struct control *k)
 {
 	struct link_peer peer;
 	struct link_error e = { 0 };
-	struct log_text text;
 	int rc = link_accept(k->listen_fd, k->config->socket_group != NULL, &peer, &e);
 
 	if (rc < 0) {
@@ -113,11 +169,7 @@ static void accept_one(struct control *k)
 			return;
 		k->refused++;
 		k->rests = rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM || rc == -ENOBUFS;
-		log_line(LOG_WARN,
-		         "msg=\"a peer was refused\" why=%s our_layout=%016llx their_layout=%016llx "
-		         "refused=%llu",
-		         log_quote(&text, e.text), (unsigned long long)e.our_hash,
-		         (unsigned long long)e.their_hash, (unsigned long long)k->refused);
+		refusal_log(k, &e);
 		return;
 	}
 	if (peer.role == LINK_FRONTEND)
@@ -185,9 +237,11 @@ static bool observer_read(struct control *k, size_t i)
 {
 	const char *fault;
 	union message m;
-	int fd, slot;
-	const int got = message_receive(k->observers[i].fd, &m, &fd, 0);
+	int fd, slot, got;
 
+	if (k->observers[i].role != LINK_OBSERVER)
+		return reader_greet(k, &k->observers[i]);
+	got = message_receive(k->observers[i].fd, &m, &fd, 0);
 	if (fd >= 0)
 		close(fd);
 	if (got == -EPROTO || (got >= 0 && (fd >= 0 || m.head.kind != MESSAGE_QUESTION ||
@@ -210,16 +264,6 @@ static bool observer_read(struct control *k, size_t i)
 	k->asked[i] = (uint32_t)slot + 1;
 	searchers_wake(k->searchers);
 	return true;
-}
-
-static void observer_remove(struct control *k, size_t i)
-{
-	if (k->asked[i] > 0)
-		questions_forget(searchers_questions(k->searchers), k->asked[i] - 1);
-	k->readers_n -= k->observers[i].reader;
-	link_peer_close(&k->observers[i]);
-	k->observers[i] = k->observers[--k->observers_n];
-	k->asked[i] = k->asked[k->observers_n];
 }
 
 static void observers_follow(struct control *k, const struct pollfd *fds, size_t n)

@@ -795,27 +795,21 @@ static int child_reader_as_frontend(const struct world *w)
 	return answer.head.kind == MESSAGE_REFUSED ? (int)answer.head.arg : 254;
 }
 
-/* Accepts what `child` does in a process of its own, which is started again if the machine did not
- * let it say its HELLO in time. */
-static int accept_child(const struct world *w, int (*child)(const struct world *), bool readers,
-                        pid_t *pid, struct link_peer *peer)
+/* Its HELLO, which it sends when it has connected. */
+static int hello_of(struct link_peer *peer, struct link_error *e)
 {
-	struct link_error e;
-	int rc;
+	struct pollfd p = { .fd = peer->fd, .events = POLLIN };
 
-	for (int tries = 0;; tries++) {
-		*pid = spawn(w, child);
-		rc = link_accept(w->listen_fd, readers, peer, &e);
-		if (rc != -ETIMEDOUT || tries == 50)
-			return rc;
-		waitpid(*pid, NULL, 0);
-	}
+	cr_assert(peer->reader && peer->role != LINK_OBSERVER && peer->role != LINK_FRONTEND);
+	cr_assert_eq(poll(&p, 1, 10000), 1);
+	return link_hello(peer, e);
 }
 
 Test(link, a_reader_of_the_group_observes_and_is_no_frontend)
 {
 	struct world w;
 	struct link_peer peer;
+	struct link_error e;
 	pid_t child;
 
 	if (geteuid() != 0)
@@ -828,16 +822,22 @@ Test(link, a_reader_of_the_group_observes_and_is_no_frontend)
 	/* The folder was there with mode 0700. */
 	cr_assert_eq(chmod(dirname(strdupa(w.path)), 0711), 0);
 
-	cr_assert_eq(accept_child(&w, child_reads, true, &child, &peer), 0);
+	child = spawn(&w, child_reads);
+	cr_assert_eq(link_accept(w.listen_fd, true, &peer, &e), 0, "%s", e.text);
+	cr_assert_eq(hello_of(&peer, &e), 0, "%s", e.text);
 	cr_assert(peer.reader && peer.role == LINK_OBSERVER);
 	cr_assert_eq(link_welcome(&peer, &w.ledger, &limits, EPOCH), 0);
 	expect_exit(child, 0);
 	link_peer_close(&peer);
 
-	cr_assert_eq(accept_child(&w, child_reader_as_frontend, true, &child, &peer), -EPERM);
+	child = spawn(&w, child_reader_as_frontend);
+	cr_assert_eq(link_accept(w.listen_fd, true, &peer, &e), 0, "%s", e.text);
+	cr_assert_eq(hello_of(&peer, &e), -EPERM);
 	expect_exit(child, LINK_REFUSED_PEER);
+	link_peer_close(&peer);
 
-	cr_assert_eq(accept_child(&w, child_reads, false, &child, &peer), -EPERM, "no group was named");
+	child = spawn(&w, child_reads);
+	cr_assert_eq(link_accept(w.listen_fd, false, &peer, &e), -EPERM, "no group was named");
 	expect_exit(child, EPERM);
 	world_free(&w);
 }
@@ -865,6 +865,47 @@ Test(link, a_refusal_reaches_a_peer_whose_hello_was_not_read)
 	cr_assert_eq(message_send(p.fd, &m, sizeof(m), -1), 0);
 	close(p.fd);
 	expect_exit(child, EPERM);
+	world_free(&w);
+}
+
+static int child_says_nothing(const struct world *w)
+{
+	char byte;
+
+	become_a_reader();
+	return read(raw_connect(w), &byte, 1) == 0 ? 0 : 253;
+}
+
+/* Each was waited for, a quarter of a second: whoever connected again and again kept the backlog
+ * full, and a frontend that was started did not get in. */
+Test(link, a_reader_that_says_nothing_is_not_waited_for)
+{
+	struct world w;
+	struct link_peer silent, ours;
+	struct link_error e;
+	pid_t child, frontend;
+
+	if (geteuid() != 0)
+		cr_skip_test("only root becomes another user");
+	w = world_new();
+	cr_assert_eq(chmod(w.folder, 0711), 0);
+	close(w.listen_fd);
+	unlink(w.path);
+	w.listen_fd = link_listen(w.path, 4343);
+	cr_assert_eq(chmod(dirname(strdupa(w.path)), 0711), 0);
+
+	child = spawn(&w, child_says_nothing);
+	cr_assert_eq(link_accept(w.listen_fd, true, &silent, &e), 0, "%s", e.text);
+	cr_assert_eq(link_hello(&silent, &e), -ETIMEDOUT);
+	cr_assert_geq(silent.fd, 0, "it may still send it");
+	frontend = spawn(&w, child_observer);
+	cr_assert_eq(link_accept(w.listen_fd, true, &ours, &e), 0, "%s", e.text);
+	cr_assert(!ours.reader && ours.role == LINK_OBSERVER);
+	cr_assert_eq(link_welcome(&ours, &w.ledger, &limits, EPOCH), 0);
+	expect_exit(frontend, 0);
+	link_peer_close(&ours);
+	link_peer_close(&silent);
+	expect_exit(child, 0);
 	world_free(&w);
 }
 
