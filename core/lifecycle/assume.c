@@ -74,7 +74,6 @@ static const struct view *view_scored(struct core *c, class_id class)
 
 static void evaluate_all(struct core *c, class_id class)
 {
-	gpus_follow(&c->pod_counts);
 	evaluate(&c->pod_counts, class, c->config.score, &c->views.evaluation);
 }
 
@@ -86,6 +85,7 @@ node_id assume_node(struct core *c, const uint64_t *nodes, uint32_t words, class
 	uint32_t best_score = 0;
 
 	nodes_sort(&c->nodes);
+	gpus_follow(&c->pod_counts);
 	v = view_scored(c, class);
 	if (!v)
 		evaluate_all(c, class);
