@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions of an observer to the core, on the socket of the handshake (ipc/link.h): would a gang
- * that waits start if one thing were different?  Which nodes are feasible for a pod that waits?
+/* Questions of an observer to the core, on the socket of the handshake (ipc/link.h): would a
+ * waiting gang start after some changes?  Which nodes are feasible for a pending pod?
  *
  *   observer                                core
  *      QUESTION {gang, changes}     --->
@@ -10,21 +10,20 @@
  *      QUESTION {page.number, from} --->
  *                                   <---  ANSWER {page: more nodes}
  *
- * An observer may ask again after its answer.  The first is answered from a core that is made of
- * the world's records (core/world/what_if.h), the second by the world itself
- * (core/world/live_verdict.h): nothing changes, and the loop is not stopped.  All pages of a number
- * are of one moment.
- * What the core reads is hostile: a malformed question is answered with a text and ends the
- * connection. */
+ * An observer has one open question at a time.  A gang is tried on a core made from the world's
+ * records (core/world/what_if.h), a pod on the world itself (core/world/live_verdict.h): nothing
+ * changes, and the core's loop does not stop.  All pages with one number show the same moment.
+ * Input is hostile: a malformed question, or one before the last answer, gets QUESTION_REFUSED and
+ * ends the connection. */
 #ifndef MUSTER_IPC_QUESTION_H
 #define MUSTER_IPC_QUESTION_H
 
 #include "ipc/abi.h"
 
-#define QUESTION_VERSION 2u /* of the two structs: the hash of the layout does not cover them */
+#define QUESTION_VERSION 2u /* of the structs here: abi_layout_hash() does not cover them */
 #define QUESTION_CHANGES_MAX 4u
 #define QUESTION_NAME 328u       /* "namespace/name" or the name of a node, terminated */
-#define QUESTION_NODES_MAX 1000u /* nodes that are added */
+#define QUESTION_NODES_MAX 1000u /* added by a change */
 #define QUESTION_PLACES 64u
 #define QUESTION_TEXT 256u
 #define QUESTION_ROWS 192u /* nodes on a page */
@@ -32,10 +31,11 @@
 enum question_about { ABOUT_GANG, ABOUT_POD, ABOUT_KINDS };
 
 enum question_change_kind {
-	CHANGE_NODES = 1,   /* `number` more nodes like the node `name`; "": like the largest one */
-	CHANGE_PRIORITY,    /* members and gang have the priority `number` */
-	CHANGE_WITHOUT_POD, /* the pod `name` is not there */
-	CHANGE_WITHOUT_NAMESPACE, /* no pod of the namespace `name` is there */
+	/* `number` nodes like the node `name`; "": like the one with most of what the gang lacks */
+	CHANGE_NODES = 1,
+	CHANGE_PRIORITY,          /* members and gang have the priority `number` */
+	CHANGE_WITHOUT_POD,       /* the pod `name` does not exist */
+	CHANGE_WITHOUT_NAMESPACE, /* no pod of the namespace `name` exists */
 	CHANGE_KINDS
 };
 
@@ -52,28 +52,28 @@ struct live_question {
 	uint32_t changes_n;
 	struct question_change changes[QUESTION_CHANGES_MAX];
 	uint32_t about;          /* enum question_about */
-	uint32_t number;         /* ABOUT_POD: 0: of `pod`, else of the pages of that number */
-	uint32_t from;           /* ... its nodes from there on */
+	uint32_t number;         /* ABOUT_POD: 0: evaluate `pod`; else page.number of an answer */
+	uint32_t from;           /* ... the index of the first row */
 	char pod[QUESTION_NAME]; /* "namespace/name" */
 };
 
 enum question_verdict {
-	QUESTION_REFUSED, /* `text` has why */
+	QUESTION_REFUSED, /* `text`: why */
 	QUESTION_STARTS,  /* `places` */
 	QUESTION_WAITS,   /* `reason`; `victims` if it waits for capacity */
-	QUESTION_GAVE_UP, /* its turn did not come within the work that a question may take */
+	QUESTION_GAVE_UP, /* the gang's turn did not come within bounds of work and time */
 	QUESTION_NODES,   /* `page` */
-	QUESTION_PLACED,  /* the pod has the node `page.node` by `page.placed` */
+	QUESTION_PLACED,  /* the pod is on `page.node`; `page.placed`: how */
 	QUESTION_VERDICTS
 };
 
 struct question_place {
-	node_id node;    /* of the ledger; ID_NONE: one that was added */
-	uint32_t number; /* of those, from 1 */
+	node_id node;    /* ID_NONE: an added node */
+	uint32_t number; /* of an added node, from 1 */
 	uint32_t members;
 };
 
-/* What a node is not free for, although all filters pass. */
+/* Why a node that passes all filters is not free for the pod. */
 enum question_held {
 	HELD_NONE,
 	HELD_RESERVED, /* the capacity is reserved for live_answer.reserved_gang */
@@ -87,12 +87,12 @@ struct question_row {
 	uint32_t generation;
 	uint32_t whys; /* bits of enum filter_reason; 0: all filters pass */
 	name_id taint;
-	uint64_t short_of; /* bits of resources */
-	uint32_t score;    /* if nothing of this is set */
+	uint64_t short_of; /* a bit for each resource that it lacks */
+	uint32_t score;    /* if `whys` is 0 */
 	uint32_t held;     /* enum question_held */
 	uint32_t promised;
-	uint32_t binding;   /* pods there whose binding is not confirmed */
-	uint32_t nominated; /* ... that have the room of victims */
+	uint32_t binding;   /* reservations there, neither bound nor nominated */
+	uint32_t nominated; /* ... that wait for victims to end */
 	uint32_t padding;
 };
 
@@ -103,7 +103,7 @@ struct question_page {
 	uint32_t nodes; /* on all pages */
 	uint32_t from;
 	uint32_t rows_n;
-	uint32_t absent_n; /* resources that no node has: a node that is short of one is short of all */
+	uint32_t absent_n; /* resources that the pod requests and no node has */
 	name_id absent[RESOURCES_MAX];
 	node_id node;
 	uint32_t placed; /* enum question_placed */
@@ -113,15 +113,15 @@ struct question_page {
 struct live_answer {
 	uint32_t version;
 	uint32_t verdict;
-	uint64_t position;      /* records of the loop that are in it */
-	uint32_t members;       /* with a node then */
-	uint32_t nodes;         /* that they are on; QUESTION_PLACES of them are listed */
-	uint32_t reserved_gang; /* the owner of the backfill reservation, which is before it in the
-	                         * queue and waits as well; ID_NONE: none.  A lone pod:
+	uint64_t position;      /* records of the loop that it includes */
+	uint32_t members;       /* that have a node then */
+	uint32_t nodes;         /* that they are on; at most QUESTION_PLACES are listed */
+	uint32_t reserved_gang; /* the owner of the backfill reservation if it waits ahead in the
+	                         * queue, else ID_NONE.  Only ABOUT_POD, for a lone pod:
 	                         * limits.gangs + its id, and `text` has its name */
-	uint32_t queue_waits;   /* 1: its queue does not let it start as things are now */
-	node_id like;           /* what added nodes are like; ID_NONE: none were */
-	uint32_t without;       /* pods that were left out */
+	uint32_t queue_waits;   /* 1: its queue does not let it start now */
+	node_id like;           /* the model of added nodes; ID_NONE: none */
+	uint32_t without;       /* pods that the changes removed */
 	union {
 		struct {
 			struct question_place places[QUESTION_PLACES];
