@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reclaim: a queue that is below its guarantee, or with PREEMPTION_FAIR has the smaller share,
- * takes back what another one borrowed, by evictions (core/cycle/victims.h, core/share/share.h:
+/* Reclaim: evicts pods of a queue that borrows for a gang whose queue is below its guarantee, or
+ * with PREEMPTION_FAIR has the smaller share (core/cycle/victims.h; core/share/share.h:
  * shares_reclaim()).
  *
- * Where it is on, pods of another queue than the gang's go by guarantees and shares alone, whatever
- * their priority; pods of the same queue by priority, as without queues, and members beyond a
- * quorum also for gangs of an equal one.  Questions change the sums of the queues while they are
- * asked, and leave them as they were. */
+ * Pods of other queues are evicted by guarantee and share, whatever their priority.  Pods of the
+ * same queue are evicted by priority, as without queues; members beyond a quorum also for a gang of
+ * equal priority.  A trial changes the sums of queues, although the core is const, and then
+ * restores them. */
 #ifndef MUSTER_CORE_RECLAIM_H
 #define MUSTER_CORE_RECLAIM_H
 
@@ -14,28 +14,28 @@
 
 bool reclaim_is_on(const struct core *c);
 
-/* True if reclaim is on, and the pod is in another queue than the gang; a pod that no queue takes
- * is in none. */
+/* True if reclaim is on and the queues of pod and gang both exist and differ. */
 bool reclaim_is_other(const struct core *c, uint32_t index, pod_id id);
 
-/* The pod goes for a question, or is back. */
+/* Subtracts the pod from its queue's use for a trial, or adds it again (`gone` false). */
 void reclaim_suppose(const struct core *c, pod_id id, bool gone);
 
-/* The same of all that ends anyway: pods that are being deleted, and victims of nominations. */
+/* The same for pods that are being deleted and victims of nominations. */
 void reclaim_suppose_ending(const struct core *c, bool gone);
 
-/* True if the gang, which asks for so much, may take the pod, which is supposed gone with all
- * others that would go. */
+/* True if the gang, which asks for `ask`, may evict the pod; call it with all victims subtracted.
+ * False for gangs that taken_is() bars. */
 bool reclaim_allows(const struct core *c, uint32_t index, const struct share_ask *ask, pod_id id);
 
-/* True if the gang may have all of these that are of other queues, which have their cause then. */
+/* True if the gang may evict all victims of other queues; sets their `cause`.  Always without
+ * reclaim. */
 bool reclaim_holds(const struct core *c, uint32_t index, struct eviction *victims, uint32_t n);
 
-/* With promises: a gang is firm if its queue is owed what it asks for, counted with all that is
- * promised to gangs of its priority and above.  Never without reclaim. */
+/* With promises: a gang is firm if its queue is owed what it asks for (shares_owed()) after all
+ * promises to gangs of its priority and above.  Never without reclaim. */
 bool reclaim_is_firm(const struct core *c, uint32_t index);
 
-/* Which promises are firm now.  True if it was others: then promises_look() may move some. */
+/* Marks the firm promises.  True if a mark changed: then promises_look() may move some. */
 bool reclaim_rank_promises(struct core *c);
 
 #endif

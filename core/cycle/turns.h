@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues in the scheduling cycle: core/share/share.h for the gangs that wait.  All are called with
- * queues alone (core/cycle/queues.h).
+/* Queues (core/share/share.h) in the scheduling cycle: order and limits.  Called only while there
+ * are queues (core/cycle/queues.h).
  *
- *   cycle begins     turns_begin()    capacity is read; what may start now is to be planned
+ *   cycle begins     turns_begin()    reads capacity; activates gangs
  *   next gang        turns_pop()      by fair share, in place of squeue_pop()
- *   before a plan    turns_allow()    limits and kept rooms, by amounts
- *   after it         turns_accept()   the same for the members that the plan chose; what is beyond
- *                                     the quorum waits for its own turn, after all quorums
- *   cycle of a gang  turns_tried()
+ *   before a plan    turns_allow()    limits, reserved capacity and fifo order
+ *   after it         turns_accept()   the same for the plan's members; only the quorum starts while
+ *                                     other gangs are active
+ *   cycle of a gang  turns_tried()    requeues it for more members, or blocks its fifo queue
  *
- * Time: one look at each gang that is to be planned for each cycle, and one at each that waits when
- * room was freed; of a turn: a comparison for each queue. */
+ * Time: O(active gangs) a cycle, O(unschedulable gangs) after capacity was freed, O(queues) to pop
+ * a gang. */
 #ifndef MUSTER_CORE_CYCLE_TURNS_H
 #define MUSTER_CORE_CYCLE_TURNS_H
 
 #include "core/lifecycle/state.h"
 
-/* The leaf of a gang; UINT32_MAX: it has none. */
+/* A gang's queue; UINT32_MAX: missing, two, with children or parked. */
 uint32_t turns_leaf(const struct core *c, uint32_t index);
 
-/* True if gangs wait behind one that is gone (fifo). */
+/* True if a gang that no longer waits still blocks a fifo queue. */
 bool turns_wanted(const struct core *c);
 
 void turns_begin(struct core *c);
 uint32_t turns_pop(struct core *c);
 
-/* False: gang `index`, in the cycle, waits because of its queue: c->turns.block. */
+/* False: the queue refuses gang `index` of this cycle; c->turns.block: why. */
 bool turns_allow(struct core *c, uint32_t index);
 
-/* c->plan has placed the gang.  False: its members are more than the queue has; it was undone. */
+/* c->plan has placed the gang.  False: its queue lets no quorum of it start; the plan is undone. */
 bool turns_accept(struct core *c, uint32_t index);
 
 /* Adds why a queue refuses a gang. */
@@ -36,7 +36,7 @@ void turns_reason(const struct core *c, const struct share_block *b, struct reas
 
 void turns_tried(struct core *c, uint32_t index, bool waits);
 
-/* True if the gang waits because of its queue as things are now. */
+/* True if the queue refuses the gang now; *out: why. */
 bool turns_blocked(const struct core *c, uint32_t index, struct share_block *out);
 
 #endif
