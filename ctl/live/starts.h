@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promised starts of a live scheduler: what the row of a gang has of them, with the names of the
- * ledger.  Lone pods have none there. */
+/* The promised start in a gang's row of the ledger.  Names come from the ledger, which has none of
+ * lone pods: they are "a pod". */
 #ifndef MUSTER_CTL_STARTS_H
 #define MUSTER_CTL_STARTS_H
 
 #include "ctl/term/print.h"
 #include "ipc/observe.h"
 
-/* {"at", "kind", "firm", "ends", "first", "moves"}, and on which nodes and after whose ends. */
+/* {"at", "kind", "firm", "ends", "first", "moves", "nodes", "nodes_count", "after"}. */
 cJSON *start_json(const struct observer *o, const struct promised *p);
 
-/* The same as lines of explain. */
+/* The same as text, for explain. */
 void start_print(const struct observer *o, const struct promised *p);
 
 #endif
