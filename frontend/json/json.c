@@ -381,7 +381,7 @@ void json_skip(struct json *j)
 		break;
 	case '{':
 	case '[':
-		p = scan_container(j->at, j->end, JSON_DEPTH - j->depth);
+		p = scan_container(j->at, j->end);
 		break;
 	case 't':
 		json_word(j, "true", 4);
@@ -402,7 +402,7 @@ void json_skip(struct json *j)
 	if (p)
 		j->at = p;
 	else
-		json_fail(j, "is cut off, not JSON, or nested too deep");
+		json_fail(j, "is cut off, or not JSON");
 }
 
 bool json_raw(struct json *j, struct text *raw)

@@ -30,7 +30,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define JSON_DEPTH 64 /* nested containers, read or skipped */
+#define JSON_DEPTH 64 /* nested containers that are read; what is skipped may be deeper */
 
 struct json {
 	const char *at;

@@ -101,10 +101,12 @@ static void masks_of(const char *p, struct masks *m)
 #endif
 }
 
+#define KINDS_BITS 64u
+
 struct skip {
-	uint64_t kinds; /* one bit for each level: it is an object */
+	uint64_t kinds; /* one bit for each of the innermost levels: it is an object */
 	unsigned level;
-	unsigned deepest;
+	bool is_deep;       /* there were more levels than bits: brackets are counted alone */
 	bool is_escaped;    /* the next byte follows a backslash */
 	uint64_t in_string; /* all ones: within a string */
 };
@@ -156,13 +158,13 @@ static int skip_block(struct skip *s, const char *p)
 		uint64_t brace = m.braces >> i & 1;
 
 		if (m.opens >> i & 1) {
-			if (s->level == s->deepest)
-				return -2;
+			if (s->level == KINDS_BITS)
+				s->is_deep = true;
 			s->kinds = s->kinds << 1 | brace;
 			s->level++;
 			continue;
 		}
-		if ((s->kinds & 1) != brace)
+		if ((s->kinds & 1) != brace && !s->is_deep)
 			return -2;
 		s->kinds >>= 1;
 		if (--s->level == 0)
@@ -171,13 +173,13 @@ static int skip_block(struct skip *s, const char *p)
 	return -1;
 }
 
-const char *scan_container(const char *p, const char *end, unsigned depth)
+const char *scan_container(const char *p, const char *end)
 {
-	struct skip s = { .deepest = depth < 64 ? depth : 64 };
+	struct skip s = { 0 };
 	char tail[64];
 	int at;
 
-	if (end - p >= 2 && depth > 0 && p[1] == (p[0] == '{' ? '}' : ']'))
+	if (end - p >= 2 && p[1] == (p[0] == '{' ? '}' : ']'))
 		return p + 2;
 	for (; end - p >= 64; p += 64) {
 		at = skip_block(&s, p);

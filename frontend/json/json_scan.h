@@ -14,9 +14,9 @@ const char *scan_text(const char *p, const char *end);
 /* The byte after the closing quote of the string that p is in; NULL if it is cut off. */
 const char *scan_string(const char *p, const char *end);
 
-/* The byte after the container that opens at p; NULL if it is cut off, its brackets do
- * not match, or it is nested deeper than `depth`. */
-const char *scan_container(const char *p, const char *end, unsigned depth);
+/* The byte after the container that opens at p; NULL if it is cut off or its brackets do
+ * not match.  It may be nested to any depth; below 64 levels brackets are only counted. */
+const char *scan_container(const char *p, const char *end);
 
 /* The first byte that is not a digit. */
 const char *scan_digits(const char *p, const char *end);

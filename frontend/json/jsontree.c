@@ -50,7 +50,15 @@ static void read_map(struct json *j, struct tree *t)
 	t->first = first;
 }
 
-/* json.c limits the depth of containers, and so of this recursion. */
+/* Without its contents: no field that is read is so deep, and parameters of drivers are any JSON.
+ */
+static void leave(struct json *j, struct tree *out, enum tree_kind kind)
+{
+	out->kind = kind;
+	json_skip(j);
+}
+
+/* JSON_DEPTH limits this recursion. */
 static bool read_value(struct json *j, struct tree *out)
 {
 	const char *from;
@@ -61,10 +69,16 @@ static bool read_value(struct json *j, struct tree *out)
 	from = j->at;
 	switch (j->at < j->end ? *j->at : '\0') {
 	case '{':
-		read_map(j, out);
+		if (j->depth < JSON_DEPTH)
+			read_map(j, out);
+		else
+			leave(j, out, TREE_MAP);
 		break;
 	case '[':
-		read_list(j, out);
+		if (j->depth < JSON_DEPTH)
+			read_list(j, out);
+		else
+			leave(j, out, TREE_LIST);
 		break;
 	case '"':
 		out->kind = TREE_TEXT;

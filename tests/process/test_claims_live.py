@@ -53,6 +53,14 @@ def claim(name, spec, owner=None):
     return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": meta, "spec": spec}
 
 
+def nested(spec, levels):
+    """With parameters for the driver of so many arrays, one in the other."""
+    deep = []
+    for _ in range(levels):
+        deep = [deep]
+    return {"devices": {**spec["devices"], "config": [{"opaque": {"driver": DRIVER, "parameters": {"a": deep}}}]}}
+
+
 def pod_with(name, **options):
     """From a template, whose claim make_claim() makes."""
     return objects.pod(name, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "t"}], **options)
@@ -156,9 +164,10 @@ def test_a_pod_gets_the_first_device_and_its_claim_is_written_before():
 
 
 def test_a_gang_waits_for_all_its_devices():
-    """DRA-2."""
+    """DRA-2; beside a claim of a tenant whose parameters, any JSON, are deeper than what is read: it stopped the list of claims."""
     with Cluster(*nodes(2, 4), device_class(), apisim=GATE) as c:
         foreign(c, "other", "n1", "gpu-1")
+        c.create(claim("deep", nested(claim_spec(), 150)))
         c.up(*ON)
         gang_with(c, "g", 4, claim_spec(2))
         until(lambda: "cannot allocate all claims" in reason(c, "g-0"), 10, lambda: reason(c, "g-0"))

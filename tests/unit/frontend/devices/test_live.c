@@ -525,6 +525,32 @@ Test(live, a_pod_whose_claim_has_a_device_of_another_waits_while_others_have_the
 	live_pod_drop(l, 0);
 }
 
+/* A claim whose parameters are nested deep could not be read, and its device counted as free. */
+Test(live, parameters_nested_deep_hid_the_device_of_a_claim)
+{
+	static char text[8192];
+	char deep[2001];
+
+	memset(deep, '[', 1000);
+	memset(deep + 1000, ']', 1000);
+	deep[2000] = '\0';
+	snprintf(
+		text, sizeof(text),
+		"{\"metadata\":{\"namespace\":\"a\",\"name\":\"foreign\",\"uid\":\"u\","
+		"\"resourceVersion\":\"1\"},\"spec\":{\"devices\":{\"config\":[{\"opaque\":{"
+		"\"driver\":\"d\",\"parameters\":{\"a\":%s}}}]}},\"status\":{\"allocation\":{\"devices\":{"
+		"\"config\":[{\"opaque\":{\"driver\":\"d\",\"parameters\":{\"a\":%s}}}],\"results\":[{"
+		"\"request\":\"r\",\"driver\":\"d\",\"pool\":\"n1\",\"device\":\"g0\"}]}}}}",
+		deep, deep);
+	slice("1", 2, "");
+	has_device("x", "1", "g0", "runs");
+	put(LIVE_CLAIMS, text);
+	pod(0, "a", "x", NULL);
+	cr_expect_str_eq(judged(0).refusal,
+	                 "device d/n1/g0 of resourceclaim \"x\" was given to another claim too");
+	live_pod_drop(l, 0);
+}
+
 /* Allocated without a shareID, before its driver allowed more: its claim has all of it. */
 Test(live, no_share_is_given_of_a_device_that_a_claim_has_as_a_whole)
 {

@@ -155,6 +155,30 @@ Test(list_page, may_have_no_items_and_be_the_last)
 	}
 }
 
+/* Parameters of a claim for its driver may be any JSON of 10 KiB: with 60 arrays in them anybody
+ * who makes claims stopped the list of all claims, and the watch. */
+Test(list_page, an_object_nested_deep_stopped_the_list)
+{
+	static char json[30000];
+	struct list_page page;
+	struct watch_event e;
+	struct seen s = { 0 };
+	char deep[2001];
+
+	memset(deep, '[', 1000);
+	memset(deep + 1000, ']', 1000);
+	deep[2000] = '\0';
+	snprintf(json, sizeof(json),
+	         "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[{\"a\":{\"b\":%s}},{\"c\":1}]}",
+	         deep);
+	cr_assert_eq(list_page_read(json, strlen(json), &page), 0);
+	cr_assert_eq(list_page_items(&page, see, &s), 0);
+	cr_assert_eq(s.n, 2);
+	snprintf(json, sizeof(json), "{\"type\":\"ADDED\",\"object\":{\"a\":%s}}", deep);
+	cr_assert_eq(watch_event_read(json, strlen(json), &e), 0);
+	cr_assert_eq(e.object.bytes, 2006);
+}
+
 Test(list_page, that_is_none_is_refused)
 {
 	static const char *const bad[] = {
