@@ -47,7 +47,6 @@ static void ask_find(struct core *c, uint32_t index)
 	const struct gang *g = &c->gangs.slots[index];
 	struct timeline_ask *ask = &c->promises.ask;
 	bool certain = !gang_has_levels(g) && !gang_asks_minimum(g) && g->retained == 0;
-	const struct promise *own;
 	uint64_t most_s = 0;
 	uint32_t n = 0;
 
@@ -71,8 +70,9 @@ static void ask_find(struct core *c, uint32_t index)
 	ask->some_suffice = g->ready_class == CLASS_NONE && n > c->need.total;
 	if (!certain)
 		ask->wants_n = 0;
-	own = promise_of(c->promises.timeline, index);
-	ask->firm = own ? own->ask.firm : reclaim_is_firm(c, index);
+	ask->firm = promise_suits(c->promises.timeline, ask)
+	                ? promise_of(c->promises.timeline, index)->ask.firm
+	                : reclaim_is_firm(c, ask);
 }
 
 /* Gangs of lone pods have no row; each gang at most once, and of several pods the oldest counts. */

@@ -145,36 +145,39 @@ static void promise_suppose(const struct core *c, const struct promise *p, bool 
 	}
 }
 
-static void promise_asks(const struct core *c, const struct promise *p, struct share_ask *ask)
+static void wants_add(const struct core *c, const struct timeline_ask *of, struct share_ask *ask)
 {
-	for (uint32_t i = 0; i < p->ask.wants_n; i++) {
-		const struct shape *s = &c->shapes.slots[p->ask.wants[i].shape];
+	for (uint32_t i = 0; i < of->wants_n; i++) {
+		const struct shape *s = &c->shapes.slots[of->wants[i].shape];
 
 		for (uint32_t k = 0; k < s->sums_n; k++)
 			share_ask_add(ask, s->requests[k].resource,
-			              (wide)p->ask.wants[i].members * s->requests[k].value);
+			              (wide)of->wants[i].members * s->requests[k].value);
 	}
 }
 
-bool reclaim_is_firm(const struct core *c, uint32_t index)
+bool reclaim_is_firm(const struct core *c, const struct timeline_ask *of)
 {
 	const struct timeline *t = c->promises.timeline;
-	const int32_t priority = gang_priority(&c->gangs.slots[index]);
 	struct share_ask ask;
 	bool firm = false;
 
 	if (!reclaim_is_on(c))
 		return false;
-	ask_find(c, index, &ask);
+	ask.n = 0;
+	if (of->wants_n > 0)
+		wants_add(c, of, &ask);
+	else
+		ask_find(c, of->gang, &ask);
 	for (int starts = 1; starts >= 0; starts--) {
 		for (uint32_t i = 0; i < promises_n(t); i++) {
 			const struct promise *p = promise_at(t, i);
 
-			if (is_to_come(c, p) && p->ask.priority >= priority && p->ask.gang != index)
+			if (is_to_come(c, p) && p->ask.priority >= of->priority && p->ask.gang != of->gang)
 				promise_suppose(c, p, starts);
 		}
 		if (starts)
-			firm = shares_owed(c->turns.shares, queued_gang(c, index), &ask);
+			firm = shares_owed(c->turns.shares, queued_gang(c, of->gang), &ask);
 	}
 	return firm;
 }
@@ -211,7 +214,7 @@ bool reclaim_rank_promises(struct core *c)
 
 		if (!is_to_come(c, p))
 			continue;
-		promise_asks(c, p, &ask);
+		wants_add(c, &p->ask, &ask);
 		if (promise_set_firm(t, order[i],
 		                     shares_owed(c->turns.shares, queued_gang(c, p->ask.gang), &ask)))
 			changed = true;

@@ -32,8 +32,9 @@ bool reclaim_allows(const struct core *c, uint32_t index, const struct share_ask
 bool reclaim_holds(const struct core *c, uint32_t index, struct eviction *victims, uint32_t n);
 
 /* With promises: a gang is firm if its queue is owed what it asks for (shares_owed()) after all
- * promises to gangs of its priority and above.  Never without reclaim. */
-bool reclaim_is_firm(const struct core *c, uint32_t index);
+ * promises to gangs of its priority and above; without `wants`, what the members need that have
+ * to start together.  Never without reclaim. */
+bool reclaim_is_firm(const struct core *c, const struct timeline_ask *ask);
 
 /* Marks the firm promises.  True if a mark changed: then promises_look() may move some. */
 bool reclaim_rank_promises(struct core *c);

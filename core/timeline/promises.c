@@ -38,6 +38,13 @@ static bool ask_same(const struct timeline_ask *a, const struct timeline_ask *b)
 	return true;
 }
 
+bool promise_suits(const struct timeline *t, const struct timeline_ask *ask)
+{
+	const struct promise *own = promise_of(t, ask->gang);
+
+	return own && !own->stale && ask_same(&own->ask, ask);
+}
+
 static void promise_remove(struct timeline *t, uint32_t index)
 {
 	t->slots[t->promises[index].ask.gang] = 0;
@@ -85,7 +92,7 @@ bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint
 {
 	const struct promise *own = promise_of(t, ask->gang);
 
-	if (own && (own->stale || !ask_same(&own->ask, ask))) {
+	if (own && !promise_suits(t, ask)) {
 		promise_changed(t, ask, now_ns);
 		own = promise_of(t, ask->gang);
 		if (!own)

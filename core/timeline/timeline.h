@@ -167,6 +167,9 @@ uint32_t promises_n(const struct timeline *t);
 const struct promise *promise_at(const struct timeline *t, uint32_t i);
 const struct timeline_counts *promises_counts(const struct timeline *t);
 
+/* True if the gang has a promise, of what it asks for. */
+bool promise_suits(const struct timeline *t, const struct timeline_ask *ask);
+
 /* The promise as it is shown.  O(ends before it x its nodes). */
 void promise_show(const struct timeline *t, const struct promise *p, struct promised *out);
 

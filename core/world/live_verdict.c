@@ -182,7 +182,7 @@ static void promises_fill(struct judged *j, struct table *t, const uint32_t *row
 		return;
 	ask.priority = gang_priority(&c->gangs.slots[ask.gang]);
 	own = promise_of(timeline, ask.gang);
-	ask.firm = own ? own->ask.firm : reclaim_is_firm(c, ask.gang);
+	ask.firm = own ? own->ask.firm : reclaim_is_firm(c, &ask);
 	places_mark(c, t, rows_of, ask.gang, ask_rank(&ask));
 	steps = (uint64_t)promises_n(timeline) * c->nodes.used;
 	for (uint32_t i = 0; i < t->head.page.nodes; i++) {

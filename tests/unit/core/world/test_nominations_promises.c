@@ -316,6 +316,55 @@ Test(nominations_promises, a_gang_outranks_one_of_its_queue_that_alone_would_be_
 	cr_assert_eq(later(MOVE_OUTRANKED), 1);
 }
 
+/* It was firm with one member, and kept that rank for the promise of two. */
+Test(nominations_promises, a_gang_that_grew_beyond_its_guarantee_moved_a_promise)
+{
+	uint64_t at_ns;
+
+	lender_and_borrower("\"deserved\":{\"cpu\":\"1\"}", PREEMPTION_RECLAIM);
+	lasts_in("a", "g", 1, 10);
+	at_ns = promise_named("g")->at_ns;
+	cr_assert(promise_named("g")->ask.firm);
+	lasts_in("b", "h", 1, 10);
+	cr_assert_eq(promise_named("h")->at_ns, at_ns);
+	lasts_in("a", "g", 2, 10);
+	cr_assert_eq(promise_named("g")->ask.wants[0].members, 2u);
+	cr_assert(!promise_named("g")->ask.firm);
+	cr_assert_eq(promise_named("h")->at_ns, at_ns);
+	cr_assert_gt(promise_named("g")->at_ns, at_ns);
+	cr_assert_eq(later(MOVE_RECLAIMED) + later(MOVE_OUTRANKED), 0);
+	cr_assert_eq(later(MOVE_GANG_CHANGED), 1);
+}
+
+/* One member is inside the guarantee, and both are promised room. */
+Test(nominations_promises, a_gang_of_which_a_part_was_inside_its_guarantee_moved_a_promise)
+{
+	uint64_t at_ns;
+
+	lender_and_borrower("\"deserved\":{\"cpu\":\"1\"}", PREEMPTION_RECLAIM);
+	lasts_in("b", "h", 2, 10);
+	at_ns = promise_named("h")->at_ns;
+	group("g", 1);
+	for (int i = 0; i < 2; i++)
+		put("v1", "Pod", numbered("g", i),
+		    ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g\"},\"annotations\":{"
+		    "\"scheduling.volcano.sh/queue-name\":\"a\"}",
+		    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":10,"
+		    "\"preemptionPolicy\":\"Never\",\"restartPolicy\":\"Never\","
+		    "\"activeDeadlineSeconds\":500,\"tolerations\":[{\"key\":\"k%d\","
+		    "\"operator\":\"Exists\"}],\"containers\":[{\"name\":\"c\",\"resources\":{"
+		    "\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\"}",
+		    i);
+	flush();
+	for (int i = 0; i < 3; i++)
+		tick(3 * S);
+	cr_assert_eq(
+		promise_named("g")->ask.wants[0].members + promise_named("g")->ask.wants[1].members, 2u);
+	cr_assert(!promise_named("g")->ask.firm);
+	cr_assert_eq(promise_named("h")->at_ns, at_ns);
+	cr_assert_eq(later(MOVE_RECLAIMED), 0);
+}
+
 /* As before: priorities alone. */
 Test(nominations_promises, without_reclaim_no_promise_yields_to_a_lender)
 {
