@@ -2,6 +2,7 @@
 """What people install: `make install`, the Debian packages, the image and the units of systemd.
 
 The image isn't built here, since that needs a network: tests/image.py does."""
+import hashlib
 import json
 import os
 import pathlib
@@ -185,6 +186,11 @@ def test_bill_of_materials():
     equal({r["relatedSpdxElement"] for r in made["relationships"]}, set(named), "each is a part of it")
     for file in made["files"]:
         equal(file["checksums"][1]["checksumValue"], told("sha256sum", root / file["fileName"]).split()[0], file["fileName"])
+    # A reader refuses a package that has files which it says were not analyzed.
+    has_files = {r["spdxElementId"] for r in made["relationships"] if r["relatedSpdxElement"] in {f["SPDXID"] for f in made["files"]}}
+    equal({p["SPDXID"] for p in made["packages"] if p["filesAnalyzed"]}, has_files, "packages with files")
+    sums = "".join(sorted(told("sha1sum", root / file["fileName"]).split()[0] for file in made["files"]))
+    equal(made["packages"][0]["packageVerificationCode"], {"packageVerificationCodeValue": hashlib.sha1(sums.encode()).hexdigest()}, "of the files")
     for package in made["packages"][1:]:
         check(re.fullmatch(r"pkg:deb/\w+/[^@]+@[^?]+\?arch=\w+&distro=\w+-\w+", package["externalRefs"][0]["referenceLocator"]), package)
     (root / "usr/bin/muster-core").write_bytes(b"none")
