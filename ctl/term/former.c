@@ -44,7 +44,9 @@ void json_add_former(cJSON *value)
 	const bool object = cJSON_IsObject(value);
 
 	for (cJSON *child = value->child; child != NULL; child = child->next) {
-		json_add_former(child);
+		/* The names of labels are the cluster's. */
+		if (!object || strcmp(child->string, "labels") != 0)
+			json_add_former(child);
 		for (size_t i = 0; object && i < sizeof(renamed) / sizeof(renamed[0]); i++)
 			if (strcmp(child->string, renamed[i].name) == 0 &&
 			    !cJSON_AddItemReferenceToObject(value, renamed[i].former, child))

@@ -7,7 +7,7 @@
 #include <cjson/cJSON.h>
 
 /* Adds to each object in `value`, at any depth, the former names of its fields, which refer to the
- * same values: it is not changed any more until it is printed. */
+ * same values: it is not changed any more until it is printed.  Not in `labels`. */
 void json_add_former(cJSON *value);
 
 #endif
