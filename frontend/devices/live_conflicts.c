@@ -83,7 +83,7 @@ void live_conflicts_freed(struct live *l, const uint32_t *devices, size_t n)
 
 void live_conflicts_note(struct live *l)
 {
-	for (uint32_t i = 0; l->conflicts_due && i < l->pods_n; i++)
+	for (uint32_t i = 0; l->conflicts_due && l->conflicts_n > 0 && i < l->pods_n; i++)
 		if (l->pods[i].conflict)
 			live_pod_note(l, i);
 	l->conflicts_due = false;
