@@ -33,6 +33,7 @@ processes() {
 		top
 		monitoring test_alerts_fire
 		gangs
+		gangs_from_afar
 		dialects
 		explain test_numbers_and_what_ifs test_priority test_a_live_cluster test_bad_words test_a_live_scheduler_with_reservations test_gangs_that_stand_behind_all_others
 		rules
@@ -47,8 +48,10 @@ processes() {
 		offline
 		latency
 		verdicts
-		claims test_devices test_pods_of_one_claim_share_its_device test_members_of_a_gang_are_refused test_bad_input_names_object_field_and_value test_a_selector_that_is_not_known_refuses_the_pod
+		claims test_devices test_pods_of_one_claim_share_its_device test_members_of_a_gang_get_their_devices test_bad_input_names_object_field_and_value test_a_selector_that_is_not_known_refuses_the_pod
 		devices
+		gpu_shares
+		queues
 		preempt
 		preemption
 		preempting test_as_many_go_as_have_to test_no_pod_goes_in_vain test_a_higher_gang_takes_the_nomination_over test_budgets test_a_victim_that_does_not_go test_the_preemptor_is_deleted test_room_elsewhere test_without_the_right_it_explains
