@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments of probes are in registers: there is one struct control, which the compiler may address
+ * by its symbol, and that no tracer reads. */
+#define STAP_SDT_ARG_CONSTRAINT nr
+
 #include "core/daemon/control.h"
 
 #include "core/daemon/confine.h"
