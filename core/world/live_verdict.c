@@ -9,9 +9,9 @@
 #include "core/lifecycle/state.h"
 #include "core/step/core.h"
 #include "core/timeline/timeline.h"
+#include "core/world/what_if.h"
 #include "ipc/memory.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,17 +46,6 @@ void verdicts_free(struct verdicts *v)
 	for (uint32_t i = 0; v && i < VERDICTS_KEPT; i++)
 		table_drop(&v->tables[i]);
 	free(v);
-}
-
-__attribute__((format(printf, 2, 3))) static void answer_refuse(struct live_answer *out,
-                                                                const char *format, ...)
-{
-	va_list args;
-
-	out->verdict = QUESTION_REFUSED;
-	va_start(args, format);
-	vsnprintf(out->text, sizeof(out->text), format, args);
-	va_end(args);
 }
 
 /* One question while it is answered. */
@@ -209,6 +198,7 @@ static void beside_fill(const struct judged *j, struct live_answer *out)
 {
 	const struct core *c = j->world;
 	const uint32_t owner = c->backfill.gang;
+	const pod_id lone = gang_lone_pod(&c->gangs, owner);
 	struct reason r;
 
 	if (j->pod->gang == ID_NONE)
@@ -217,10 +207,9 @@ static void beside_fill(const struct judged *j, struct live_answer *out)
 	if (!j->behind)
 		return;
 	out->reserved_gang = owner;
-	if (owner >= c->gangs.groups && owner - c->gangs.groups < c->pods.used)
-		snprintf(out->text, sizeof(out->text), "%.*s",
-		         (int)c->pods.slots[owner - c->gangs.groups].name_bytes,
-		         c->pods.slots[owner - c->gangs.groups].name);
+	if (!gang_is_group(&c->gangs, owner) && lone < c->pods.used)
+		snprintf(out->text, sizeof(out->text), "%.*s", (int)c->pods.slots[lone].name_bytes,
+		         c->pods.slots[lone].name);
 }
 
 static void table_fill(struct judged *j, struct table *t)

@@ -73,8 +73,7 @@ const char *question_fault(const struct live_question *q, const struct limits *l
 	return fault;
 }
 
-__attribute__((format(printf, 2, 3))) static void answer_refuse(struct live_answer *out,
-                                                                const char *format, ...)
+void answer_refuse(struct live_answer *out, const char *format, ...)
 {
 	va_list args;
 

@@ -22,6 +22,10 @@
 /* Why a question can't be one, whatever the cluster has: a static text; NULL: it can. */
 const char *question_fault(const struct live_question *q, const struct limits *limits);
 
+/* The question is refused, with the text as the reason. */
+void answer_refuse(struct live_answer *out, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* `q` has no fault.  `hooks`: ends() alone is used, and makes the answer QUESTION_GAVE_UP. */
 void what_if(const struct keeper *k, const struct core *world, const struct live_question *q,
              const struct keeper_hooks *hooks, struct live_answer *out);
