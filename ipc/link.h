@@ -89,6 +89,7 @@ int link_hello(struct link_peer *peer, struct link_error *e);
  * peer counts its announcements from 0 (wake.h). */
 int link_welcome(const struct link_peer *peer, const struct segment *ledger,
                  const struct limits *limits, uint64_t epoch);
+/* Sends REFUSED, and closes the peer. */
 void link_refuse(struct link_peer *peer, enum link_refusal refusal, const char *text);
 void link_peer_close(struct link_peer *peer);
 

@@ -127,7 +127,6 @@ static void frontend_add(struct control *k, struct link_peer *peer)
 	if (loop_peer(k->loop) != PEER_FREE) {
 		log_line(LOG_WARN, "msg=\"another frontend is connected, refused\"");
 		link_refuse(peer, LINK_REFUSED_BUSY, "another frontend is connected");
-		link_peer_close(peer);
 		return;
 	}
 	k->frontend = *peer;
