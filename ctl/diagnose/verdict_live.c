@@ -86,11 +86,6 @@ static const char *held_text(struct answered *a, const struct question_row *r)
 	return h->text;
 }
 
-static int compare_nodes(const void *a, const void *b)
-{
-	return strcmp(((const struct verdict_node *)a)->name, ((const struct verdict_node *)b)->name);
-}
-
 /* Rows become an evaluation of this process; a node that is gone meanwhile is left out. */
 static void nodes_fill(struct answered *a, struct evaluation *e)
 {
@@ -116,7 +111,7 @@ static void nodes_fill(struct answered *a, struct evaluation *e)
 			                       .binding = r->binding,
 			                       .nominated = r->nominated };
 	}
-	qsort(a->nodes, a->nodes_n, sizeof(*a->nodes), compare_nodes);
+	verdict_nodes_sort(a->nodes, a->nodes_n);
 }
 
 static void verdict_take(struct answered *a)

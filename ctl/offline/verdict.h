@@ -52,7 +52,9 @@ int verdict_print(const struct verdict *v, size_t n, enum output output);
 bool verdict_find_pod(const char *command, const char *asked, const struct offline *o,
                       const struct files *files, struct pod_view *pod);
 
-/* The nodes of a started core; to be freed. */
+/* By name. */
+void verdict_nodes_sort(struct verdict_node *nodes, size_t n);
+/* The nodes of a started core, by name; to be freed. */
 struct verdict_node *verdict_nodes(const struct offline *o, size_t *n);
 
 /* `j` is the evaluation of that pod, or NULL if it is refused; nodes_n nodes. */

@@ -14,6 +14,11 @@ static int compare_nodes(const void *a, const void *b)
 	return strcmp(((const struct verdict_node *)a)->name, ((const struct verdict_node *)b)->name);
 }
 
+void verdict_nodes_sort(struct verdict_node *nodes, size_t n)
+{
+	qsort(nodes, n, sizeof(*nodes), compare_nodes);
+}
+
 struct verdict_node *verdict_nodes(const struct offline *o, size_t *n)
 {
 	uint32_t most = offline_ledger(o)->limits.nodes;
@@ -26,7 +31,7 @@ struct verdict_node *verdict_nodes(const struct offline *o, size_t *n)
 		if (name != NULL)
 			nodes[(*n)++] = (struct verdict_node){ .name = name, .id = id };
 	}
-	qsort(nodes, *n, sizeof(*nodes), compare_nodes);
+	verdict_nodes_sort(nodes, *n);
 	return nodes;
 }
 
