@@ -78,13 +78,17 @@ bool claims_look_take(const struct access_options *access, struct claims_look *o
 	return ok;
 }
 
+static void finding_free(struct claims_finding *x)
+{
+	free(x->of);
+	free(x->what);
+	free(x->claims);
+}
+
 void claims_look_free(struct claims_look *look)
 {
-	for (size_t i = 0; i < look->n; i++) {
-		free(look->at[i].of);
-		free(look->at[i].what);
-		free(look->at[i].claims);
-	}
+	for (size_t i = 0; i < look->n; i++)
+		finding_free(&look->at[i]);
 	free(look->at);
 	*look = (struct claims_look){ 0 };
 }
@@ -102,15 +106,11 @@ void claims_look_confirm(struct claims_look *look, const struct claims_look *ear
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < look->n; i++) {
-		if (has(earlier, &look->at[i])) {
+	for (size_t i = 0; i < look->n; i++)
+		if (has(earlier, &look->at[i]))
 			look->at[kept++] = look->at[i];
-			continue;
-		}
-		free(look->at[i].of);
-		free(look->at[i].what);
-		free(look->at[i].claims);
-	}
+		else
+			finding_free(&look->at[i]);
 	look->n = kept;
 }
 

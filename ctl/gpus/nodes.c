@@ -13,11 +13,18 @@
  * group behind it where a pod is on several. */
 #define GPU_GROUP "runai-gpu-group"
 
-static struct text label(struct arena *arena, struct text object, const char *name)
+/* A text of metadata.labels or metadata.annotations, whose names may have dots. */
+static struct text meta_text(struct arena *arena, struct text object, const char *map,
+                             const char *name)
 {
-	const struct members m = members_of(arena, members_find(arena, object, "metadata.labels"));
+	const struct members m = members_of(arena, members_find(arena, object, map));
 
 	return raw_text(arena, members_get(&m, name));
+}
+
+static struct text label(struct arena *arena, struct text object, const char *name)
+{
+	return meta_text(arena, object, "metadata.labels", name);
 }
 
 static bool node_read(struct arena *arena, const struct object *object, struct gpu_node *out)
@@ -77,22 +84,15 @@ void gpu_nodes_free(struct gpu_nodes *nodes)
 	*nodes = (struct gpu_nodes){ 0 };
 }
 
+static int compare_name(const void *name, const void *node)
+{
+	return text_order(*(const struct text *)name, text_of(((const struct gpu_node *)node)->name));
+}
+
 struct gpu_node *gpu_nodes_find(const struct gpu_nodes *nodes, struct text name)
 {
-	size_t low = 0, high = nodes->n;
-
-	while (low < high) {
-		const size_t at = low + (high - low) / 2;
-		const int order = text_order(text_of(nodes->at[at].name), name);
-
-		if (order == 0)
-			return &nodes->at[at];
-		if (order < 0)
-			low = at + 1;
-		else
-			high = at;
-	}
-	return NULL;
+	return nodes->n > 0 ? bsearch(&name, nodes->at, nodes->n, sizeof(*nodes->at), compare_name)
+	                    : NULL;
 }
 
 uint32_t gpu_parts_on(const struct gpu_ask *ask, uint32_t memory_mib)
@@ -114,8 +114,7 @@ struct said {
 /* "2" or "2-3-4". */
 static void read_index(struct arena *arena, struct text pod, struct said *out)
 {
-	const struct members m = members_of(arena, members_find(arena, pod, "metadata.annotations"));
-	char *rest = arena_copy(arena, raw_text(arena, members_get(&m, GPU_INDEX))), *one;
+	char *rest = arena_copy(arena, meta_text(arena, pod, "metadata.annotations", GPU_INDEX)), *one;
 
 	while ((one = strtok_r(rest, "-", &rest)) != NULL && out->gpus_n < GPU_COUNT_MAX)
 		if (gpu_number(one, GPU_COUNT_MAX - 1, &out->gpus[out->gpus_n]))
