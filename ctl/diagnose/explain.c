@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl explain: why a gang waits, and what would let it start. */
-#include "ctl/gpus/shares.h"
 #include "ctl/diagnose/explain.h"
-#include "ctl/objects/unroll.h"
 #include "ctl/offline/fetch.h"
 #include "ctl/live/live.h"
 #include "ctl/preempt/preempt.h"
@@ -188,15 +186,10 @@ static bool read_objects(const struct options *o, struct files *files, char *err
 
 	for (size_t i = 0; ok && i < o->files.n; i++)
 		ok = files_read(files, o->files.at[i], error, error_bytes);
-	ok = ok && files_check(files, error, error_bytes);
 	/* A cluster has the pods that its controllers made, and the daemons read no annotations for
 	 * shares of GPUs. */
-	if (!ok || o->files.n == 0)
-		return ok;
-	ok = unroll(files, error, error_bytes) && files_check(files, error, error_bytes);
-	if (ok)
-		gpu_shares(files, true);
-	return ok;
+	return ok && (o->files.n == 0 ? files_check(files, error, error_bytes)
+	                              : offline_expand(files, true, error, error_bytes));
 }
 
 static int explain_offline(const struct options *o, const char *command)

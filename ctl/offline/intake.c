@@ -226,17 +226,23 @@ bool offline_put_more(struct offline *o, const struct object *object, char *erro
 	return rc == 0;
 }
 
+bool offline_expand(struct files *files, bool devices, char *error, size_t error_bytes)
+{
+	if (!files_check(files, error, error_bytes) || !unroll(files, error, error_bytes) ||
+	    !files_check(files, error, error_bytes))
+		return false;
+	gpu_shares(files, devices);
+	return true;
+}
+
 bool offline_read(struct offline *o, struct files *files, const char *const *paths, size_t paths_n,
                   char *error, size_t error_bytes)
 {
 	for (size_t i = 0; i < paths_n; i++)
 		if (!files_read(files, paths[i], error, error_bytes))
 			return false;
-	if (!files_check(files, error, error_bytes) || !unroll(files, error, error_bytes) ||
-	    !files_check(files, error, error_bytes))
-		return false;
-	gpu_shares(files, o->config.reads_devices);
-	return offline_put_all(o, files, error, error_bytes);
+	return offline_expand(files, o->config.reads_devices, error, error_bytes) &&
+	       offline_put_all(o, files, error, error_bytes);
 }
 
 const char *offline_passed_over(const struct offline *o, char *out, size_t out_bytes)

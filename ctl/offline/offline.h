@@ -66,7 +66,11 @@ bool offline_score(const char *command, const char *text, void *to);
 	"pack: the fullest nodes first; bestfit: the least that is left;\n"                            \
 	"fgd, muster: the least loss of GPUs to pods that come later"
 
-/* Reads the files, makes the pods of workloads (ctl/objects/unroll.h) and takes all objects. False
+/* What objects of files stand for: the pods of workloads (ctl/objects/unroll.h), devices and claims
+ * of shares of GPUs (ctl/gpus/shares.h: `devices`). */
+bool offline_expand(struct files *files, bool devices, char *error, size_t error_bytes);
+
+/* Reads the files, expands them and takes all objects. False
  * and `error`: file, object, field and value; nothing can be used then. Kinds without influence on
  * placement are counted and skipped. */
 bool offline_read(struct offline *o, struct files *files, const char *const *paths, size_t paths_n,
