@@ -126,6 +126,9 @@ def main(names, jobs=1):
     started again, as an API server, is needed until the end."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
+    unknown = [a for a in wanted if not a.startswith("test_") or a not in names]
+    if unknown:
+        sys.exit(f"{sys.argv[0]}: there is no test {' '.join(unknown)}")
     tests = [(n, f) for n, f in names.items()
              if n.startswith("test_") and callable(f) and (not wanted or n in wanted)]
     if jobs == 1:
