@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/api/kubeconfig.h"
 
-#include "frontend/base/base64.h"
 #include "frontend/base/log.h"
 #include "frontend/base/loopback.h"
 #include "ipc/clean.h"
@@ -10,6 +9,7 @@
 #include <errno.h>
 #include <gnutls/gnutls.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +232,26 @@ static int pem_check(struct config *c, const struct place *p, const char *key, s
 	return fail(c, "%s: %s.%s is not PEM (no -----BEGIN)", p->file->path, p->name, key);
 }
 
+/* White space is ignored.  The bytes and a 0 behind them. */
+static int base64_decode(const char *text, struct blob *out)
+{
+	gnutls_datum_t from = { .data = (unsigned char *)(uintptr_t)text,
+		                    .size = (unsigned)strlen(text) },
+				   to;
+	int rc = gnutls_base64_decode2(&from, &to);
+
+	if (rc == GNUTLS_E_MEMORY_ERROR)
+		fatal_memory();
+	if (rc < 0)
+		return -EINVAL;
+	out->at = must_alloc(to.size + 1);
+	memcpy(out->at, to.data, to.size);
+	out->at[to.size] = '\0';
+	out->bytes = to.size;
+	gnutls_free(to.data);
+	return 0;
+}
+
 /* Reads KEY-data in base64, or the file that KEY names, which is stored in *file. */
 static int blob_member(struct config *c, const struct place *p, const char *key, struct blob *out,
                        char **file)
@@ -245,10 +265,8 @@ static int blob_member(struct config *c, const struct place *p, const char *key,
 	if (string_member(c, p, data_key, &text) < 0)
 		return -EINVAL;
 	if (text) {
-		out->at = must_alloc(strlen(text) + 1);
-		if (base64_decode(text, out->at, &out->bytes) < 0)
+		if (base64_decode(text, out) < 0)
 			return fail(c, "%s: %s.%s is not base64", p->file->path, p->name, data_key);
-		out->at[out->bytes] = '\0';
 		return pem_check(c, p, data_key, out);
 	}
 	if (string_member(c, p, key, &text) < 0)

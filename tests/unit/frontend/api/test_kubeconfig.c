@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kubeconfigs and service accounts: what is taken, and what is said of bad ones. */
-#include "frontend/base/base64.h"
 #include "frontend/api/kubeconfig.h"
 
 #include "tests/unit/support_pair.h"
@@ -439,26 +438,38 @@ Test(kubeconfig, the_home_is_looked_at_when_nothing_else_says)
 	vars[1] = vars[2] = vars[3] = NULL;
 }
 
-Test(base64, decodes_exactly)
+/* Behind the first 12 bytes of PEM. */
+Test(kubeconfig, decodes_base64_exactly)
 {
 	static const struct {
 		const char *text, *bytes; /* NULL: refused */
 	} rows[] = {
-		{ "", "" },           { "YQ==", "a" },   { "YWI=", "ab" },  { "YWJj", "abc" },
-		{ "Y W\nJj", "abc" }, { "Pz8/", "???" }, { "YQ", NULL },    { "YQ=", NULL },
-		{ "YQ===", NULL },    { "Y===", NULL },  { "YWJj=", NULL }, { "Y-Jj", NULL },
-		{ "YQ==YQ==", NULL },
+		{ "", "" },           { "YQ==", "a" },       { "YWI=", "ab" },
+		{ "YWJj", "abc" },    { "Y W\\nJj", "abc" }, { "Pz8/", "???" },
+		{ "YQ", NULL },       { "YQ=", NULL },       { "YQ===", NULL },
+		{ "Y===", NULL },     { "YWJj=", NULL },     { "Y-Jj", NULL },
+		{ "YQ==YQ==", NULL }, { "YR==", NULL }, /* bits that are in no byte */
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char out[64];
-		size_t n = 99;
-		int rc = base64_decode(rows[i].text, out, &n);
+		struct access a;
+		char text[512];
+		int rc;
 
-		cr_assert_eq(rc, rows[i].bytes ? 0 : -EINVAL, "%s", rows[i].text);
-		if (rows[i].bytes)
-			cr_assert(n == strlen(rows[i].bytes) && memcmp(out, rows[i].bytes, n) == 0, "%s",
-			          rows[i].text);
+		snprintf(text, sizeof(text),
+		         CONFIG("server: 'https://h', certificate-authority-data: \"LS0tLS1CRUdJTiBB%s\"",
+		                "token: t"),
+		         rows[i].text);
+		rc = load(&a, file("k", text), NULL, false);
+		cr_assert_eq(rc, rows[i].bytes ? 0 : -EINVAL, "%s: %s", rows[i].text, error);
+		if (!rows[i].bytes) {
+			cr_assert(strstr(error, "certificate-authority-data is not base64"), "%s", error);
+			continue;
+		}
+		cr_assert_eq(a.ca.bytes, 12 + strlen(rows[i].bytes), "%s", rows[i].text);
+		cr_assert(strncmp(a.ca.at, "-----BEGIN A", 12) == 0 &&
+		          strcmp(a.ca.at + 12, rows[i].bytes) == 0);
+		access_free(&a);
 	}
 }
 
