@@ -658,7 +658,7 @@ class Scenario:
         t.send("by the collection", "POST", self.ns + "/bindings", binding("bind-4", "n1"))
         zone = {"topology.kubernetes.io/zone": "z1", "topology.kubernetes.io/region": "r1", "x": "y"}
         t.send("a node in a zone", "POST", "/api/v1/nodes", {"metadata": {"name": "zoned-" + self.suffix, "labels": zone}})
-        time.sleep(0.5)  # the real server looks at nodes through a cache
+        time.sleep(2)  # the real server reads nodes through a cache
         post("to a zone", "bind-zone", binding("bind-zone", "zoned-" + self.suffix))
         t.send("in the zone", "GET", self.pods + "/bind-zone")
         unschedulable = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no room"}
@@ -852,6 +852,13 @@ class Scenario:
         t.send("other reason", "PATCH", path + "/plain.1", {"reason": "Other"}, MERGE, message=False)
         t.send("list", "GET", path)
 
+    def wait_for_class(self, name):
+        """Until admission of the server, which has PriorityClasses by a watch of its own, knows this one."""
+        for _ in range(100):
+            if self.server.request("POST", self.pods + "?dryRun=All", pod("probe", priorityClassName=name))[0] != 403:
+                return
+            time.sleep(0.1)
+
     def priorities(self):
         t = self.t
         path = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -860,11 +867,13 @@ class Scenario:
                                         "metadata": {"name": name}, "value": 1000, "description": "d"})
         t.send("too high", "POST", path, {"metadata": {"name": "bad"}, "value": 1000000001}, message=False)
         t.send("change the value", "PATCH", path + "/" + name, {"value": 2000}, MERGE, message=False)
+        self.wait_for_class(name)
         t.send("pod with it", "POST", self.pods, pod("important", priorityClassName=name))
         t.send("pod with its number", "POST", self.pods + "?dryRun=All", pod("x", priorityClassName=name, priority=1000))
         t.send("pod with another number", "POST", self.pods + "?dryRun=All", pod("x", priorityClassName=name, priority=1))
         t.send("never preempts", "POST", path,
                {"metadata": {"name": "never-" + self.suffix}, "value": 5, "preemptionPolicy": "Never"})
+        self.wait_for_class("never-" + self.suffix)
         t.send("pod that never preempts", "POST", self.pods, pod("humble", priorityClassName="never-" + self.suffix))
         t.send("system class", "GET", path + "/system-node-critical")
         for each in (name, "never-" + self.suffix):
