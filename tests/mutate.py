@@ -4,7 +4,11 @@
 runs it: a table of the findings and their times.  A bug that is not found, or whose text is missing, is a failure.
 
     tests/mutate.py --check                             only check that the text of each exists, in a second
-    tests/mutate.py [--only PATTERN] [--table FILE]     those whose GROUP:NAME matches; a bug by itself has no group"""
+    tests/mutate.py [--only PATTERN] [--finder PATTERN] [--table FILE]
+                                                        those whose GROUP:NAME matches, a bug by itself has no group, and
+                                                        whose finder does, KIND:NAME
+    --workers N   copies of the tree, each with a build and a run of its own
+    --passed      the suite passed on this tree: it is not run without a bug first"""
 import argparse
 import fcntl
 import os
@@ -65,7 +69,7 @@ def find(tree, finder, tries=TRIES):
     for _ in range(tries if "stress" in finder.kind else 1):
         try:
             ran = subprocess.run(command(finder)[3], cwd=tree, timeout=finder.limit + 30, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 env={**os.environ, "TSAN_OPTIONS": "halt_on_error=1"})
+                                 env={**os.environ, "TSAN_OPTIONS": "halt_on_error=1", "CRITERION_FAIL_FAST": "1"})
         except subprocess.TimeoutExpired:
             continue
         said = ran.stdout.decode(errors="replace")
@@ -209,22 +213,27 @@ def check(bugs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="")
+    parser.add_argument("--finder", default="")
     parser.add_argument("--table")
+    parser.add_argument("--workers", type=int, default=WORKERS)
+    parser.add_argument("--passed", action="store_true")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    bugs = [b for b in [*mutations.BUGS, *mutations.checks(read)] if re.search(options.only, f"{b.group}:{b.name}")]
+    bugs = [b for b in [*mutations.BUGS, *mutations.checks(read)] if re.search(options.only, f"{b.group}:{b.name}")
+            and re.search(options.finder, f"{b.finder.kind}:{b.finder.name}")]
     if options.check:
         return check(bugs)
     os.makedirs(os.path.join(ROOT, "build", "mutations"), exist_ok=True)
     lock = os.open(os.path.join(ROOT, "build", "mutations", "lock"), os.O_CREAT | os.O_RDWR)
     fcntl.flock(lock, fcntl.LOCK_EX)  # of one run at a time
     trees, results, start = queue.Queue(), [], time.monotonic()
-    copies = [copy_tree(os.path.join(ROOT, "build", "mutations", str(i))) for i in range(WORKERS)]
-    sound(copies[0], [b.finder for b in bugs])
+    copies = [copy_tree(os.path.join(ROOT, "build", "mutations", str(i))) for i in range(options.workers)]
+    if not options.passed:
+        sound(copies[0], [b.finder for b in bugs])
     for copy in copies:
         trees.put(copy)
     alone = [b for b in bugs if b.finder.kind == "stress"]  # it needs two CPUs
-    with ThreadPoolExecutor(WORKERS) as pool:
+    with ThreadPoolExecutor(options.workers) as pool:
         together = pool.map(lambda bug: try_one(trees, bug), [b for b in bugs if b not in alone])
         for result in chain(together, (try_one(trees, b) for b in alone)):
             bug, seconds, text = result
