@@ -67,6 +67,10 @@ SHARES = "core/devices/shares.c"
 PACK_BOUNDS, PACK_FILL = "core/pack/pack_bounds.c", "core/pack/pack_fill.c"
 SEARCH_BRANCH, SEARCH_COUNTS, SEARCH_SHARE = "core/search/gang_branch.c", "core/search/counts_impl.h", "core/search/gang_share.c"
 
+# Where a binding is queued, and where it is sent: each alone keeps the order.
+SENT_EARLY = (("frontend/bind/binder.c", "\tif (b->intent && !intent_is_durable(w->config.journal, b->intent))", "\tif (false)"),
+              (BINDING, "\tif (!intent_permits(b))\n\t\treturn;\n", ""))
+
 BUGS = [
     bug("keeper: pods where their records have them", unit("core/world/test_keeper"),
         (KEEPER_MAKE, "\te->node = p ? p->node : ID_NONE;\n", "\te->node = e->flags & POD_BINDING ? ID_NONE : e->node;\n")),
@@ -365,14 +369,12 @@ BUGS = [
         (BINDING, "if (binder_window_slower(b) || answer->retry_after_ms >= 0)", "binder_window_slower(b);")),
     bug("a window that was halved stays small", unit("frontend/base/test_window"),
         ("frontend/base/window.c", "	w->size++;\n", "")),
-    bug("a Binding is sent before the journal has its intent", unit("frontend/bind/test_binder_journal"),
-        ("frontend/bind/binder.c", "\tif (b->intent && !intent_is_durable(w->config.journal, b->intent))", "\tif (false)")),
+    bug("a Binding is sent before the journal has its intent", unit("frontend/bind/test_binder_journal"), *SENT_EARLY),
     bug("a write of the journal is not conditional", unit("frontend/journal/test_journal"),
         (JOURNAL, "\tif (j->request == REQUEST_CREATE)\n", "\tif (j->config.name)\n")),
     bug("the journal of an earlier instance is not read", unit("frontend/journal/test_journal"),
         (JOURNAL, "\tif (!j->open)\n\t\tadopt(j, &read);", "\tif (!j->open)\n\t\tj->epoch = read.epoch;")),
-    bug("the same Binding before its intent, in the simulator", sim(3000),
-        ("frontend/bind/binder.c", "\tif (b->intent && !intent_is_durable(w->config.journal, b->intent))", "\tif (false)")),
+    bug("the same Binding before its intent, in the simulator", sim(3000), *SENT_EARLY),
     bug("the same unconditional write, in the simulator", sim(3000),
         (JOURNAL, "\tif (j->request == REQUEST_CREATE)\n", "\tif (j->config.name)\n")),
     bug("the same unread journal, in the simulator", sim(3000),
