@@ -58,8 +58,6 @@ struct devices_row {
  * point to lives as long as `d`. */
 struct devices_row *devices_list(struct devices *d, size_t *n);
 
-struct devices_view; /* of a pod and a node; good until the next devices_ask() */
-
 /* More than there is of a device, or of a counter of a pool. */
 struct devices_excess {
 	const char *of;      /* "driver/pool/name"; of a counter "driver/pool" */

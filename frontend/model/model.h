@@ -315,7 +315,6 @@ void model_keep(struct model *m, pod_id id, uint32_t generation, node_id node, u
 
 /* Gangs evict, or do not: sent to the core, with what only that needs of pods (PREEMPTION_ON). */
 void model_set_evicts(struct model *m, bool evicts);
-bool model_evicts(const struct model *m);
 
 /* Pods are evicted so that this one can start on the node, or not any more (NULL): sent to each
  * new core, in place of status.nominatedNodeName. */

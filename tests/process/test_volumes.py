@@ -77,13 +77,6 @@ def event(c, name, *parts):
     until(has, SOON_S, f"an event of {name} with {parts}")
 
 
-def written_before_bound(c, name):
-    """By resourceVersions: the claim was bound before the pod was."""
-    p, x = c.client.get("Pod", name), claims(c)[name]
-    check(storage.is_bound(x), name, "has an unbound claim")
-    return p
-
-
 def test_vol_1_a_volume_is_provisioned_for_the_node():
     with Cluster(node("n1")) as c, Storage(c.kubeconfig):
         c.create(storage_class("disk"), claim("a", "disk"))

@@ -171,11 +171,6 @@ void model_set_evicts(struct model *m, bool evicts)
 	m->evicts = evicts;
 }
 
-bool model_evicts(const struct model *m)
-{
-	return m->evicts;
-}
-
 void model_nominate(struct model *m, pod_id id, uint32_t generation, const char *node)
 {
 	struct pod_entry *p = store_get(&m->pods, id, generation);

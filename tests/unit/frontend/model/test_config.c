@@ -19,8 +19,7 @@ struct bench {
 	struct model *m;
 	_Alignas(8) unsigned char body[RECORD_BYTES_MAX];
 	enum record_kind kind; /* of what is in body */
-	bool has_gang;
-	uint64_t timeout_ns; /* of the last gang */
+	uint64_t timeout_ns;   /* of the last gang */
 	uint32_t pod_flags, gangs;
 	gang_id pod_gang;
 };
