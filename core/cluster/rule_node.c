@@ -34,7 +34,8 @@ static bool requirement_holds(const struct shape *s, const struct requirement *q
 	}
 }
 
-bool shape_clauses_hold(const struct shape *s, struct span clauses, const struct node *n)
+/* True if all of these clauses of the shape match the labels of the node. */
+static bool clauses_hold(const struct shape *s, struct span clauses, const struct node *n)
 {
 	for (uint32_t i = 0; i < clauses.n; i++)
 		if (!requirement_holds(s, &s->parts.clauses[clauses.first + i], n))
@@ -192,7 +193,7 @@ static bool volume_rule_holds(const struct shape *s, const struct volume_rule *r
                               const struct node *n)
 {
 	for (uint32_t i = 0; i < rule->alternatives.n; i++)
-		if (shape_clauses_hold(s, s->parts.alternatives[rule->alternatives.first + i], n))
+		if (clauses_hold(s, s->parts.alternatives[rule->alternatives.first + i], n))
 			return true;
 	return false;
 }
@@ -220,7 +221,7 @@ int64_t rule_preferred(const struct shape *s, const struct node *n)
 	int64_t sum = 0;
 
 	for (uint32_t i = 0; i < s->body->preferences_n; i++)
-		if (shape_clauses_hold(s, s->parts.preferences[i].clauses, n))
+		if (clauses_hold(s, s->parts.preferences[i].clauses, n))
 			sum += s->parts.preferences[i].weight;
 	return sum;
 }

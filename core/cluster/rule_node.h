@@ -49,7 +49,4 @@ enum filter_reason shape_filter(const struct shape *s, const struct node *n, uin
  * rules, and declared features. */
 enum filter_reason shape_filter_last(const struct shape *s, const struct node *n);
 
-/* True if all of these clauses of the shape match the labels of the node. */
-bool shape_clauses_hold(const struct shape *s, struct span clauses, const struct node *n);
-
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void claim_devices_clear(struct claim_devices *list)
+static void claim_devices_clear(struct claim_devices *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		free(list->at[i].claim);

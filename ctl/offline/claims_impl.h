@@ -49,7 +49,6 @@ struct claims {
 	uint64_t shares; /* shareIDs so far */
 };
 
-void claim_devices_clear(struct claim_devices *list);
 void claims_add_written(struct claims *c, const char *namespace, const char *pod, const char *claim,
                         const char *allocation);
 /* claims_records.c */

@@ -76,7 +76,8 @@ enum claim_want claim_item_needs(struct claim_item *c, const struct live_claim_v
 	return WANT_NOTHING;
 }
 
-enum claim_want claim_item_judge(struct claim_item *c)
+/* By what is known of the claim. */
+static enum claim_want claim_item_judge(struct claim_item *c)
 {
 	struct live_claim_view v;
 

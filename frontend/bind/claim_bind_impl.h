@@ -100,8 +100,6 @@ struct claim_bind {
 	struct claim_bind_counts counts;
 };
 
-/* By what is known of the claim. */
-enum claim_want claim_item_judge(struct claim_item *c);
 __attribute__((format(printf, 2, 3))) void pod_claims_fail(struct pod_claims *w, const char *format,
                                                            ...);
 /* False: there is no such claim any more. */

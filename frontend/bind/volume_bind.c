@@ -111,7 +111,8 @@ static enum claim_want judge_undo(struct claim_work *c, const struct volume_clai
 	return WANT_NOTHING;
 }
 
-enum claim_want claim_judge(struct claim_work *c)
+/* By what is known of the claim's objects; sets written, failed or undone. */
+static enum claim_want claim_judge(struct claim_work *c)
 {
 	struct volume_claim_view v;
 	bool known;

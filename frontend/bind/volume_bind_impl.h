@@ -63,8 +63,6 @@ enum claim_want {
 	WANT_UNDO,
 };
 
-/* By what is known of the claim's objects; sets written, failed or undone. */
-enum claim_want claim_judge(struct claim_work *c);
 /* Fails it with that text, behind kube-scheduler's prefix. */
 __attribute__((format(printf, 2, 3))) void claim_fail(struct claim_work *c, const char *format,
                                                       ...);

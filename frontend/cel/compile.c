@@ -487,8 +487,9 @@ static void generate(struct generator *g, const struct cel_node *n, const struct
 	}
 }
 
-bool cel_generate(struct cel_program *p, const struct cel_node *tree, uint32_t nodes,
-                  struct cel_error *error)
+/* Fills in what precedes `scratch`.  False: error says why. */
+static bool program_generate(struct cel_program *p, const struct cel_node *tree, uint32_t nodes,
+                             struct cel_error *error)
 {
 	struct generator g = { .p = p, .error = error };
 
@@ -525,7 +526,7 @@ struct cel_program *cel_compile(struct text text, struct cel_error *error)
 	copy = (struct text){ arena_copy(&p->arena, text), text.bytes };
 	/* Texts of constants stay in the arena of the program. */
 	tree = cel_parse(copy, &p->arena, &nodes, error);
-	ok = tree && cel_generate(p, tree, nodes, error);
+	ok = tree && program_generate(p, tree, nodes, error);
 	if (ok)
 		return p;
 	cel_free(p);

@@ -81,8 +81,4 @@ struct cel_program {
 	struct cel_scratch scratch;
 };
 
-/* Fill in what precedes `scratch`.  False: error says why. */
-bool cel_generate(struct cel_program *p, const struct cel_node *tree, uint32_t nodes,
-                  struct cel_error *error);
-
 #endif

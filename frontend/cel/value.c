@@ -121,7 +121,7 @@ bool cel_is_map(const struct cel_value *v)
 	return v->kind == CEL_MAP || v->kind >= CEL_DEVICE;
 }
 
-const char *cel_kind_name(uint8_t kind)
+static const char *kind_name(uint8_t kind)
 {
 	static const char *const names[] = {
 		[CEL_ERROR] = "error",
@@ -144,7 +144,7 @@ const char *cel_kind_name(uint8_t kind)
 
 const char *cel_type_name(const struct cel_value *v)
 {
-	return cel_kind_name(v->kind);
+	return kind_name(v->kind);
 }
 
 const char *cel_go_type(const struct cel_value *v)
@@ -560,8 +560,7 @@ static struct cel_value equal(struct cel_scratch *s, const struct cel_value *a,
 	case CEL_LIST:
 		return equal_lists(s, a, b, depth);
 	case CEL_TYPE:
-		return cel_bool(b->kind == CEL_TYPE &&
-		                strcmp(cel_kind_name(a->type), cel_kind_name(b->type)) == 0);
+		return cel_bool(b->kind == CEL_TYPE && strcmp(kind_name(a->type), kind_name(b->type)) == 0);
 	case CEL_OPTIONAL:
 		if (b->kind != CEL_OPTIONAL || a->n != b->n)
 			return cel_bool(false);
@@ -734,7 +733,7 @@ static void print_value(struct printer *p, const struct cel_value *v, unsigned d
 		print_bytes(p, v->text, v->n);
 		return;
 	case CEL_TYPE:
-		print_short(p, "%s", cel_kind_name(v->type));
+		print_short(p, "%s", kind_name(v->type));
 		return;
 	case CEL_LIST:
 		print_list(p, v, depth);

@@ -87,7 +87,6 @@ struct cel_value cel_no_overload(void);
 bool cel_is_map(const struct cel_value *v);
 /* The name of its type as cel-go prints it, and the name of its type in Go. */
 const char *cel_type_name(const struct cel_value *v);
-const char *cel_kind_name(uint8_t kind);
 const char *cel_go_type(const struct cel_value *v);
 
 /* Maps of each form. */

@@ -105,7 +105,8 @@ static const char *name_of(const struct model *m, uint32_t pod)
 	                      p->texts);
 }
 
-void queues_follow_pod(struct model *m, uint32_t pod)
+/* The pod is in another gang now. */
+static void queues_follow_pod(struct model *m, uint32_t pod)
 {
 	struct model_queues *q = m->queues;
 	uint32_t queue = QUEUE_MISSING;

@@ -31,8 +31,6 @@ void queues_note_pod(struct model *m, uint32_t pod, const char *json, size_t byt
 void queues_note_group(struct model *m, uint32_t gang, const char *json, size_t bytes);
 void queues_forget_pod(struct model *m, uint32_t pod);
 void queues_forget_group(struct model *m, uint32_t gang);
-/* The pod is in another gang now. */
-void queues_follow_pod(struct model *m, uint32_t pod);
 
 /* As struct event_pod has it. */
 uint32_t queues_of_pod(const struct model *m, uint32_t pod);

@@ -80,7 +80,8 @@ void pod_respread(struct model *m, uint32_t pod)
 		store_mark_dirty(&m->pods, pod);
 }
 
-const char *pod_base_refusal(const struct pod_entry *p)
+/* The text that the pod's object alone is refused with, "". */
+static const char *pod_base_refusal(const struct pod_entry *p)
 {
 	const char *text = p->texts;
 
@@ -243,7 +244,7 @@ static void join_claims(struct model *m, uint32_t pod, struct pod_storage *stora
 	storage->rules = rules;
 }
 
-void pod_join_storage(struct model *m, uint32_t pod)
+static void pod_join_storage(struct model *m, uint32_t pod)
 {
 	struct pod_entry *p = pod_at(m, pod);
 	struct pod_storage storage = { 0 };

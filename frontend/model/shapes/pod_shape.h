@@ -17,15 +17,11 @@ void pod_join_policy(struct model *m, uint32_t pod);
  * it returns.  If the shape cannot be stored, a pending pod is refused, and the node of a bound one
  * is unaccounted. */
 void pod_set_storage(struct model *m, uint32_t pod, const struct pod_object *object);
-void pod_join_storage(struct model *m, uint32_t pod);
 
 /* Refuse a pending pod that asks for a resource which nodes have without a column (columns.h). */
 void pod_check_columns(struct model *m, uint32_t pod);
 /* Refuse a pending pod whose entries were withdrawn (shares.h), until it is put again. */
 void pod_refuse_until_put(struct model *m, uint32_t pod, const char *text);
-
-/* The text that the pod's object alone is refused with, "". */
-const char *pod_base_refusal(const struct pod_entry *p);
 
 /* What storage and claims say of it may have changed. */
 void pod_join_again(struct model *m, uint32_t pod);
