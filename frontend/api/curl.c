@@ -531,6 +531,14 @@ static long connections_kept(const struct curl_config *config)
 	return 64L + (long)config->lane_max[HTTP_BIND] + (long)config->lane_max[HTTP_REPORT];
 }
 
+/* libcurl with GnuTLS ignores a CA and a client certificate in memory (docs/decisions/103). */
+static bool ignores_blobs(void)
+{
+	const char *library = curl_version_info(CURLVERSION_NOW)->ssl_version;
+
+	return !library || strncmp(library, "GnuTLS", 6) == 0;
+}
+
 struct curl_transport *curl_transport_new(const struct curl_config *config, const char **error)
 {
 	struct curl_transport *t = must_alloc(sizeof(*t));
@@ -545,6 +553,9 @@ struct curl_transport *curl_transport_new(const struct curl_config *config, cons
 	}
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || !(t->multi = curl_multi_init()))
 		*error = "libcurl can't be set up";
+	else if (ignores_blobs())
+		*error = "libcurl is the one with GnuTLS, muster needs the one with OpenSSL "
+				 "(libcurl4-openssl-dev)";
 	else
 		base_make(t, error);
 	if (*error) {

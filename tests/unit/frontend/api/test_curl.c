@@ -8,6 +8,7 @@
 #include "tests/unit/test.h"
 
 #include <arpa/inet.h>
+#include <curl/curl.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -248,6 +249,34 @@ static void ask(const char *method, const char *body, unsigned done)
 {
 	start(method, body);
 	run(done);
+}
+
+/* Instead of libcurl's. */
+static const char *tls_library = "OpenSSL/3.0.19";
+
+curl_version_info_data *curl_version_info(CURLversion version)
+{
+	static curl_version_info_data data;
+
+	data.ssl_version = tls_library;
+	return &data;
+}
+
+Test(curl, a_libcurl_that_ignores_certificates_in_memory_is_refused)
+{
+	static const char *const libraries[] = { "GnuTLS/3.7.9", NULL };
+	struct access access = { .server = strdup("https://127.0.0.1:1") };
+	struct env env = { .monotonic_ns = real_now, .log = no_log };
+	struct curl_config config = { .access = &access, .env = &env };
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *error = NULL;
+
+		tls_library = libraries[i];
+		cr_assert_null(curl_transport_new(&config, &error));
+		cr_assert(strstr(error, "OpenSSL"), "%s", error);
+	}
+	free(access.server);
 }
 
 Test(curl, sends_what_it_was_given_over_one_connection)
