@@ -77,7 +77,8 @@
 	F(s, domain_value) \
 	F(s, domain_fit) F(s, unpromised) F(s, retained_nodes) F(s, retained_gang) \
 	F(s, retained_generation) F(s, victims) \
-	F(s, stuck_pod) F(s, stuck_generation) F(s, queue_by) F(s, queue) F(s, queue_behind) \
+	F(s, stuck_pod) F(s, stuck_generation) F(s, taken_pod) F(s, taken_generation) F(s, queue_by) \
+	F(s, queue) F(s, queue_behind) \
 	F(s, queue_behind_generation) F(s, queue_state) F(s, reserved) F(s, counts_n) F(s, shortfalls_n) \
 	F(s, counts) \
 	F(s, shortfalls) F(s, promised)

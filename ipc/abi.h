@@ -322,6 +322,8 @@ struct reason {
 	uint32_t victims;   /* WAIT_VICTIMS: pods that have to go first, and are evicted or ending */
 	uint32_t stuck_pod; /* one of them that does not go in time ... */
 	uint32_t stuck_generation; /* ... of that pod; 0: none */
+	uint32_t taken_pod;        /* was bound, by others, on capacity that was nominated for it ... */
+	uint32_t taken_generation; /* ... of that pod; 0: none */
 	uint32_t queue_by;         /* WAIT_QUEUE: enum queue_by; the amounts are the first shortfall */
 	uint32_t queue;            /* the queue that refuses; QUEUE_MISSING: none */
 	uint32_t queue_behind;     /* QUEUE_BY_FIFO: the gang, limits.gangs + pod of a lone one */
@@ -772,7 +774,7 @@ static_assert(sizeof(struct question_option) == 16 && sizeof(struct question_con
 static_assert(sizeof(struct cmd_devices) == 32 && sizeof(struct device_pick) == 16, "picks");
 static_assert(sizeof(struct cmd_bind) == 32 && sizeof(struct result) == 24, "commands");
 static_assert(sizeof(struct reason) ==
-                  120 + 16 * FILTER_COUNTS_MAX + 24 * SHORTFALLS_MAX + sizeof(struct promised),
+                  128 + 16 * FILTER_COUNTS_MAX + 24 * SHORTFALLS_MAX + sizeof(struct promised),
               "reason");
 static_assert(sizeof(struct intake) % CACHE_LINE == 0, "rings start on a line");
 static_assert(sizeof(struct ledger) % CACHE_LINE == 0, "rows start on a line");

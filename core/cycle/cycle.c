@@ -201,7 +201,7 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 		reason_capacity(r, c->tally, &c->views, plan, need, plan->placed > 0 ? 0 : plan->fit);
 	if (plan->failed != CLASS_NONE && c->retaining_n > 0)
 		retained_count(c, index, plan->failed, r);
-	if (tickets_are_on(c) && gang_is_group(&c->gangs, index))
+	if (tickets_are_on(c))
 		ticket_reason(c, index, r);
 	if (plan->failed != CLASS_NONE && plan->kept_together)
 		reason_domain(r, &c->views, plan);

@@ -409,6 +409,8 @@ int pod_event(struct core *c, const struct pod_record *record, uint64_t time_ns)
 		}
 	}
 	now = reservation_after(p, e, same_request(c, p, e, gang, means.labels), time_ns, &node);
+	if (c->nominations.n > 0 && p->reservation == RESERVATION_NONE && now == RESERVATION_CONFIRMED)
+		nominations_pod_came(c, e->pod, e->generation, node);
 	if ((now == RESERVATION_BOUND || now == RESERVATION_CONFIRMED) &&
 	    is_unchanged(p, e, gang, means.labels, node) && !queued_differs(c, e)) {
 		reservation_set(c, p, now, node);

@@ -309,6 +309,8 @@ void nomination_end(struct core *c, struct nomination *n, enum nomination_end ho
 	stat_set(&stats(c)->open, c->nominations.n);
 	if (bound)
 		return;
+	if (how == NOMINATION_LOST && ended.taken_generation != 0)
+		ticket_note_taken(c, ended.gang, ended.taken_pod, ended.taken_generation);
 	if (how == NOMINATION_LOST || how == NOMINATION_REFUSED || how == NOMINATION_STUCK)
 		ticket_put_off(c, ended.gang);
 	if (c->gangs.slots[ended.gang].generation == ended.generation &&
@@ -376,6 +378,21 @@ void nominations_pod_changes(struct core *c, pod_id id, uint32_t flags, bool sta
 	v = flags & POD_DELETING ? victim_find(c, id, &n) : NULL;
 	if (v)
 		victim_ends(c, n, v);
+}
+
+void nominations_pod_came(struct core *c, pod_id id, uint32_t generation, node_id node)
+{
+	for (uint32_t i = 0; i < NOMINATIONS_MAX; i++) {
+		struct nomination *n = &c->nominations.all[i];
+
+		for (uint32_t k = 0; n->ticket != 0 && k < n->places_n; k++) {
+			if (n->places[k].node != node)
+				continue;
+			n->taken_pod = id;
+			n->taken_generation = generation;
+			break;
+		}
+	}
 }
 
 /* True if a member is nominated to the node, which is gone or allows it no more. */

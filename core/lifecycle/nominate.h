@@ -88,6 +88,8 @@ void nomination_release_finally(struct core *c, const struct nomination *n);
 /* A pod is about to be removed, or changes: it is nominated, or a victim. */
 void nominations_pod_gone(struct core *c, pod_id id);
 void nominations_pod_changes(struct core *c, pod_id id, uint32_t flags, bool stays);
+/* Others bound it on a node: the room of a nomination there may be lost to it. */
+void nominations_pod_came(struct core *c, pod_id id, uint32_t generation, node_id node);
 /* A node is about to be removed (`gone`), or has changed: it may allow a member no more. */
 void nominations_node_changes(struct core *c, node_id node, bool gone);
 /* Gangs evict no more. */

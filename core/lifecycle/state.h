@@ -162,7 +162,9 @@ struct ticket_wait {
 	uint32_t generation;       /* of the gang */
 	uint32_t stuck_pod;        /* struct reason */
 	uint32_t stuck_generation; /* 0: none */
-	int32_t priority;          /* of lone pods: those above it need not wait */
+	uint32_t taken_pod;        /* likewise */
+	uint32_t taken_generation;
+	int32_t priority; /* of lone pods: those above it need not wait */
 };
 
 struct tickets {
@@ -200,10 +202,12 @@ struct nomination {
 	uint32_t gang;   /* index */
 	uint32_t generation;
 	int32_t priority;
-	uint32_t evicted;         /* victims that end, or ended, because of it */
-	uint64_t start_ns;        /* its victims are gone, as far as is known */
-	bool placed_there;        /* the last plan placed the gang where it is nominated */
-	struct eviction *victims; /* that are not gone */
+	uint32_t evicted;          /* victims that end, or ended, because of it */
+	uint64_t start_ns;         /* its victims are gone, as far as is known */
+	bool placed_there;         /* the last plan placed the gang where it is nominated */
+	uint32_t taken_pod;        /* the last one that others bound on one of its nodes */
+	uint32_t taken_generation; /* 0: none */
+	struct eviction *victims;  /* that are not gone */
 	uint32_t victims_n;
 	uint32_t places_n;
 	struct answer_pod *places;

@@ -132,12 +132,22 @@ void ticket_note_stuck(struct core *c, gang_id gang, pod_id pod, uint32_t genera
 	w->stuck_generation = generation;
 }
 
-void ticket_reason(struct core *c, gang_id gang, struct reason *r)
+void ticket_note_taken(struct core *c, uint32_t index, pod_id pod, uint32_t generation)
 {
-	const struct ticket_wait *w = wait_of(c, gang);
+	struct ticket_wait *w = wait_of(c, index);
+
+	w->taken_pod = pod;
+	w->taken_generation = generation;
+}
+
+void ticket_reason(struct core *c, uint32_t index, struct reason *r)
+{
+	const struct ticket_wait *w = wait_of(c, index);
 
 	r->stuck_pod = w->stuck_pod;
 	r->stuck_generation = w->stuck_generation;
+	r->taken_pod = w->taken_pod;
+	r->taken_generation = w->taken_generation;
 }
 
 /* Tickets of lone pods of the gang's namespace. */

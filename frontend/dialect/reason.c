@@ -471,6 +471,24 @@ static void put_retained(struct out *o, const struct reason *r, const struct rea
 	put(o, ", which is bound in part: the API server refused a binding.");
 }
 
+/* Others bound a pod on capacity that was nominated: struct reason.taken_pod. */
+static void put_taken(struct out *o, const struct reason *r, const struct reason_about *about,
+                      const struct reason_names *names)
+{
+	char pod[REASON_GANG_BYTES];
+	const char *scheduler = NULL;
+
+	if (names->pod)
+		scheduler = names->pod(names->context, r->taken_pod, r->taken_generation, pod, sizeof(pod));
+	put(o, " Capacity that it was to have was taken by ");
+	if (!scheduler)
+		put(o, "a pod that muster did not place.");
+	else if (!is_of_tenant(about, pod))
+		put(o, "a pod of scheduler %s in another namespace.", scheduler);
+	else
+		put(o, "pod %s of scheduler %s.", pod, scheduler);
+}
+
 /* What keeps capacity from the gang or pod. */
 static void put_kept_out(struct out *o, const struct reason *r, const struct reason_about *about,
                          const struct reason_names *names)
@@ -479,6 +497,8 @@ static void put_kept_out(struct out *o, const struct reason *r, const struct rea
 		return;
 	if (r->retained_nodes > 0)
 		put_retained(o, r, about, names);
+	if (r->taken_generation != 0)
+		put_taken(o, r, about, names);
 	if (r->unpromised)
 		put(o, " No capacity is reserved for it: pods that do not end by themselves use what it "
 		       "lacks.");

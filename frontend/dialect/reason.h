@@ -20,6 +20,10 @@ struct reason_names {
 	 * NULL: not available. */
 	bool (*gang)(const void *context, uint32_t gang, uint32_t generation, char *out,
 	             size_t out_bytes);
+	/* Of a pod "namespace/name", and the scheduler in its spec; NULL when it is gone.  NULL: not
+	 * available. */
+	const char *(*pod)(const void *context, uint32_t pod, uint32_t generation, char *out,
+	                   size_t out_bytes);
 	/* A queue by its id.  NULL: not available. */
 	const char *(*queue)(const void *context, uint32_t queue);
 };

@@ -37,6 +37,17 @@ static bool gang_text(const void *context, uint32_t gang, uint32_t generation, c
 	return true;
 }
 
+static const char *pod_text(const void *context, uint32_t id, uint32_t generation, char *out,
+                            size_t out_bytes)
+{
+	struct pod_view pod;
+
+	if (!model_pod(context, id, generation, &pod))
+		return NULL;
+	snprintf(out, out_bytes, "%s/%s", pod.namespace, pod.name);
+	return pod.scheduler_name;
+}
+
 static const char *queue_text(const void *context, uint32_t queue)
 {
 	return model_queue_name(context, queue);
@@ -50,6 +61,7 @@ struct reason_names reason_names_of(const struct model *model)
 		.key = key_text,
 		.value = value_text,
 		.gang = gang_text,
+		.pod = pod_text,
 		.queue = queue_text,
 		.context = model,
 	};

@@ -24,6 +24,7 @@ static struct commanded {
 	struct cmd_evict evict; /* the last one */
 	uint64_t asked[PODS];   /* by pod: ticket of a CMD_EVICT without a result; 0: none */
 	unsigned evicts, cancels, nominated, cleared, binds;
+	struct reason why; /* of a lone pod, the last one */
 } api;
 
 static inline void answered(void *context, struct record *r)
@@ -60,6 +61,10 @@ static inline void commanded(enum record_kind kind, const void *body)
 		break;
 	case CMD_BIND:
 		api.binds++;
+		break;
+	case CMD_REASON:
+		if (((const struct cmd_reason *)body)->gang == ID_NONE)
+			api.why = ((const struct cmd_reason *)body)->reason;
 		break;
 	default:
 		break;

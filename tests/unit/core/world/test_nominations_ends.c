@@ -54,6 +54,75 @@ Test(nominations_ends, a_victim_that_does_not_go_ends_it_and_is_named)
 	cr_assert(x.loop.core->ledger.gangs[0].reason.stuck_generation > 0);
 }
 
+/* A pod of another scheduler, which has bound it. */
+static void theirs(const char *name, const char *on)
+{
+	put("v1", "Pod", name, "",
+	    "\"spec\":{\"schedulerName\":\"theirs\",\"priority\":0,\"nodeName\":\"%s\",\"containers\":[{"
+	    "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{"
+	    "\"phase\":\"Running\"}",
+	    on);
+}
+
+/* For five minutes each victim has a successor on its node before it is gone. */
+static void always_taken(void)
+{
+	x.loop.preemption |= PREEMPTION_ALL;
+	node("n1", 1);
+	theirs("low-0", "n1");
+	model_set_synced(x.m);
+	flush();
+}
+
+static unsigned tries_of_five_minutes(uint32_t index)
+{
+	unsigned tries = 0;
+
+	for (int s = 0; s < 300; s++) {
+		tick(S);
+		if (x.loop.core->tickets.n > 0)
+			preempt();
+		if (api.evicts == tries)
+			continue;
+		cr_assert_eq(api.evicts, ++tries);
+		theirs(numbered("low", (int)tries), "n1");
+		flush();
+		goes(numbered("low", (int)tries - 1));
+		cr_assert_eq(counts()->lost, tries);
+		cr_assert_eq(x.loop.core->nominations.n, 0);
+	}
+	cr_assert_eq(api.binds, 0);
+	cr_assert_eq(x.loop.core->gangs.slots[index].queue, QUEUE_UNSCHEDULABLE);
+	return tries;
+}
+
+/* PRE-19 without the extender: 10 s after the first loss, then 20, 40, 80. */
+Test(nominations_ends, a_scheduler_that_is_always_faster_costs_few_pods_and_is_named)
+{
+	const struct reason *r = &x.loop.core->ledger.gangs[0].reason;
+	unsigned tries;
+
+	always_taken();
+	waits("g", 1, 10);
+	tries = tries_of_five_minutes(0);
+	cr_assert(tries >= 4 && tries <= 6, "%u", tries);
+	cr_assert_eq(r->taken_pod, pod_named(numbered("low", (int)tries)));
+	cr_assert_eq(r->taken_generation, pod_slot(numbered("low", (int)tries))->generation);
+}
+
+Test(nominations_ends, a_lone_pod_loses_its_room_as_seldom)
+{
+	const struct reason *r = &api.why;
+	unsigned tries;
+
+	always_taken();
+	pod("high", 10, "", "", "");
+	flush();
+	tries = tries_of_five_minutes(x.loop.core->gangs.groups + pod_named("high"));
+	cr_assert(tries >= 4 && tries <= 6, "%u", tries);
+	cr_assert_eq(r->taken_pod, pod_named(numbered("low", (int)tries)));
+}
+
 /* A victim of 40 s of grace, by an API server whose clock is that. */
 static void one_never_goes(const char *ends)
 {

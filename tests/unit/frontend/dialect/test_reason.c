@@ -430,6 +430,43 @@ Test(reason, capacity_that_others_retain)
 	cr_assert(strstr(text_of(&r, NULL, NULL), "for a gang, which"));
 }
 
+static const char *pod_name(const void *context, uint32_t pod, uint32_t generation, char *out,
+                            size_t out_bytes)
+{
+	(void)context;
+	snprintf(out, out_bytes, "ns/r");
+	return pod == 5 && generation == 9 ? "default-scheduler" : NULL;
+}
+
+/* Its scheduler is named to all, a pod of another namespace is not. */
+Test(reason, capacity_that_others_took)
+{
+	struct reason_names names = NAMES;
+	struct reason r = { .why = WAIT_ROOM,
+		                .nodes = 1,
+		                .counts_n = 1,
+		                .counts = { { FILTER_INSUFFICIENT, RESOURCE_CPU, 1, 0 } },
+		                .taken_pod = 5,
+		                .taken_generation = 9 };
+	struct reason_about about = { 0 };
+	char out[1024];
+
+	names.pod = pod_name;
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert_str_eq(out, "0/1 nodes are available: 1 Insufficient cpu. Capacity that it was to "
+	                      "have was taken by pod ns/r of scheduler default-scheduler.");
+	about.tenant = "n";
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert(strstr(out, " by a pod of scheduler default-scheduler in another namespace."), "%s",
+	          out);
+	r.taken_generation = 8;
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert(strstr(out, " by a pod that muster did not place."), "%s", out);
+	cr_assert(strstr(text_of(&r, NULL, NULL), " by a pod that muster did not place."));
+	r.why = WAIT_QUEUE;
+	cr_assert_null(strstr(text_of(&r, NULL, NULL), "taken"));
+}
+
 Test(reason, capacity_that_nothing_promises)
 {
 	struct reason r = { .why = WAIT_ROOM, .nodes = 2, .fit = 1, .need = 2, .unpromised = 1 };
