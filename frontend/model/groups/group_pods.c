@@ -93,6 +93,9 @@ void gang_life_to_wire(struct model *m, uint32_t gang, const struct gang_form *f
 	e->succeeded = s->succeeded;
 	e->failed = s->failed;
 	e->flags |= g->whole ? GANG_WHOLE : 0;
+	/* Whether it would be less than its quorum, the core can't know. */
+	if (m->preemption && s->foreign > 0 && !(e->disruption & GANG_DISRUPT_POD))
+		e->disruption |= GANG_DISRUPT_NEVER;
 	/* The roles of the succeeded ones are not known: before it was whole they have to be met. */
 	if (s->succeeded > 0 &&
 	    (ended_count_now(g, s, quorum) ||
@@ -179,11 +182,19 @@ static void sum_changed(struct model *m, const struct non_member_sum *s)
 		gang_mark_status_dirty(m, s->gang);
 }
 
-/* Pods of other schedulers conflict with members if the group must have one scheduler. */
+/* Pods of other schedulers conflict with members if the group must have one scheduler; and the
+ * group's record says whether it is seen whole. */
 static void foreign_changed(struct model *m, const struct non_member_sum *s)
 {
-	if (s->gang != SLOT_NONE && dialects[gang_at(m, s->gang)->dialect]->one_scheduler)
+	const struct gang_entry *e;
+
+	if (s->gang == SLOT_NONE)
+		return;
+	e = gang_at(m, s->gang);
+	if (dialects[e->dialect]->one_scheduler)
 		gang_refresh(m, s->gang);
+	if (m->preemption && e->entry.slot.list != STORE_DEAD)
+		store_mark_dirty(&m->gangs, s->gang);
 }
 
 static void foreign_count(struct model *m, struct non_member_sum *s, uint32_t scheduler)

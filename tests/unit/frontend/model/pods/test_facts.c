@@ -209,6 +209,43 @@ Test(model_facts, of_groups)
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, 0);
 }
 
+static uint32_t disruption_of(const char *mode)
+{
+	put("scheduling.x-k8s.io/v1alpha1", "PodGroup", "ns", "g",
+	    *mode ? "\"annotations\":{\"muster.dev/disruption-mode\":\"pod\"}" : "",
+	    "\"spec\":{\"minMember\":2}");
+	flush();
+	return replay_gang(&s.replay, "ns/g")->disruption;
+}
+
+static void member(const char *name, const char *scheduler)
+{
+	char spec[200];
+
+	snprintf(spec, sizeof(spec),
+	         "\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":\"n\",\"containers\":[]}", scheduler);
+	put("v1", "Pod", "ns", name, "\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g\"}", spec);
+	flush();
+}
+
+/* Members under another scheduler's name are none to the core, which can't keep its quorum. */
+Test(model_facts, of_a_group_that_is_not_seen_whole)
+{
+	member("a", "muster");
+	cr_assert_eq(disruption_of(""), 0);
+	member("b", "other");
+	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, GANG_DISRUPT_NEVER);
+	member("c", "other");
+	delete ("v1", "Pod", "ns", "b");
+	flush();
+	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, GANG_DISRUPT_NEVER);
+	cr_assert_eq(disruption_of("pod"), GANG_DISRUPT_POD);
+	cr_assert_eq(disruption_of(""), GANG_DISRUPT_NEVER);
+	delete ("v1", "Pod", "ns", "c");
+	flush();
+	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, 0);
+}
+
 Test(model_facts, whether_budgets_are_known)
 {
 	const int budgets = resource_of(BUDGET);
