@@ -270,6 +270,8 @@ BUGS = [
         ("core/lifecycle/evicted.c", "if (!taken_is_away(&c->taken, index)) {", "if (true) {")),
     bug("the end of a victim is a change", unit("core/world/test_reclaim"),
         ("core/lifecycle/evicted.c", "if (!away && !p->evicted && ", "if (")),
+    bug("a queue that is gone has reclaimed under the name of the next", unit("core/world/test_reclaim"),
+        ("core/cycle/queues.c", "\t\ttakers_forget(c, before);\n", "\t\t(void)takers_forget;\n")),
     bug("a gang of which a part went was not reclaimed", unit("core/world/test_reclaim"),
         ("core/lifecycle/evicted.c", "\tif (away)\n\t\ttaken_lose(&c->taken, p->gang);\n", "")),
     bug("a promise that borrows keeps the lender waiting", unit("core/world/test_nominations_promises"),

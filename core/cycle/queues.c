@@ -10,7 +10,6 @@
 static void scratch_free(struct turns *t)
 {
 	shares_free(t->shares);
-	defined_set_free(t->set);
 	free(t->counted);
 	free(t->queue);
 	free(t->parked);
@@ -24,7 +23,6 @@ static void scratch_free(struct turns *t)
 	free(t->order);
 	free(t->values);
 	t->shares = NULL;
-	t->set = NULL;
 	t->counted = t->queue = t->next = NULL;
 	t->blocker = NULL;
 	t->parked = NULL;
@@ -69,6 +67,7 @@ void turns_init(struct core *c)
 void turns_free(struct core *c)
 {
 	scratch_free(&c->turns);
+	defined_set_free(c->turns.set);
 	defined_free(c->turns.defined);
 	free(c->turns.named);
 }
@@ -124,17 +123,55 @@ static void rows_clear(struct core *c)
 	}
 }
 
+/* NULL: no queue has the id. */
+static const char *name_of(const struct defined_set *s, uint32_t id)
+{
+	const uint32_t number = s ? defined_number(s, id) : SHARE_MISSING;
+
+	return number != SHARE_MISSING ? s->defs[number].name : NULL;
+}
+
+/* The id of a queue that is gone will be that of another one, by whose name the row of a gang would
+ * tell who reclaimed it. */
+static void takers_forget(struct core *c, const struct defined_set *before)
+{
+	const uint32_t n = before->numbers_n;
+	bool *gone = must_array(n + 1u, sizeof(*gone));
+	uint32_t gone_n = 0;
+
+	for (uint32_t id = 0; id < n; id++) {
+		const char *was = name_of(before, id), *is = name_of(c->turns.set, id);
+
+		gone[id] = was && (!is || strcmp(was, is) != 0);
+		gone_n += gone[id];
+	}
+	for (gang_id id = 0; gone_n > 0 && id < c->gangs.groups; id++) {
+		const struct taken_by by = taken_by(&c->taken, id);
+
+		if (by.at_ns > 0 && by.queue < n && gone[by.queue])
+			refresh_defer(&c->refresh, id); /* its row is written again */
+	}
+	if (gone_n > 0)
+		taken_forget(&c->taken, c->gangs.groups, gone, n);
+	free(gone);
+}
+
 void turns_make(struct core *c)
 {
 	struct turns *t = &c->turns;
+	struct defined_set *before = t->set;
 
 	scratch_free(t);
+	t->set = NULL;
 	t->stale = false;
 	if (defined_any(t->defined)) {
 		t->set = defined_set(t->defined, c->nodes.columns);
 		scratch_make(c, &t->set->set);
 		pods_count(c);
 	}
+	if (before && taken_is_on(&c->taken))
+		takers_forget(c, before);
+	defined_set_free(before);
 	rows_clear(c);
 	while (c->queue.unschedulable.n > 0) {
 		budget_spend(&c->budget, 1);

@@ -40,6 +40,22 @@ void taken_stands(struct taken *t, uint32_t gang)
 	m->away = m->whole = false;
 }
 
+static void forget(struct taken_by *by, const bool *gone, uint32_t n)
+{
+	if (by->queue < n && gone[by->queue])
+		by->queue = QUEUE_MISSING;
+}
+
+void taken_forget(struct taken *t, uint32_t gangs, const bool *gone, uint32_t n)
+{
+	if (!t->marks)
+		return;
+	for (uint32_t i = 0; i < gangs; i++)
+		forget(&t->marks[i].by, gone, n);
+	for (uint32_t i = 0; i < TAKEN_GONE_MAX; i++)
+		forget(&t->gone[i].by, gone, n);
+}
+
 /* FNV-1a. */
 static uint32_t hash_of(const char *name, size_t bytes)
 {

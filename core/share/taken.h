@@ -15,6 +15,8 @@
 #ifndef MUSTER_CORE_TAKEN_H
 #define MUSTER_CORE_TAKEN_H
 
+#include "ipc/abi.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +26,7 @@
 /* When a gang was reclaimed, and by which queue's. */
 struct taken_by {
 	uint64_t at_ns; /* 0: it was not */
-	uint32_t queue; /* as the caller numbers them */
+	uint32_t queue; /* as the caller numbers them; QUEUE_MISSING: it isn't there any more */
 };
 
 struct taken {
@@ -87,6 +89,9 @@ static inline void taken_lose(struct taken *t, uint32_t gang)
 /* It started again, and none of its members is still to go.  If none went, because the eviction was
  * refused or withdrawn, it was not reclaimed. */
 void taken_stands(struct taken *t, uint32_t gang);
+
+/* The queues q < n with gone[q] are not there any more, and their numbers may get other ones. */
+void taken_forget(struct taken *t, uint32_t gangs, const bool *gone, uint32_t n);
 
 /* The gang's number is free, or is that of this gang; with taken_is_on() alone. */
 void taken_drop(struct taken *t, uint32_t gang, const char *name, size_t bytes);

@@ -332,6 +332,28 @@ Test(taken, who_reclaimed_a_gang_is_kept)
 	taken_clear(&t);
 }
 
+/* Of gangs that stand and of those that come back under their name. */
+Test(taken, a_queue_that_is_gone_is_forgotten)
+{
+	static const struct taken_by other = { .at_ns = 9, .queue = 1 };
+	const bool gone[] = { false, false, true };
+	struct taken t = { 0 };
+
+	taken_forget(&t, 8, gone, 3);
+	taken_evict(&t, 8, 3, &by_other);
+	taken_evict(&t, 8, 4, &other);
+	taken_evict(&t, 8, 5, &by_other);
+	taken_drop(&t, 5, "ns/g", 4);
+	taken_forget(&t, 8, gone, 2);
+	cr_assert_eq(taken_by(&t, 3).queue, 2u, "another id");
+	taken_forget(&t, 8, gone, 3);
+	taken_begin(&t, 6, "ns/g", 4);
+	cr_assert(taken_by(&t, 3).queue == QUEUE_MISSING && taken_by(&t, 3).at_ns == 7);
+	cr_assert(taken_by(&t, 6).queue == QUEUE_MISSING && taken_is(&t, 6));
+	cr_assert_eq(taken_by(&t, 4).queue, 1u);
+	taken_clear(&t);
+}
+
 /* So many gangs can be away at once; of more the first are forgotten. */
 Test(taken, names_are_bounded)
 {

@@ -252,6 +252,49 @@ Test(reclaim, who_took_what_of_whom_is_told)
 	cr_assert_eq(row_of("g")->reclaimed_ns, 0u);
 }
 
+static void queue_gone(const char *name)
+{
+	static const char api_version[] = "scheduling.volcano.sh/v1beta1";
+	char json[256];
+
+	snprintf(json, sizeof(json),
+	         "{\"apiVersion\":\"%s\",\"kind\":\"Queue\",\"metadata\":{\"name\":\"%s\","
+	         "\"namespace\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%u\"}}",
+	         api_version, name, x.namespace, name, ++x.version);
+	cr_assert_eq(model_remove(x.m, model_resource_index(x.m, api_version, "Queue"), json,
+	                          strlen(json), NULL),
+	             0);
+}
+
+/* The id of queue a became that of c, and c was named. */
+Test(reclaim, a_queue_that_is_gone_has_reclaimed_under_no_name)
+{
+	uint32_t a;
+
+	start_reclaim();
+	queue("a", "\"deserved\":{\"cpu\":\"4\"}");
+	queue("b", "\"weight\":1");
+	node("n1", 2);
+	group("v", 2);
+	pods_in("b", "v", 0, 2, 5, "v", "n1");
+	model_set_synced(x.m);
+	waits_in("a", "g", 2, 0);
+	preempt();
+	goes("v-0");
+	a = row_of("v")->reclaimed_by;
+	cr_assert_str_eq(model_queue_name(x.m, a), "a");
+	queue("b", "\"weight\":2");
+	tick(10 * S);
+	cr_assert_eq(row_of("v")->reclaimed_by, a, "another one was edited");
+	queue_gone("a");
+	tick(10 * S);
+	queue("c", "\"weight\":1");
+	tick(10 * S);
+	cr_assert_str_eq(model_queue_name(x.m, a), "c");
+	cr_assert_eq(row_of("v")->reclaimed_by, QUEUE_MISSING);
+	cr_assert_gt(row_of("v")->reclaimed_ns, 0u);
+}
+
 /* Of what it asks for, the resource of which the giver has the greatest share. */
 Test(reclaim, a_fair_take_tells_the_resource_that_decides)
 {
