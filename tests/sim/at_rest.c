@@ -178,6 +178,18 @@ bool invariants_at_rest(struct invariants *b, char *why, size_t why_bytes)
 	return true;
 }
 
+bool invariants_pod(const struct invariants *b, size_t i, struct invariants_pod *out)
+{
+	if (i >= b->members_n)
+		return false;
+	*out = (struct invariants_pod){
+		.queue = b->members[i].queue,
+		.placed = !b->members[i].over && b->members[i].node[0] != '\0',
+		.cpu_milli = b->members[i].wants.cpu,
+	};
+	return true;
+}
+
 uint64_t invariants_gangs(const struct invariants *b, enum tear tear)
 {
 	return b->torn[tear];

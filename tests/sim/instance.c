@@ -643,6 +643,11 @@ bool instance_may_write(void *instance)
 	return instance_leads(instance);
 }
 
+const struct core *instance_core(const struct instance *p)
+{
+	return p->core;
+}
+
 bool instance_leads(const struct instance *p)
 {
 	return p->frontend != NULL && frontend_may_write(p->frontend);

@@ -2,6 +2,7 @@
 /* Queues of a run: a ConfigMap that is edited meanwhile, and the limits that its text sets. */
 #include "frontend/model/model.h"
 #include "tests/sim/making.h"
+#include "tests/sim/uses.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,6 +89,44 @@ int64_t queues_limit(const struct sim *s, const char *queue)
 		most = variants[i].limits[q] > most ? variants[i].limits[q] : most;
 	}
 	return most;
+}
+
+/* True if a pod that names `of` counts in queue `in`: in its own one and all above it, or in the
+ * root alone if there is none of that name. */
+static bool counts_in(const struct core *c, const char *of, uint32_t in)
+{
+	struct uses_queue q;
+	uint32_t at = 0;
+
+	while (uses_queue(c, at, &q) && strcmp(q.name, of) != 0)
+		at++;
+	if (!uses_queue(c, at, &q))
+		return in == 0;
+	while (at != in && at != 0) {
+		uses_queue(c, at, &q);
+		at = q.parent;
+	}
+	return at == in;
+}
+
+bool queues_at_rest(const struct sim *s, const struct core *c, char *why, size_t why_bytes)
+{
+	struct uses_queue q;
+
+	for (uint32_t at = 0; uses_queue(c, at, &q); at++) {
+		struct invariants_pod pod;
+		int64_t cpu = 0;
+
+		for (size_t i = 0; invariants_pod(s->invariants, i, &pod); i++)
+			if (pod.placed && counts_in(c, pod.queue, at))
+				cpu += pod.cpu_milli;
+		if (q.cpu_milli == cpu)
+			continue;
+		snprintf(why, why_bytes, "used: queue %s has %lld milli of cpu, its pods have %lld", q.name,
+		         (long long)q.cpu_milli, (long long)cpu);
+		return false;
+	}
+	return true;
 }
 
 void making_queues(struct making *m)

@@ -175,7 +175,8 @@ static bool is_at_rest(struct sim *s, char *why, size_t why_bytes)
 	if (busy(s) != NULL)
 		snprintf(why, why_bytes, "liveness: %s", busy(s));
 	else if (!invariants_at_rest(s->invariants, why, why_bytes) ||
-	         !claims_at_rest(s, why, why_bytes))
+	         !claims_at_rest(s, why, why_bytes) ||
+	         !queues_at_rest(s, instance_core(sim_leader(s)), why, why_bytes))
 		return false;
 	else if (fresh_start_binds_nothing(s, binds, sizeof(binds)))
 		return true;

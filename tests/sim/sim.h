@@ -3,7 +3,8 @@
  * virtual time from one seed.
  *
  *   script.c       makes a list of actions of the seed: users, nodes, other schedulers and faults
- *   queues.c       queues of the cluster, and edits of them
+ *   queues.c       queues of the cluster, edits of them, and what they use, counted again
+ *   uses.c         what they use, as the core has it
  *   claims.c       claims of devices: their controller, drivers, another scheduler, and the checks
  *   tenants.c      what the owner of one namespace does to the others
  *   hole.c         a load that a late Binding ends badly
@@ -283,6 +284,9 @@ void queues_start(struct sim *s);
 void queues_edit(struct sim *s, uint32_t variant);
 /* The most milli of cpu that the queue was ever limited to; INT64_MAX: at some time it was not. */
 int64_t queues_limit(const struct sim *s, const char *queue);
+/* True if each queue of the core uses what the pods of it request that have a node, by the API
+ * server's history alone. */
+bool queues_at_rest(const struct sim *s, const struct core *c, char *why, size_t why_bytes);
 
 void workload_start(struct sim *s); /* the state before the first action */
 
@@ -323,8 +327,9 @@ void instance_run(struct instance *p, bool heard);
 uint64_t instance_due_ns(const struct instance *p);
 /* NULL: both run, the rings are empty, nothing to plan or to send; else what is pending. */
 const char *instance_busy(const struct instance *p);
-bool instance_leads(const struct instance *p); /* up, and may act */
-struct instance *sim_leader(struct sim *s);    /* NULL: none */
+const struct core *instance_core(const struct instance *p); /* NULL: it is down */
+bool instance_leads(const struct instance *p);              /* up, and may act */
+struct instance *sim_leader(struct sim *s);                 /* NULL: none */
 /* Room may be kept from a pod of that priority: for the gang of a backfill reservation, or by a
  * start that is promised. */
 bool instance_holds(const struct instance *p, int32_t priority);
@@ -367,6 +372,13 @@ uint64_t invariants_binds(const struct invariants *b);
 uint64_t invariants_gangs(const struct invariants *b, enum tear tear);
 /* What was excused by that: torn gangs, and Bindings that landed on a node that was full. */
 uint64_t invariants_excused(const struct invariants *b, enum tear tear);
+/* Pod i as the API server's history has it; false: there are no more. */
+struct invariants_pod {
+	const char *queue; /* "": it names none */
+	bool placed;       /* it has a node, also one that is gone, and has not ended */
+	int64_t cpu_milli;
+};
+bool invariants_pod(const struct invariants *b, size_t i, struct invariants_pod *out);
 /* True: gangs meet their quorum and conditions are set; else why not. */
 bool invariants_at_rest(struct invariants *b, char *why, size_t why_bytes);
 
