@@ -14,10 +14,10 @@ enum promise_move {
 	MOVE_NODE_LOST,    /* a node went, was cordoned or tainted, shrank */
 	MOVE_END_OVERRUN,  /* a known end passed, or became later */
 	MOVE_ROOM_TAKEN,   /* pods that this core did not place */
-	MOVE_OUTRANKED,    /* a gang of strictly higher priority */
+	MOVE_OUTRANKED,    /* a gang of strictly higher priority, or of its queue and not borrowing */
 	MOVE_GANG_CHANGED, /* its own members or their requests */
 	MOVE_RESTARTED,    /* the time of an earlier core or frontend could not be placed again */
-	MOVE_RECLAIMED,    /* it borrows, and a gang inside the guarantee of its queue needs the room */
+	MOVE_RECLAIMED,    /* it borrows, and a gang inside the guarantee of another queue needs it */
 	MOVES
 };
 

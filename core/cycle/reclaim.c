@@ -201,7 +201,7 @@ bool reclaim_rank_promises(struct core *c)
 
 	if (n == 0 || !reclaim_is_on(c)) {
 		for (uint32_t i = 0; i < n; i++)
-			changed = promise_set_firm(t, i, false) || changed;
+			changed = promise_set_firm(t, i, QUEUE_MISSING, false) || changed;
 		return changed;
 	}
 	order = must_array(n, sizeof(*order));
@@ -211,12 +211,14 @@ bool reclaim_rank_promises(struct core *c)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct promise *p = promise_at(t, order[i]);
 		struct share_ask ask = { 0 };
+		uint32_t queue;
 
 		if (!is_to_come(c, p))
 			continue;
 		wants_add(c, &p->ask, &ask);
-		if (promise_set_firm(t, order[i],
-		                     shares_owed(c->turns.shares, queued_gang(c, p->ask.gang), &ask)))
+		queue = queued_gang(c, p->ask.gang);
+		if (promise_set_firm(t, order[i], queued_id(c, queue),
+		                     shares_owed(c->turns.shares, queue, &ask)))
 			changed = true;
 		promise_suppose(c, p, true);
 	}

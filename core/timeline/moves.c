@@ -134,13 +134,36 @@ bool picture_some_hold(struct timeline *t, const struct picture *p)
 	return true;
 }
 
+void outranks_none(struct timeline *t)
+{
+	t->outranks.priority = INT32_MIN;
+	t->outranks.firm = false;
+	t->outranks.queue = QUEUE_MISSING;
+}
+
+void outranks_add(struct timeline *t, const struct timeline_ask *ask)
+{
+	if (ask->priority > t->outranks.priority)
+		t->outranks.priority = ask->priority;
+	if (ask->firm && !t->outranks.firm)
+		t->outranks.queue = ask->queue;
+	else if (ask->firm && t->outranks.queue != ask->queue)
+		t->outranks.queue = QUEUE_MISSING;
+	t->outranks.firm = t->outranks.firm || ask->firm;
+}
+
+/* No queue takes back from itself. */
+static bool is_reclaimed(const struct timeline *t, const struct promise *p)
+{
+	const bool own = p->ask.queue != QUEUE_MISSING && p->ask.queue == t->outranks.queue;
+
+	return t->outranks.firm && !p->ask.firm && !own && p->ask.priority >= t->outranks.priority;
+}
+
 static enum promise_move why_of(const struct timeline *t, const struct promise *p,
                                 enum promise_move why)
 {
-	return why == MOVE_OUTRANKED && t->outranks.firm && !p->ask.firm &&
-	               p->ask.priority >= t->outranks.priority
-	           ? MOVE_RECLAIMED
-	           : why;
+	return why == MOVE_OUTRANKED && is_reclaimed(t, p) ? MOVE_RECLAIMED : why;
 }
 
 void promises_repair(struct timeline *t, enum promise_move why, uint32_t who, uint64_t now_ns)
@@ -190,8 +213,7 @@ static void improve_all(struct timeline *t, uint64_t now_ns)
 {
 	uint32_t outranks_n = 0, who = ID_NONE;
 
-	t->outranks.priority = INT32_MIN;
-	t->outranks.firm = false;
+	outranks_none(t);
 	if (t->order_room < t->promises_n) {
 		t->order_room = t->promises_n * 2 + 64;
 		t->order = must_grow(t->order, t->order_room * sizeof(*t->order));
@@ -205,9 +227,7 @@ static void improve_all(struct timeline *t, uint64_t now_ns)
 			const struct timeline_ask *ask = &t->promises[t->order[i]].ask;
 
 			who = ask->gang;
-			t->outranks.firm = t->outranks.firm || ask->firm;
-			if (ask->priority > t->outranks.priority)
-				t->outranks.priority = ask->priority;
+			outranks_add(t, ask);
 			outranks_n++;
 		}
 	if (outranks_n > 0)

@@ -223,8 +223,8 @@ static void promise_add(struct timeline *t, const struct promise *made, uint64_t
 	t->untold++;
 	t->slots[p->ask.gang] = t->promises_n;
 	picture_keep(t, t->promises_n - 1);
-	t->outranks.priority = p->ask.priority;
-	t->outranks.firm = p->ask.firm;
+	outranks_none(t);
+	outranks_add(t, &p->ask);
 	if (t->profile_rank == RANK_ALL)
 		profile_promise(t, p, -1, now_ns);
 	else
@@ -285,11 +285,12 @@ bool promise_drop(struct timeline *t, uint32_t gang)
 	return true;
 }
 
-bool promise_set_firm(struct timeline *t, uint32_t i, bool firm)
+bool promise_set_firm(struct timeline *t, uint32_t i, uint32_t queue, bool firm)
 {
 	struct promise *p = &t->promises[i];
 
 	assert(i < t->promises_n);
+	p->ask.queue = queue;
 	if (p->ask.firm == firm)
 		return false;
 	p->ask.firm = firm;
@@ -324,8 +325,8 @@ void promises_started(struct timeline *t, const struct timeline_ask *ask, uint64
 
 void promises_outranked(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns)
 {
-	t->outranks.priority = ask->priority;
-	t->outranks.firm = ask->firm;
+	outranks_none(t);
+	outranks_add(t, ask);
 	if (promises_some_lower(t, ask_rank(ask)))
 		promises_repair(t, MOVE_OUTRANKED, ask->gang, now_ns);
 }

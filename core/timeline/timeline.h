@@ -47,6 +47,7 @@
 /* What a gang asks for: members of some shapes, together, for a time. */
 struct timeline_ask {
 	uint32_t gang;
+	uint32_t queue; /* its id; QUEUE_MISSING: none */
 	int32_t priority;
 	bool firm; /* it takes back what others borrow, whatever the priorities: its rank is above */
 	uint64_t length_ns; /* TIME_NEVER: not known */
@@ -173,8 +174,9 @@ bool promise_suits(const struct timeline *t, const struct timeline_ask *ask);
 /* The promise as it is shown.  O(ends before it x its nodes). */
 void promise_show(const struct timeline *t, const struct promise *p, struct promised *out);
 
-/* The gang of promise i, by promise_at(), is firm or not from here on; true if it was otherwise. */
-bool promise_set_firm(struct timeline *t, uint32_t i, bool firm);
+/* The gang of promise i, by promise_at(), is of that queue, and firm or not, from here on; true if
+ * it was otherwise firm. */
+bool promise_set_firm(struct timeline *t, uint32_t i, uint32_t queue, bool firm);
 
 /* The gang's promise, if it has one, counts as published. */
 void promise_mark_told(struct timeline *t, uint32_t gang);

@@ -71,10 +71,12 @@ struct timeline {
 	bool changed;
 	enum promise_move suspect; /* promises may no longer hold, for this reason */
 	uint32_t suspect_who;
-	/* Of the gangs for which promises_repair() is called: the highest priority, and is one firm? */
+	/* Of the gangs for which promises_repair() is called: the highest priority, is one firm, and
+	 * the queue of those that are; QUEUE_MISSING: several. */
 	struct {
 		int32_t priority;
 		bool firm;
+		uint32_t queue;
 	} outranks;
 	uint64_t facts_version; /* of the nodes at the last look */
 
@@ -167,7 +169,10 @@ void picture_keep(struct timeline *t, uint32_t asked);
 
 #define RANK_ALL INT64_MIN
 
-/* moves.c: some promise has a lower rank. */
+/* moves.c: promises_repair() is called for none yet; and for the gang, too. */
+void outranks_none(struct timeline *t);
+void outranks_add(struct timeline *t, const struct timeline_ask *ask);
+/* Some promise has a lower rank. */
 bool promises_some_lower(const struct timeline *t, int64_t rank);
 /* The rank from which on promises bind a gang of `rank`: the same for all gangs where it
  * makes no difference, so that one profile serves them. */
@@ -184,7 +189,7 @@ void promise_later(struct timeline *t, struct promise *p, uint64_t at_ns, enum p
 bool picture_some_hold(struct timeline *t, const struct picture *p);
 /* Promises that no longer hold move later, those of low rank first: each is placed with those
  * before it alone, by rank, then time.  With MOVE_OUTRANKED for t->outranks: what
- * has that priority or above was reclaimed. */
+ * has that priority or above, and is of another queue than the firm ones, was reclaimed. */
 void promises_repair(struct timeline *t, enum promise_move why, uint32_t who, uint64_t now_ns);
 
 #endif

@@ -202,7 +202,8 @@ Test(nominations_promises, no_pod_goes_for_a_lone_pod_that_would_break_a_promise
 }
 
 /* A gang of a queue, whose pods run 500 s at most and evict none. */
-static void lasts_in(const char *queue_name, const char *name, int members, int priority)
+static void asks_in(const char *queue_name, const char *name, int members, int priority,
+                    const char *requests)
 {
 	char meta[256];
 
@@ -216,11 +217,16 @@ static void lasts_in(const char *queue_name, const char *name, int members, int 
 		    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":%d,"
 		    "\"preemptionPolicy\":\"Never\",\"restartPolicy\":\"Never\","
 		    "\"activeDeadlineSeconds\":500,\"containers\":[{\"name\":\"c\",\"resources\":{"
-		    "\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\"}",
-		    priority);
+		    "\"requests\":{%s}}}]},\"status\":{\"phase\":\"Pending\"}",
+		    priority, requests);
 	flush();
 	for (int i = 0; i < 3; i++)
 		tick(3 * S);
+}
+
+static void lasts_in(const char *queue_name, const char *name, int members, int priority)
+{
+	asks_in(queue_name, name, members, priority, "\"cpu\":\"1\"");
 }
 
 static const struct promise *promise_named(const char *name)
@@ -314,6 +320,30 @@ Test(nominations_promises, a_gang_outranks_one_of_its_queue_that_alone_would_be_
 	cr_assert_gt(promise_named("g")->at_ns, at_ns);
 	cr_assert_eq(later(MOVE_RECLAIMED), 0);
 	cr_assert_eq(later(MOVE_OUTRANKED), 1);
+}
+
+/* h borrows memory, so g of the same queue is before it; that was told as reclaimed. */
+Test(nominations_promises, no_queue_reclaims_from_itself)
+{
+	const struct promise *h;
+	uint64_t at_ns;
+
+	lender_and_borrower("\"deserved\":{\"cpu\":\"4\"}", PREEMPTION_RECLAIM);
+	queue("b", "\"deserved\":{\"memory\":\"1Gi\"}");
+	node("n2", 2);
+	pods("stay", 0, 2, 0, "", "n2");
+	asks_in("a", "h", 2, 10, "\"cpu\":\"1\",\"memory\":\"1Gi\"");
+	at_ns = promise_named("h")->at_ns;
+	cr_assert(!promise_named("h")->ask.firm);
+	lasts_in("a", "g", 2, 10);
+	h = promise_named("h");
+	cr_assert(promise_named("g")->ask.firm);
+	cr_assert_eq(promise_named("g")->at_ns, at_ns);
+	cr_assert_gt(h->at_ns, at_ns);
+	cr_assert_eq(h->moves_n, 1u);
+	cr_assert_eq(h->moves[0].why, MOVE_OUTRANKED);
+	cr_assert_eq(h->moves[0].who, promise_named("g")->ask.gang);
+	cr_assert_eq(later(MOVE_RECLAIMED), 0);
 }
 
 /* It was firm with one member, and kept that rank for the promise of two. */
