@@ -168,7 +168,7 @@ bool bench_pipeline(struct bench_report *report, const struct bench_options *opt
 		                           .pods_more = 1000,
 		                           .feed = feed_ring };
 	struct loop_config config = {
-		.limits = cluster_limits(&setup), .spin_ns = 50000, .cpu = 1, .notify = notify
+		.core.limits = cluster_limits(&setup), .spin_ns = 50000, .cpu = 1, .notify = notify
 	};
 	struct pipe *p =
 		aligned_alloc(CACHE_LINE, (sizeof(*p) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);

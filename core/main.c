@@ -250,26 +250,26 @@ static bool option_read(int option, struct control_config *c)
 	case OPT_GROUP:
 		return group_read(option, c);
 	case OPT_SCORE:
-		return score_read(option, &c->score);
+		return score_read(option, &c->core.score);
 	case OPT_RESERVE:
 		if (!number(option, 0, 1000000000, &n))
 			return false;
-		c->reserve_after_ns = n * UINT64_C(1000000000);
+		c->core.reserve_after_ns = n * UINT64_C(1000000000);
 		return true;
 	case OPT_RETAIN:
 		if (!number(option, 1, 1000000000, &n))
 			return false;
-		c->retain_for_ns = n * UINT64_C(1000000000);
+		c->core.retain_for_ns = n * UINT64_C(1000000000);
 		return true;
 	case OPT_PROMISES:
-		return number32(option, 0, 1024, &c->promise_depth);
+		return number32(option, 0, 1024, &c->core.promise_depth);
 	case OPT_GRAIN:
 		if (!number(option, 1, 86400, &n))
 			return false;
-		c->promise_grain_ns = n * UINT64_C(1000000000);
+		c->core.promise_grain_ns = n * UINT64_C(1000000000);
 		return true;
 	case OPT_BY_SOFT:
-		return on_read(option, &c->backfill_by_soft);
+		return on_read(option, &c->core.backfill_by_soft);
 	case OPT_SPIN:
 		return number(option, 0, 1000000, &c->spin_us);
 	case OPT_CPU:
@@ -291,7 +291,7 @@ static bool option_read(int option, struct control_config *c)
 	case OPT_LOG:
 		return level_read(option);
 	default:
-		return limit_read(option, &c->limits);
+		return limit_read(option, &c->core.limits);
 	}
 }
 
@@ -313,20 +313,20 @@ int main(int argc, char **argv)
 {
 	struct control_config config = {
 		.socket = LINK_DEFAULT_SOCKET,
-		.reserve_after_ns = UINT64_C(60000000000),
-		.retain_for_ns = UINT64_C(600000000000),
+		.core = { .limits = { .nodes = 8192,
+		                      .pods = 65536,
+		                      .gangs = 16384,
+		                      .shapes = 4096,
+		                      .names = 4096,
+		                      .resources = 32,
+		                      .command_ring_bytes = 1u << 20 },
+		          .reserve_after_ns = UINT64_C(60000000000),
+		          .retain_for_ns = UINT64_C(600000000000) },
 		.spin_us = 50,
 		.cpu = -1,
 		.searchers = 1,
 		.record_bytes = RECORD_BYTES_DEFAULT,
 		.seccomp = true,
-		.limits = { .nodes = 8192,
-		            .pods = 65536,
-		            .gangs = 16384,
-		            .shapes = 4096,
-		            .names = 4096,
-		            .resources = 32,
-		            .command_ring_bytes = 1u << 20 },
 	};
 	int option;
 
@@ -346,7 +346,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "muster-core: %s: no such argument\n", argv[optind]);
 		return USAGE;
 	}
-	if (!limits_complete(&config.limits))
+	if (!limits_complete(&config.core.limits))
 		return USAGE;
 	config.no_new_privileges = confine_privileges();
 	return control_run(&config);

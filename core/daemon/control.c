@@ -92,7 +92,7 @@ static void observer_refuse(struct control *k, struct link_peer *peer)
 /* One of the observers.  False: it is gone. */
 static bool observer_welcome(const struct control *k, const struct link_peer *peer)
 {
-	if (link_welcome(peer, loop_ledger(k->loop), &k->config->limits, loop_epoch(k->loop)) < 0)
+	if (link_welcome(peer, loop_ledger(k->loop), &k->config->core.limits, loop_epoch(k->loop)) < 0)
 		return false;
 	log_line(LOG_DEBUG, "msg=\"observer connected\"");
 	PROBE(observer_welcomed, k->observers_n);
@@ -190,7 +190,7 @@ static void frontend_follow(struct control *k)
 		if (!k->welcomed && !k->leaving) {
 			k->welcomed = true;
 			PROBE(frontend_welcome, loop_epoch(k->loop));
-			k->leaving = link_welcome(&k->frontend, loop_ledger(k->loop), &k->config->limits,
+			k->leaving = link_welcome(&k->frontend, loop_ledger(k->loop), &k->config->core.limits,
 			                          loop_epoch(k->loop)) < 0;
 			PROBE(frontend_welcomed, loop_epoch(k->loop));
 			if (!k->leaving)
@@ -252,7 +252,7 @@ static bool observer_read(struct control *k, size_t i)
 		return refuse(k, i, "this is no question"), false;
 	if (got < 0)
 		return false;
-	fault = question_fault(&m.question.question, &k->config->limits);
+	fault = question_fault(&m.question.question, &k->config->core.limits);
 	if (fault)
 		return refuse(k, i, fault), false;
 	if (!k->searchers)
@@ -384,13 +384,7 @@ static int record(struct control *k)
 	struct log_text text;
 	struct recorder_config config = { .path = k->config->record,
 		                              .bytes = k->config->record_bytes,
-		                              .limits = k->config->limits,
-		                              .score = k->config->score,
-		                              .reserve_after_ns = k->config->reserve_after_ns,
-		                              .retain_for_ns = k->config->retain_for_ns,
-		                              .promise_depth = k->config->promise_depth,
-		                              .promise_grain_ns = k->config->promise_grain_ns,
-		                              .backfill_by_soft = k->config->backfill_by_soft };
+		                              .core = k->config->core };
 	int rc;
 
 	if (!config.path)
@@ -422,16 +416,9 @@ static void world_failed(struct control *k, int rc)
 
 static void world_open(struct control *k)
 {
-	const struct searchers_config config = { .limits = k->config->limits,
-		                                     .score = k->config->score,
-		                                     .reserve_after_ns = k->config->reserve_after_ns,
-		                                     .retain_for_ns = k->config->retain_for_ns,
-		                                     .promise_depth = k->config->promise_depth,
-		                                     .promise_grain_ns = k->config->promise_grain_ns,
-		                                     .backfill_by_soft = k->config->backfill_by_soft,
-		                                     .searchers = k->config->searchers,
-		                                     .answered = notify,
-		                                     .context = k };
+	const struct searchers_config config = {
+		.core = k->config->core, .searchers = k->config->searchers, .answered = notify, .context = k
+	};
 	const int rc = config.searchers > 0 ? searchers_open(&k->searchers, &config) : 0;
 
 	if (rc < 0)
@@ -450,13 +437,7 @@ static void world_start(struct control *k)
 
 static int start(struct control *k)
 {
-	struct loop_config loop = { .limits = k->config->limits,
-		                        .score = k->config->score,
-		                        .reserve_after_ns = k->config->reserve_after_ns,
-		                        .retain_for_ns = k->config->retain_for_ns,
-		                        .promise_depth = k->config->promise_depth,
-		                        .promise_grain_ns = k->config->promise_grain_ns,
-		                        .backfill_by_soft = k->config->backfill_by_soft,
+	struct loop_config loop = { .core = k->config->core,
 		                        .spin_ns = k->config->spin_us * 1000,
 		                        .cpu = k->config->cpu,
 		                        .recorder = k->recorder,
@@ -564,7 +545,7 @@ int control_run(const struct control_config *config)
 	log_line(
 		LOG_INFO, "msg=\"listening\" socket=%s version=%s layout=%016llx nodes=%u pods=%u gangs=%u",
 		log_quote(&text, config->socket), MUSTER_VERSION, (unsigned long long)abi_layout_hash(),
-		config->limits.nodes, config->limits.pods, config->limits.gangs);
+		config->core.limits.nodes, config->core.limits.pods, config->core.limits.gangs);
 	PROBE(listening);
 	confine_core(config);
 	while (control_turn(&k))

@@ -14,13 +14,7 @@ struct control_config {
 	const char *socket;
 	const char *socket_group; /* whose members may observe, as it was given; NULL: none */
 	gid_t socket_gid;         /* of it */
-	struct limits limits;
-	enum score_policy score;
-	uint64_t reserve_after_ns; /* as in struct core_config */
-	uint64_t retain_for_ns;
-	uint32_t promise_depth;
-	uint64_t promise_grain_ns;
-	bool backfill_by_soft;
+	struct core_config core;  /* its callbacks are not used */
 	uint64_t spin_us;
 	int cpu;                /* -1: any */
 	uint32_t searchers;     /* 0: no world follows the loop */

@@ -145,7 +145,7 @@ static void peer_begin(struct loop *l)
 	ring_reader_init(&l->results, base + results->offset, results->bytes, &intake->result_tail,
 	                 &ledger->result_head, l->epoch);
 	ring_writer_init(&l->commands, (unsigned char *)ledger + ledger->command_ring.offset,
-	                 l->config.limits.command_ring_bytes, &ledger->command_tail,
+	                 l->config.core.limits.command_ring_bytes, &ledger->command_tail,
 	                 &intake->command_head, l->epoch);
 	published_reset(&ledger->published);
 	loop_turn_begin(&l->turns, clock_monotonic_ns());
@@ -497,18 +497,8 @@ static uint64_t first_epoch(void)
 
 static int loop_make(struct loop *l, const char **what)
 {
-	struct core_config core = { .limits = l->config.limits,
-		                        .score = l->config.score,
-		                        .reserve_after_ns = l->config.reserve_after_ns,
-		                        .retain_for_ns = l->config.retain_for_ns,
-		                        .promise_depth = l->config.promise_depth,
-		                        .promise_grain_ns = l->config.promise_grain_ns,
-		                        .backfill_by_soft = l->config.backfill_by_soft,
-		                        .emit = emit,
-		                        .make = make,
-		                        .context = l,
-		                        .clock_ns = clock_monotonic_ns };
-	uint64_t bytes = core_ledger_bytes(&l->config.limits, what);
+	struct core_config core = l->config.core;
+	uint64_t bytes = core_ledger_bytes(&l->config.core.limits, what);
 	int rc;
 
 	if (bytes == 0)
@@ -516,9 +506,13 @@ static int loop_make(struct loop *l, const char **what)
 	*what = "the shared memory of the ledger";
 	rc = segment_create_bare(&l->ledger, "muster-ledger", bytes);
 	if (rc == 0)
-		rc = segment_make(&l->ledger, 0, core_ledger_bytes_first(&l->config.limits));
+		rc = segment_make(&l->ledger, 0, core_ledger_bytes_first(&l->config.core.limits));
 	if (rc < 0)
 		return rc;
+	core.emit = emit;
+	core.make = make;
+	core.context = l;
+	core.clock_ns = clock_monotonic_ns;
 	l->core = core_new(&core, l->ledger.base);
 	*what = "the core's thread";
 	sem_init(&l->opened, 0, 0);

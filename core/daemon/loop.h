@@ -25,13 +25,7 @@
 enum loop_peer { PEER_FREE, PEER_OFFERED, PEER_SERVED, PEER_BROKEN, PEER_LEAVING, PEER_LEFT };
 
 struct loop_config {
-	struct limits limits;
-	enum score_policy score;
-	uint64_t reserve_after_ns;
-	uint64_t retain_for_ns;
-	uint32_t promise_depth;
-	uint64_t promise_grain_ns;
-	bool backfill_by_soft;
+	struct core_config core; /* its callbacks are not used */
 	uint64_t spin_ns;
 	int cpu;                   /* -1: any */
 	struct recorder *recorder; /* NULL: none */

@@ -388,7 +388,7 @@ static int file_open(struct whole *r)
 	return r->fd < 0 ? -errno : 0;
 }
 
-static int head_write(struct whole *r, const struct recorder_config *config)
+static int head_write(struct whole *r, const struct core_config *config)
 {
 	struct recording_head head = { .magic = RECORDING_MAGIC,
 		                           .version = RECORDING_VERSION,
@@ -431,7 +431,7 @@ static int recorder_start(struct whole *r, const struct recorder_config *config)
 	signal(SIGXFSZ, SIG_IGN);
 	rc = file_open(r);
 	if (rc == 0)
-		rc = head_write(r, config);
+		rc = head_write(r, &config->core);
 	if (rc == 0)
 		rc = -pthread_create(&r->writer, NULL, writer, r);
 	if (rc < 0 && r->regular && r->fd >= 0)
@@ -451,7 +451,7 @@ int recorder_open(struct recorder **out, const struct recorder_config *config)
 	r->fd = -1;
 	r->bytes_max = config->bytes < BYTES_LEAST ? BYTES_LEAST : config->bytes;
 	/* One cycle may emit as much as the command ring takes. */
-	while (size < 4 * config->limits.command_ring_bytes && size < BLOCK_BYTES_MAX)
+	while (size < 4 * config->core.limits.command_ring_bytes && size < BLOCK_BYTES_MAX)
 		size *= 2;
 	r->tap = (struct recorder){ .mask = size - 1, .tail_shared = &r->tail };
 	rc = recorder_start(r, config);

@@ -35,14 +35,8 @@ struct recorder {
 
 struct recorder_config {
 	const char *path;
-	uint64_t bytes; /* limit of the file */
-	struct limits limits;
-	enum score_policy score;
-	uint64_t reserve_after_ns;
-	uint64_t retain_for_ns;
-	uint32_t promise_depth;
-	uint64_t promise_grain_ns;
-	bool backfill_by_soft;
+	uint64_t bytes;          /* limit of the file */
+	struct core_config core; /* of the recorded core, for the header */
 };
 
 /* Creates the file.  An existing recording is renamed to PATH.old; any other regular file is left

@@ -295,7 +295,9 @@ static void searchers_begin(struct searchers *s)
 	for (uint32_t i = 0; i < s->config.searchers; i++) {
 		struct searcher *r = &s->all[i];
 
-		*r = (struct searcher){ .of = s, .index = i, .audit = audit_new(s->config.limits.shapes) };
+		*r = (struct searcher){ .of = s,
+			                    .index = i,
+			                    .audit = audit_new(s->config.core.limits.shapes) };
 		if (pthread_create(&r->thread, NULL, search, r) != 0) {
 			audit_free(r->audit);
 			return;
@@ -336,13 +338,7 @@ static struct lookout *lookout_make(struct searchers *s, struct ledger *ledger)
 int searchers_start(struct searchers *s, struct ledger *ledger)
 {
 	struct core_world *stats = &ledger->world;
-	const struct follower_config config = { .limits = s->config.limits,
-		                                    .score = s->config.score,
-		                                    .reserve_after_ns = s->config.reserve_after_ns,
-		                                    .retain_for_ns = s->config.retain_for_ns,
-		                                    .promise_depth = s->config.promise_depth,
-		                                    .promise_grain_ns = s->config.promise_grain_ns,
-		                                    .backfill_by_soft = s->config.backfill_by_soft,
+	const struct follower_config config = { .core = s->config.core,
 		                                    .feed = s->feed,
 		                                    .stats = stats };
 	int rc = follower_new(&s->follower, &config);

@@ -26,13 +26,7 @@ struct questions;
 struct searchers;
 
 struct searchers_config {
-	struct limits limits;
-	enum score_policy score;
-	uint64_t reserve_after_ns; /* as in struct core_config */
-	uint64_t retain_for_ns;
-	uint32_t promise_depth;
-	uint64_t promise_grain_ns;
-	bool backfill_by_soft;
+	struct core_config core;         /* of the loop that they follow */
 	uint32_t searchers;              /* 1 to SEARCHERS_MOST */
 	void (*answered)(void *context); /* after each answer to a question, in the world's thread */
 	void *context;

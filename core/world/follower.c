@@ -61,20 +61,12 @@ static void ledger_unmap(struct follower *w)
 int follower_new(struct follower **out, const struct follower_config *config)
 {
 	struct follower *w = must_alloc(sizeof(*w));
-	struct core_config core = { .limits = config->limits,
-		                        .score = config->score,
-		                        .reserve_after_ns = config->reserve_after_ns,
-		                        .retain_for_ns = config->retain_for_ns,
-		                        .promise_depth = config->promise_depth,
-		                        .promise_grain_ns = config->promise_grain_ns,
-		                        .backfill_by_soft = config->backfill_by_soft,
-		                        .emit = emit,
-		                        .context = w };
+	struct core_config core = config->core;
 	void *memory;
 
 	w->config = *config;
 	w->reader.feed = config->feed;
-	w->ledger_bytes = core_ledger_bytes(&config->limits, NULL);
+	w->ledger_bytes = core_ledger_bytes(&config->core.limits, NULL);
 	memory = mmap(NULL, w->ledger_bytes, PROT_READ | PROT_WRITE,
 	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED) {
@@ -82,8 +74,10 @@ int follower_new(struct follower **out, const struct follower_config *config)
 		return -ENOMEM;
 	}
 	w->ledger = memory;
+	core.emit = emit;
+	core.context = w;
 	w->core = core_new(&core, w->ledger);
-	w->keeper = keeper_new(&config->limits);
+	w->keeper = keeper_new(&config->core.limits);
 	w->state = WORLD_FOLLOWS;
 	/* Relaxed, here and below: figures for observers. */
 	atomic_store_explicit(&config->stats->state, WORLD_FOLLOWS, memory_order_relaxed);

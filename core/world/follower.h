@@ -24,13 +24,7 @@ struct follower;
 struct keeper;
 
 struct follower_config {
-	struct limits limits;
-	enum score_policy score;
-	uint64_t reserve_after_ns; /* as in struct core_config */
-	uint64_t retain_for_ns;
-	uint32_t promise_depth;
-	uint64_t promise_grain_ns;
-	bool backfill_by_soft;
+	struct core_config core;  /* of the loop that it follows, without emit and make */
 	struct feed *feed;        /* outlives the world */
 	struct core_world *stats; /* zeroed; outlives the world */
 };

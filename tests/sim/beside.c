@@ -58,14 +58,7 @@ struct record *beside_answer(struct beside *b)
 struct beside *beside_new(const struct core_config *config)
 {
 	struct beside *b = must_alloc(sizeof(*b));
-	struct follower_config world = { .limits = config->limits,
-		                             .score = config->score,
-		                             .reserve_after_ns = config->reserve_after_ns,
-		                             .retain_for_ns = config->retain_for_ns,
-		                             .promise_depth = config->promise_depth,
-		                             .promise_grain_ns = config->promise_grain_ns,
-		                             .backfill_by_soft = config->backfill_by_soft,
-		                             .stats = &b->stats };
+	struct follower_config world = { .core = *config, .stats = &b->stats };
 
 	if (feed_open(&b->feed, FEED_BYTES_LEAST) < 0)
 		fatal_memory();

@@ -25,11 +25,7 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 
 void loop_new(struct loop *l, struct core_config config, uint64_t bytes)
 {
-	struct follower_config world = { .limits = config.limits,
-		                             .score = config.score,
-		                             .reserve_after_ns = config.reserve_after_ns,
-		                             .promise_depth = config.promise_depth,
-		                             .stats = &l->stats };
+	struct follower_config world = { .core = config, .stats = &l->stats };
 
 	memset(l, 0, sizeof(*l));
 	cr_assert_eq(feed_open(&l->feed, bytes), 0);

@@ -41,7 +41,7 @@ static void nap(void)
 static void daemon_start(struct daemon *d)
 {
 	struct control_config config = {
-		.socket = d->socket, .limits = limits, .spin_us = 20, .cpu = -1, .searchers = 1
+		.socket = d->socket, .core.limits = limits, .spin_us = 20, .cpu = -1, .searchers = 1
 	};
 	struct link_error e;
 	struct link observer;

@@ -49,7 +49,7 @@ TestSuite(recorder, .init = setup, .fini = teardown);
 
 static struct recorder *record(uint64_t bytes)
 {
-	struct recorder_config config = { .path = path, .bytes = bytes, .limits = limits };
+	struct recorder_config config = { .path = path, .bytes = bytes, .core.limits = limits };
 	struct recorder *r;
 
 	cr_assert_eq(recorder_open(&r, &config), 0);
@@ -318,7 +318,7 @@ Test(recorder, only_a_recording_is_replaced)
 {
 	struct recorder_config config = { .path = path,
 		                              .bytes = RECORD_BYTES_DEFAULT,
-		                              .limits = limits };
+		                              .core.limits = limits };
 	struct recorder *r = record(RECORD_BYTES_DEFAULT);
 	struct recording in;
 	int fd;
