@@ -248,6 +248,17 @@ const char *world_group(const char *name, const char *version, unsigned quorum)
 	return text;
 }
 
+const char *world_journal(unsigned version, const char *lines)
+{
+	static char text[2000];
+
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"name\":\"j\",\"resourceVersion\":\"%u\"},\"data\":{\"format\":\"1\","
+	         "\"epoch\":\"7\",\"writer\":\"other\",\"fence\":\"\",\"intents\":\"%s\"}}",
+	         version, lines);
+	return text;
+}
+
 const char *world_node(const char *name, const char *version)
 {
 	static char text[1024];

@@ -68,6 +68,8 @@ const char *world_member(const char *name, const char *version, const char *grou
                          const char *more_spec);
 const char *world_group(const char *name, const char *version, unsigned quorum);
 const char *world_node(const char *name, const char *version);
+/* The journal "j" that another instance wrote in epoch 7; lines as in JSON. */
+const char *world_journal(unsigned version, const char *lines);
 
 /* A model that serves the scheduler "muster". */
 struct model *world_model(void);

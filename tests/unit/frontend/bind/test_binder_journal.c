@@ -78,17 +78,6 @@ static void flush(void)
 	look();
 }
 
-static const char *object(unsigned version, const char *lines)
-{
-	static char text[2000];
-
-	snprintf(text, sizeof(text),
-	         "{\"metadata\":{\"name\":\"j\",\"resourceVersion\":\"%u\"},\"data\":{\"format\":\"1\","
-	         "\"epoch\":\"7\",\"writer\":\"other\",\"fence\":\"\",\"intents\":\"%s\"}}",
-	         version, lines);
-	return text;
-}
-
 static void assumed_note(void *context, struct intent *i, pod_id pod, uint32_t generation)
 {
 	(void)context;
@@ -122,9 +111,9 @@ static void begin_of(const char *lines, bool extends, size_t intents_most)
 	flush();
 	journal_claim(b.journal);
 	journal_poll(b.journal);
-	world_answer(world_take(&b.w, "GET", JOURNAL), 200, object(10, lines));
+	world_answer(world_take(&b.w, "GET", JOURNAL), 200, world_journal(10, lines));
 	journal_poll(b.journal);
-	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, object(11, ""));
+	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, world_journal(11, ""));
 	cr_assert(journal_is_open(b.journal));
 	binder_take_over(b.binder, b.takeover, extends ? assumed_note : NULL, NULL);
 	b.w.now_ns += SECOND;
@@ -194,7 +183,7 @@ Test(binder_journal, no_binding_before_its_intent)
 	c = world_take(&b.w, "PUT", JOURNAL);
 	cr_assert_eq(world_open(&b.w), 1, "the Binding waits");
 	cr_assert(strstr(c->body, "bind " UID_A " n1 "), "%s", c->body);
-	world_answer(c, 200, object(12, ""));
+	world_answer(c, 200, world_journal(12, ""));
 	poll();
 	world_answer(world_take(&b.w, "POST", POST), 201, "{}");
 	cr_assert_str_eq(b.said, "bound ");
@@ -218,12 +207,12 @@ Test(binder_journal, a_binding_does_not_wait_for_intents_that_wait_for_it)
 	put = world_take(&b.w, "PUT", JOURNAL);
 	world_answer(world_take(&b.w, "GET", GROUP), 200, world_group("g", "3", 1));
 	poll();
-	world_answer(put, 200, object(12, ""));
+	world_answer(put, 200, world_journal(12, ""));
 	poll();
 	world_answer(world_take(&b.w, "POST", POST_M), 201, "{}");
 	b.w.now_ns += SECOND;
 	poll();
-	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, object(13, ""));
+	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, world_journal(13, ""));
 	poll();
 	world_answer(world_take(&b.w, "POST", POST), 201, "{}");
 	cr_assert_str_eq(b.said, "bound bound ");
@@ -239,7 +228,7 @@ Test(binder_journal, a_binding_names_the_version_of_its_intent)
 	begin("");
 	command(CMD_BIND);
 	poll();
-	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, object(12, ""));
+	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, world_journal(12, ""));
 	poll();
 	world_answer(world_take(&b.w, "POST", POST), 409, world_status(409, "Conflict", "moved"));
 	b.w.now_ns += SECOND;
@@ -251,7 +240,7 @@ Test(binder_journal, a_binding_names_the_version_of_its_intent)
 	put = world_take(&b.w, "PUT", JOURNAL);
 	cr_assert_eq(world_open(&b.w), 1, "no Binding for the new version yet");
 	cr_assert(strstr(put->body, "bind " UID_A " n1 n-n1 6"), "%s", put->body);
-	world_answer(put, 200, object(13, ""));
+	world_answer(put, 200, world_journal(13, ""));
 	b.w.now_ns += SECOND;
 	poll();
 	world_answer(world_take(&b.w, "POST", POST), 201, "{}");

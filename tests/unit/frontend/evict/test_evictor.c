@@ -501,24 +501,13 @@ Test(evictor, a_missing_right_is_no_eviction)
 	expect("not-sent:2 ");
 }
 
-static const char *journal_object(unsigned version, const char *lines)
-{
-	static char text[2000];
-
-	snprintf(text, sizeof(text),
-	         "{\"metadata\":{\"name\":\"j\",\"resourceVersion\":\"%u\"},\"data\":{\"format\":\"1\","
-	         "\"epoch\":\"7\",\"writer\":\"other\",\"fence\":\"\",\"intents\":\"%s\"}}",
-	         version, lines);
-	return text;
-}
-
 static void journal_opens(const char *lines)
 {
 	journal_claim(b.journal);
 	journal_poll(b.journal);
-	world_answer(world_take(&b.w, "GET", JOURNAL), 200, journal_object(1, lines));
+	world_answer(world_take(&b.w, "GET", JOURNAL), 200, world_journal(1, lines));
 	journal_poll(b.journal);
-	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, journal_object(2, ""));
+	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, world_journal(2, ""));
 	cr_assert(journal_is_open(b.journal));
 }
 
@@ -538,7 +527,7 @@ Test(evictor, nothing_is_sent_before_its_line_is_durable)
 	cr_expect_not_null(strstr(put->body, "evict 00000000-"));
 	poll();
 	cr_assert_eq(world_open(&b.w), 1);
-	world_answer(put, 200, journal_object(3, ""));
+	world_answer(put, 200, world_journal(3, ""));
 	world_answer(take("POST", POD("a") "/eviction"), 201, "{}");
 	expect("sent:1 ");
 	cr_expect_eq(journal_size(b.journal), 0);
@@ -563,7 +552,7 @@ Test(evictor, nominations_outlive_the_process)
 	put = world_take(&b.w, "PUT", JOURNAL);
 	cr_expect_not_null(strstr(put->body, "nominate 00000000-"));
 	cr_expect_not_null(strstr(put->body, " n1 "));
-	world_answer(put, 200, journal_object(3, ""));
+	world_answer(put, 200, world_journal(3, ""));
 	poll();
 	cr_expect_eq(journal_size(b.journal), 1);
 	/* it ends with the binding, which the watch shows */

@@ -194,17 +194,6 @@ static void scene_done(void *context)
 
 #define JOURNAL "/api/v1/namespaces/ns/configmaps/j"
 
-static const char *journal_object(unsigned version, const char *lines)
-{
-	static char text[1000];
-
-	snprintf(text, sizeof(text),
-	         "{\"metadata\":{\"name\":\"j\",\"resourceVersion\":\"%u\"},\"data\":{\"format\":\"1\","
-	         "\"epoch\":\"7\",\"writer\":\"other\",\"fence\":\"\",\"intents\":\"%s\"}}",
-	         version, lines);
-	return text;
-}
-
 /* The journal is open, and has what another instance left. */
 static void journal_begin(struct scene *s, const char *lines)
 {
@@ -215,9 +204,9 @@ static void journal_begin(struct scene *s, const char *lines)
 	s->journal = journal_new(&config);
 	journal_claim(s->journal);
 	journal_poll(s->journal);
-	world_answer(world_take(&s->w, "GET", JOURNAL), 200, journal_object(10, lines));
+	world_answer(world_take(&s->w, "GET", JOURNAL), 200, world_journal(10, lines));
 	journal_poll(s->journal);
-	world_answer(world_take(&s->w, "PUT", JOURNAL), 200, journal_object(11, ""));
+	world_answer(world_take(&s->w, "PUT", JOURNAL), 200, world_journal(11, ""));
 	cr_assert(journal_is_open(s->journal));
 }
 
@@ -479,7 +468,7 @@ static struct http_call *journal_write(struct scene *s)
 /* Accepts it; the extender goes on. */
 static void journal_written(struct scene *s, struct http_call *c)
 {
-	world_answer(c, 200, journal_object(12, ""));
+	world_answer(c, 200, world_journal(12, ""));
 	extender_poll(s->x, &s->port, &s->limits);
 }
 
