@@ -34,16 +34,14 @@ static void unit_of_pod(struct gang_question *q, pod_id id, uint32_t gang, int32
 
 static void unit_of_gang(struct gang_question *q, uint32_t gang)
 {
-	const struct gang_facts *f = search_gang_facts(&q->s, gang);
 	const struct gang *g = &q->s.c->gangs.slots[gang];
-	struct gang_unit u = { .gang = gang, .whole = true, .pods = q->pods_n, .senior = NO_UNIT };
+	struct gang_unit u = { .importance = search_importance_of_gang(&q->s, gang),
+		                   .gang = gang,
+		                   .whole = true,
+		                   .pods = q->pods_n,
+		                   .senior = NO_UNIT };
 	int32_t priority;
 
-	u.importance = (struct importance){ .priority = f->priority,
-		                                .members = f->bound,
-		                                .start_s = f->start_s,
-		                                .name = g->name,
-		                                .name_bytes = g->name_bytes };
 	for (pod_id id = g->first; id != ID_NONE; id = search_at(&q->s, id)->next)
 		if (search_is_candidate(&q->s, id, &priority))
 			q->pods[q->pods_n++] = id;

@@ -47,16 +47,12 @@ static int victims_compare(const void *a, const void *b, void *context)
 /* All members of the gang: those on other nodes first, then those here. */
 static void unit_of_gang(struct pod_question *q, uint32_t gang, node_id node)
 {
-	const struct gang_facts *f = search_gang_facts(&q->s, gang);
 	const struct gang *g = &q->s.c->gangs.slots[gang];
-	struct pod_unit u = { .gang = gang, .pods = q->pods_n };
+	struct pod_unit u = { .importance = search_importance_of_gang(&q->s, gang),
+		                  .gang = gang,
+		                  .pods = q->pods_n };
 	int32_t priority;
 
-	u.importance = (struct importance){ .priority = f->priority,
-		                                .members = f->bound,
-		                                .start_s = f->start_s,
-		                                .name = g->name,
-		                                .name_bytes = g->name_bytes };
 	for (int here = 0; here < 2; here++) {
 		const uint32_t from = q->pods_n;
 

@@ -224,6 +224,18 @@ struct importance search_importance(const struct search *s, pod_id id)
 		                        .name_bytes = p->name_bytes };
 }
 
+struct importance search_importance_of_gang(struct search *s, uint32_t gang)
+{
+	const struct gang_facts *f = search_gang_facts(s, gang);
+	const struct gang *g = &s->c->gangs.slots[gang];
+
+	return (struct importance){ .priority = f->priority,
+		                        .members = f->bound,
+		                        .start_s = f->start_s,
+		                        .name = g->name,
+		                        .name_bytes = g->name_bytes };
+}
+
 static int pods_compare(const void *a, const void *b, void *context)
 {
 	const struct importance left = search_importance(context, *(const pod_id *)a);

@@ -95,6 +95,7 @@ int search_names_compare(const char *a, uint32_t a_bytes, const char *b, uint32_
 
 /* Of a pod by itself. */
 struct importance search_importance(const struct search *s, pod_id id);
+struct importance search_importance_of_gang(struct search *s, uint32_t gang);
 
 /* Sorts pods, the most important one first. */
 void search_sort(const struct search *s, pod_id *pods, uint32_t n);
