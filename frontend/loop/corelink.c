@@ -268,31 +268,28 @@ static void *port_event(void *context, enum record_kind kind, uint32_t body_byte
 	return r ? r + 1 : NULL;
 }
 
-static bool port_result(void *context, enum record_kind kind, const struct result *result)
+static bool result_write(struct corelink *c, enum record_kind kind, const void *body,
+                         uint32_t bytes, pod_id pod)
 {
-	struct corelink *c = context;
-	struct record *r = ring_reserve(&c->results, kind, sizeof(*result), wall_ns(c));
+	struct record *r = ring_reserve(&c->results, kind, bytes, wall_ns(c));
 
 	if (!r)
 		return false;
-	memcpy(r + 1, result, sizeof(*result));
-	PROBE(result_written, result->pod, (uint32_t)kind, c->link.epoch, r->sequence);
+	memcpy(r + 1, body, bytes);
+	PROBE(result_written, pod, (uint32_t)kind, c->link.epoch, r->sequence);
 	c->urgent = c->urgent || kind != RESULT_BOUND;
 	return true;
+}
+
+static bool port_result(void *context, enum record_kind kind, const struct result *result)
+{
+	return result_write(context, kind, result, sizeof(*result), result->pod);
 }
 
 static bool port_evict_result(void *context, enum record_kind kind,
                               const struct evict_result *result)
 {
-	struct corelink *c = context;
-	struct record *r = ring_reserve(&c->results, kind, sizeof(*result), wall_ns(c));
-
-	if (!r)
-		return false;
-	memcpy(r + 1, result, sizeof(*result));
-	PROBE(result_written, result->pod, (uint32_t)kind, c->link.epoch, r->sequence);
-	c->urgent = true;
-	return true;
+	return result_write(context, kind, result, sizeof(*result), result->pod);
 }
 
 /* A ring that fills up is rung, whatever it contains. */
