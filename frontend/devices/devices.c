@@ -325,7 +325,7 @@ void claim_account(struct devices *d, const struct claim_entry *c)
 	}
 }
 
-static int slice_order(const void *a, const void *b)
+int slice_order(const void *a, const void *b)
 {
 	const struct slice *x = *(const struct slice *const *)a, *y = *(const struct slice *const *)b;
 	int order = text_order(x->driver, y->driver);

@@ -171,6 +171,9 @@ struct devices {
 	char *refusal;
 };
 
+/* For qsort() of pointers to slices: by driver, pool and name. */
+int slice_order(const void *a, const void *b);
+
 /* read.c */
 bool device_read(struct devices *d, const char *kind, const struct tree *t, char *error,
                  size_t error_bytes);

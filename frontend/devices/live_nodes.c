@@ -168,16 +168,6 @@ static void keys_give(struct live *l, struct live_node *n)
 	n->devices_n = 0;
 }
 
-static int slice_order(const void *a, const void *b)
-{
-	const struct slice *x = *(const struct slice *const *)a, *y = *(const struct slice *const *)b;
-	int order = text_order(x->driver, y->driver);
-
-	if (order == 0)
-		order = text_order(x->pool, y->pool);
-	return order != 0 ? order : text_order(x->name, y->name);
-}
-
 /* The store is the scratch: its slices are those of the node alone. */
 static void asked_of(struct live *l, struct live_node *n, struct asked *a)
 {
