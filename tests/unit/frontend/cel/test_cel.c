@@ -213,6 +213,9 @@ Test(cel, work_and_memory_are_bounded)
 		/* five loops of ten, each in the other */
 		"[0,1,2,3,4,5,6,7,8,9].all(a, [0,1,2,3,4,5,6,7,8,9].all(b, [0,1,2,3,4,5,6,7,8,9].all(c, "
 		"[0,1,2,3,4,5,6,7,8,9].all(d, [0,1,2,3,4,5,6,7,8,9].all(e, a+b+c+d+e >= 0)))))",
+		/* the same without memory: the list is made once */
+		"cel.bind(l, [0,1,2,3,4,5,6,7,8,9], l.all(a, l.all(b, l.all(c, l.all(d, l.all(e, "
+		"a+b+c+d+e >= 0))))))",
 		/* a text that doubles 64 times */
 		"cel.bind(a, 'aaaaaaaaaaaaaaaa', cel.bind(b, a+a+a+a+a+a+a+a, cel.bind(c, b+b+b+b+b+b+b+b, cel.bind(d, "
 		"c+c+c+c+c+c+c+c, cel.bind(e, d+d+d+d+d+d+d+d, cel.bind(f, e+e+e+e+e+e+e+e, f+f+f+f == ''))))))",
