@@ -463,7 +463,8 @@ static void lose(struct journal *j, const char *writer)
 	j->lost = true;
 }
 
-/* A read before the claim finds what earlier instances left; one after it whose epoch it has. */
+/* A read before the claim finds what earlier instances left; one after it whose epoch it has.  The
+ * writer counts whatever else can't be read: it may be a later version, with lines of its own. */
 static void data_judge(struct journal *j, struct text data)
 {
 	struct arena arena = { 0 };
@@ -471,16 +472,19 @@ static void data_judge(struct journal *j, struct text data)
 	char why[300];
 	int rc = intents_read(data.at, data.bytes, &arena, &read, why, sizeof(why));
 
+	const bool other = read.writer[0] && strcmp(read.writer, j->config.identity) != 0;
+
 	if (rc < 0) {
 		j->counts.unreadable++;
 		env_log(j->config.env, "error", "the ConfigMap %s/%s is not a journal: %s; %s",
 		        j->config.namespace, j->config.name, why,
-		        j->open ? "it is written again"
-		                : "each waiting pod is fenced, as any may have a binding in flight");
+		        !j->open ? "each waiting pod is fenced, as any may have a binding in flight"
+		        : other  ? "its writer is another one"
+		                 : "it is written again");
 	}
 	if (!j->open)
 		adopt(j, &read);
-	else if (rc == 0 && read.writer[0] && strcmp(read.writer, j->config.identity) != 0)
+	else if (other)
 		lose(j, read.writer);
 	else
 		stale(j); /* edited by hand: written again */

@@ -240,6 +240,27 @@ Test(journal, another_writer_ends_it)
 	end(&b);
 }
 
+/* A later version may write lines that this one can't read, or another format. */
+Test(journal, another_writer_ends_it_whatever_it_wrote)
+{
+	static const char *const left[] = {
+		"{\"format\":\"1\",\"epoch\":\"8\",\"writer\":\"third\",\"fence\":\"\","
+		"\"intents\":\"promise a n1 u1 5\\n\"}",
+		"{\"format\":\"2\",\"writer\":\"third\",\"lines\":\"\"}",
+	};
+	struct bench b;
+
+	for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+		open_with(&b, data_of("other", ""));
+		add(&b, "a");
+		world_answer(next(&b, "PUT", ONE), 409, world_status(409, "Conflict", "modified"));
+		world_answer(next(&b, "GET", ONE), 200, object(20, left[i]));
+		cr_assert(journal_is_lost(b.j), "%s", left[i]);
+		cr_assert(world_said(&b.w, "its writer is another one"));
+		end(&b);
+	}
+}
+
 /* Its answer was lost, and a second attempt meets the version of the first. */
 Test(journal, its_own_write_does_not_end_it)
 {
