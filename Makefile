@@ -105,7 +105,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(unit_src))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help programs unit stress fuzzers fuzz faults failpoints mutations oracle sim campaign soak service valgrind coverage demo test test-unit test-long test-process test-clang test-real test-controllers test-stress \
+.PHONY: all help programs unit stress fuzzers fuzz faults failpoints mutations oracle sim sim-versions campaign soak service valgrind coverage demo test test-unit test-long test-process test-clang test-real test-controllers test-stress \
 	test-counts test-watching test-image test-chart counts-baseline bench layers install deb clean deps deps-test deps-real
 all: programs
 
@@ -179,6 +179,7 @@ $(eval $(call program,musterctl,ctl/main,$(LIB_ctl) $(LIB_frontend) $(LIB_core) 
 $(eval $(call program,muster-apisim,tests/apisim/main,$(LIB_apisim)))
 $(eval $(call program,muster-demo,tests/demo/main,$(LIB_demo) $(LIB_ctl) $(LIB_frontend) $(LIB_ipc)))
 $(eval $(call program,muster-sim,tests/sim/main,$(LIB_sim) $(LIB_apisim) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
+$(eval $(call program,muster-sim-versions,tests/sim/main,$(OTHER_VERSION) $(LIB_sim) $(LIB_apisim) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 $(eval $(call program,muster-killat,tests/probe/main,$(LIB_probe)))
 $(eval $(call program,muster-bench,bench/main,$(LIB_bench) $(LIB_ctl) $(LIB_frontend) $(core_whole),$(LTO)))
 $(eval $(call program,muster-count,bench/main_count,$(LIB_bench) $(LIB_ctl) $(LIB_frontend) $(core_whole),$(LTO)))
@@ -220,6 +221,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make test-controllers  JobSet, LeaderWorkerSet, Kueue, MPI operator, Trainer, KubeRay on it, unmodified
 ## make oracle      random tests of evaluations, pod counts, views and plans for SEEDS=20
 ## make sim         core, frontend, API server and faults on virtual time: SEEDS=2000 seeds from FROM=1 on
+## make sim-versions  the same with instances that change between this version and the commit OTHER=
 ## make faults      each of the 44 faults of docs/faults.md at each of its moments
 ## make failpoints  each daemon is killed KILLS=10 times at each of its probes; ONLY= some
 ## make mutations   bugs put in on purpose, each of which the suite has to find; ONLY= some
@@ -275,6 +277,10 @@ oracle:
 FROM ?= 1
 sim: $(B)/bin/muster-sim
 	@$(B)/bin/muster-sim --from $(FROM) --seeds $(if $(filter file,$(origin SEEDS)),2000,$(SEEDS))
+
+sim-versions:
+	@tests/sim/versions.sh $(OTHER) $(B)
+	@$(B)/bin/muster-sim-versions --from $(FROM) --seeds $(if $(filter file,$(origin SEEDS)),2000,$(SEEDS))
 
 # Seeds in four parts and cycles in two, each its own seed; four at a time, since cycles mostly wait.
 CYCLES ?= 1000

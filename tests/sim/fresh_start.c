@@ -53,11 +53,12 @@ static void *reserve(void *context, enum record_kind kind, uint32_t body_bytes)
 
 static bool may_wait(const struct fresh *f, const struct pod_view *pod)
 {
+	const struct replica *leader = sim_leader(f->sim);
 	char key[200];
 
 	snprintf(key, sizeof(key), "%s/%s", pod->namespace, pod->name);
 	return invariants_may_wait(f->sim->invariants, key,
-	                           instance_holds(sim_leader(f->sim), pod->priority));
+	                           leader->code->holds(leader->instance, pod->priority));
 }
 
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)

@@ -33,7 +33,6 @@ struct instance {
 
 	struct model *model;
 	struct frontend *frontend;  /* NULL: dead */
-	unsigned frontends;         /* started so far */
 	char identity[32];          /* of this one */
 	uint64_t frontend_up_ns;    /* when it starts again */
 	uint64_t frontend_stops_ns; /* stopped until then */
@@ -410,7 +409,8 @@ static void frontend_begin(struct instance *p)
 		.scheduler = "muster",
 	};
 
-	snprintf(p->identity, sizeof(p->identity), "sim-%u-%u", p->instance, p->frontends++);
+	snprintf(p->identity, sizeof(p->identity), "sim-%u-%u", p->instance,
+	         p->sim->frontends[p->instance]++);
 
 	queues_configure(p->sim->script, &model);
 	p->model = model_new(&model);
@@ -643,9 +643,9 @@ bool instance_may_write(void *instance)
 	return instance_leads(instance);
 }
 
-const struct core *instance_core(const struct instance *p)
+bool instance_queues_at_rest(const struct instance *p, char *why, size_t why_bytes)
 {
-	return p->core;
+	return queues_at_rest(p->sim, p->core, why, why_bytes);
 }
 
 bool instance_leads(const struct instance *p)
@@ -680,7 +680,7 @@ uint64_t instance_crashes(const struct instance *p)
 	return p->crashes;
 }
 
-struct instance *instance_new(struct sim *s, uint32_t instance)
+struct instance *instance_new(struct sim *s, uint32_t instance, struct net *net)
 {
 	struct instance *p = as_alloc(sizeof(*p));
 	const char *what = "";
@@ -688,7 +688,7 @@ struct instance *instance_new(struct sim *s, uint32_t instance)
 	p->sim = s;
 	p->instance = instance;
 	p->rate_permille = instance > 0 ? s->script->rate_permille : 1000;
-	p->net = s->nets[instance];
+	p->net = net;
 	net_context(p->net, p);
 	p->env = (struct env){
 		.transport = net_transport(p->net),

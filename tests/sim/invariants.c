@@ -274,7 +274,8 @@ static void judge_room(struct invariants *b, const struct member *landed)
 
 void invariants_writes(struct invariants *b, uint32_t instance, const char *path)
 {
-	const uint64_t resumed = instance_resumed_ns(b->sim->instances[instance]);
+	const struct replica *replica = sim_replica(b->sim, instance);
+	const uint64_t resumed = replica->code->resumed_ns(replica->instance);
 
 	/* Its clocks stood still: that it lost the lease, only the journal can tell. */
 	if (b->sim->script->instances == 1 ||

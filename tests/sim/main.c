@@ -135,6 +135,7 @@ static void outcome_add(struct outcome *sum, const struct outcome *out)
 	sum->claimed += out->claimed;
 	sum->twice += out->twice;
 	sum->unready += out->unready;
+	sum->changes += out->changes;
 	for (int t = 0; t < TEARS; t++) {
 		sum->gangs[t] += out->gangs[t];
 		sum->excused[t] += out->excused[t];
@@ -168,6 +169,9 @@ static void print_sums(const struct outcome *sum, uint64_t passed, uint64_t fail
 	       "twice, %llu of one that was ready just before\n",
 	       (unsigned long long)sum->claimed, (unsigned long long)sum->twice,
 	       (unsigned long long)sum->unready);
+	if (sum->changes > 0)
+		printf("versions: %llu times an instance went on with the other one\n",
+		       (unsigned long long)sum->changes);
 	printf("searches for victims: %llu proved a set\n", (unsigned long long)beside_found());
 	beside_preempted(&preempted);
 	printf("nominations: %llu, %llu of them placed on the room that was made; %llu evictions, %llu "

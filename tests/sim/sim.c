@@ -33,9 +33,56 @@ static uint64_t api_random(void *context)
 	return sim_next(context);
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What runs there dies, and starts again after so long; SIM_NEVER: it does not. */
+static void replica_restart(const struct sim *s, struct replica *p, uint64_t down_ns)
+{
+	const uint64_t most_ns = SIM_NEVER - s->now_ns;
+
+	p->used = down_ns != SIM_NEVER;
+	p->code->frontend_dies(p->instance, least(down_ns, most_ns));
+	p->code->core_dies(p->instance, least(down_ns, most_ns));
+}
+
+static void replica_add(struct sim *s, uint32_t instance, const struct version *code)
+{
+	struct replica *p = &s->replicas[s->replicas_n++];
+
+	p->code = code;
+	p->net = code->net_new(s, instance, code->may_write);
+	p->instance = code->make(s, instance, p->net);
+	replica_restart(s, p, SIM_NEVER);
+}
+
+struct replica *sim_replica(struct sim *s, uint32_t instance)
+{
+	struct replica *p = &s->replicas[instance];
+
+	return p->used ? p : p + s->script->instances;
+}
+
+void sim_restart(struct sim *s, uint32_t instance, uint64_t down_ns)
+{
+	struct replica *p = sim_replica(s, instance);
+
+	if (s->replicas_n > s->script->instances && sim_mix(s->script->seed ^ s->now_ns) % 2 == 0) {
+		replica_restart(s, p, SIM_NEVER);
+		p = &s->replicas[p == &s->replicas[instance] ? s->script->instances + instance : instance];
+		s->changes++;
+		story_tell(s, "fault   instance %u goes on with the %s version", instance,
+		           p->code == &sim_version ? "tree's" : "other");
+	}
+	replica_restart(s, p, down_ns);
+}
+
 static void sim_begin(struct sim *s, const struct script *plan, bool tell_all)
 {
 	static const char *const gates[] = { "DynamicResourceAllocation", NULL };
+	const struct version *other = &sim_version_other;
 
 	*s = (struct sim){
 		.script = plan,
@@ -57,29 +104,29 @@ static void sim_begin(struct sim *s, const struct script *plan, bool tell_all)
 	                                                                   .grace_ms = 2000,
 	                                                                   .time_scale = 1 });
 	s->invariants = invariants_new(s);
+	for (uint32_t i = 0; i < plan->instances; i++)
+		replica_add(s, i, &sim_version);
+	for (uint32_t i = 0; other != NULL && i < plan->instances; i++)
+		replica_add(s, i, other);
 	for (uint32_t i = 0; i < plan->instances; i++) {
-		s->nets[i] = net_new(s, i, instance_may_write);
-		s->instances[i] = instance_new(s, i);
+		const bool of_other = other != NULL && sim_mix(plan->seed + i) % 2 == 0;
+
+		replica_restart(s, &s->replicas[of_other ? plan->instances + i : i], 0);
 	}
 	workload_start(s);
 }
 
 static void sim_end(struct sim *s)
 {
-	for (uint32_t i = 0; i < s->script->instances; i++) {
-		instance_free(s->instances[i]);
-		net_free(s->nets[i]);
+	for (uint32_t i = 0; i < s->replicas_n; i++) {
+		s->replicas[i].code->free(s->replicas[i].instance);
+		s->replicas[i].code->net_free(s->replicas[i].net);
 	}
 	claims_free(s);
 	invariants_free(s->invariants);
 	as_kubelets_free(s->kubelets);
 	as_api_free(s->api);
 	story_free(s->story);
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 static uint64_t virtual_of(uint64_t wall_ns)
@@ -89,21 +136,20 @@ static uint64_t virtual_of(uint64_t wall_ns)
 
 static void check(struct sim *s, bool thorough)
 {
-	for (uint32_t i = 0; i < s->script->instances; i++)
-		instance_check(s->instances[i], thorough);
+	for (uint32_t i = 0; i < s->replicas_n; i++)
+		s->replicas[i].code->check(s->replicas[i].instance, thorough);
 }
 
 /* Everything that is due now, and the checks. */
 static void step(struct sim *s)
 {
-	bool heard;
-
 	as_kubelets_run(s->kubelets, SIM_EPOCH_NS + s->now_ns);
 	claims_run(s);
 	invariants_check(s->invariants);
-	for (uint32_t i = 0; i < s->script->instances; i++) {
-		heard = net_run(s->nets[i]);
-		instance_run(s->instances[i], heard);
+	for (uint32_t i = 0; i < s->replicas_n; i++) {
+		const struct replica *p = &s->replicas[i];
+
+		p->code->run(p->instance, p->code->net_run(p->net));
 		invariants_check(s->invariants);
 	}
 	check(s, ++s->steps % CHECK_EVERY == 0);
@@ -115,8 +161,11 @@ static uint64_t next_due(struct sim *s)
 {
 	uint64_t due = least(virtual_of(as_kubelets_due_ns(s->kubelets)), claims_due_ns(s));
 
-	for (uint32_t i = 0; i < s->script->instances; i++)
-		due = least(due, least(net_due_ns(s->nets[i]), instance_due_ns(s->instances[i])));
+	for (uint32_t i = 0; i < s->replicas_n; i++) {
+		const struct replica *p = &s->replicas[i];
+
+		due = least(due, least(p->code->net_due_ns(p->net), p->code->due_ns(p->instance)));
+	}
 	return due > s->now_ns ? due : s->now_ns + 1000;
 }
 
@@ -150,33 +199,39 @@ static void run_actions(struct sim *s)
 	run_until(s, s->script->end_ns);
 }
 
-struct instance *sim_leader(struct sim *s)
+struct replica *sim_leader(struct sim *s)
 {
-	for (uint32_t i = 0; i < s->script->instances; i++)
-		if (instance_leads(s->instances[i]))
-			return s->instances[i];
+	for (uint32_t i = 0; i < s->script->instances; i++) {
+		struct replica *p = sim_replica(s, i);
+
+		if (p->code->leads(p->instance))
+			return p;
+	}
 	return NULL;
 }
 
 /* What is still under way, or NULL.  A standby has nothing to do. */
 static const char *busy(struct sim *s)
 {
-	for (uint32_t i = 0; i < s->script->instances; i++)
-		if (net_busy(s->nets[i]) > 0)
+	const struct replica *leader = sim_leader(s);
+
+	for (uint32_t i = 0; i < s->replicas_n; i++)
+		if (s->replicas[i].code->net_busy(s->replicas[i].net) > 0)
 			return "requests do not come to an end";
-	return sim_leader(s) != NULL ? instance_busy(sim_leader(s)) : "nobody leads";
+	return leader != NULL ? leader->code->busy(leader->instance) : "nobody leads";
 }
 
 /* Is all at rest and as it should be?  Else why not. */
 static bool is_at_rest(struct sim *s, char *why, size_t why_bytes)
 {
+	const struct replica *leader = sim_leader(s);
 	char binds[800];
 
 	if (busy(s) != NULL)
 		snprintf(why, why_bytes, "liveness: %s", busy(s));
 	else if (!invariants_at_rest(s->invariants, why, why_bytes) ||
 	         !claims_at_rest(s, why, why_bytes) ||
-	         !queues_at_rest(s, instance_core(sim_leader(s)), why, why_bytes))
+	         !leader->code->queues_at_rest(leader->instance, why, why_bytes))
 		return false;
 	else if (fresh_start_binds_nothing(s, binds, sizeof(binds)))
 		return true;
@@ -194,8 +249,8 @@ static void run_to_rest(struct sim *s)
 	char why[1000] = "";
 
 	story_tell(s, "calm    no faults from now on");
-	for (uint32_t i = 0; i < s->script->instances; i++)
-		net_calm(s->nets[i]);
+	for (uint32_t i = 0; i < s->replicas_n; i++)
+		s->replicas[i].code->net_calm(s->replicas[i].net);
 	while (!s->failed && s->now_ns < end) {
 		changes = invariants_changes(s->invariants);
 		run_until(s, s->now_ns + wait);
@@ -225,9 +280,9 @@ void sim_run(const struct script *plan, bool tell, bool tell_all, struct outcome
 		run_to_rest(&s);
 	if (tell)
 		story_print(s.story);
-	for (uint32_t i = 0; i < plan->instances; i++) {
-		crashes += instance_crashes(s.instances[i]);
-		faults += net_faults(s.nets[i]);
+	for (uint32_t i = 0; i < s.replicas_n; i++) {
+		crashes += s.replicas[i].code->crashes(s.replicas[i].instance);
+		faults += s.replicas[i].code->net_faults(s.replicas[i].net);
 	}
 	*out = (struct outcome){
 		.failed = s.failed,
@@ -238,6 +293,7 @@ void sim_run(const struct script *plan, bool tell, bool tell_all, struct outcome
 		.binds = invariants_binds(s.invariants),
 		.crashes = crashes,
 		.faults = faults,
+		.changes = s.changes,
 	};
 	for (int t = 0; t < TEARS; t++) {
 		out->gangs[t] = invariants_gangs(s.invariants, (enum tear)t);

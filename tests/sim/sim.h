@@ -12,6 +12,7 @@
  *   net.c          the network: struct transport over tests/apisim as a function
  *   fate.c         the faults of requests
  *   instance.c     the two processes of an instance: frontend.h and core.h with the real rings
+ *   version.c      the code of a version: these functions as a table
  *   invariants.c   what must hold at every revision of the API server's history, and at rest
  *   texts.c        the part of it that is about texts
  *   at_rest.c      the part of it that holds at rest
@@ -20,7 +21,8 @@
  *   shrink.c       the shortest list of actions that still fails
  *
  * Some runs have two instances of which one leads by a lease.  Each has a network and clocks of its
- * own.
+ * own.  With a second version of muster each instance has a version, and another one after some
+ * deaths: an upgrade, or the way back.
  *
  * A run is a function of its list of actions and its seed.  invariants.c shares no code with what
  * it checks. */
@@ -98,6 +100,7 @@ enum action_kind {
 #define SIM_HUGE_FIRST 1002u /* fills it, and has a higher priority */
 #define SIM_GROUPS 16u
 #define SIM_INSTANCES 2u
+#define SIM_REPLICAS (2 * SIM_INSTANCES)
 #define SIM_ONLY_BINDINGS 256u /* of ACTION_NET */
 
 struct action {
@@ -209,6 +212,15 @@ struct story;
 struct claims;
 struct as_kubelets;
 struct model_config;
+struct version;
+
+/* An instance has one of each version, and uses one of them. */
+struct replica {
+	const struct version *code;
+	struct instance *instance;
+	struct net *net;
+	bool used;
+};
 
 struct sim {
 	const struct script *script;
@@ -220,8 +232,10 @@ struct sim {
 	uint32_t queue_variants; /* bit i: that text was written */
 	struct as_api *api;
 	struct as_kubelets *kubelets;
-	struct net *nets[SIM_INSTANCES];
-	struct instance *instances[SIM_INSTANCES];
+	struct replica replicas[SIM_REPLICAS];
+	uint32_t replicas_n;
+	unsigned frontends[SIM_INSTANCES]; /* started so far, of either version */
+	uint64_t changes;                  /* of an instance's version */
 	struct invariants *invariants;
 	struct claims *claims; /* NULL: none */
 	struct story *story;
@@ -264,6 +278,7 @@ struct outcome {
 	uint64_t gangs[TEARS];
 	uint64_t excused[TEARS];          /* gangs, and Bindings to nodes that were full */
 	uint64_t claimed, twice, unready; /* claims_counts() */
+	uint64_t changes;                 /* of an instance's version */
 	uint64_t excuses[EXCUSES];
 };
 
@@ -290,7 +305,10 @@ bool queues_at_rest(const struct sim *s, const struct core *c, char *why, size_t
 
 void workload_start(struct sim *s); /* the state before the first action */
 
-/* may_write(context): called before each write that is not about the lease. */
+/* The functions of net.c and instance.c, which use structs of core and frontend, have no other
+ * callers than their version's: struct version.
+ *
+ * may_write(context): called before each write that is not about the lease. */
 struct net *net_new(struct sim *s, uint32_t instance, bool (*may_write)(void *context));
 void net_context(struct net *n, void *context);
 void net_free(struct net *n);
@@ -314,7 +332,7 @@ uint64_t net_due_ns(struct net *n);
 unsigned net_busy(const struct net *n); /* requests but for watches and those about the lease */
 uint64_t net_faults(const struct net *n);
 
-struct instance *instance_new(struct sim *s, uint32_t instance);
+struct instance *instance_new(struct sim *s, uint32_t instance, struct net *net);
 void instance_free(struct instance *p);
 void instance_core_dies(struct instance *p, uint64_t down_ns);
 void instance_frontend_dies(struct instance *p, uint64_t down_ns);
@@ -327,15 +345,58 @@ void instance_run(struct instance *p, bool heard);
 uint64_t instance_due_ns(const struct instance *p);
 /* NULL: both run, the rings are empty, nothing to plan or to send; else what is pending. */
 const char *instance_busy(const struct instance *p);
-const struct core *instance_core(const struct instance *p); /* NULL: it is down */
-bool instance_leads(const struct instance *p);              /* up, and may act */
-struct instance *sim_leader(struct sim *s);                 /* NULL: none */
+/* True if its queues use what their pods do; else why not. */
+bool instance_queues_at_rest(const struct instance *p, char *why, size_t why_bytes);
+bool instance_leads(const struct instance *p); /* up, and may act */
 /* Room may be kept from a pod of that priority: for the gang of a backfill reservation, or by a
  * start that is promised. */
 bool instance_holds(const struct instance *p, int32_t priority);
 bool instance_may_write(void *instance);
 void instance_check(struct instance *p, bool thorough);
 uint64_t instance_crashes(const struct instance *p);
+
+/* The code of one version of muster, and what of the simulator has to be compiled with it.
+ * muster-sim has that of this tree; in muster-sim-versions (versions.sh) the same functions of
+ * another version stand beside it. */
+struct version {
+	__typeof__(net_new) *net_new;
+	__typeof__(net_free) *net_free;
+	__typeof__(net_window) *net_window;
+	__typeof__(net_watches_slow) *net_watches_slow;
+	__typeof__(net_cut_watches) *net_cut_watches;
+	__typeof__(net_down) *net_down;
+	__typeof__(net_calm) *net_calm;
+	__typeof__(net_run) *net_run;
+	__typeof__(net_due_ns) *net_due_ns;
+	__typeof__(net_busy) *net_busy;
+	__typeof__(net_faults) *net_faults;
+	__typeof__(instance_new) *make;
+	__typeof__(instance_free) *free;
+	__typeof__(instance_core_dies) *core_dies;
+	__typeof__(instance_frontend_dies) *frontend_dies;
+	__typeof__(instance_core_stops) *core_stops;
+	__typeof__(instance_frontend_stops) *frontend_stops;
+	__typeof__(instance_pauses) *pauses;
+	__typeof__(instance_resumed_ns) *resumed_ns;
+	__typeof__(instance_run) *run;
+	__typeof__(instance_due_ns) *due_ns;
+	__typeof__(instance_busy) *busy;
+	__typeof__(instance_queues_at_rest) *queues_at_rest;
+	__typeof__(instance_leads) *leads;
+	__typeof__(instance_holds) *holds;
+	__typeof__(instance_may_write) *may_write;
+	__typeof__(instance_check) *check;
+	__typeof__(instance_crashes) *crashes;
+};
+
+extern const struct version sim_version;                             /* of this tree */
+extern const struct version sim_version_other __attribute__((weak)); /* NULL: none is linked */
+
+struct replica *sim_leader(struct sim *s);                     /* NULL: none */
+struct replica *sim_replica(struct sim *s, uint32_t instance); /* that it uses */
+/* Both processes die and are down for so long.  With a second version the next ones are of the
+ * other one half of the time: an upgrade, or the way back. */
+void sim_restart(struct sim *s, uint32_t instance, uint64_t down_ns);
 
 struct invariants *invariants_new(struct sim *s);
 void invariants_free(struct invariants *b);

@@ -209,73 +209,78 @@ static void group_do(struct sim *s, const struct action *a)
 		sim_user(s, "DELETE", path, "%s", "");
 }
 
-static void network_do(struct net *n, const struct action *a, uint64_t until_ns)
+static void network_do(const struct replica *p, const struct action *a, uint64_t until_ns)
 {
 	switch (a->kind) {
 	case ACTION_API_DIES:
-		net_down(n, until_ns);
+		p->code->net_down(p->net, until_ns);
 		break;
 	case ACTION_WATCHES_CUT:
-		net_cut_watches(n);
+		p->code->net_cut_watches(p->net);
 		break;
 	case ACTION_WATCHES_SLOW:
-		net_watches_slow(n, until_ns);
+		p->code->net_watches_slow(p->net, until_ns);
 		break;
 	case ACTION_NET:
-		net_window(n, (enum fate)a->a, until_ns, a->c % SIM_ONLY_BINDINGS,
-		           a->c >= SIM_ONLY_BINDINGS);
+		p->code->net_window(p->net, (enum fate)a->a, until_ns, a->c % SIM_ONLY_BINDINGS,
+		                    a->c >= SIM_ONLY_BINDINGS);
 		break;
 	default:
 		break;
 	}
 }
 
+static uint32_t leader_of(struct sim *s)
+{
+	const struct replica *leader = sim_leader(s);
+
+	return (leader != NULL ? (uint32_t)(leader - s->replicas) : SIM_LEADER) % s->script->instances;
+}
+
 static void process_do(struct sim *s, const struct action *a)
 {
 	uint64_t ns = (1 + a->b) * SIM_MS, until = s->now_ns + ns;
-	struct instance *instance = a->a == SIM_LEADER && sim_leader(s) != NULL
-	                                ? sim_leader(s)
-	                                : s->instances[a->a % s->script->instances];
+	const uint32_t instance = a->a == SIM_LEADER ? leader_of(s) : a->a % s->script->instances;
+	const struct replica *p = sim_replica(s, instance);
 
 	story_tell(s, "fault   %s %u %u %u",
 	           a->kind == ACTION_NET ? fate_name((enum fate)a->a) : action_name(a->kind), a->a,
 	           a->b, a->c);
 	switch (a->kind) {
 	case ACTION_BOTH_DIE:
-		instance_frontend_dies(instance, ns);
-		instance_core_dies(instance, ns);
+		sim_restart(s, instance, ns);
 		break;
 	case ACTION_CORE_DIES:
-		instance_core_dies(instance, ns);
+		p->code->core_dies(p->instance, ns);
 		break;
 	case ACTION_FRONTEND_DIES:
-		instance_frontend_dies(instance, ns);
+		p->code->frontend_dies(p->instance, ns);
 		break;
 	case ACTION_CORE_STOPS:
-		instance_core_stops(instance, ns);
+		p->code->core_stops(p->instance, ns);
 		break;
 	case ACTION_FRONTEND_STOPS:
-		instance_frontend_stops(instance, ns);
+		p->code->frontend_stops(p->instance, ns);
 		break;
 	case ACTION_BOTH_STOP:
-		instance_frontend_stops(instance, ns);
-		instance_core_stops(instance, ns);
+		p->code->frontend_stops(p->instance, ns);
+		p->code->core_stops(p->instance, ns);
 		break;
 	case ACTION_PAUSE:
-		instance_pauses(instance, ns);
+		p->code->pauses(p->instance, ns);
 		break;
 	case ACTION_COMPACT:
 		as_store_compact(s->api->store);
 		break;
 	case ACTION_CUT:
-		net_down(s->nets[a->a % s->script->instances], until);
+		p->code->net_down(p->net, until);
 		break;
 	case ACTION_CLOCK:
 		s->wall_jump_ns = (a->b ? -(int64_t)a->a : (int64_t)a->a) * (int64_t)SIM_S;
 		break;
 	default:
-		for (uint32_t i = 0; i < s->script->instances; i++)
-			network_do(s->nets[i], a, until);
+		for (uint32_t i = 0; i < s->replicas_n; i++)
+			network_do(&s->replicas[i], a, until);
 	}
 }
 
