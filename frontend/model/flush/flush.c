@@ -213,6 +213,23 @@ static void recycle(struct model *m)
 	intern_recycle(&m->images);
 }
 
+/* Pods of a selector that failed on a device that was just sent are judged again, and refused,
+ * before they are sent: they would be placed on other nodes. */
+static bool flush_live(const struct flush *f)
+{
+	struct live *l = f->m->live;
+	uint32_t slot;
+
+	if (!l)
+		return true;
+	if (!flush_devices(f))
+		return false;
+	while (live_next_pod(l, &slot))
+		pod_join_again(f->m, slot);
+	/* A question that was given back may be another pod's by now. */
+	return flush_questions(f) && flush_shapes(f);
+}
+
 /* False if pods are left, for the next call. */
 static bool refresh_storage(struct model *m)
 {
@@ -256,8 +273,8 @@ bool model_flush(struct model *m, const struct model_sink *sink)
 	    !flush_names(&f, &m->columns, NAME_RESOURCE, 0) ||
 	    !flush_names(&f, &m->taints, NAME_TAINT, m->limits.resources) ||
 	    (m->queues && !queues_flush(m, sink)) || !flush_shapes(&f) || !flush_nodes(&f) ||
-	    (m->live && !flush_devices(&f)) || !flush_namespaces(&f) || !flush_budgets(&f) ||
-	    !flush_gangs(&f) || !flush_pods(&f) || !flush_facts(&f) || !fresh)
+	    !flush_live(&f) || !flush_namespaces(&f) || !flush_budgets(&f) || !flush_gangs(&f) ||
+	    !flush_pods(&f) || !flush_facts(&f) || !fresh)
 		return false;
 	if (m->queues)
 		queues_flushed(m);

@@ -20,6 +20,7 @@ bool flush_drop(const struct flush *f, enum record_kind kind, uint32_t id, uint3
 
 bool flush_nodes(const struct flush *f);
 /* After the nodes, and before the pods that ask for them. */
+bool flush_questions(const struct flush *f);
 bool flush_devices(const struct flush *f);
 bool flush_gangs(const struct flush *f);
 bool flush_pods(const struct flush *f);

@@ -131,7 +131,7 @@ bool flush_nodes(const struct flush *f)
 	return true;
 }
 
-static bool flush_questions(const struct flush *f)
+bool flush_questions(const struct flush *f)
 {
 	struct live *l = f->m->live;
 	uint32_t question;
