@@ -253,9 +253,14 @@ static const struct dialect_texts *texts_of(const struct reason_about *about)
 /* Errors of plugins begin like this in kube-scheduler, other texts do not. */
 #define PLUGIN_ERROR "running "
 
+static bool is_plugin_error(const char *text)
+{
+	return strncmp(text, PLUGIN_ERROR, strlen(PLUGIN_ERROR)) == 0;
+}
+
 const char *reason_condition(const struct reason *r, const char *text)
 {
-	if (r->why == WAIT_BIND_REFUSED || strncmp(text, PLUGIN_ERROR, strlen(PLUGIN_ERROR)) == 0)
+	if (r->why == WAIT_BIND_REFUSED || is_plugin_error(text))
 		return "SchedulerError";
 	return "Unschedulable";
 }
@@ -404,14 +409,15 @@ static void put_gave_up(struct out *o, const struct reason *r, const char *gang,
 	put(o, ".");
 }
 
-/* For a lone pod the text of a PreFilter error in kube-scheduler. */
+/* For a lone pod the text of a PreFilter rejection in kube-scheduler, or of the error that ends an
+ * attempt, which counts no nodes. */
 static void put_refused(struct out *o, const struct reason *r, const struct reason_about *about)
 {
 	struct reason_part part = { .text = about->refusal };
 
 	if (!about->refusal || !*about->refusal)
 		put(o, "muster can't judge a member of its gang");
-	else if (!about->gang && r->nodes > 0)
+	else if (!about->gang && r->nodes > 0 && !is_plugin_error(about->refusal))
 		put_parts(o, r->nodes, &part, 1);
 	else
 		put(o, "%s", about->refusal);

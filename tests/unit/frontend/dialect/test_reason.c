@@ -296,6 +296,17 @@ Test(reason, roles_and_levels_with_their_numbers)
 		"common.");
 }
 
+Test(reason, an_error_of_a_plugin_is_no_verdict_about_nodes)
+{
+	const struct reason_about about = { .refusal =
+		                                    "running \"DynamicResources\" filter plugin: x" };
+	const struct reason r = { .why = WAIT_REFUSED, .nodes = 2 };
+	const char *text = said(&r, &about, false);
+
+	cr_assert_str_eq(text, about.refusal);
+	cr_assert_str_eq(reason_condition(&r, text), "SchedulerError");
+}
+
 /* D11: what users of each system look for stands at the beginning. */
 Test(reason, each_dialect_in_its_own_words)
 {
