@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Victims among many gangs that go whole: more of them than branches can be tried for. */
+/* Victims among many gangs that go whole, more of them than branches can be tried for; and among
+ * the lone pods of 5,000 nodes. */
 #include "ctl/preempt/facts.h"
 #include "tests/unit/test.h"
 
@@ -92,13 +93,14 @@ static bool ends(void *context)
 	return ++a->n == a->end_at;
 }
 
-/* A search for the gang w.  The caller frees it with gang_search_free(). */
-static struct gang_search search(int nodes, int packed, struct asks *asks)
+/* A search for the gang w in that List, which is freed.  The caller frees it with
+ * gang_search_free(). */
+static struct gang_search search(char *text, struct asks *asks)
 {
 	const struct facts_policy policy = { .respect = true, .steps_most = 100000000 };
 	struct files *files = files_new();
 	struct offline *o = offline_new(&(struct offline_config){ .reads_budgets = true });
-	char *text = cluster_text(nodes, packed), error[1024] = "";
+	char error[1024] = "";
 	struct search_facts with_asks;
 	struct gang_search s;
 	struct facts *facts;
@@ -125,7 +127,7 @@ static struct gang_search search(int nodes, int packed, struct asks *asks)
 static struct gang_search ask(int nodes, int packed)
 {
 	struct asks asks = { 0 };
-	struct gang_search s = search(nodes, packed, &asks);
+	struct gang_search s = search(cluster_text(nodes, packed), &asks);
 
 	cr_assert(s.found);
 	cr_assert_eq(s.objective.broken, packed, "%u", s.objective.broken);
@@ -155,10 +157,72 @@ Test(blocks, few_gangs_are_not_exchanged_a_million_times)
 Test(blocks, a_search_among_gangs_can_be_ended)
 {
 	struct asks asks = { .end_at = 5 };
-	struct gang_search s = search(200, 10, &asks);
+	struct gang_search s = search(cluster_text(200, 10), &asks);
 
 	cr_assert_eq(s.answer, VICTIMS_GAVE_UP);
 	cr_assert_eq(asks.n, 5);
 	cr_assert_lt(s.steps, 8 * SEARCH_ASKS, "%llu", (unsigned long long)s.steps);
+	gang_search_free(&s);
+}
+
+enum { NODES = 5000, MEMBERS = 1000 };
+
+static int start_of(int pod)
+{
+	return 1 + pod * 7919 % 59; /* 0: it has none */
+}
+
+/* Full nodes of lone pods that are alike but for their starts, and a gang of a cpu each. */
+static char *lone_text(void)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	fputs("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[\n", f);
+	for (int i = 0; i < NODES; i++)
+		fprintf(f,
+		        "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n%d\"},"
+		        "\"status\":{\"allocatable\":{\"cpu\":\"%d\",\"pods\":\"110\"}}},\n",
+		        i, CPU);
+	for (int i = 0; i < NODES * CPU; i++)
+		fprintf(
+			f,
+			"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"ns\",\"name\":"
+			"\"low-%d\"},\"spec\":{\"schedulerName\":\"muster\",\"priority\":0,\"nodeName\":"
+			"\"n%d\",\"containers\":[{\"name\":\"main\",\"image\":\"p\",\"resources\":{"
+			"\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
+			"\"1970-01-01T00:%02d:00Z\"}},\n",
+			i, i / CPU, start_of(i));
+	for (int i = 0; i < MEMBERS; i++)
+		write_pod(f, "w", i, -1, 1, 0);
+	write_group(f, "w", MEMBERS, "]}\n");
+	fclose(f);
+	return text;
+}
+
+static int later_first(const void *a, const void *b)
+{
+	return *(const int *)b - *(const int *)a;
+}
+
+/* PRE-24: each member needs one of them to go, so the best set is that of the latest starts, and
+ * the work for it is bounded. */
+Test(blocks, a_gang_of_1000_on_5000_full_nodes_is_proved)
+{
+	static int starts[NODES * CPU];
+	struct asks asks = { 0 };
+	struct gang_search s = search(lone_text(), &asks);
+	uint64_t sum = 0;
+
+	for (int i = 0; i < NODES * CPU; i++)
+		starts[i] = start_of(i);
+	qsort(starts, NODES * CPU, sizeof(starts[0]), later_first);
+	for (int i = 0; i < MEMBERS; i++)
+		sum += (uint64_t)starts[i] * 60;
+	cr_assert_eq(s.answer, VICTIMS_PROVED);
+	cr_assert_eq(s.objective.pods, MEMBERS);
+	cr_assert_eq(s.objective.start_sum, sum, "%llu", (unsigned long long)s.objective.start_sum);
+	cr_assert_lt(s.steps, 2000000, "%llu", (unsigned long long)s.steps);
 	gang_search_free(&s);
 }
