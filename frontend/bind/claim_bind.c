@@ -504,6 +504,12 @@ uint64_t claim_bind_poll(struct claim_bind *cb, const struct binder *binder)
 	return poll(cb);
 }
 
+void claim_bind_on_wait(struct claim_bind *cb, claim_waits_fn *fn, void *context)
+{
+	cb->waits = fn;
+	cb->waits_context = context;
+}
+
 struct claim_bind *claim_bind_new(const struct env *env, struct model *model,
                                   uint64_t conditions_ns)
 {

@@ -55,6 +55,11 @@ struct binder;
 struct claim_bind *claim_bind_new(const struct env *env, struct model *model,
                                   uint64_t conditions_ns);
 void claim_bind_free(struct claim_bind *cb); /* after the binder */
+
+/* Called once in each attempt of a pod whose claims are written and whose devices are not ready. */
+typedef void claim_waits_fn(void *context, pod_id pod, uint32_t generation, const char *node);
+void claim_bind_on_wait(struct claim_bind *cb, claim_waits_fn *fn, void *context);
+
 const struct prebind_kind *claim_bind_kind(const struct claim_bind *cb);
 const struct claim_bind_counts *claim_bind_counts(const struct claim_bind *cb);
 

@@ -66,6 +66,7 @@ struct pod_claims {
 	bool started, undoing, recovered;
 	bool own; /* freed by claim_bind.c itself */
 	bool failed;
+	bool told;           /* of the wait for binding conditions */
 	uint64_t written_ns; /* when nothing was to be written last; until then of start() */
 	uint64_t waits_ns;   /* for binding conditions, since; 0: not yet */
 	struct prebind_why why;
@@ -87,6 +88,8 @@ struct claim_bind {
 	struct live *live;
 	int resource;
 	uint64_t conditions_ns;
+	claim_waits_fn *waits; /* NULL: no event */
+	void *waits_context;
 	struct prebind_kind kind;
 	struct pod_claims_list works;
 	struct kept_devices **kept; /* by pod */

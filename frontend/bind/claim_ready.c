@@ -53,6 +53,16 @@ bool pod_claims_start_unready(struct pod_claims *w, struct prebind_why *why)
 	return true;
 }
 
+static void tell_wait(struct pod_claims *w)
+{
+	struct claim_bind *cb = w->cb;
+
+	if (w->told || !cb->waits)
+		return;
+	w->told = true;
+	cb->waits(cb->waits_context, w->pod, w->generation, w->node);
+}
+
 bool pod_claims_ready(struct pod_claims *w)
 {
 	const uint64_t now = env_now(w->cb->env);
@@ -74,5 +84,7 @@ bool pod_claims_ready(struct pod_claims *w)
 		}
 		ready = ready && (c->drop || (claim_item_view(c, &v) && v.conditions == LIVE_MET));
 	}
+	if (!ready && !w->failed)
+		tell_wait(w);
 	return ready && !w->failed;
 }

@@ -88,6 +88,24 @@ static void bind_noticed(void *context, const struct bind_notice *n)
 	report_bind(f->report, n);
 }
 
+/* In the words of kube-scheduler's PreBind of DynamicResources. */
+static void conditions_noticed(void *context, pod_id id, uint32_t generation, const char *node)
+{
+	struct frontend *f = context;
+	struct pod_view pod;
+	char note[400];
+
+	if (!model_pod(f->model, id, generation, &pod))
+		return;
+	snprintf(note, sizeof(note), "waiting for binding conditions for device on node %s", node);
+	report_happened(f->report, &(struct report_event){ .what = REPORT_CONDITIONS_PENDING,
+	                                                   .namespace = pod.namespace,
+	                                                   .name = pod.name,
+	                                                   .uid = pod.uid,
+	                                                   .scheduler = pod.scheduler_name,
+	                                                   .note = note });
+}
+
 /* By the wall clock, `since_ns` ago. */
 static uint64_t served_ns(const struct frontend *f, uint64_t created_ns, uint64_t since_ns)
 {
@@ -152,6 +170,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	}
 	if (model_live(model)) {
 		f->claims = claim_bind_new(env, model, config->device_bind_ns);
+		claim_bind_on_wait(f->claims, conditions_noticed, f);
 		f->prebind[binder.prebind_n++] = claim_bind_kind(f->claims);
 	}
 	if (config->volume_bind_ns > 0) {

@@ -72,11 +72,12 @@ void report_bind(struct report *r, const struct bind_notice *n);
 enum report_happening {
 	REPORT_BOUND,
 	REPORT_BIND_REFUSED,
-	REPORT_PREEMPTED,        /* the pod was evicted */
-	REPORT_RECLAIMED,        /* ... for a gang of another queue */
-	REPORT_PREEMPTING,       /* pods are evicted for the group or pod */
-	REPORT_PREEMPTION_STUCK, /* ... and one does not go */
-	REPORT_START_PROMISED,   /* of a gang that waits: report_start.c */
+	REPORT_CONDITIONS_PENDING, /* of devices: the pod's Binding is held */
+	REPORT_PREEMPTED,          /* the pod was evicted */
+	REPORT_RECLAIMED,          /* ... for a gang of another queue */
+	REPORT_PREEMPTING,         /* pods are evicted for the group or pod */
+	REPORT_PREEMPTION_STUCK,   /* ... and one does not go */
+	REPORT_START_PROMISED,     /* of a gang that waits: report_start.c */
 	REPORT_START_EARLIER,
 	REPORT_START_SLIPPED,
 	REPORT_HAPPENINGS

@@ -200,6 +200,7 @@ static void bind_send(struct item *i)
 	} words[REPORT_HAPPENINGS] = {
 		[REPORT_BOUND] = { "Normal", "Scheduled", "Binding" },
 		[REPORT_BIND_REFUSED] = { "Warning", "FailedScheduling", "Scheduling" },
+		[REPORT_CONDITIONS_PENDING] = { "Normal", "BindingConditionsPending", "Scheduling" },
 		[REPORT_PREEMPTED] = { "Normal", "Preempted", "Preempting" },
 		[REPORT_RECLAIMED] = { "Normal", "Reclaimed", "Preempting" },
 		[REPORT_PREEMPTING] = { "Normal", "Preempting", "Preempting" },

@@ -35,6 +35,7 @@ static struct bench {
 	const char *others;     /* consumers of the claim */
 	bool unreserved;        /* pod a is none */
 	bool admin;             /* it was given with adminAccess */
+	unsigned waits;         /* how often a wait for conditions was told */
 } b;
 
 static void on_result(void *context, enum record_kind kind, const struct result *r)
@@ -44,6 +45,15 @@ static void on_result(void *context, enum record_kind kind, const struct result 
 	(void)context;
 	snprintf(b.said + n, sizeof(b.said) - n, "%s:%u ", kind == RESULT_REFUSED ? "refused" : "bound",
 	         r->retry_ms);
+}
+
+static void on_wait(void *context, pod_id pod, uint32_t generation, const char *node)
+{
+	(void)context;
+	(void)generation;
+	(void)pod;
+	cr_assert_str_eq(node, "n1");
+	b.waits++;
 }
 
 static void on_notice(void *context, const struct bind_notice *n)
@@ -126,6 +136,7 @@ static void begin(bool allocated)
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("b", "22", "", ""));
 	flush();
 	b.claims = claim_bind_new(&b.w.env, b.m, 600 * NS_PER_S);
+	claim_bind_on_wait(b.claims, on_wait, NULL);
 	b.kinds[0] = claim_bind_kind(b.claims);
 	b.binder = binder_new(&config);
 }
@@ -389,6 +400,7 @@ static void begin_waiting(void)
 	turns(61 * 20);
 	cr_assert_eq(world_open(&b.w), 0, "something is sent meanwhile");
 	expect("");
+	cr_assert_eq(b.waits, 1, "told once, not at each look");
 }
 
 Test(claim_bind, a_binding_is_held_until_all_conditions_of_its_devices_are_true)
