@@ -7,12 +7,17 @@
 #include "core/search/search.h"
 #include "core/step/core.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #define STEPS UINT64_C(100000000)
 #define NODE_CPU 4000
 #define VICTIMS 40u
 #define TICKETS 16u
+#define BLOCKS 10u /* of decisions without and with a search beside, in turn */
+#define DECISIONS 2000u
 
 enum { SHAPE_LOW, SHAPE_HIGH };
 
@@ -27,7 +32,7 @@ struct scene {
 	uint32_t nodes_n, pods_n, gangs_n;
 	bool stays; /* the pods that are fed next */
 	uint64_t time_ns, sequence;
-	uint64_t evictions; /* commands */
+	uint64_t evictions, bindings; /* commands */
 	uint64_t random;
 };
 
@@ -45,6 +50,7 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	(void)body;
 	(void)bytes;
 	s->evictions += kind == CMD_EVICT;
+	s->bindings += kind == CMD_BIND;
 	return true;
 }
 
@@ -398,6 +404,131 @@ static bool tickets(struct bench_report *report)
 	return true;
 }
 
+/* Searches on a core of its own for as long as it is wanted, as the world's thread does. */
+struct searcher {
+	struct scene s;
+	gang_id gang;
+	_Atomic bool wanted, busy, ended;
+	_Atomic bool wrong; /* an answer was not proved */
+};
+
+static void *searcher_run(void *context)
+{
+	struct searcher *r = context;
+
+	while (!atomic_load(&r->ended)) {
+		bool proved = true;
+
+		atomic_store(&r->busy, atomic_load(&r->wanted));
+		if (!atomic_load(&r->busy)) {
+			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+			continue;
+		}
+		if (search_once(&r->s, r->gang, 1000, &proved) < 0 || !proved)
+			atomic_store(&r->wrong, true);
+	}
+	return NULL;
+}
+
+static void searcher_set(struct searcher *r, bool wanted)
+{
+	atomic_store(&r->wanted, wanted);
+	while (atomic_load(&r->busy) != wanted)
+		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+}
+
+/* us from the record of a pod that fits to its command; it is deleted then.  < 0: none came. */
+static double decision(struct scene *s, pod_id pod, uint32_t generation)
+{
+	const struct event_pod e = { .pod = pod,
+		                         .generation = generation,
+		                         .flags = POD_OURS,
+		                         .gang = ID_NONE,
+		                         .shape = SHAPE_HIGH,
+		                         .node = ID_NONE,
+		                         .name_bytes = 7,
+		                         .namespace = 1,
+		                         .role = ID_NONE,
+		                         .created_ns = generation,
+		                         .uid = { pod, generation } };
+	const struct event_drop gone = { .id = pod, .generation = generation };
+	const uint64_t bindings = s->bindings, begun_ns = bench_now_ns();
+	double us;
+
+	feed(s, EVENT_POD, PARTS({ &e, sizeof(e) }, { "bench/p", 7 }));
+	while (core_wants_plan(s->core))
+		feed(s, EVENT_PLAN, NO_PARTS);
+	us = (double)(bench_now_ns() - begun_ns) / 1e3;
+	feed(s, EVENT_POD_DROP, PARTS({ &gone, sizeof(gone) }));
+	return s->bindings == bindings + 1 ? us : -1;
+}
+
+/* The nodes of gang-1000, full, and its gang. */
+static bool full_nodes(struct scene *s)
+{
+	if (!scene_init(s, 5000, 1000, 1000, 2))
+		return false;
+	fill(s, 4);
+	return true;
+}
+
+static bool decisions(struct searcher *r, struct scene *s, double *without, double *with)
+{
+	uint32_t generation = 0;
+
+	for (uint32_t block = 0; block < 2 * BLOCKS; block++) {
+		double *samples = (block % 2 == 0 ? without : with) + (size_t)block / 2 * DECISIONS;
+
+		searcher_set(r, block % 2 == 1);
+		for (uint32_t i = 0; i < DECISIONS; i++) {
+			samples[i] = decision(s, s->pods_n, ++generation);
+			if (samples[i] < 0)
+				return false;
+		}
+	}
+	return !atomic_load(&r->wrong);
+}
+
+static double p99_of(const struct bench_report *report)
+{
+	return report->rows[report->rows_n - 1].p99;
+}
+
+/* What the search for a gang of 1,000 costs decisions about other pods, which the planning thread
+ * makes meanwhile. */
+static bool beside(struct bench_report *report)
+{
+	static double without[BLOCKS * DECISIONS], with[BLOCKS * DECISIONS];
+	static struct searcher r;
+	struct scene s;
+	pthread_t thread;
+	double p99;
+	bool right;
+
+	r = (struct searcher){ 0 };
+	if (!full_nodes(&r.s) || !full_nodes(&s))
+		return false;
+	r.gang = waiting(&r.s, 1000);
+	feed(&r.s, EVENT_SYNCED, NO_PARTS);
+	node_feed(&s); /* with room for the other pods */
+	feed(&s, EVENT_SYNCED, NO_PARTS);
+	if (pthread_create(&thread, NULL, searcher_run, &r) != 0)
+		return false;
+	right = decisions(&r, &s, without, with);
+	atomic_store(&r.ended, true);
+	pthread_join(thread, NULL);
+	scene_free(&r.s);
+	scene_free(&s);
+	if (!right) {
+		fprintf(stderr, "muster-bench: a pod was not placed, or a search not proved\n");
+		return false;
+	}
+	bench_add(report, "decision/5000", "us", without, BLOCKS * DECISIONS, false, 0);
+	p99 = p99_of(report);
+	bench_add(report, "decision-beside/5000", "us", with, BLOCKS * DECISIONS, false, 1.1 * p99);
+	return true;
+}
+
 static bool is_asked(const struct bench_options *options, const char *row)
 {
 	return !options->only || strcmp(options->only, row) == 0;
@@ -418,5 +549,7 @@ bool bench_preempt(struct bench_report *report, const struct bench_options *opti
 		right = gang_of_pods(report, "hopeless/5000", "hopeless/5000 proved", 5001, 4000, 0, 1);
 	if (right && is_asked(options, "ticket-40"))
 		right = tickets(report);
+	if (right && is_asked(options, "beside"))
+		right = beside(report);
 	return right;
 }
