@@ -21,6 +21,8 @@ from .outsider import Outsider
 
 
 class Cluster:
+    controllers = False  # those of kube-controller-manager run
+
     def __init__(self, *objects, apisim=(), judged=False):
         """judged: tests/history.py follows from the first object on and is a part of wrongs() and of the end."""
         self.folder = muster.scratch()
@@ -34,7 +36,7 @@ class Cluster:
         try:
             self.start_apisim()
             if self.judged:
-                self.judge = Outsider(self.kubeconfig, self.folder)
+                self.judge = Outsider(self.admin, self.folder)
             self.create(*self.objects)
         except BaseException:
             self.close()
@@ -56,7 +58,7 @@ class Cluster:
         self.apisim = muster.Apisim(self.folder, *[str(f) for f in self.apisim_flags])
         self.processes.append(self.apisim)
         self.client = self.apisim.wait_ready()
-        self.kubeconfig = self.apisim.kubeconfig
+        self.kubeconfig = self.admin = self.apisim.kubeconfig  # muster's, and that of everybody else
 
     def restart_apisim(self, *more):
         """On the same port and with the same kubeconfig, but empty."""

@@ -35,6 +35,7 @@ KINDS = {
     "ResourceSlice": ("apis/resource.k8s.io/v1", "resourceslices", False),
     "DeviceClass": ("apis/resource.k8s.io/v1", "deviceclasses", False),
     "ResourceClaim": ("apis/resource.k8s.io/v1", "resourceclaims", True),
+    "ResourceClaimTemplate": ("apis/resource.k8s.io/v1", "resourceclaimtemplates", True),
     "ReplicaSet": ("apis/apps/v1", "replicasets", True),
     "RuntimeClass": ("apis/node.k8s.io/v1", "runtimeclasses", False),
     "Event": ("apis/events.k8s.io/v1", "events", True),

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims that wait for their first consumer on a live system: who writes what before a pod is bound, and what is taken back.
 
-    tests/process/test_volumes.py [test...]"""
+    tests/process/test_volumes.py [test...]
+
+tests/real/test_claims.py runs these functions with a Cluster of its own, on a real API server with the real controllers."""
 import os
 import signal
 import sys
@@ -15,6 +17,7 @@ from lib.harness import becomes, check, equal, main, steady, until  # noqa: E402
 from lib.storage import Storage, claim, local, mounts, storage_class  # noqa: E402
 
 SOON_S = 15.0
+PHASES = (("disk", 0.05), ("disk", 0.6), ("disk", 1.3), ("local", 0.02), ("local", 0.1))  # class and time of a kill
 
 
 def node(name, zone=None, cpu=8):
@@ -23,6 +26,11 @@ def node(name, zone=None, cpu=8):
 
 def pod(name, *claims, cpu=1, **rest):
     return objects.pod(name, cpu=str(cpu), volumes=mounts(*claims), **rest)
+
+
+def answering(c, **how):
+    """Who answers but for muster; on a real server the PersistentVolume controller is there."""
+    return Storage(c.admin, controller=not c.controllers, **how)
 
 
 def gang(c, name, n, of_class, cpu=1, quorum=None, size="10Gi"):
@@ -78,7 +86,7 @@ def event(c, name, *parts):
 
 
 def test_vol_1_a_volume_is_provisioned_for_the_node():
-    with Cluster(node("n1")) as c, Storage(c.kubeconfig):
+    with Cluster(node("n1")) as c, answering(c):
         c.create(storage_class("disk"), claim("a", "disk"))
         c.up()
         c.create(pod("a", "a"))
@@ -90,7 +98,7 @@ def test_vol_1_a_volume_is_provisioned_for_the_node():
 
 
 def test_vol_2_local_volumes_decide_where_a_gang_goes():
-    with Cluster(*(node(f"n{i}") for i in range(5))) as c, Storage(c.kubeconfig):
+    with Cluster(*(node(f"n{i}") for i in range(5))) as c, answering(c):
         c.create(storage_class("local", storage.NONE), local("pv1", "local", "n1"), local("pv3", "local", "n3"))
         c.up()
         gang(c, "g", 2, "local")
@@ -104,7 +112,7 @@ def test_vol_2_local_volumes_decide_where_a_gang_goes():
 
 
 def test_vol_3_a_gang_with_too_few_volumes_writes_nothing():
-    with Cluster(*(node(f"n{i}") for i in range(4))) as c, Storage(c.kubeconfig):
+    with Cluster(*(node(f"n{i}") for i in range(4))) as c, answering(c):
         c.create(storage_class("local", storage.NONE), local("pv1", "local", "n1"), local("pv3", "local", "n3"))
         c.up()
         gang(c, "g", 3, "local")
@@ -116,7 +124,7 @@ def test_vol_3_a_gang_with_too_few_volumes_writes_nothing():
 
 def test_volumes_that_several_nodes_reach_are_given_once_each():
     """Three volumes for three members, two of one zone; no rule over nodes says that no two members get the same."""
-    with Cluster(node("n1", "a"), node("n2", "a"), node("n3", "b")) as c, Storage(c.kubeconfig):
+    with Cluster(node("n1", "a"), node("n2", "a"), node("n3", "b")) as c, answering(c):
         c.create(storage_class("net", storage.NONE), storage.volume("pa1", "net", "10Gi", "zone", "a"),
                  storage.volume("pa2", "net", "11Gi", "zone", "a"), storage.volume("pb1", "net", "12Gi", "zone", "b"))
         c.up()
@@ -129,7 +137,7 @@ def test_volumes_that_several_nodes_reach_are_given_once_each():
 
 
 def test_two_volumes_of_one_node_serve_two_members():
-    with Cluster(node("n1"), node("n2")) as c, Storage(c.kubeconfig):
+    with Cluster(node("n1"), node("n2")) as c, answering(c):
         c.create(storage_class("local", storage.NONE), *(local(f"pv{i}", "local", "n1") for i in range(3)))
         c.up()
         gang(c, "g", 3, "local")
@@ -139,7 +147,7 @@ def test_two_volumes_of_one_node_serve_two_members():
 
 
 def test_the_smallest_volume_that_fits_is_taken():
-    with Cluster(node("n1")) as c, Storage(c.kubeconfig):
+    with Cluster(node("n1")) as c, answering(c):
         c.create(storage_class("local", storage.NONE), local("big", "local", "n1", "100Gi"), local("fits", "local", "n1", "20Gi"),
                  local("small", "local", "n1", "5Gi"), claim("a", "local", "10Gi"))
         c.up()
@@ -155,7 +163,7 @@ def test_vol_4_where_provisioning_failed_is_avoided_and_no_one_was_bound():
             seen.append((name, where, c.bound("g")))
             return name == "g-3" and [s for s in seen if s[0] == "g-3"][0][1] == where
 
-        with Storage(c.kubeconfig, fail=fail, delay_s=0.5) as s:
+        with answering(c, fail=fail, delay_s=0.5) as s:
             c.create(storage_class("disk"))
             c.up()
             gang(c, "g", 4, "disk", cpu=1)
@@ -168,7 +176,7 @@ def test_vol_4_where_provisioning_failed_is_avoided_and_no_one_was_bound():
 
 
 def test_vol_4_what_is_not_bound_is_taken_back():
-    with Cluster(node("n1")) as c, Storage(c.kubeconfig, fail=lambda n, _: n == "g-1", silent=lambda n: n == "g-0"):
+    with Cluster(node("n1")) as c, answering(c, fail=lambda n, _: n == "g-1", silent=lambda n: n == "g-0"):
         c.create(storage_class("disk"))
         c.up()
         gang(c, "g", 2, "disk")
@@ -187,7 +195,7 @@ def test_vol_5_what_is_bound_stays_and_restricts_the_next_plan():
                 return zone == first["zone"] and not all(storage.is_bound(x) for n, x in claims(c, "g").items() if n != "g-2")
             return False
 
-        with Storage(c.kubeconfig, fail=fail, topology=lambda n: ("zone", n["metadata"]["labels"]["zone"])):
+        with answering(c, fail=fail, topology=lambda n: ("zone", n["metadata"]["labels"]["zone"])):
             c.create(storage_class("disk"))
             c.up()
             gang(c, "g", 3, "disk")
@@ -199,7 +207,7 @@ def test_vol_5_what_is_bound_stays_and_restricts_the_next_plan():
 
 
 def test_vol_6_a_silent_provisioner_ends_the_try():
-    with Cluster(node("n1")) as c, Storage(c.kubeconfig, silent=lambda _: True):
+    with Cluster(node("n1")) as c, answering(c, silent=lambda _: True):
         c.create(storage_class("disk"), claim("a", "disk"))
         c.up("--volume-bind-timeout", 2)
         c.create(pod("a", "a"))
@@ -214,7 +222,7 @@ def test_vol_7_a_gang_that_needs_more_space_than_there_is():
                 "nodeTopology": {"matchLabels": {"kubernetes.io/hostname": "n1"}}}
     driver = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": storage.PROVISIONER},
               "spec": {"storageCapacity": True}}
-    with Cluster(node("n1", cpu=64)) as c, Storage(c.kubeconfig):
+    with Cluster(node("n1", cpu=64)) as c, answering(c):
         c.create(storage_class("disk"), driver, capacity)
         c.up()
         gang(c, "g", 12, "disk")
@@ -225,7 +233,7 @@ def test_vol_7_a_gang_that_needs_more_space_than_there_is():
 
 
 def test_vol_8_a_volume_that_is_taken_meanwhile_is_replaced():
-    with Cluster(node("n1")) as c, Storage(c.kubeconfig):
+    with Cluster(node("n1")) as c, answering(c):
         c.create(storage_class("local", storage.NONE), local("p1", "local", "n1", "10Gi"), local("p2", "local", "n1", "11Gi"),
                  claim("a", "local"), claim("other", "local"))
         c.up()
@@ -239,7 +247,7 @@ def test_vol_8_a_volume_that_is_taken_meanwhile_is_replaced():
 
 def kills(which, of_class, at):
     """All of a gang at rest with volumes of their own, whoever is killed `at` seconds after it came."""
-    with Cluster(*(node(f"n{i}") for i in range(3)), judged=True) as c, Storage(c.kubeconfig, delay_s=1.0):
+    with Cluster(*(node(f"n{i}") for i in range(3)), judged=True) as c, answering(c, delay_s=1.0):
         c.create(storage_class("disk"), storage_class("local", storage.NONE), *(local(f"pv{i}", "local", f"n{i}") for i in range(3)))
         c.up()
         gang(c, "g", 3, of_class, cpu=5)
@@ -256,26 +264,27 @@ def kills(which, of_class, at):
 
 def test_vol_9_killed_in_each_phase():
     for which in (["muster-frontend"], ["muster-core"], ["muster-frontend", "muster-core"]):
-        for of_class, at in (("disk", 0.05), ("disk", 0.6), ("disk", 1.3), ("local", 0.02), ("local", 0.1)):
+        for of_class, at in PHASES:
             kills(which, of_class, at)
 
 
 def test_vol_10_an_ephemeral_volume_whose_claim_comes_late():
-    with Cluster(node("n1")) as c, Storage(c.kubeconfig):
+    with Cluster(node("n1")) as c, answering(c):
         c.create(storage_class("disk"))
         c.up()
         template = {"spec": claim("x", "disk")["spec"]}
         c.create(objects.pod("p", volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": template}}]))
-        reason(c, "p", 'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"')
-        late = claim("p-v", "disk")
-        late["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", "name": "p", "controller": True,
-                                                "uid": c.client.get("Pod", "p")["metadata"]["uid"]}]
-        c.create(late)
+        if not c.controllers:
+            reason(c, "p", 'waiting for ephemeral volume controller to create the persistentvolumeclaim "p-v"')
+            late = claim("p-v", "disk")
+            late["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", "name": "p", "controller": True,
+                                                    "uid": c.client.get("Pod", "p")["metadata"]["uid"]}]
+            c.create(late)
         settles(c, "p", 1)
 
 
 def test_vol_12_a_pod_deleted_while_its_volume_is_provisioned():
-    with Cluster(node("n1")) as c, Storage(c.kubeconfig, silent=lambda n: n == "g-2"):
+    with Cluster(node("n1")) as c, answering(c, silent=lambda n: n == "g-2"):
         c.create(storage_class("disk"))
         c.up()
         gang(c, "g", 3, "disk", quorum=2)
@@ -287,7 +296,7 @@ def test_vol_12_a_pod_deleted_while_its_volume_is_provisioned():
 
 
 def test_vol_12_below_the_quorum_all_is_taken_back():
-    with Cluster(node("n1")) as c, Storage(c.kubeconfig, silent=lambda n: True):
+    with Cluster(node("n1")) as c, answering(c, silent=lambda n: True):
         c.create(storage_class("disk"))
         c.up()
         gang(c, "g", 2, "disk")
@@ -298,7 +307,7 @@ def test_vol_12_below_the_quorum_all_is_taken_back():
 
 def test_a_claim_that_members_share_is_provisioned_once():
     with Cluster(*(node(f"n{i}", "a", cpu=2) for i in range(3))) as c, \
-            Storage(c.kubeconfig, topology=lambda n: ("zone", n["metadata"]["labels"]["zone"])):
+            answering(c, topology=lambda n: ("zone", n["metadata"]["labels"]["zone"])):
         c.create(storage_class("disk"), claim("data", "disk", modes=["ReadWriteMany"]), objects.pod_group("g", 3))
         c.up()
         c.create(*(pod(f"g-{i}", "data", cpu=2, group="g") for i in range(3)))
@@ -310,7 +319,7 @@ def test_a_claim_that_members_share_is_provisioned_once():
 
 def test_members_without_claims_wait_for_those_with():
     go = []
-    with Cluster(node("n1")) as c, Storage(c.kubeconfig, silent=lambda _: not go):
+    with Cluster(node("n1")) as c, answering(c, silent=lambda _: not go):
         c.create(storage_class("disk"), claim("data", "disk"), objects.pod_group("g", 3))
         c.up()
         c.create(pod("g-0", "data", group="g"), *(objects.pod(f"g-{i}", group="g") for i in (1, 2)))
@@ -321,7 +330,7 @@ def test_members_without_claims_wait_for_those_with():
 
 
 def test_off_such_pods_wait():
-    with Cluster(node("n1")) as c, Storage(c.kubeconfig):
+    with Cluster(node("n1")) as c, answering(c):
         c.create(storage_class("disk"), claim("a", "disk"))
         c.up("--volume-bind-timeout", 0)
         c.create(pod("a", "a"))

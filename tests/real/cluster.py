@@ -94,13 +94,14 @@ class Cluster:
     """A context manager that stops everything on the way out.  With
     keep=True the programs outlive this one; stop them with `stop DIR`."""
 
-    def __init__(self, folder, gates=False, keep=False, controllers=False):
+    def __init__(self, folder, gates=False, keep=False, controllers=False, more=()):
+        """more: controllers beside CONTROLLERS."""
         if gates and not has_native_gangs():
             print(f"skipped: Kubernetes {version()} has no native gang API of this version\n"
                   "0 passed, 0 failed, 1 skipped", flush=True)
             raise SystemExit(0)  # before any test of the script
         self.dir = pathlib.Path(folder).resolve()
-        self.gates, self.controllers = gates, controllers
+        self.gates, self.controllers, self.more = gates, controllers, more
         self.keep = keep
         self.state = {}
         self.running = {}
@@ -245,7 +246,8 @@ class Cluster:
                       "the namespace default", 30)
 
     def _start_controllers(self):
-        names = [f"{name}-controller" for name in (*CONTROLLERS, *["podgroup-protection"] * self.gates)]
+        more = ["podgroup-protection"] * self.gates + list(self.more)
+        names = [f"{name}-controller" for name in (*CONTROLLERS, *more)]
         child = self._spawn("kube-controller-manager", [
             self.state["programs"] + "/kube-controller-manager", f"--kubeconfig={self.admin_kubeconfig}",
             "--bind-address=127.0.0.1", f"--secure-port={muster.free_port()}", f"--cert-dir={self.dir}/certs",

@@ -44,7 +44,8 @@ class RealWorld(Cluster):
         self.server = server
 
     def start_apisim(self):
-        self.client, self.kubeconfig = kube.Client(self.server.admin), self.server.muster
+        self.client = kube.Client(self.server.admin)
+        self.admin, self.kubeconfig = self.server.admin, self.server.muster
 
     def make_namespace(self, name):
         self.client.create(kube.namespace(name))
