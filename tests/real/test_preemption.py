@@ -10,11 +10,13 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import muster  # noqa: E402
+from lib import muster, successors  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.cluster import run as run_program  # noqa: E402
 from lib.harness import becomes, check, equal, main, until  # noqa: E402
 from lib.objects import pod, pod_group  # noqa: E402
+from lib.successors import Successors  # noqa: E402
+from process.test_extender import Asker  # noqa: E402
 from real import cluster  # noqa: E402
 from real.kubelet import Kubelets  # noqa: E402
 from real.world import SOON_S, World, machines  # noqa: E402
@@ -257,6 +259,42 @@ def test_a_lone_pod_waits_for_what_ends():
     equal(world.gone(), ["ends"])
 
 
+def theirs_runs():
+    """A pod of another scheduler on three of five cores; its successors, of two, find room at once."""
+    world.runs(*machines(1, cpu="5"), successors.pod("first", "n00", cpu="3", priorityClassName="p0"))
+
+
+def lost():
+    return world.metric('muster_preemptions_total{result="lost"}')
+
+
+def test_a_scheduler_that_fills_each_hole():
+    """PRE-19 without the extender: the second try is ten seconds after the first, and the reason names who took the room."""
+    theirs_runs()
+    before = lost()
+    with Successors(world.cluster.admin(), priorityClassName="p0") as theirs:
+        world.create(*gang("g", 10, 1, "4"))
+        until(lambda: lost() == before + 1, SOON_S, lambda: world.explained("g"))
+        world.waits("g-0", "Capacity that it was to have was taken by pod default/next-1 of scheduler theirs.")
+        until(lambda: lost() == before + 2, SOON_S, lambda: world.explained("g"))
+        equal([name for _, name in theirs.went], ["first", "next-1"])
+        check(theirs.went[1][0] - theirs.went[0][0] >= 9, theirs.went)
+        equal(world.bound("g-"), 0)
+
+
+def test_a_scheduler_that_asks_the_extender():
+    """PRE-19: the gang is bound in one go, and no successor on its room."""
+    theirs_runs()
+    asker, before = Asker(world.muster), lost()
+    with Successors(world.cluster.admin(), lambda waiting, node: node in asker.ask("/filter", waiting, NodeNames=[node])["NodeNames"],
+                    priorityClassName="p0") as theirs:
+        world.create(*gang("g", 10, 1, "4"))
+        world.starts("g", 1)
+        time.sleep(REST_S)
+        equal(([name for _, name in theirs.went], world.bound("next-"), lost() - before), (["first"], 0, 0))
+        check(theirs.refused > 0, "the extender was not asked")
+
+
 def test_nothing_was_forbidden_and_every_kubelet_got_through():
     equal(world.cluster.refusals(), 0, "requests not allowed")
     equal(kubelets.errors, [], "what kubelets couldn't write")
@@ -264,7 +302,7 @@ def test_nothing_was_forbidden_and_every_kubelet_got_through():
 
 if __name__ == "__main__":
     muster.exit_on_sigterm()
-    with Preempting(flags=("--preemption", "on"), controllers=True) as world, \
+    with Preempting(flags=("--preemption", "on", "--preempt-victims", "all", "--extender-keep", "30"), controllers=True) as world, \
             Kubelets(world.cluster.admin_kubeconfig) as kubelets:
         for made in priorities():
             world.admin.create(made)
