@@ -53,7 +53,7 @@ SOFT, SOFT_SCORE = "core/index/soft.c", "core/index/soft_score.c"
 RETAIN, RELEASE, EVENT = "core/lifecycle/retain.c", "core/lifecycle/members_release.c", "core/lifecycle/members_event.c"
 RESERVATION = "core/lifecycle/reservation.h"
 BINDING, STREAM, LIST = "frontend/bind/binding.c", "frontend/watch/watch_stream.c", "frontend/watch/watch_list.c"
-PREBIND, HOLD = "frontend/bind/prebind.c", "frontend/bind/prebind_hold.c"
+PREBIND, HOLD, ADMIT = "frontend/bind/prebind.c", "frontend/bind/prebind_hold.c", "frontend/bind/prebind_admit.c"
 WRITE, WAIT = "frontend/bind/volume_write.c", "frontend/volume/volume_wait.c"
 GROUP, JOURNAL = "frontend/bind/group_recheck.c", "frontend/journal/journal.c"
 GRANTS = "frontend/serve/grants.c"
@@ -506,6 +506,12 @@ BUGS = [
         (PREBIND, "\t\tif (i < h->done || (i == h->done && h->started)) {", "\t\tif (false) {")),
     bug("what was started ends with the core", unit("frontend/bind/test_prebind"),
         (HOLD, "\t\t\tif (!b->held->prepared) {", "\t\t\tif (b->held) {")),
+    bug("what a Binding needs is not looked at before its POST", unit("frontend/bind/test_prebind"),
+        (ADMIT, "\teach_together(b, member_look, &all);", "")),
+    bug("the same look before the POST, in the simulator", sim(1000),
+        (ADMIT, "\teach_together(b, member_look, &all);", "")),
+    bug("a claim is taken back while a POST may land", unit("frontend/bind/test_prebind"),
+        (ADMIT, "\tif (b->maybe)", "\tif (false)")),
     bug("two claims get one volume", unit("frontend/bind/test_volume_bind"),
         (WAIT, "if (is_free_for(pv, w->claim) && !volume_is_assumed(j->vs, pv) &&", "if (is_free_for(pv, w->claim) &&")),
     bug("what a write without an answer did is not read", unit("frontend/bind/test_volume_bind"),

@@ -41,6 +41,8 @@ void binder_forget(struct bind *b)
 		w->by_pod[b->cmd.pod] = NULL;
 	if (b->group)
 		group_recheck_leave(b);
+	if (b->held)
+		prebind_end(b);
 	intent_end(b);
 	free(b->namespace);
 	free(b->name);
@@ -211,15 +213,15 @@ static void retries_send(struct binder *w)
 {
 	uint64_t now = binder_now(w), next = NEVER_NS;
 	size_t left = w->retrying;
-	struct bind *b, *after;
+	struct bind *b;
 
 	if (now < w->retries_due_ns)
 		return;
 	/* A step may requeue its binding, and binder_later() notes when it is due: not in this round.
-	 */
+	 * It may also remove others of its gang. */
 	w->retries_due_ns = NEVER_NS;
-	for (b = TAILQ_FIRST(&w->retries); b && left > 0; b = after, left--) {
-		after = TAILQ_NEXT(b, link);
+	for (b = TAILQ_FIRST(&w->retries); b && left > 0; b = w->retries_next, left--) {
+		w->retries_next = TAILQ_NEXT(b, link);
 		if (b->due_ns > now || w->in_flight >= w->window.size) {
 			if (b->due_ns < next)
 				next = b->due_ns;
@@ -286,6 +288,8 @@ uint64_t binder_poll(struct binder *w)
 	next = due < next ? due : next;
 	retries_send(w);
 	queue_send(w);
+	if (!TAILQ_EMPTY(&w->stages) && w->prebind_due_ns < next)
+		next = w->prebind_due_ns; /* some went back */
 	/* With a full window the next answer triggers the call. */
 	if (w->in_flight < w->window.size && w->retries_due_ns < next)
 		next = w->retries_due_ns;

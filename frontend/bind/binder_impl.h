@@ -24,7 +24,7 @@ struct bind {
 	struct binder *binder;
 	struct group_read *group; /* that admits or delays it; NULL: none */
 	struct intent *intent;    /* NULL: nothing is to be sent, or no journal is kept */
-	struct held *held;        /* before its first Binding; NULL: not held (prebind.c) */
+	struct held *held;        /* what was written for it; NULL: nothing (prebind.c) */
 	struct cmd_bind cmd;
 	enum bind_step step; /* next or in flight */
 	struct http_call *call;
@@ -99,6 +99,7 @@ struct binder {
 	struct bind_list flying;
 	struct bind_list landed; /* accepted, not seen on the watch yet */
 	size_t queued, retrying, in_flight;
+	struct bind *retries_next; /* of the round of retries_send() */
 	uint64_t retries_due_ns;
 	struct bind **by_pod;
 	size_t by_pod_n;
@@ -172,6 +173,11 @@ bool prebind_hold(struct bind *b);
 bool prebind_expects(struct bind *b);
 /* The same for a CMD_CANCEL_BIND: it waits until what was written for it is taken back. */
 bool prebind_take_back(struct bind *b);
+/* Before each POST of b, which has works and is in no list.  False: something of it, or of its
+ * gang, does not hold any more, and b waits. */
+bool prebind_admits(struct bind *b);
+/* The outcome of b, which is in no stage, is known: its works end. */
+void prebind_end(struct bind *b);
 uint64_t prebind_poll(struct binder *w);
 void prebind_core_down(struct binder *w);
 void prebind_free(struct binder *w);

@@ -99,6 +99,8 @@ static void bind_landed(struct bind *b)
 	w->counts.bound++;
 	w->counts.ambiguous_bound += b->told;
 	b->maybe = false;
+	if (b->held)
+		prebind_end(b);
 	intent_end(b);
 	time_bound(b);
 	binding_tell(b, RESULT_BOUND);
@@ -320,13 +322,15 @@ static void post_start(struct bind *b)
 
 	if (!b->maybe && !post_wanted(b))
 		return;
-	b->maybe = b->maybe || b->earlier;
 	if (!model_node(w->config.model, b->cmd.node, b->cmd.node_generation)) {
 		binding_give_up(b, 0);
 		return;
 	}
 	if (!intent_permits(b))
 		return;
+	if (b->held && !prebind_admits(b))
+		return;
+	b->maybe = b->maybe || b->earlier;
 	if (!b->begun)
 		binding_begin(b);
 	jsonout_clear(&w->path);

@@ -345,7 +345,7 @@ static enum prebind_state look(void *context, void *work, struct prebind_why *wh
 	}
 	if (done)
 		w->written_ns = env_now(w->cb->env);
-	else if (env_now(w->cb->env) - w->written_ns >= TIMEOUT_NS)
+	else if (!w->suspended && env_now(w->cb->env) - w->written_ns >= TIMEOUT_NS)
 		pod_claims_fail(w, "context deadline exceeded");
 	if (!w->failed && done && !conflicts(w) && pod_claims_ready(w))
 		return PREBIND_DONE;
@@ -353,6 +353,15 @@ static enum prebind_state look(void *context, void *work, struct prebind_why *wh
 		return PREBIND_BUSY;
 	*why = w->why;
 	return PREBIND_FAILED;
+}
+
+static void suspend(void *context, void *work, bool suspended)
+{
+	struct pod_claims *w = work;
+
+	(void)context;
+	w->suspended = suspended;
+	w->written_ns = env_now(w->cb->env);
 }
 
 static void undo(void *context, void *work)
@@ -478,7 +487,7 @@ static uint64_t poll(void *context)
 	struct pod_claims *w;
 
 	TAILQ_FOREACH (w, &cb->works, link)
-		for (uint32_t i = 0; i < w->n; i++) {
+		for (uint32_t i = 0; i < w->n && !w->suspended; i++) {
 			struct claim_item *c = &w->items[i];
 			enum claim_want want;
 
@@ -529,6 +538,7 @@ struct claim_bind *claim_bind_new(const struct env *env, struct model *model,
 		.prepare = prepare,
 		.start = start,
 		.look = look,
+		.suspend = suspend,
 		.undo = undo,
 		.recover = find_written,
 		.free = member_free,

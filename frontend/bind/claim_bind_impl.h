@@ -63,7 +63,7 @@ struct pod_claims {
 	pod_id pod;
 	uint32_t generation;
 	char *namespace, *pod_name, *pod_uid, *node;
-	bool started, undoing, recovered;
+	bool started, suspended, undoing, recovered;
 	bool own; /* freed by claim_bind.c itself */
 	bool failed;
 	bool told;           /* of the wait for binding conditions */

@@ -16,15 +16,6 @@
 #define UNDO_NS (30 * NS_PER_S)
 #define NEVER_MS 600000u
 
-/* It goes on to its Binding. */
-static void release(struct bind *b)
-{
-	prebind_leave(b);
-	b->prebound = true;
-	b->binder->queued++;
-	binder_queue(b);
-}
-
 static void works_undo(struct bind *b)
 {
 	struct held *h = b->held;
@@ -232,8 +223,7 @@ static void gather(struct prebind_stage *s)
 		fail_all_silently(s, retry_ms);
 }
 
-/* Of a phase that was started. */
-static enum prebind_state look_at(struct bind *b, unsigned phase, struct prebind_why *why)
+enum prebind_state prebind_look(struct bind *b, unsigned phase, struct prebind_why *why)
 {
 	const struct held *h = b->held;
 	const struct prebind_kind *k = prebind_kind(b->binder, phase);
@@ -259,7 +249,7 @@ static void advance(struct bind *b)
 
 	if (!h->started)
 		return;
-	state = look_at(b, h->done, &why);
+	state = prebind_look(b, h->done, &why);
 	if (state == PREBIND_DONE) {
 		h->done++;
 		h->started = false;
@@ -278,7 +268,7 @@ static bool all_hold(struct prebind_stage *s)
 
 	TAILQ_FOREACH (b, &s->binds, link)
 		for (unsigned i = 0; !b->held->failed && i < b->held->done; i++) {
-			const enum prebind_state state = look_at(b, i, &why);
+			const enum prebind_state state = prebind_look(b, i, &why);
 
 			all = all && state != PREBIND_BUSY;
 			if (state == PREBIND_FAILED)
@@ -367,7 +357,7 @@ static void work(struct prebind_stage *s)
 	for (b = TAILQ_FIRST(&s->binds); b; b = after) {
 		after = TAILQ_NEXT(b, link);
 		if (!b->held->failed && b->held->prepared)
-			release(b);
+			prebind_release(b);
 	}
 }
 

@@ -1,16 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What has to be written, and waited for, before a pod may be bound: volumes, claims of devices.
  *
- *   intent durable ─► GATHER ──quorum──► prepare all ─► phase 0 ─► phase 1 ─► OPEN ─► POST
- *                        │                   │             │          │
- *                        │ 5 s               │ one fails   └─one fails┴─► undo ─► REFUSED
+ *   intent durable ─► GATHER ──quorum──► prepare all ─► phase 0 ─► phase 1 ─► HOLD ─► OPEN
+ *                        │                   │             │          │         │
+ *                        │ 5 s               │ one fails   └─one fails┴─────────┴─► undo ─► REFUSED
  *                        └────────────────────┴─► REFUSED: nothing was written
+ *
+ *   OPEN ──connection, line of the journal──► look() ──all is there──► POST ─► outcome: the end
+ *    ▲                                          │                       │
+ *    └───── it may be sent again ───────────────│───────────────────────┘
+ *                                               │ something is lost
+ *                                               └─► (FENCE ─► READ, if a POST may land) ─► HOLD
  *
  * The members of a gang without a bound member start together: none has a Binding sent before the
  * work of all has succeeded, and members without work wait as well.  If a member fails and the
  * others are still the quorum, it alone is refused; else all are, once what they wrote is taken
  * back.  Members of a gang that has begun, and lone pods, are held for themselves. kube-scheduler's
  * PreBind, but for a gang as a whole (docs/decisions/075).
+ *
+ * What was done may be lost before the API server has the Binding: another scheduler gives the
+ * device away, or its driver takes back that it is ready, while the Binding waits or is to be sent
+ * again.  So the works stay until its outcome is known, suspended: they write nothing for a pod
+ * that may run already.  Each POST asks look() first; the first one of a gang asks for all that
+ * were released with it.  If one of them has lost something, all of them go back to HOLD, which
+ * waits for it or undoes; after the first POST it is the member alone.  A pod on which a POST of
+ * this process may land is fenced before, so nothing is taken back from one that runs
+ * (docs/decisions/093).
  *
  * A kind of work is a row of functions.  It makes its own requests and finds its objects in the
  * model; its choice is a function of pod and node and of earlier commands of the core.  Kinds run
@@ -65,7 +80,10 @@ struct prebind_kind {
 	void *(*prepare)(void *context, const struct prebind_member *m, struct prebind_why *why);
 	/* It may be written from now on. */
 	void (*start)(void *context, void *work);
+	/* Also after it was PREBIND_DONE, whose reasons may be gone. */
 	enum prebind_state (*look)(void *context, void *work, struct prebind_why *why);
+	/* It writes nothing until this is called with false.  NULL: nothing, once it is done. */
+	void (*suspend)(void *context, void *work, bool suspended);
 	/* Takes back what was written and is not final; look() is PREBIND_DONE after that. */
 	void (*undo)(void *context, void *work);
 	/* What an earlier instance may have written for the member, to be undone; NULL: nothing. */

@@ -47,7 +47,7 @@ static bool gang_wants(struct binder *w, const struct cmd_bind *cmd)
 	return a.wants;
 }
 
-static struct prebind_stage *stage_make(const struct bind *b, gang_id gang)
+struct prebind_stage *prebind_stage_make(const struct bind *b, gang_id gang)
 {
 	struct binder *w = b->binder;
 	struct prebind_stage *s = must_alloc(sizeof(*s));
@@ -62,7 +62,7 @@ static struct prebind_stage *stage_make(const struct bind *b, gang_id gang)
 	return s;
 }
 
-static struct prebind_stage *stage_of(struct binder *w, const struct cmd_bind *cmd)
+struct prebind_stage *prebind_stage_of(struct binder *w, const struct cmd_bind *cmd)
 {
 	struct prebind_stage *s;
 
@@ -94,19 +94,23 @@ static void stage_enter(struct prebind_stage *s, struct bind *b)
 	PROBE(prebind_held, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 }
 
-void prebind_leave(struct bind *b)
+void prebind_end(struct bind *b)
 {
 	struct held *h = b->held;
-	struct prebind_stage *s = h->stage;
 	const struct binder *w = b->binder;
 
 	for (unsigned i = 0; i < prebind_kinds(w); i++)
 		if (h->works[i])
 			prebind_kind(w, i)->free(prebind_kind(w, i)->context, h->works[i]);
-	prebind_line_return(b);
-	TAILQ_REMOVE(&s->binds, b, link);
 	free(h);
 	b->held = NULL;
+}
+
+void prebind_leave(struct bind *b)
+{
+	prebind_line_return(b);
+	TAILQ_REMOVE(&b->held->stage->binds, b, link);
+	prebind_end(b);
 }
 
 static bool any_work(const struct binder *w)
@@ -125,12 +129,12 @@ bool prebind_hold(struct bind *b)
 
 	if (b->prebound || b->step != STEP_POST || !any_work(w))
 		return false;
-	s = b->cmd.gang != ID_NONE ? stage_of(w, &b->cmd) : NULL;
+	s = b->cmd.gang != ID_NONE ? prebind_stage_of(w, &b->cmd) : NULL;
 	together = s || gang_wants(w, &b->cmd);
 	if (!together && !pod_wants(w, b->cmd.pod, b->cmd.pod_generation))
 		return false;
 	if (!s)
-		s = stage_make(b, together ? b->cmd.gang : ID_NONE);
+		s = prebind_stage_make(b, together ? b->cmd.gang : ID_NONE);
 	stage_enter(s, b);
 	w->queued--;
 	return true;
@@ -141,7 +145,7 @@ bool prebind_expects(struct bind *b)
 	struct binder *w = b->binder;
 
 	return !b->prebound && b->step == STEP_POST && any_work(w) &&
-	       (stage_of(w, &b->cmd) || gang_wants(w, &b->cmd) ||
+	       (prebind_stage_of(w, &b->cmd) || gang_wants(w, &b->cmd) ||
 	        pod_wants(w, b->cmd.pod, b->cmd.pod_generation));
 }
 
@@ -160,7 +164,7 @@ bool prebind_take_back(struct bind *b)
 	/* What is to be undone is found by the pod's number, which another pod may have by now. */
 	if (!model_pod(w->config.model, b->cmd.pod, b->cmd.pod_generation, &pod))
 		return false;
-	stage_enter(stage_make(b, ID_NONE), b);
+	stage_enter(prebind_stage_make(b, ID_NONE), b);
 	h = b->held;
 	h->stage->working = true;
 	h->failed = h->prepared = h->dead = true;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of the stage before Bindings. prebind_hold.c: who is held; prebind_lines.c: for how
- * many the journal has lines; prebind.c: the phases. */
+ * many the journal has lines; prebind.c: the phases; prebind_admit.c: from there to the outcome. */
 #ifndef MUSTER_FRONTEND_PREBIND_IMPL_H
 #define MUSTER_FRONTEND_PREBIND_IMPL_H
 
 #include "frontend/bind/binder_impl.h"
 #include "frontend/bind/prebind.h"
 
-/* A held binding. */
+/* A binding with works: held, then released and not in a stage, until its outcome is known. */
 struct held {
-	struct prebind_stage *stage;
+	struct prebind_stage *stage; /* NULL: released */
+	bool together;               /* released with others of its gang, and none was sent since */
 	struct prebind_member member;
 	void *works[PREBIND_KINDS_MAX]; /* NULL: none of that kind, or over */
 	unsigned done;                  /* phases that are over; the next one is started, or waits */
@@ -48,10 +49,20 @@ static inline const struct prebind_kind *prebind_kind(const struct binder *w, un
 
 /* Removes b, which is in no list then; a stage without members is freed by the sweep. */
 void prebind_leave(struct bind *b);
+struct prebind_stage *prebind_stage_make(const struct bind *b, gang_id gang);
+struct prebind_stage *prebind_stage_of(struct binder *w, const struct cmd_bind *cmd);
 void prebind_sweep(struct binder *w);
 
 /* Undoes and refuses the members that have not failed yet. */
 void prebind_fail_all(struct prebind_stage *s, const struct prebind_why *why);
+
+/* Of a phase that was started. */
+enum prebind_state prebind_look(struct bind *b, unsigned phase, struct prebind_why *why);
+
+/* prebind_admit.c */
+
+/* All its works are done: it goes on to its Binding. */
+void prebind_release(struct bind *b);
 
 /* prebind_lines.c */
 

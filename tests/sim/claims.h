@@ -18,6 +18,8 @@ uint64_t claims_due_ns(const struct sim *s);
 /* A revision of a claim, and the pods that run with it; and a pod that muster has just bound. */
 void claims_judge(struct invariants *b, const struct as_event *e);
 void claims_judge_bound(struct invariants *b, const struct as_object *pod, const char *node);
+/* A Binding leaves an instance: by its claims as the instance has them, no device is gone. */
+void claims_judge_sent(struct sim *s, struct model *m, const char *path, const char *body);
 /* False: a claim is allocated to no pod that has a node. */
 bool claims_at_rest(struct sim *s, char *why, size_t why_bytes);
 

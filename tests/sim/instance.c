@@ -648,6 +648,11 @@ bool instance_queues_at_rest(const struct instance *p, char *why, size_t why_byt
 	return queues_at_rest(p->sim, p->core, why, why_bytes);
 }
 
+struct model *instance_model(const struct instance *p)
+{
+	return p->model;
+}
+
 bool instance_leads(const struct instance *p)
 {
 	return p->frontend != NULL && frontend_may_write(p->frontend);

@@ -5,6 +5,7 @@
  *                 └ each of these may be lost, late or another one by the call's fate
  *
  * A watch's bytes come in pieces of any length, each after a delay of its own. */
+#include "tests/sim/claims.h"
 #include "tests/sim/net_impl.h"
 
 #include <stdio.h>
@@ -84,6 +85,8 @@ static struct http_call *net_start(struct transport *t, const struct http_reques
 	c->deadline_ns = r->timeout_ms > 0 ? now + r->timeout_ms * SIM_MS : SIM_NEVER;
 	c->speaks_ns = SIM_NEVER;
 	fate_delay(n, c);
+	if (call_is_binding(c))
+		claims_judge_sent(n->sim, instance_model(n->context), c->path, c->body);
 	*n->end = c;
 	n->end = &c->next;
 	if (c->fate != FATE_SOUND || strcmp(c->method, "GET") != 0)

@@ -352,6 +352,7 @@ bool instance_leads(const struct instance *p); /* up, and may act */
  * start that is promised. */
 bool instance_holds(const struct instance *p, int32_t priority);
 bool instance_may_write(void *instance);
+struct model *instance_model(const struct instance *p); /* NULL: its frontend is dead */
 void instance_check(struct instance *p, bool thorough);
 uint64_t instance_crashes(const struct instance *p);
 

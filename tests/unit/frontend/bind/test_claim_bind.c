@@ -679,3 +679,93 @@ Test(claim_bind, a_device_with_admin_access_that_fails_is_not_tried_again_at_onc
 	turns(8);
 	expect("refused:5000 ");
 }
+
+/* Pod a's Binding waits for the connection that pod b's has. */
+static struct http_call *begin_queued(void)
+{
+	struct http_call *slow;
+
+	begin(true);
+	bind("b", false);
+	slow = world_take(&b.w, "POST", POD "b/binding");
+	bind("a", false);
+	cr_assert_eq(world_open(&b.w), 1);
+	return slow;
+}
+
+static void expect_cleared(const char *said)
+{
+	struct http_call *c = world_take(&b.w, "PATCH", CLAIM "/status");
+
+	cr_assert_eq(world_open(&b.w), 1, "bound with a device that it lost");
+	cr_assert_not_null(strstr(c->body, CLEARED));
+	world_answer(c, 200, claim_text("14", false));
+	turns(8);
+	expect(said);
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+Test(claim_bind, a_device_that_goes_while_the_binding_waits_is_not_bound_with)
+{
+	struct http_call *slow = begin_queued();
+
+	put(LIVE_CLAIMS, FOREIGN);
+	world_answer(slow, 201, "{}");
+	turns(8);
+	expect_cleared("bound:0 refused:20 ");
+}
+
+Test(claim_bind, a_device_that_is_not_ready_any_more_is_waited_for_again)
+{
+	struct http_call *slow;
+
+	b.conditions = IS_TRUE("Attached") "," IS_TRUE("Clean");
+	slow = begin_queued();
+	b.conditions = IS_TRUE("Attached");
+	put(LIVE_CLAIMS, claim_text("12", true));
+	world_answer(slow, 201, "{}");
+	turns(8);
+	cr_assert_eq(world_open(&b.w), 0, "bound with a device that is not ready");
+	b.conditions = IS_TRUE("Attached") "," IS_TRUE("Clean");
+	put(LIVE_CLAIMS, claim_text("13", true));
+	turns(8);
+	world_answer(world_take(&b.w, "POST", POD "a/binding"), 201, "{}");
+	expect("bound:0 bound:0 ");
+}
+
+/* Before the fence it may run with the device. */
+Test(claim_bind, a_device_that_goes_before_the_binding_is_sent_again_is_given_back_after_a_fence)
+{
+	begin(true);
+	bind("a", false);
+	world_fail(world_take(&b.w, "POST", POD "a/binding"), HTTP_BROKEN);
+	turns(8);
+	put(LIVE_CLAIMS, FOREIGN);
+	world_answer(world_take(&b.w, "GET", POD "a"), 200, world_pod("a", "21", "", ""));
+	turns(8);
+	cr_assert_eq(world_open(&b.w), 1);
+	world_answer(world_take(&b.w, "PATCH", POD "a/status"), 200, world_pod("a", "23", "", ""));
+	turns(8);
+	cr_assert_eq(world_open(&b.w), 1);
+	world_answer(world_take(&b.w, "GET", POD "a"), 200, world_pod("a", "23", "", ""));
+	turns(8);
+	expect_cleared("bound:0 refused:20 "); /* the first is RESULT_UNKNOWN */
+}
+
+/* The pod may have run and ended, and the claim be another's by now. */
+Test(claim_bind, nothing_is_written_for_a_pod_whose_binding_is_in_flight)
+{
+	struct http_call *c;
+
+	begin(true);
+	bind("a", false);
+	c = world_take(&b.w, "POST", POD "a/binding");
+	b.unreserved = true;
+	put(LIVE_CLAIMS, claim_text("12", true));
+	turns(20);
+	cr_assert_eq(world_open(&b.w), 1, "it is reserved again");
+	world_answer(c, 201, "{}");
+	turns(20);
+	cr_assert_eq(world_open(&b.w), 0);
+	expect("bound:0 ");
+}

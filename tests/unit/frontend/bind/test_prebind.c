@@ -49,7 +49,7 @@ static void say(const char *what, char letter, pod_id pod)
 struct work {
 	struct kind *kind;
 	pod_id pod;
-	bool undone;
+	bool suspended, undone;
 };
 
 static bool any(void *context)
@@ -114,8 +114,18 @@ static void undo(void *context, void *work)
 {
 	struct work *w = work;
 
+	cr_assert_not(w->suspended);
 	say("undo", ((const struct kind *)context)->letter, w->pod);
 	w->undone = true;
+}
+
+static void suspend(void *context, void *work, bool suspended)
+{
+	struct work *w = work;
+
+	(void)context;
+	cr_assert_neq(w->suspended, suspended);
+	w->suspended = suspended;
 }
 
 static void *find_left(void *context, const struct prebind_member *m)
@@ -154,13 +164,13 @@ static void on_notice(void *context, const struct bind_notice *n)
 }
 
 /* Group g asks for two; a, b and c are its members, l is alone.  The journal never answers. */
-static void begin_of(bool has_journal)
+static void begin_of(bool has_journal, unsigned connections)
 {
 	const struct journal_config journal = {
 		.env = &b.w.env, .namespace = "ns", .name = "j", .identity = "me"
 	};
 	struct binder_config config = { .env = &b.w.env,
-		                            .connections = 8,
+		                            .connections = connections,
 		                            .result = on_result,
 		                            .notice = on_notice,
 		                            .prebind = b.list,
@@ -178,6 +188,7 @@ static void begin_of(bool has_journal)
 			                                    .prepare = prepare,
 			                                    .start = start,
 			                                    .look = look,
+			                                    .suspend = suspend,
 			                                    .undo = undo,
 			                                    .recover = find_left,
 			                                    .free = work_free,
@@ -201,7 +212,7 @@ static void begin_of(bool has_journal)
 
 static void begin(void)
 {
-	begin_of(false);
+	begin_of(false, 8);
 }
 
 static void end(void)
@@ -414,7 +425,7 @@ Test(prebind, a_quorum_that_is_raised_while_they_are_held_gives_all_back)
 
 Test(prebind_journal, without_a_quorum_no_lines_are_taken, .fini = end)
 {
-	begin_of(true);
+	begin_of(true, 8);
 	b.kinds[0].wants[id("a")] = true;
 	command(CMD_BIND, "a");
 	group_is_read();
@@ -643,6 +654,121 @@ Test(prebind, a_retried_binding_without_a_choice_takes_back_what_is_written)
 	turns();
 	binding_dies("l");
 	expect("undo:A3 refused:3 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+/* All their works are done, and the one connection is taken by pod l. */
+static void gang_waits_for_a_connection(void)
+{
+	begin_of(false, 1);
+	b.kinds[0].wants[id("a")] = b.kinds[0].wants[id("b")] = true;
+	command(CMD_BIND, "a");
+	command(CMD_BIND, "b");
+	group_is_read();
+	command(CMD_BIND, "l");
+	turns();
+	b.kinds[0].state[0] = b.kinds[0].state[1] = PREBIND_DONE;
+	turns();
+	expect("start:A0 start:A1 ");
+	cr_assert_eq(binder_held(b.binder), 0);
+	cr_assert_eq(world_open(&b.w), 1);
+}
+
+Test(prebind_wait, a_member_that_is_lost_before_the_first_binding_takes_the_gang_back, .fini = end)
+{
+	gang_waits_for_a_connection();
+	b.kinds[0].state[1] = PREBIND_FAILED;
+	binding_sent("l");
+	turns();
+	expect("bound:3 undo:A1 undo:A0 refused:1 refused:0 ");
+	cr_assert_str_eq(b.noticed, "b: it failed; ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+Test(prebind_wait, what_is_lost_before_the_first_binding_is_waited_for_by_all, .fini = end)
+{
+	gang_waits_for_a_connection();
+	b.kinds[0].state[1] = PREBIND_BUSY;
+	binding_sent("l");
+	turns();
+	cr_assert_eq(world_open(&b.w), 0, "bound without what it lost");
+	cr_assert_eq(binder_held(b.binder), 2);
+	b.kinds[0].state[1] = PREBIND_DONE;
+	turns();
+	binding_sent("b");
+	turns();
+	binding_sent("a");
+	expect("bound:3 bound:1 bound:0 ");
+}
+
+Test(prebind_wait, a_member_that_is_lost_after_the_first_binding_is_taken_back_alone, .fini = end)
+{
+	gang_waits_for_a_connection();
+	binding_sent("l");
+	turns();
+	b.kinds[0].state[1] = PREBIND_FAILED;
+	binding_sent("a");
+	turns();
+	expect("bound:3 bound:0 undo:A1 refused:1 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+Test(prebind_wait, one_that_did_not_reach_the_server_is_looked_at_again, .fini = end)
+{
+	gang_waits_for_a_connection();
+	binding_sent("l");
+	turns();
+	b.kinds[0].state[0] = PREBIND_FAILED;
+	world_fail(world_take(&b.w, "POST", POD "a/binding"), HTTP_NOT_SENT);
+	b.w.now_ns += 10 * NS_PER_S;
+	turns();
+	expect("bound:3 undo:A0 refused:0 ");
+}
+
+Test(prebind_wait, a_core_that_dies_drops_what_waits_for_a_connection, .fini = end)
+{
+	gang_waits_for_a_connection();
+	binder_core_down(b.binder);
+	binding_sent("l");
+	turns();
+	expect("bound:3 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+/* The answer says nothing, the pod has no node yet, and then the device is lost. */
+static void binding_may_land_and_loses(void)
+{
+	b.kinds[0].wants[id("l")] = true;
+	b.kinds[0].state[3] = PREBIND_DONE;
+	command(CMD_BIND, "l");
+	turns();
+	world_fail(world_take(&b.w, "POST", POD "l/binding"), HTTP_BROKEN);
+	turns();
+	b.kinds[0].state[3] = PREBIND_FAILED;
+	world_answer(world_take(&b.w, "GET", POD "l"), 200, world_pod("l", "8", "", ""));
+	turns();
+	expect("start:A3 bound:3 "); /* RESULT_UNKNOWN */
+	world_answer(world_take(&b.w, "PATCH", POD "l/status"), 200, world_pod("l", "9", "", ""));
+	turns();
+	expect("");
+}
+
+Test(prebind, nothing_is_taken_back_while_a_binding_may_land)
+{
+	binding_may_land_and_loses();
+	world_answer(world_take(&b.w, "GET", POD "l"), 200, world_pod("l", "9", "", ""));
+	turns();
+	expect("undo:A3 refused:3 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+Test(prebind, nothing_is_taken_back_of_a_binding_that_landed_before_the_fence)
+{
+	binding_may_land_and_loses();
+	world_answer(world_take(&b.w, "GET", POD "l"), 200,
+	             world_pod("l", "9", "\"nodeName\":\"n1\"", ""));
+	turns();
+	expect("bound:3 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
