@@ -288,6 +288,8 @@ BUGS = [
         ("core/lifecycle/nominate.c", "n->taken_generation = generation;", "n->taken_generation = 0;")),
     bug("a gang that other schedulers have members of is evicted", unit("frontend/model/pods/test_facts"),
         ("frontend/model/groups/group_pods.c", "m->preemption && s->foreign > 0", "m->preemption && s->foreign > 7")),
+    bug("pods of other schedulers count in dialects with a status alone", unit("frontend/model/pods/test_facts"),
+        ("frontend/model/groups/group_pods.c", "ended || (foreign && m->preemption)", "ended")),
     bug("gangs that go whole are decided one by one", unit("ctl/preempt/test_blocks"),
         ("core/search/search_gang.c", "answer == PLAN_PLACED && level_blocks(q, first)", "false")),
     bug("a search among gangs goes on without end", unit("ctl/preempt/test_blocks"),

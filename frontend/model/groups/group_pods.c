@@ -368,14 +368,16 @@ static int non_member_place(struct model *m, const struct pod_object *pod, uint3
 int non_member_put(struct model *m, const struct pod_object *pod, struct decode_error *error)
 {
 	uint32_t slot = non_member_of(m, &pod->meta), scheduler = ID_NONE, sum;
+	const bool ended = pod->ended && pod_is_ours(m, pod);
+	const bool foreign = !pod->ended && !pod_is_ours(m, pod);
+	/* For gang_life_to_wire(); all others for the status alone. */
+	const bool counts = ended || (foreign && m->preemption);
 	struct group_mark mark;
 	const char *name;
-	bool ended;
 	int rc;
 
 	dialect_mark(pod, m->dialects_off, m->served, &m->arena, &mark);
-	ended = pod->ended && pod_is_ours(m, pod);
-	if (mark.mark != MARK_MEMBER || (!ended && !dialects[mark.dialect]->status)) {
+	if (mark.mark != MARK_MEMBER || (!counts && !dialects[mark.dialect]->status)) {
 		if (slot != SLOT_NONE)
 			non_member_forget(m, slot);
 		return 0;
@@ -386,7 +388,7 @@ int non_member_put(struct model *m, const struct pod_object *pod, struct decode_
 		return 0;
 	name = arena_printf(&m->arena, "%.*s/%s", (int)pod->meta.namespace.bytes,
 	                    pod->meta.namespace.at, mark.name);
-	if (!pod->ended && !pod_is_ours(m, pod))
+	if (foreign)
 		scheduler = model_number(&m->schedulers, pod->scheduler_name);
 	sum = non_member_sum_enter(m, mark.dialect, name);
 	rc = non_member_place(m, pod, slot, sum, scheduler, error);

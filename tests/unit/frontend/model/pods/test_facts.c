@@ -246,6 +246,25 @@ Test(model_facts, of_a_group_that_is_not_seen_whole)
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, 0);
 }
 
+/* A dialect without a status counts such pods for this alone. */
+Test(model_facts, of_a_group_without_a_status_that_is_not_seen_whole)
+{
+	static const char mark[] = "\"labels\":{\"kueue.x-k8s.io/pod-group-name\":\"g\"},"
+							   "\"annotations\":{\"kueue.x-k8s.io/pod-group-total-count\":\"2\"}";
+
+	put("v1", "Pod", "ns", "b", mark,
+	    "\"spec\":{\"schedulerName\":\"other\",\"nodeName\":\"n\",\"containers\":[]}");
+	put("v1", "Pod", "ns", "a", mark,
+	    "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n\",\"containers\":[]}");
+	flush();
+	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, GANG_DISRUPT_NEVER);
+	put("v1", "Pod", "ns", "b", mark,
+	    "\"spec\":{\"schedulerName\":\"other\",\"nodeName\":\"n\",\"containers\":[]},"
+	    "\"status\":{\"phase\":\"Succeeded\"}");
+	flush();
+	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, 0);
+}
+
 Test(model_facts, whether_budgets_are_known)
 {
 	const int budgets = resource_of(BUDGET);
