@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define PART_BYTES 512
+#define SCHEDULER_NAME_MAX 63u
 #define NO_NODES "no nodes available to schedule pods"
 
 /* Output that is truncated at `room`; n counts on. */
@@ -477,22 +478,39 @@ static void put_retained(struct out *o, const struct reason *r, const struct rea
 	put(o, ", which is bound in part: the API server refused a binding.");
 }
 
+/* The API server takes any text of any length as spec.schedulerName, and a pod that names its node
+ * needs no scheduler: what is no name is not shown to others. */
+static bool is_scheduler_name(const char *text)
+{
+	const size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	                              "0123456789-_.");
+
+	return n > 0 && n <= SCHEDULER_NAME_MAX && text[n] == '\0';
+}
+
 /* Others bound a pod on capacity that was nominated: struct reason.taken_pod. */
 static void put_taken(struct out *o, const struct reason *r, const struct reason_about *about,
                       const struct reason_names *names)
 {
 	char pod[REASON_GANG_BYTES];
 	const char *scheduler = NULL;
+	bool own;
 
 	if (names->pod)
 		scheduler = names->pod(names->context, r->taken_pod, r->taken_generation, pod, sizeof(pod));
 	put(o, " Capacity that it was to have was taken by ");
-	if (!scheduler)
+	if (!scheduler) {
 		put(o, "a pod that muster did not place.");
-	else if (!is_of_tenant(about, pod))
-		put(o, "a pod of scheduler %s in another namespace.", scheduler);
+		return;
+	}
+	own = is_of_tenant(about, pod);
+	if (own)
+		put(o, "pod %s", pod);
 	else
-		put(o, "pod %s of scheduler %s.", pod, scheduler);
+		put(o, "a pod");
+	if (is_scheduler_name(scheduler))
+		put(o, " of scheduler %s", scheduler);
+	put(o, own ? "." : " in another namespace.");
 }
 
 /* What keeps capacity from the gang or pod. */

@@ -441,12 +441,14 @@ Test(reason, capacity_that_others_retain)
 	cr_assert(strstr(text_of(&r, NULL, NULL), "for a gang, which"));
 }
 
+static const char *pod_scheduler = "default-scheduler";
+
 static const char *pod_name(const void *context, uint32_t pod, uint32_t generation, char *out,
                             size_t out_bytes)
 {
 	(void)context;
 	snprintf(out, out_bytes, "ns/r");
-	return pod == 5 && generation == 9 ? "default-scheduler" : NULL;
+	return pod == 5 && generation == 9 ? pod_scheduler : NULL;
 }
 
 /* Its scheduler is named to all, a pod of another namespace is not. */
@@ -476,6 +478,35 @@ Test(reason, capacity_that_others_took)
 	cr_assert(strstr(text_of(&r, NULL, NULL), " by a pod that muster did not place."));
 	r.why = WAIT_QUEUE;
 	cr_assert_null(strstr(text_of(&r, NULL, NULL), "taken"));
+}
+
+/* The API server takes any text as spec.schedulerName, of a pod that its author put on a node. */
+Test(reason, a_scheduler_that_is_no_name_is_not_shown)
+{
+	static char long_text[5000];
+	const char *const texts[] = { "a. Ask b/c to leave", "<b>", "a\nb", "", long_text };
+	struct reason_names names = NAMES;
+	const struct reason r = {
+		.why = WAIT_ROOM, .nodes = 1, .taken_pod = 5, .taken_generation = 9, .unpromised = 1
+	};
+	struct reason_about about = { 0 };
+	char out[1024];
+
+	memset(long_text, 'a', sizeof(long_text) - 1);
+	names.pod = pod_name;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		pod_scheduler = texts[i];
+		about.tenant = "n";
+		reason_text(&r, &about, &names, out, sizeof(out));
+		cr_assert(strstr(out, " was taken by a pod in another namespace. No "), "%s", out);
+		about.tenant = NULL;
+		reason_text(&r, &about, &names, out, sizeof(out));
+		cr_assert(strstr(out, " was taken by pod ns/r. No "), "%s", out);
+	}
+	pod_scheduler = "My_scheduler.v2";
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert(strstr(out, " by pod ns/r of scheduler My_scheduler.v2. No "), "%s", out);
+	pod_scheduler = "default-scheduler";
 }
 
 Test(reason, capacity_that_nothing_promises)
