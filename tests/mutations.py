@@ -286,6 +286,8 @@ BUGS = [
         ("core/lifecycle/nominate.c", "if (how == NOMINATION_LOST || how == NOMINATION_REFUSED", "if (how == NOMINATION_REFUSED")),
     bug("who took the room of a gang is not named", unit("core/world/test_nominations_ends"),
         ("core/lifecycle/nominate.c", "n->taken_generation = generation;", "n->taken_generation = 0;")),
+    bug("a lone pod has the reason of an equal one that is gone", unit("core/world/test_nominations_ends"),
+        ("core/lifecycle/tickets.c", "if (w->taken_of == index && w->taken_of_generation == c->gangs.slots[index].generation) {", "{")),
     bug("a reason has any text that a tenant took for a scheduler's name", unit("frontend/dialect/test_reason"),
         ("frontend/dialect/reason.c", "if (is_scheduler_name(scheduler))", "if (is_scheduler_name(scheduler) || *scheduler)")),
     bug("a gang that other schedulers have members of is evicted", unit("frontend/model/pods/test_facts"),

@@ -164,6 +164,8 @@ struct ticket_wait {
 	uint32_t stuck_generation; /* 0: none */
 	uint32_t taken_pod;        /* likewise */
 	uint32_t taken_generation;
+	uint32_t taken_of; /* index of the gang to which that was nominated */
+	uint32_t taken_of_generation;
 	int32_t priority; /* of lone pods: those above it need not wait */
 };
 

@@ -138,6 +138,8 @@ void ticket_note_taken(struct core *c, uint32_t index, pod_id pod, uint32_t gene
 
 	w->taken_pod = pod;
 	w->taken_generation = generation;
+	w->taken_of = index;
+	w->taken_of_generation = c->gangs.slots[index].generation;
 }
 
 void ticket_reason(struct core *c, uint32_t index, struct reason *r)
@@ -146,8 +148,11 @@ void ticket_reason(struct core *c, uint32_t index, struct reason *r)
 
 	r->stuck_pod = w->stuck_pod;
 	r->stuck_generation = w->stuck_generation;
-	r->taken_pod = w->taken_pod;
-	r->taken_generation = w->taken_generation;
+	/* Equal lone pods, which had no nomination, or are made later, lost none. */
+	if (w->taken_of == index && w->taken_of_generation == c->gangs.slots[index].generation) {
+		r->taken_pod = w->taken_pod;
+		r->taken_generation = w->taken_generation;
+	}
 }
 
 /* Tickets of lone pods of the gang's namespace. */

@@ -54,8 +54,9 @@ struct record *ticket_take(struct core *c, uint32_t index);
 /* The gang's nomination came to nothing: 10 s, doubled to five minutes. */
 void ticket_put_off(struct core *c, uint32_t index);
 
-/* A victim of the group did not go, or others bound a pod on what was nominated; of a lone pod: for
- * one of its class.  What the reason says of both, until it starts. */
+/* A victim of the group did not go, or others bound a pod on what was nominated to the group or
+ * lone pod.  What the reason says of both, until it, or one of the class of the lone pod, starts.
+ */
 void ticket_note_stuck(struct core *c, gang_id gang, pod_id pod, uint32_t generation);
 void ticket_note_taken(struct core *c, uint32_t index, pod_id pod, uint32_t generation);
 void ticket_reason(struct core *c, uint32_t index, struct reason *r);

@@ -121,6 +121,13 @@ Test(nominations_ends, a_lone_pod_loses_its_room_as_seldom)
 	tries = tries_of_five_minutes(x.loop.core->gangs.groups + pod_named("high"));
 	cr_assert(tries >= 4 && tries <= 6, "%u", tries);
 	cr_assert_eq(r->taken_pod, pod_named(numbered("low", (int)tries)));
+	gone("high");
+	pod("next", 10, "", "", "");
+	api.why.taken_generation = 1;
+	flush();
+	tick(3 * S);
+	cr_assert_eq(r->why, WAIT_ROOM);
+	cr_assert_eq(r->taken_generation, 0u, "it was to have none");
 }
 
 /* A victim of 40 s of grace, by an API server whose clock is that. */
