@@ -292,6 +292,8 @@ BUGS = [
         ("frontend/dialect/reason.c", "if (is_scheduler_name(scheduler))", "if (is_scheduler_name(scheduler) || *scheduler)")),
     bug("a gang that other schedulers have members of is evicted", unit("frontend/model/pods/test_facts"),
         ("frontend/model/groups/group_pods.c", "m->preemption && s->foreign > 0", "m->preemption && s->foreign > 7")),
+    bug("a list forgets members of other schedulers that are as they were", unit("frontend/model/pods/test_facts"),
+        ("frontend/model/groups/group_pods.c", "\tif (pod != SLOT_NONE)\n\t\tnon_member_at(m, pod)->entry.seen =", "\tif (false)\n\t\tnon_member_at(m, pod)->entry.seen =")),
     bug("pods of other schedulers count in dialects with a status alone", unit("frontend/model/pods/test_facts"),
         ("frontend/model/groups/group_pods.c", "ended || (foreign && m->preemption)", "ended")),
     bug("gangs that go whole are decided one by one", unit("ctl/preempt/test_blocks"),

@@ -309,9 +309,12 @@ static uint32_t non_member_of(struct model *m, const struct meta *meta)
 	return SLOT_NONE;
 }
 
-void non_member_check_uid(struct model *m, const struct meta *meta)
+void non_member_note_put(struct model *m, const struct meta *meta)
 {
-	non_member_of(m, meta);
+	const uint32_t pod = non_member_of(m, meta);
+
+	if (pod != SLOT_NONE)
+		non_member_at(m, pod)->entry.seen = m->replace[RESOURCE_INDEX_PODS].round;
 }
 
 void non_member_remove(struct model *m, const struct meta *meta)

@@ -49,8 +49,9 @@ void gang_life_to_wire(struct model *m, uint32_t gang, const struct gang_form *f
 /* A non-member was put: -ENOSPC with *error. */
 int non_member_put(struct model *m, const struct pod_object *pod, struct decode_error *error);
 void non_member_remove(struct model *m, const struct meta *meta);
-/* A pod of that name was put: remove a non-member of that name with another uid. */
-void non_member_check_uid(struct model *m, const struct meta *meta);
+/* A pod of that name was put: removes a non-member of that name with another uid; one with this uid
+ * is still there, also if the pod is as it was and non_member_put() is not called. */
+void non_member_note_put(struct model *m, const struct meta *meta);
 void non_members_replaced(struct model *m, uint32_t round);
 
 #endif

@@ -303,7 +303,7 @@ static uint32_t pod_entry_of(struct model *m, const struct meta *meta)
 {
 	uint32_t pod = pod_find(m, meta->namespace, meta->name);
 
-	non_member_check_uid(m, meta);
+	non_member_note_put(m, meta);
 	if (pod != SLOT_NONE && !text_is(meta->uid, stamp_of(pod_at(m, pod)))) {
 		pod_forget(m, pod);
 		pod = SLOT_NONE;

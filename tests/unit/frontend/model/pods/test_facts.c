@@ -265,6 +265,27 @@ Test(model_facts, of_a_group_without_a_status_that_is_not_seen_whole)
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, 0);
 }
 
+/* A list, after a watch that ended, has the pod as it was. */
+Test(model_facts, of_a_group_that_is_not_seen_whole_after_a_list)
+{
+	disruption_of("");
+	member("a", "muster");
+	member("b", "other");
+	model_replace_begin(s.m, RESOURCE_INDEX_PODS);
+	s.version -= 2;
+	member("a", "muster");
+	member("b", "other");
+	model_replace_end(s.m, RESOURCE_INDEX_PODS);
+	flush();
+	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, GANG_DISRUPT_NEVER);
+	model_replace_begin(s.m, RESOURCE_INDEX_PODS);
+	s.version -= 2;
+	member("a", "muster");
+	model_replace_end(s.m, RESOURCE_INDEX_PODS);
+	flush();
+	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, 0);
+}
+
 Test(model_facts, whether_budgets_are_known)
 {
 	const int budgets = resource_of(BUDGET);
