@@ -48,7 +48,7 @@
 enum gang_disruption {
 	GANG_DISRUPT_POD = 1u << 0,   /* each alone */
 	GANG_DISRUPT_WHOLE = 1u << 1, /* all or none; neither: those above the quorum, else all */
-	GANG_DISRUPT_NEVER = 1u << 2, /* none: it opts out */
+	GANG_DISRUPT_NEVER = 1u << 2, /* none: it opts out, or is not seen whole */
 };
 
 enum preemption_flags {
