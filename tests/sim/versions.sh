@@ -5,10 +5,12 @@
 #   tests/sim/versions.sh COMMIT BUILD      into BUILD/bin, objects into BUILD/other
 #
 # The other version's core and frontend are compiled with this tree's simulator, whose net.c and
-# instance.c use their structs.  Of all their names one stays visible, sim_version_other
+# instance.c use their structs; it has to be near enough for that.  A fault that it has and this tree
+# has not any more fails a run as well.  Of all their names one stays visible, sim_version_other
 # (version.c); what they call of the simulator and of apisim is this tree's.
 set -eu
 cd "$(dirname "$0")/../.."
+[ $# -eq 2 ] || { echo "usage: versions.sh COMMIT BUILD; make sim-versions OTHER=COMMIT" >&2; exit 2; }
 commit=$(git rev-parse --verify --quiet "$1^{commit}") || {
 	echo "versions.sh: there is no commit $1 here" >&2
 	exit 2
