@@ -238,8 +238,12 @@ static int base64_decode(const char *text, struct blob *out)
 	gnutls_datum_t from = { .data = (unsigned char *)(uintptr_t)text,
 		                    .size = (unsigned)strlen(text) },
 				   to;
-	int rc = gnutls_base64_decode2(&from, &to);
+	int rc;
 
+	/* GnuTLS takes "-" for the end of PEM, and drops the rest. */
+	if (strchr(text, '-'))
+		return -EINVAL;
+	rc = gnutls_base64_decode2(&from, &to);
 	if (rc == GNUTLS_E_MEMORY_ERROR)
 		fatal_memory();
 	if (rc < 0)

@@ -449,6 +449,7 @@ Test(kubeconfig, decodes_base64_exactly)
 		{ "YQ", NULL },       { "YQ=", NULL },       { "YQ===", NULL },
 		{ "Y===", NULL },     { "YWJj=", NULL },     { "Y-Jj", NULL },
 		{ "YQ==YQ==", NULL }, { "YR==", NULL }, /* bits that are in no byte */
+		{ "YWJj-_8=", NULL },                   /* for URLs: the bytes before "-" are whole */
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
