@@ -157,6 +157,10 @@ static const struct {
 	  REFUSED(
 		  "label scheduling.x-k8s.io/pod-group names group g, spec.schedulingGroup names group h") },
 	{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "",
+	  "\"schedulingGroup\":{\"podGroupName\":\"h\"}" OWNED("Job", "j", "PodGroup", "i"),
+	  REFUSED(
+		  "label scheduling.x-k8s.io/pod-group names group g, spec.schedulingGroup names group h") },
+	{ "\"scheduling.x-k8s.io/pod-group\":\"g\"", "",
 	  "\"schedulingGroup\":{\"podGroupName\":\"h\"}" OWNED("ReplicaSet", "j", "PodGroup", "h"),
 	  REFUSED(
 		  "label scheduling.x-k8s.io/pod-group names group g, spec.schedulingGroup names group h") },
