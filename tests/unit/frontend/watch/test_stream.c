@@ -28,8 +28,8 @@ static struct http_call *streaming(void)
 
 	begin_streaming();
 	c = next(STREAM);
-	world_text(c, event_of("ADDED", world_pod("b", "5", "", "")));
-	world_text(c, event_of("ADDED", world_pod("a", "9", "", "")));
+	world_text(c, event_of("ADDED", world_pod("b", "9", "", "")));
+	world_text(c, event_of("ADDED", world_pod("a", "5", "", ""))); /* in no order of versions */
 	cr_assert(!watch_synced(b.watch));
 	return c;
 }
