@@ -470,7 +470,7 @@ BUGS = [
     bug("a completed Volcano job is queued again", unit("frontend/dialect/test_group_status"),
         ("frontend/dialect/status_volcano.c", '(!*out->phase || strcmp(out->phase, "Pending") == 0)', "true")),
     bug("what holds members back is never named", unit("frontend/report/test_group"),
-        ("frontend/report/report_group.c", "\tg->held_back = true;\n", "")),
+        ("frontend/report/report_group.c", "\tg->held_back = true;\n", "\tg->held_back_ns = 0;\n\treturn;\n")),
     bug("members that come one by one count as held back", unit("frontend/report/test_group"),
         ("frontend/report/report_group.c", "g->held_back_ns == 0 || g->held_back_members != reason->members", "g->held_back_ns == 0")),
     bug("a group whose job was restarted stays Failed", unit("frontend/dialect/test_group_status"),
