@@ -88,6 +88,17 @@ static void bind_noticed(void *context, const struct bind_notice *n)
 	report_bind(f->report, n);
 }
 
+void frontend_pod_happened(struct frontend *f, const struct pod_view *pod,
+                           enum report_happening what, const char *note)
+{
+	report_happened(f->report, &(struct report_event){ .what = what,
+	                                                   .namespace = pod->namespace,
+	                                                   .name = pod->name,
+	                                                   .uid = pod->uid,
+	                                                   .scheduler = pod->scheduler_name,
+	                                                   .note = note });
+}
+
 /* In the words of kube-scheduler's PreBind of DynamicResources. */
 static void conditions_noticed(void *context, pod_id id, uint32_t generation, const char *node)
 {
@@ -98,12 +109,7 @@ static void conditions_noticed(void *context, pod_id id, uint32_t generation, co
 	if (!model_pod(f->model, id, generation, &pod))
 		return;
 	snprintf(note, sizeof(note), "waiting for binding conditions for device on node %s", node);
-	report_happened(f->report, &(struct report_event){ .what = REPORT_CONDITIONS_PENDING,
-	                                                   .namespace = pod.namespace,
-	                                                   .name = pod.name,
-	                                                   .uid = pod.uid,
-	                                                   .scheduler = pod.scheduler_name,
-	                                                   .note = note });
+	frontend_pod_happened(f, &pod, REPORT_CONDITIONS_PENDING, note);
 }
 
 /* By the wall clock, `since_ns` ago. */

@@ -76,6 +76,10 @@ struct frontend {
 	struct frontend_counts counts;
 };
 
+/* An Event on the pod. */
+void frontend_pod_happened(struct frontend *f, const struct pod_view *pod,
+                           enum report_happening what, const char *note);
+
 /* Keeps it until the result ring has space. */
 void frontend_result_keep(void *context, const struct pending_result *r);
 

@@ -81,12 +81,7 @@ static void preemptor_tell(struct frontend *f, const struct cmd_evict *cmd)
 	if (!model_waiting_pod(f->model, cmd->gang, cmd->gang_generation, &pod))
 		return;
 	snprintf(note, sizeof(note), "evicts %u pods to make room", cmd->victims);
-	report_happened(f->report, &(struct report_event){ .what = REPORT_PREEMPTING,
-	                                                   .namespace = pod.namespace,
-	                                                   .name = pod.name,
-	                                                   .uid = pod.uid,
-	                                                   .scheduler = pod.scheduler_name,
-	                                                   .note = note });
+	frontend_pod_happened(f, &pod, REPORT_PREEMPTING, note);
 }
 
 void preempt_reason(struct frontend *f, const struct cmd_reason *cmd)
