@@ -112,25 +112,33 @@ static gang_id gang_feed(struct scene *s, uint32_t quorum)
 	return s->gangs_n++;
 }
 
+/* Of no gang; node ID_NONE: it waits. */
+static struct event_pod pod_record(pod_id pod, uint32_t generation, node_id node, const char *name)
+{
+	return (struct event_pod){ .pod = pod,
+		                       .generation = generation,
+		                       .flags = POD_OURS,
+		                       .gang = ID_NONE,
+		                       .shape = node == ID_NONE ? SHAPE_HIGH : SHAPE_LOW,
+		                       .node = node,
+		                       .name_bytes = (uint32_t)strlen(name),
+		                       .namespace = 1,
+		                       .role = ID_NONE,
+		                       .created_ns = pod + generation,
+		                       .uid = { pod, generation } };
+}
+
 /* node ID_NONE: it waits, with the higher priority, as which pods that stay have too.  Its id. */
 static pod_id pod_feed(struct scene *s, gang_id gang, node_id node)
 {
 	const bool waits = node == ID_NONE;
+	struct event_pod e;
 	char name[32];
-	const struct event_pod e = { .pod = s->pods_n,
-		                         .generation = 1,
-		                         .flags = POD_OURS,
-		                         .gang = gang,
-		                         .shape = waits ? SHAPE_HIGH : SHAPE_LOW,
-		                         .node = node,
-		                         .priority = waits || s->stays ? 10 : 0,
-		                         .name_bytes = (uint32_t)snprintf(name, sizeof(name), "bench/p-%u",
-		                                                          s->pods_n),
-		                         .namespace = 1,
-		                         .role = ID_NONE,
-		                         .created_ns = s->pods_n + 1,
-		                         .uid = { s->pods_n, 1 } };
 
+	snprintf(name, sizeof(name), "bench/p-%u", s->pods_n);
+	e = pod_record(s->pods_n, 1, node, name);
+	e.gang = gang;
+	e.priority = waits || s->stays ? 10 : 0;
 	feed(s, EVENT_POD, PARTS({ &e, sizeof(e) }, { name, e.name_bytes }));
 	s->pods[s->pods_n] = (struct search_pod){ .start_s = waits ? START_NONE : 1 + draw(s, 100000),
 		                                      .nominated = ID_NONE };
@@ -440,22 +448,12 @@ static void searcher_set(struct searcher *r, bool wanted)
 /* us from the record of a pod that fits to its command; it is deleted then.  < 0: none came. */
 static double decision(struct scene *s, pod_id pod, uint32_t generation)
 {
-	const struct event_pod e = { .pod = pod,
-		                         .generation = generation,
-		                         .flags = POD_OURS,
-		                         .gang = ID_NONE,
-		                         .shape = SHAPE_HIGH,
-		                         .node = ID_NONE,
-		                         .name_bytes = 7,
-		                         .namespace = 1,
-		                         .role = ID_NONE,
-		                         .created_ns = generation,
-		                         .uid = { pod, generation } };
+	const struct event_pod e = pod_record(pod, generation, ID_NONE, "bench/p");
 	const struct event_drop gone = { .id = pod, .generation = generation };
 	const uint64_t bindings = s->bindings, begun_ns = bench_now_ns();
 	double us;
 
-	feed(s, EVENT_POD, PARTS({ &e, sizeof(e) }, { "bench/p", 7 }));
+	feed(s, EVENT_POD, PARTS({ &e, sizeof(e) }, { "bench/p", e.name_bytes }));
 	while (core_wants_plan(s->core))
 		feed(s, EVENT_PLAN, NO_PARTS);
 	us = (double)(bench_now_ns() - begun_ns) / 1e3;
