@@ -470,8 +470,7 @@ static void data_judge(struct journal *j, struct text data)
 	struct arena arena = { 0 };
 	struct intents read;
 	char why[300];
-	int rc = intents_read(data.at, data.bytes, &arena, &read, why, sizeof(why));
-
+	const int rc = intents_read(data.at, data.bytes, &arena, &read, why, sizeof(why));
 	const bool other = read.writer[0] && strcmp(read.writer, j->config.identity) != 0;
 
 	if (rc < 0) {
