@@ -110,17 +110,6 @@ static void on_notice(void *context, const struct bind_notice *n)
 		snprintf(b.noticed, sizeof(b.noticed), "%s: %s", n->name, n->error);
 }
 
-static const char *journal_object(void)
-{
-	static char text[300];
-
-	snprintf(text, sizeof(text),
-	         "{\"metadata\":{\"name\":\"j\",\"resourceVersion\":\"%u\"},\"data\":{\"format\":\"1\","
-	         "\"epoch\":\"7\",\"writer\":\"other\",\"fence\":\"\",\"intents\":\"\"}}",
-	         ++b.version);
-	return text;
-}
-
 static struct http_call *open_call(const char *method, const char *part)
 {
 	for (struct http_call *c = b.w.calls; c; c = c->next)
@@ -171,7 +160,7 @@ static void turns(unsigned n)
 		binder_poll(b.binder);
 		journal_poll(b.journal);
 		while ((c = open_call("PUT", JOURNAL)) != NULL)
-			world_answer(c, 200, journal_object());
+			world_answer(c, 200, world_journal(++b.version, ""));
 		while ((c = open_call("POST", "/binding")) != NULL)
 			binding_taken(c);
 		while ((c = open_call("GET", GROUPS)) != NULL)
@@ -212,9 +201,9 @@ static void begin(void)
 	b.binder = binder_new(&config);
 	journal_claim(b.journal);
 	journal_poll(b.journal);
-	world_answer(world_take(&b.w, "GET", JOURNAL), 200, journal_object());
+	world_answer(world_take(&b.w, "GET", JOURNAL), 200, world_journal(++b.version, ""));
 	journal_poll(b.journal);
-	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, journal_object());
+	world_answer(world_take(&b.w, "PUT", JOURNAL), 200, world_journal(++b.version, ""));
 	cr_assert(journal_is_open(b.journal));
 }
 
