@@ -94,12 +94,10 @@ class World(cluster.Cluster):
         return self.client.get("ResourceClaim", self.claim_name(name))
 
     def end_pod(self, name):
-        """The controller deletes the claim."""
-        claim = self.claim_name(f"{name}-gpu")
-        self.delete("Pod", name)
-        until(lambda: all(c["metadata"]["name"] != claim for c in self.client.list("ResourceClaim")), SOON_S, f"claim of {name} is gone")
+        self.collect(name, self.claim_name(f"{name}-gpu"))
 
     def collect(self, pod, claim_name):
+        """The controller deletes the claim."""
         self.delete("Pod", pod)
         until(lambda: all(c["metadata"]["name"] != claim_name for c in self.client.list("ResourceClaim")), SOON_S, f"{claim_name} is gone")
 
