@@ -10,10 +10,10 @@
 #   SUDO   what to put before apt-get; found out by itself when unset
 set -eu
 
-# curl, with OpenSSL (docs/decisions/103): the API server; cjson: musterctl and tests;
-# microhttpd and gnutls: /metrics, apisim and its TLS; yaml: kubeconfigs and manifests; jemalloc: the allocator; zlib: .gz
-# input; ncurses: `musterctl top`; systemtap-sdt: one header, for probes; seccomp: filters of
-# system calls; urcu: snapshots.
+# curl, with OpenSSL (docs/decisions/103): the API server; cjson: musterctl and tests; microhttpd
+# and gnutls: /metrics, apisim and its TLS; yaml: kubeconfigs and manifests; jemalloc: the
+# allocator; zlib: .gz input; ncurses: `musterctl top`; systemtap-sdt: one header, for probes;
+# seccomp: filters of system calls; urcu: snapshots.
 build='gcc libc6-dev make pkg-config libjemalloc-dev libcurl4-openssl-dev libcjson-dev
 	libmicrohttpd-dev libgnutls28-dev libyaml-dev zlib1g-dev libncurses-dev systemtap-sdt-dev
 	libseccomp-dev liburcu-dev'
