@@ -136,19 +136,13 @@ def free(c, name):
     c.client.patch("ResourceClaim", c.claim_name(name), {"status": {"allocation": None, "reservedFor": None}}, sub="status")
 
 
-def reason(c, name):
-    pod = c.client.get("Pod", name)
-    return next((x.get("message", "") for x in pod.get("status", {}).get("conditions", [])
-                 if x["type"] == "PodScheduled" and x["status"] == "False"), "")
-
-
 def says(c, name, text):
-    until(lambda: text in reason(c, name), 10, lambda: f"{text!r} instead of {reason(c, name)!r}")
+    until(lambda: text in c.why_pending(name), 10, lambda: f"{text!r} instead of {c.why_pending(name)!r}")
 
 
 def bound(c, prefix, n, seconds=20):
     until(lambda: c.bound(prefix) == n, seconds,
-          lambda: f"{c.bound(prefix)} of {n} bound: {[reason(c, p['metadata']['name']) for p in c.pods(prefix)][:3]}")
+          lambda: f"{c.bound(prefix)} of {n} bound: {[c.why_pending(p['metadata']['name']) for p in c.pods(prefix)][:3]}")
 
 
 def writes_status(pod):

@@ -91,6 +91,10 @@ class Cluster:
         return sum(1 for p in self.pods(prefix)
                    if check.is_bound(p) and namespace in (None, p["metadata"]["namespace"]))
 
+    def why_pending(self, name, namespace="default"):
+        """The message of its condition PodScheduled, or ""."""
+        return (check.condition(self.client.get("Pod", name, namespace)) or {}).get("message", "")
+
     def wrongs(self):
         """Everything that must not be at rest."""
         if self.judge:

@@ -279,7 +279,7 @@ def test_pod_asks_for_what_is_not_supported():
         c.create(objects.pod("plain"))
         until(lambda: c.bound("plain") == 1, 10, "an ordinary pod")
         for name, word in words.items():
-            until(lambda: word in (condition(c.client.get("Pod", name)) or {}).get("message", ""), 10,
+            until(lambda: word in c.why_pending(name), 10,
                   f"{name}: a condition that names {word}, not {condition(c.client.get('Pod', name))}")
         equal(c.bound(), 1, "pods bound")
 

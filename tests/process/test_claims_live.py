@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lib import kube, objects, storage  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.claims import (CLASS, DRIVER, FINALIZER, World, allocated, allocation, bound, claim, claim_spec, device_class,  # noqa: E402
-                        devices, foreign, free, gang_with, give, nodes, pod_with, reason, says, slice_of, writes_status)
+                        devices, foreign, free, gang_with, give, nodes, pod_with, says, slice_of, writes_status)
 from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, main, until  # noqa: E402
 from lib.instances import Pair  # noqa: E402
@@ -541,7 +541,7 @@ def test_another_scheduler_takes_a_share_meanwhile():
         Pair(c, 1, proxy.kubeconfig, *ON).ready()
         c.create(pod_with("a"))
         c.make_claim("a", share_of("12Gi"))
-        until(lambda: done and not allocation(c, "a-gpu") and "cannot allocate all claims" in reason(c, "a"), 20, lambda: reason(c, "a"))
+        until(lambda: done and not allocation(c, "a-gpu") and "cannot allocate all claims" in c.why_pending("a"), 20, lambda: c.why_pending("a"))
         equal(c.bound("a"), 0)
         free(c, "other")
         bound(c, "a", 1)
@@ -634,7 +634,7 @@ def test_extended_resources_by_device_plugins_and_by_devices():
         for pod in pods:
             pod["spec"].update(asking(2, 1, 3))
         c.create(group, *pods)
-        until(lambda: refused.hits > 0 or "Insufficient" in reason(c, "g-0"), 30, lambda: reason(c, "g-1"))
+        until(lambda: refused.hits > 0 or "Insufficient" in c.why_pending("g-0"), 30, lambda: c.why_pending("g-1"))
         equal(c.bound("g"), 0)
         down[0] = False
         bound(c, "g", 3, 40)

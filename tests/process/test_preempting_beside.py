@@ -7,7 +7,6 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import kube, objects, successors  # noqa: E402
-from lib.check import condition  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import becomes, check, equal, figure, main, until  # noqa: E402
 from lib.instances import Pair  # noqa: E402
@@ -36,7 +35,7 @@ def is_thrash_guarded(*preemptor):
     with beside(*preemptor) as c, Successors(kube.Client(c.kubeconfig), priorityClassName="p0") as theirs:
         until(lambda: lost(c) == 1, SOON_S, c.metrics)
         told = "Capacity that it was to have was taken by pod default/next-1 of scheduler theirs."
-        until(lambda: told in (condition(c.client.get("Pod", "g-0")) or {}).get("message", ""), 8,
+        until(lambda: told in c.why_pending("g-0"), 8,
               lambda: c.client.get("Pod", "g-0")["status"])
         until(lambda: lost(c) == 2, SOON_S, c.metrics)
         equal([name for _, name in theirs.went], ["first", "next-1"])

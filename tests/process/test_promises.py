@@ -8,7 +8,6 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import kube, objects  # noqa: E402
-from lib.check import condition  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, equal, eventually, main, steady, until  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
@@ -44,10 +43,6 @@ def annotation(c, name):
     return c.client.get("Pod", name)["metadata"].get("annotations", {}).get(TOLD)
 
 
-def message(c, name):
-    return (condition(c.client.get("Pod", name)) or {}).get("message", "")
-
-
 def start(c, name):
     """Of the ledger: {} without a promise."""
     return c.ask_json("gangs", f"default/{name}")[1]["gangs"][0]["start"] or {}
@@ -56,7 +51,7 @@ def start(c, name):
 def told(c, name):
     """The time by which the next instance would know it, once condition and annotation have it."""
     at = annotation(c, name)
-    return at if at and f"starts at {at} (promised)" in message(c, name) else None
+    return at if at and f"starts at {at} (promised)" in c.why_pending(name) else None
 
 
 def events(c, reason):
@@ -77,7 +72,7 @@ def test_what_is_told():
         equal((row["kind"], row["ends"], row["firm"], row["moves"]), ("promised", "hard", True, []))
         equal(sorted(row["nodes"]), ["n0", "n1"])
         equal([w["who"] for w in row["after"]], ["default/a"])
-        check("Insufficient cpu" in message(c, "b-0"), message(c, "b-0"))
+        check("Insufficient cpu" in c.why_pending("b-0"), c.why_pending("b-0"))
         check(annotation(c, "b-1") is None, "one pod has the annotation")
         until(lambda: {e["regarding"]["kind"] for e in events(c, "StartPromised")} == {"Pod", "PodGroup"}, SOON_S, "events")
         code, out, err = c.ask("gangs")

@@ -8,7 +8,6 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import objects  # noqa: E402
-from lib.check import condition  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import equal, main, until  # noqa: E402
 
@@ -37,7 +36,7 @@ def place(c, name, namespace="default"):
 
 
 def told(c, name, words):
-    until(lambda: words in (condition(c.client.get("Pod", name)) or {}).get("message", ""), 10,
+    until(lambda: words in c.why_pending(name), 10,
           f"{name} is told {words!r}")
 
 

@@ -5,7 +5,6 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import kube, objects  # noqa: E402
-from lib.check import condition  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import equal, main, steady, until  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
@@ -22,12 +21,8 @@ def pod(name, cpu, **rest):
     return objects.pod(name, cpu=str(cpu), memory="0", **rest)
 
 
-def message(c, name, namespace="default"):
-    return (condition(c.client.get("Pod", name, namespace)) or {}).get("message", "")
-
-
 def says(c, name, part, namespace="default"):
-    until(lambda: part in message(c, name, namespace), SOON_S, f"{name}: {part}")
+    until(lambda: part in c.why_pending(name, namespace), SOON_S, f"{name}: {part}")
 
 
 def starts(c, *names):
