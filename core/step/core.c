@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define PROMISE_GRAIN_NS (60 * UINT64_C(1000000000))
 
@@ -34,6 +35,20 @@ uint64_t core_ledger_bytes(const struct limits *limits, const char **what)
 uint64_t core_ledger_bytes_first(const struct limits *limits)
 {
 	return ledger_bytes_first(limits);
+}
+
+struct ledger *core_ledger_new(uint64_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+void core_ledger_free(struct ledger *ledger, uint64_t bytes)
+{
+	if (ledger != NULL)
+		munmap(ledger, bytes);
 }
 
 static void lists_clear(struct core *c)

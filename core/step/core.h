@@ -30,6 +30,11 @@ uint64_t core_ledger_bytes(const struct limits *limits, const char **what);
 /* How many of them have to exist from the start, even with config->make. */
 uint64_t core_ledger_bytes_first(const struct limits *limits);
 
+/* Zeroed memory for a ledger that no other process reads; a page of it costs nothing until it is
+ * touched.  `bytes` is core_ledger_bytes().  NULL: there is no memory. */
+struct ledger *core_ledger_new(uint64_t bytes);
+void core_ledger_free(struct ledger *ledger, uint64_t bytes); /* NULL is none */
+
 /* A core over `ledger`, zeroed memory of core_ledger_bytes() that outlives it.  NULL for limits
  * that core_ledger_bytes() refuses. */
 struct core *core_new(const struct core_config *config, struct ledger *ledger);

@@ -7,7 +7,6 @@
 #include "ipc/memory.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 struct follower {
 	struct follower_config config;
@@ -53,8 +52,7 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 
 static void ledger_unmap(struct follower *w)
 {
-	if (w->ledger)
-		munmap(w->ledger, w->ledger_bytes);
+	core_ledger_free(w->ledger, w->ledger_bytes);
 	w->ledger = NULL;
 }
 
@@ -62,18 +60,15 @@ int follower_new(struct follower **out, const struct follower_config *config)
 {
 	struct follower *w = must_alloc(sizeof(*w));
 	struct core_config core = config->core;
-	void *memory;
 
 	w->config = *config;
 	w->reader.feed = config->feed;
 	w->ledger_bytes = core_ledger_bytes(&config->core.limits, NULL);
-	memory = mmap(NULL, w->ledger_bytes, PROT_READ | PROT_WRITE,
-	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED) {
+	w->ledger = core_ledger_new(w->ledger_bytes);
+	if (!w->ledger) {
 		free(w);
 		return -ENOMEM;
 	}
-	w->ledger = memory;
 	core.emit = emit;
 	core.context = w;
 	w->core = core_new(&core, w->ledger);

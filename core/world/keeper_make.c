@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 struct kept_memory {
 	struct ledger *ledger;
@@ -50,14 +49,11 @@ static int core_make(const struct keeper *k, const struct core *world, struct ke
 {
 	struct core_config config = { .limits = k->limits, .score = world->config.score, .emit = emit };
 	struct kept_memory *m = out->memory;
-	void *memory;
 
 	m->ledger_bytes = core_ledger_bytes(&k->limits, NULL);
-	memory = mmap(NULL, m->ledger_bytes, PROT_READ | PROT_WRITE,
-	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED)
+	m->ledger = core_ledger_new(m->ledger_bytes);
+	if (!m->ledger)
 		return -ENOMEM;
-	m->ledger = memory;
 	out->core = core_new(&config, m->ledger);
 	return 0;
 }
@@ -459,8 +455,7 @@ void kept_free(struct kept *k)
 	struct kept_memory *m = k->memory;
 
 	core_free(k->core);
-	if (m->ledger)
-		munmap(m->ledger, m->ledger_bytes);
+	core_ledger_free(m->ledger, m->ledger_bytes);
 	free(m->pods);
 	free(m->gangs);
 	free(m->items);

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* The core's time at first: any value above 0. */
 #define NOW_NS UINT64_C(1000000000)
@@ -98,8 +97,7 @@ void offline_free(struct offline *o)
 		evaluation_free(o->evaluation);
 	free(o->evaluation);
 	core_free(o->core);
-	if (o->ledger != NULL)
-		munmap(o->ledger, o->ledger_bytes);
+	core_ledger_free(o->ledger, o->ledger_bytes);
 	evictions_free(o->evictions);
 	model_free(o->model);
 	claims_free(o->claims);
@@ -327,19 +325,14 @@ static bool start_core(struct offline *o, char *error, size_t error_bytes)
 	};
 	const char *what = "";
 	uint64_t bytes = core_ledger_bytes(&o->limits, &what);
-	void *memory;
 
 	if (bytes == 0) {
 		snprintf(error, error_bytes, "the objects are too many for one core: %s", what);
 		return false;
 	}
-	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-	              -1, 0);
-	if (memory == MAP_FAILED)
-		fatal_memory();
-	o->ledger = memory;
+	o->ledger = core_ledger_new(bytes);
 	o->ledger_bytes = bytes;
-	o->core = core_new(&config, o->ledger);
+	o->core = o->ledger != NULL ? core_new(&config, o->ledger) : NULL;
 	if (o->core == NULL)
 		fatal_memory();
 	return true;

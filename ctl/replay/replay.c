@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define TEXT_BYTES 2048
 
@@ -235,7 +234,6 @@ static bool start(struct replay *p, const char *command)
 		                          .emit = take_command,
 		                          .context = p };
 	const char *what = "";
-	void *memory;
 
 	p->ledger_bytes = core_ledger_bytes(&head->limits, &what);
 	if (p->ledger_bytes == 0)
@@ -244,12 +242,8 @@ static bool start(struct replay *p, const char *command)
 		return ctl_usage(command, "%s: recorded with --score %s, which this program has not",
 		                 p->options->path, head->score),
 		       false;
-	memory = mmap(NULL, p->ledger_bytes, PROT_READ | PROT_WRITE,
-	              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED)
-		fatal_memory();
-	p->ledger = memory;
-	p->core = core_new(&config, p->ledger);
+	p->ledger = core_ledger_new(p->ledger_bytes);
+	p->core = p->ledger != NULL ? core_new(&config, p->ledger) : NULL;
 	if (p->core == NULL)
 		fatal_memory();
 	p->names = names_new(&head->limits);
@@ -259,8 +253,7 @@ static bool start(struct replay *p, const char *command)
 static void stop(struct replay *p)
 {
 	core_free(p->core);
-	if (p->ledger != NULL)
-		munmap(p->ledger, p->ledger_bytes);
+	core_ledger_free(p->ledger, p->ledger_bytes);
 	if (p->names != NULL)
 		names_free(p->names);
 	if (p->answers)

@@ -135,13 +135,12 @@ bool fresh_start_binds_nothing(struct sim *s, char *out, size_t out_bytes)
 	struct core_config core = { .limits = limits, .emit = emit, .context = f };
 	const char *what;
 	uint64_t bytes = core_ledger_bytes(&limits, &what);
-	struct ledger *ledger = aligned_alloc(4096, (bytes + 4095) & ~UINT64_C(4095));
+	struct ledger *ledger = core_ledger_new(bytes);
 
 	*f = (struct fresh){ .sim = s, .out = out, .out_bytes = out_bytes };
 	out[0] = '\0';
 	if (ledger == NULL)
 		as_die("out of memory");
-	memset(ledger, 0, bytes);
 	queues_configure(s->script, &model);
 	f->model = model_new(&model);
 	f->core = core_new(&core, ledger);
@@ -151,7 +150,7 @@ bool fresh_start_binds_nothing(struct sim *s, char *out, size_t out_bytes)
 	plan(f);
 	core_free(f->core);
 	model_free(f->model);
-	free(ledger);
+	core_ledger_free(ledger, bytes);
 	free(f);
 	return out[0] == '\0';
 }

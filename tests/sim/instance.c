@@ -329,8 +329,9 @@ static void core_begin(struct instance *p)
 		.context = p,
 	};
 
-	memset(p->ledger, 0, p->ledger_bytes);
-	p->core = core_new(&config, p->ledger);
+	core_ledger_free(p->ledger, p->ledger_bytes);
+	p->ledger = core_ledger_new(p->ledger_bytes);
+	p->core = p->ledger != NULL ? core_new(&config, p->ledger) : NULL;
 	if (p->core == NULL)
 		as_die("no memory for a core");
 	p->beside = beside_new(&config);
@@ -716,11 +717,10 @@ struct instance *instance_new(struct sim *s, uint32_t instance, struct net *net)
 	p->ledger_bytes = core_ledger_bytes(&p->limits, &what);
 	if (p->ledger_bytes == 0)
 		as_die("limits of the simulator: %s", what);
-	p->ledger = aligned_alloc(4096, (p->ledger_bytes + 4095) & ~UINT64_C(4095));
 	p->intake = aligned_alloc(CACHE_LINE, sizeof(*p->intake));
 	p->event_bytes = aligned_alloc(CACHE_LINE, s->script->event_ring_bytes);
 	p->result_bytes = aligned_alloc(CACHE_LINE, s->script->result_ring_bytes);
-	if (p->ledger == NULL || p->intake == NULL || p->event_bytes == NULL || p->result_bytes == NULL)
+	if (p->intake == NULL || p->event_bytes == NULL || p->result_bytes == NULL)
 		as_die("out of memory");
 	memset(p->intake, 0, sizeof(*p->intake));
 	return p;
@@ -733,7 +733,7 @@ void instance_free(struct instance *p)
 	beside_free(p->beside);
 	if (p->frontend != NULL)
 		frontend_end(p);
-	free(p->ledger);
+	core_ledger_free(p->ledger, p->ledger_bytes);
 	free(p->intake);
 	free(p->event_bytes);
 	free(p->result_bytes);
