@@ -156,14 +156,25 @@ const char *claims_of_pod(const struct script *s, uint32_t group, uint32_t shape
 
 /* The controller. */
 
+static bool mentions(const struct as_object *o, const char *word)
+{
+	return memmem(o->body, o->body_bytes, word, strlen(word)) != NULL;
+}
+
 static bool make_of(struct claims *c, const struct as_object *pod)
 {
-	const struct as_json *tree = as_object_tree(&c->arena, pod);
-	const struct as_json *ref = claims_first(as_json_get(tree, "spec"), "resourceClaims");
-	const char *name = claims_name(tree);
+	const struct as_json *tree, *ref;
+	const char *name;
 	char owner[300], claim[64], path[160];
 
-	if (name == NULL || name[0] != '\0' || claims_pod_over(pod) || pod->deleting)
+	/* Most are done; a tree costs as much as all else that a step does. */
+	if (pod->deleting || claims_pod_over(pod) || !mentions(pod, "resourceClaimTemplateName") ||
+	    mentions(pod, "resourceClaimStatuses"))
+		return false;
+	tree = as_object_tree(&c->arena, pod);
+	ref = claims_first(as_json_get(tree, "spec"), "resourceClaims");
+	name = claims_name(tree);
+	if (name == NULL || name[0] != '\0')
 		return false;
 	snprintf(claim, sizeof(claim), "%s-gpu-%u", pod->name, c->made++);
 	snprintf(
