@@ -36,7 +36,7 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes 
         -Wformat=2 -Wundef -Wnull-dereference -Wno-unused-parameter
 HARDEN := -fPIE -fstack-protector-strong -fno-strict-overflow \
           -fno-delete-null-pointer-checks -ftrivial-auto-var-init=zero
-LDHARDEN := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code
+LDHARDEN := -pie -Wl,--as-needed,-z,relro,-z,now,-z,noexecstack,-z,separate-code
 ARCH := $(shell uname -m)
 ifeq ($(ARCH),x86_64)
 HARDEN += -fcf-protection=full -fstack-clash-protection
@@ -94,6 +94,7 @@ LIB_bench    := $(B)/lib/libmuster-bench.a
 LIB_demo     := $(B)/lib/libmuster-demo.a
 LIB_sim      := $(B)/lib/libmuster-sim.a
 LIB_probe    := $(B)/lib/libmuster-probe.a
+LIB_support  := $(B)/lib/libmuster-support.a
 
 PROGRAMS := $(foreach p,core:muster-core frontend:muster-frontend ctl:musterctl \
 	tests/apisim:muster-apisim bench:muster-bench tests/demo:muster-demo tests/sim:muster-sim tests/probe:muster-killat,\
@@ -150,7 +151,7 @@ core_whole = $(LIB_core) $(LIB_ipc)
 endif
 
 define library
-$(LIB_$(2)): $(call obj,$(call lib_src,$(1)))
+$(LIB_$(2)): $(call obj,$(or $(3),$(call lib_src,$(1))))
 	@mkdir -p $$(@D)
 	@rm -f $$@
 	$$(call say,AR,$$@)
@@ -165,6 +166,7 @@ $(eval $(call library,bench,bench))
 $(eval $(call library,tests/demo,demo))
 $(eval $(call library,tests/sim,sim))
 $(eval $(call library,tests/probe,probe))
+$(eval $(call library,tests/unit,support,$(wildcard tests/unit/support*.c)))
 
 # $(1) binary, $(2) main object, $(3) libraries in link order, $(4) flags of the linker
 define program
@@ -190,8 +192,9 @@ $(B)/lib/muster-%.so: tests/shim/%.c Makefile
 	$(call say,LD,$@)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -fPIC -shared -Wl,-z,relro,-z,now -o $@ $< -ldl
 
-# A unit test is one Criterion program for one module; it may use any library.
-$(B)/unit/%: $(B)/obj/tests/unit/%.o $(call obj,$(wildcard tests/unit/support*.c)) \
+# A unit test is one Criterion program for one module; it may use any library.  Each of its tests is a process of its own,
+# so what a start costs is paid thousands of times.
+$(B)/unit/%: $(B)/obj/tests/unit/%.o $(LIB_support) \
 		$(LIB_bench) $(LIB_ctl) $(LIB_frontend) $(LIB_core) $(LIB_apisim) $(LIB_ipc)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
