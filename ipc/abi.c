@@ -63,7 +63,7 @@
 	F(s, version) F(s, generation) F(s, gang) F(s, answer) F(s, searched_ns) F(s, steps) \
 	F(s, violations) F(s, sum) F(s, start_sum) F(s, found) F(s, highest) F(s, broken) F(s, pods) \
 	F(s, lone) F(s, gangs_all) F(s, gangs_n) F(s, listed) F(s, text_bytes) F(s, budgets_unknown) \
-	F(s, gangs) F(s, text)
+	F(s, young) F(s, young_until_s) F(s, gangs) F(s, text)
 #define FIELDS_name_row(F, s) F(s, offset) F(s, bytes) F(s, kind)
 #define FIELDS_node_row(F, s) \
 	F(s, version) F(s, generation) F(s, flags) F(s, pods) F(s, name_offset) F(s, name_bytes) \
@@ -172,7 +172,7 @@
 	F(s, keep_ms) F(s, run_s) F(s, expected_s) F(s, queue)
 #define FIELDS_event_queue(F, s) \
 	F(s, queue) F(s, parent) F(s, flags) F(s, priority) F(s, state) F(s, source) \
-	F(s, amounts_n) F(s, name_bytes) F(s, weight)
+	F(s, amounts_n) F(s, name_bytes) F(s, weight) F(s, min_run_s) F(s, reserved)
 #define FIELDS_queue_amount(F, s) \
 	F(s, resource) F(s, padding) F(s, guarantee) F(s, reserved) F(s, limit) F(s, weight)
 #define FIELDS_queue_row(F, s) \

@@ -62,6 +62,8 @@ struct event_queue {
 	uint32_t amounts_n;  /* struct queue_amount, sorted by resource */
 	uint32_t name_bytes; /* 1 to QUEUE_NAME_MAX - 1 */
 	int64_t weight;      /* of resources that are not listed: 0 or more, QUEUE_WEIGHT_OF_LIMIT */
+	uint32_t min_run_s;  /* what has run for less is not reclaimed: core/share/share.h */
+	uint32_t reserved;
 };
 
 /* Of a resource that is not listed: no guarantee, no limit. */
@@ -113,7 +115,7 @@ struct queue_amounts {
 #define QUEUE_ROW_BYTES(resources)                                                                 \
 	(sizeof(struct queue_row) + (uint64_t)(resources) * sizeof(struct queue_amounts))
 
-static_assert(sizeof(struct event_queue) == 40 && sizeof(struct queue_amount) == 40, "queues");
+static_assert(sizeof(struct event_queue) == 48 && sizeof(struct queue_amount) == 40, "queues");
 static_assert(sizeof(struct queue_row) == 80 + QUEUE_NAME_MAX + QUEUE_FIRST_MAX, "queues");
 
 #endif

@@ -293,6 +293,8 @@ struct victims_row {
 	uint32_t listed;          /* pods, in `text` */
 	uint32_t text_bytes;      /* "namespace/name", each ended by a line feed, sorted */
 	uint32_t budgets_unknown; /* 1: no budget was looked at */
+	uint32_t young;           /* pods that reclaim would take if they had run for long enough */
+	uint32_t young_until_s;   /* the first of them has by then, since 1970; 0: none has started */
 	struct victims_gang gangs[VICTIMS_GANGS];
 	char text[VICTIMS_TEXT];
 };
@@ -308,7 +310,7 @@ static_assert(sizeof(struct victims_counts) == 128 && sizeof(struct core_preempt
               "six cache lines");
 static_assert(sizeof(struct core_searches) == 128, "two cache lines");
 static_assert(sizeof(struct victims_gang) == 32 &&
-                  sizeof(struct victims_row) == 96 + 32 * VICTIMS_GANGS + VICTIMS_TEXT,
+                  sizeof(struct victims_row) == 104 + 32 * VICTIMS_GANGS + VICTIMS_TEXT,
               "victims");
 
 #endif

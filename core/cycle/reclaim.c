@@ -3,9 +3,12 @@
 
 #include "core/cycle/turn_asks.h"
 #include "core/lifecycle/queued.h"
+#include "core/lifecycle/reservation.h"
 #include "ipc/memory.h"
 
 #include <stdlib.h>
+
+#define NS_PER_S UINT64_C(1000000000)
 
 bool reclaim_is_on(const struct core *c)
 {
@@ -65,6 +68,40 @@ bool reclaim_allows(const struct core *c, uint32_t index, const struct share_ask
 	                      &frees, c->tickets.terms.flags & PREEMPTION_FAIR);
 }
 
+uint32_t reclaim_min_run_s(const struct core *c, uint32_t index, pod_id id)
+{
+	if (c->turns.counted[id] == 0)
+		return 0;
+	return shares_min_run(c->turns.shares, queued_gang(c, index), c->turns.counted[id] - 1);
+}
+
+bool reclaim_has_run(const struct core *c, uint32_t start_s, uint32_t min_run_s)
+{
+	return min_run_s == 0 || (start_s > 0 && (uint64_t)start_s + min_run_s <= c->now_ns / NS_PER_S);
+}
+
+static uint32_t pod_start_s(const struct core *c, pod_id id)
+{
+	const struct event_pod_facts *f = &c->tickets.facts[id].sent;
+
+	return f->generation == c->pods.slots[id].generation ? f->start_s : 0;
+}
+
+/* The victim, or any member of its gang, has run for long enough. */
+static bool victim_has_run(const struct core *c, uint32_t index, pod_id id)
+{
+	const uint32_t gang = c->pods.slots[id].gang, min_run_s = reclaim_min_run_s(c, index, id);
+	bool has_run = reclaim_has_run(c, pod_start_s(c, id), min_run_s);
+
+	if (has_run || gang == ID_NONE || !gang_is_group(&c->gangs, gang) ||
+	    (c->gangs.slots[gang].disruption & GANG_DISRUPT_POD))
+		return has_run;
+	for (pod_id m = c->gangs.slots[gang].first; m != ID_NONE && !has_run; m = c->pods.slots[m].next)
+		has_run = c->pods.slots[m].node != ID_NONE && reservation_is_bound(&c->pods.slots[m]) &&
+		          reclaim_has_run(c, pod_start_s(c, m), min_run_s);
+	return has_run;
+}
+
 static wide asked_of(const struct share_ask *ask, uint32_t resource)
 {
 	uint32_t i = 0;
@@ -113,7 +150,8 @@ bool reclaim_holds(const struct core *c, uint32_t index, struct eviction *victim
 	for (uint32_t i = 0; i < n && holds; i++) {
 		if (!reclaim_is_other(c, index, victims[i].pod))
 			continue;
-		holds = reclaim_allows(c, index, &ask, victims[i].pod);
+		holds = victim_has_run(c, index, victims[i].pod) &&
+		        reclaim_allows(c, index, &ask, victims[i].pod);
 		if (holds)
 			victims[i].cause = cause_of(c, index, &ask, victims[i].pod);
 	}

@@ -5,8 +5,11 @@
  *
  * Pods of other queues are evicted by guarantee and share, whatever their priority.  Pods of the
  * same queue are evicted by priority, as without queues; members beyond a quorum also for a gang of
- * equal priority.  A trial changes the sums of queues, although the core is const, and then
- * restores them. */
+ * equal priority.
+ *
+ * A gang has run since the first of its bound members started, and its members beyond the quorum
+ * have, too: a member that is restarted or added protects no gang.  A trial changes the sums of
+ * queues, although the core is const, and then restores them. */
 #ifndef MUSTER_CORE_RECLAIM_H
 #define MUSTER_CORE_RECLAIM_H
 
@@ -26,6 +29,12 @@ void reclaim_suppose_ending(const struct core *c, bool gone);
 /* True if the gang, which asks for `ask`, may evict the pod; call it with all victims subtracted.
  * False for gangs that taken_is() bars. */
 bool reclaim_allows(const struct core *c, uint32_t index, const struct share_ask *ask, pod_id id);
+
+/* For how long a pod of another queue has to have run for that: shares_min_run(). */
+uint32_t reclaim_min_run_s(const struct core *c, uint32_t index, pod_id id);
+
+/* True if what started then, in seconds since 1970, has run for so long; 0: it has not started. */
+bool reclaim_has_run(const struct core *c, uint32_t start_s, uint32_t min_run_s);
 
 /* True if the gang may evict all victims of other queues; sets their `cause`.  Always without
  * reclaim. */

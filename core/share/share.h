@@ -25,13 +25,14 @@
 
 /* A queue as it is defined. */
 struct share_def {
-	const char *name; /* unique; owned by the set */
-	uint32_t parent;  /* an index below its own; of the root: 0 */
-	int32_t priority; /* among siblings */
-	bool fifo;        /* no gang passes the first */
-	bool parked;      /* its place in the tree is not known: it counts below the root */
-	bool kept;        /* QUEUE_UNRECLAIMABLE */
-	uint8_t state;    /* enum queue_state */
+	const char *name;   /* unique; owned by the set */
+	uint32_t parent;    /* an index below its own; of the root: 0 */
+	int32_t priority;   /* among siblings */
+	bool fifo;          /* no gang passes the first */
+	bool parked;        /* its place in the tree is not known: it counts below the root */
+	bool kept;          /* QUEUE_UNRECLAIMABLE */
+	uint8_t state;      /* enum queue_state */
+	uint32_t min_run_s; /* what has run for less is not reclaimed */
 	int64_t guarantee[RESOURCES_MAX];
 	int64_t reserved[RESOURCES_MAX]; /* the part of it that is never lent */
 	int64_t limit[RESOURCES_MAX];    /* QUEUE_NO_LIMIT: none */
@@ -129,6 +130,10 @@ bool shares_inside(const struct shares *s, uint32_t queue, const struct share_as
  *                  from `victim` to B has less than its guarantee of anything that is freed */
 bool shares_reclaim(const struct shares *s, uint32_t queue, uint32_t victim,
                     const struct share_ask *ask, const struct share_ask *frees, bool fair);
+
+/* For how long a victim that shares_reclaim() allows has to have run: the greatest min_run_s of the
+ * queues from its own up to B.  0 where nothing is reclaimed. */
+uint32_t shares_min_run(const struct shares *s, uint32_t queue, uint32_t victim);
 
 /* What shares_reclaim() allowed: by which rule, and of what is taken one resource, the first that
  * counts by guarantee, by share the one of which B has most. */

@@ -49,6 +49,20 @@ static bool is_kept(const struct shares *s, uint32_t victim, uint32_t b)
 	}
 }
 
+uint32_t shares_min_run(const struct shares *s, uint32_t queue, uint32_t victim)
+{
+	uint32_t a, b, most = 0;
+
+	if (!share_is_queue(s, queue) || !share_is_queue(s, victim) ||
+	    !branches_find(s, queue, victim, &a, &b))
+		return 0;
+	for (uint32_t q = victim;; q = s->set->defs[q].parent) {
+		most = s->set->defs[q].min_run_s > most ? s->set->defs[q].min_run_s : most;
+		if (q == b)
+			return most;
+	}
+}
+
 /* Some queue is guaranteed some of it: the root's own is the sum of all guarantees. */
 static bool takes_back(const struct shares *s, uint32_t r)
 {

@@ -38,12 +38,19 @@ uint32_t keeper_flags(const struct keeper *k);
 uint64_t keeper_changes(const struct keeper *k);
 uint64_t keeper_bytes(const struct keeper *k);
 
+/* What reclaim would take if it had run for long enough (core/cycle/reclaim.h). */
+struct reclaim_young {
+	uint32_t pods;
+	uint32_t until_s; /* the first of them has by then, since 1970; 0: none has started */
+};
+
 /* A core of its own and the facts about it, by the terms of the epoch; `ends` and `steps_most` are
  * the caller's. */
 struct kept {
 	struct core *core;
 	const struct core *world; /* it was made beside */
 	struct search_facts facts;
+	struct reclaim_young young; /* of the latest reclaim_marks() */
 	struct kept_memory *memory;
 };
 

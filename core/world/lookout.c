@@ -196,7 +196,8 @@ static void search(struct lookout *l, uint32_t i, struct kept *kept, uint64_t no
 							.gang = t->gang,
 							.generation = t->generation,
 							.budgets_unknown = keeper_flags(follower_keeper(l->config.follower)) &
-	                                           PREEMPTION_BUDGETS_UNKNOWN });
+	                                           PREEMPTION_BUDGETS_UNKNOWN,
+							.young = kept->young });
 	stat_add(&stats->answers[answer], 1);
 	stat_add(&stats->steps, found.steps);
 	stat_add(&stats->ns, clock_ns(l) - begun_ns);

@@ -17,7 +17,8 @@ struct unit {
 	share_t over;
 	int32_t priority;
 	uint32_t start_s;
-	uint32_t gang; /* whole: ID_NONE: the pod alone */
+	uint32_t since_s; /* it has run since then, a member as its gang; 0: it has not started */
+	uint32_t gang;    /* whole: ID_NONE: the pod alone */
 	pod_id pod;
 };
 
@@ -32,6 +33,7 @@ struct marking {
 	bool *listed;      /* by group */
 	struct unit *units;
 	size_t n, cap;
+	struct reclaim_young young;
 };
 
 /* Victims of nominations are deleted in the kept core (core/world/keeper.h), whatever their records
@@ -59,12 +61,18 @@ static share_t over_of(const struct marking *m, pod_id id)
 	return queue < shares_set(s)->n ? shares_over(s, queue, &m->ask) : 0;
 }
 
-static void pod_list(struct marking *m, pod_id id, bool whole)
+static uint32_t since_of(uint32_t start_s)
+{
+	return start_s != START_NONE ? start_s : 0;
+}
+
+static void pod_list(struct marking *m, pod_id id, bool whole, uint32_t since_s)
 {
 	unit_add(m, &(struct unit){ .whole = whole,
 	                            .over = over_of(m, id),
 	                            .priority = m->c->pods.slots[id].priority,
 	                            .start_s = m->facts->pods[id].start_s,
+	                            .since_s = since_of(since_s),
 	                            .gang = whole ? ID_NONE : m->c->pods.slots[id].gang,
 	                            .pod = id });
 }
@@ -89,6 +97,7 @@ static struct unit gang_unit(const struct marking *m, uint32_t gang, uint32_t *b
 	}
 	if (g->flags & GANG_PRIORITY)
 		u.priority = g->parts->priority;
+	u.since_s = since_of(u.start_s);
 	return u;
 }
 
@@ -111,7 +120,7 @@ static void gang_list(struct marking *m, uint32_t gang)
 	for (pod_id id = g->first; m->surplus[gang] > 0 && id != ID_NONE;
 	     id = m->c->pods.slots[id].next)
 		if (runs(m, id) && !search_spares(m->facts, id) && reclaim_is_other(m->c, m->gang, id))
-			pod_list(m, id, false);
+			pod_list(m, id, false, u.start_s);
 }
 
 /* A gang of the same queue gives the members beyond its quorum to gangs of at least its priority.
@@ -127,7 +136,7 @@ static void extras_list(struct marking *m, uint32_t gang)
 	m->surplus[gang] = bound - g->declared;
 	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next)
 		if (runs(m, id) && !search_spares(m->facts, id))
-			pod_list(m, id, false);
+			pod_list(m, id, false, u.start_s);
 }
 
 /* Of the gang's own queue. */
@@ -157,7 +166,7 @@ static void units_list(struct marking *m)
 			continue;
 		if (p->gang == ID_NONE || !gang_is_group(&m->c->gangs, p->gang) ||
 		    m->facts->gangs[p->gang].mode == DISRUPT_POD) {
-			pod_list(m, id, true);
+			pod_list(m, id, true, m->facts->pods[id].start_s);
 		} else if (!m->listed[p->gang]) {
 			m->listed[p->gang] = true;
 			gang_list(m, p->gang);
@@ -185,6 +194,21 @@ static int units_compare(const void *a, const void *b, void *context)
 	return order ? order : (p->name_bytes > q->name_bytes) - (p->name_bytes < q->name_bytes);
 }
 
+/* True if the pod of the unit would be given, but has not run for long enough. */
+static bool is_young(struct marking *m, const struct unit *u, pod_id id)
+{
+	const uint32_t min_run_s = reclaim_min_run_s(m->c, m->gang, id);
+	uint32_t until_s;
+
+	if (reclaim_has_run(m->c, u->since_s, min_run_s))
+		return false;
+	m->young.pods++;
+	until_s = u->since_s < UINT32_MAX - min_run_s ? u->since_s + min_run_s : UINT32_MAX;
+	if (u->since_s > 0 && (m->young.until_s == 0 || until_s < m->young.until_s))
+		m->young.until_s = until_s;
+	return true;
+}
+
 static bool is_given(const struct marking *m, pod_id id)
 {
 	return runs(m, id) && m->marks[id] != RECLAIM_MAY;
@@ -194,13 +218,16 @@ static bool is_given(const struct marking *m, pod_id id)
 static void gang_give(struct marking *m, const struct unit *u)
 {
 	const struct gang *g = &m->c->gangs.slots[u->gang];
-	bool allowed = true;
+	bool allowed = true, young = false;
 
 	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next)
 		if (is_given(m, id))
 			reclaim_suppose(m->c, id, true);
 	for (pod_id id = g->first; id != ID_NONE && allowed; id = m->c->pods.slots[id].next)
 		allowed = !runs(m, id) || reclaim_allows(m->c, m->gang, &m->ask, id);
+	for (pod_id id = g->first; id != ID_NONE && allowed; id = m->c->pods.slots[id].next)
+		young = (runs(m, id) && is_young(m, u, id)) || young;
+	allowed = allowed && !young;
 	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next) {
 		if (!is_given(m, id))
 			continue;
@@ -219,7 +246,7 @@ static void pod_give(struct marking *m, const struct unit *u)
 		return;
 	if (reclaim_is_other(m->c, m->gang, u->pod)) {
 		reclaim_suppose(m->c, u->pod, true);
-		if (!reclaim_allows(m->c, m->gang, &m->ask, u->pod)) {
+		if (!reclaim_allows(m->c, m->gang, &m->ask, u->pod) || is_young(m, u, u->pod)) {
 			reclaim_suppose(m->c, u->pod, false);
 			return;
 		}
@@ -243,11 +270,12 @@ uint8_t *reclaim_marks_lone(const struct kept *kept, uint32_t index)
 	return marks;
 }
 
-uint8_t *reclaim_marks(const struct kept *kept, gang_id gang)
+uint8_t *reclaim_marks(struct kept *kept, gang_id gang)
 {
 	const struct core *c = kept->world;
 	struct marking m = { .c = c, .kept = &kept->core->pods, .facts = &kept->facts, .gang = gang };
 
+	kept->young = (struct reclaim_young){ 0 };
 	if (!reclaim_is_on(c))
 		return NULL;
 	m.marks = must_array(c->pods.limit, sizeof(*m.marks));
@@ -268,6 +296,7 @@ uint8_t *reclaim_marks(const struct kept *kept, gang_id gang)
 		if (m.marks[id] == RECLAIM_MAY && reclaim_is_other(c, gang, id))
 			reclaim_suppose(c, id, false);
 	reclaim_suppose_ending(c, false);
+	kept->young = m.young;
 	free(m.surplus);
 	free(m.listed);
 	free(m.units);

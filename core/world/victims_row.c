@@ -138,7 +138,9 @@ enum victims_answer victims_row_set(struct victims_row *row, const struct victim
 		                        .answer = answer_of(f->search->answer),
 		                        .searched_ns = f->core->now_ns,
 		                        .steps = f->search->steps,
-		                        .budgets_unknown = f->budgets_unknown };
+		                        .budgets_unknown = f->budgets_unknown,
+		                        .young = f->young.pods,
+		                        .young_until_s = f->young.until_s };
 
 	if (f->search->found)
 		set_fill(f, &made);

@@ -3,7 +3,7 @@
 #ifndef MUSTER_CORE_VICTIMS_ROW_H
 #define MUSTER_CORE_VICTIMS_ROW_H
 
-#include "core/search/search.h"
+#include "core/world/keeper.h"
 
 struct core;
 
@@ -14,6 +14,7 @@ struct victims_found {
 	gang_id gang;
 	uint32_t generation; /* not 0 */
 	bool budgets_unknown;
+	struct reclaim_young young;
 };
 
 /* Writes the row; its answer. */

@@ -5,6 +5,7 @@
 #include "ctl/preempt/preempt.h"
 #include "ctl/term/print.h"
 #include "ctl/term/units.h"
+#include "ipc/promises.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -102,6 +103,23 @@ static void json_pods(cJSON *o, const struct victims_row *r)
 	}
 }
 
+/* What reclaim would take later: decision 100. */
+static void json_young(cJSON *o, const struct victims_row *r)
+{
+	cJSON *young;
+	char at[PROMISE_TIME_BYTES];
+
+	if (r->young == 0)
+		return;
+	young = json_checked(cJSON_AddObjectToObject(o, "young"));
+	json_add_number(young, "pods", r->young);
+	promise_time_text(r->young_until_s * NS_PER_SECOND, at);
+	if (r->young_until_s > 0)
+		json_add_text(young, "until", at);
+	else
+		json_checked(cJSON_AddNullToObject(young, "until"));
+}
+
 void explain_victims_json(cJSON *o, const struct explain_victims *v)
 {
 	const struct victims_row *r = &v->row;
@@ -123,6 +141,7 @@ void explain_victims_json(cJSON *o, const struct explain_victims *v)
 	json_add_number(p, "gangs_in_all", r->gangs_all);
 	json_add_number(p, "lone_pods", r->lone);
 	json_checked(cJSON_AddBoolToObject(p, "budgets_unknown", r->budgets_unknown != 0));
+	json_young(p, r);
 	json_add_number(p, "steps", (int64_t)r->steps);
 	json_add_number(p, "searched_unix_s", (int64_t)(r->searched_ns / NS_PER_SECOND));
 }
@@ -189,6 +208,22 @@ static void print_set(const struct explain_victims *v)
 	       v->evicted ? "Pods are evicted for it." : "No pod is evicted for it.");
 }
 
+static void print_young(const struct victims_row *r)
+{
+	char at[PROMISE_TIME_BYTES];
+
+	if (r->young == 0)
+		return;
+	printf("%" PRIu32 " pod%s of other queues would be reclaimed for it, but %s not run for the "
+	       "minRunSeconds of %s queue",
+	       r->young, plural(r->young), r->young == 1 ? "has" : "have",
+	       r->young == 1 ? "its" : "their");
+	promise_time_text(r->young_until_s * NS_PER_SECOND, at);
+	if (r->young_until_s > 0)
+		printf(": the first may go at %s", at);
+	puts(".");
+}
+
 void explain_victims_print(const struct explain_victims *v)
 {
 	if (v->row.found) {
@@ -199,11 +234,13 @@ void explain_victims_print(const struct explain_victims *v)
 	case VICTIMS_ROW_IMPOSSIBLE:
 		puts("\nPreemption would not start it, even if every pod of lower priority that may be "
 		     "evicted went.");
+		print_young(&v->row);
 		break;
 	case VICTIMS_ROW_GAVE_UP:
 		printf("\nThe search for pods whose eviction would start it gave up after %" PRIu64
 		       " steps.\n",
 		       v->row.steps);
+		print_young(&v->row);
 		break;
 	case VICTIMS_ROW_NEVER:
 		puts("\nIt may not preempt: preemptionPolicy Never.");

@@ -46,6 +46,12 @@ static void read_priority(struct json *j, void *q)
 	queue_priority_read(j, q);
 }
 
+static void read_min_runtime(struct json *j, void *q)
+{
+	if (!json_null(j))
+		queue_duration_read(j, &((struct queue_read *)q)->min_run_s);
+}
+
 static void read_parent(struct json *j, void *q)
 {
 	queue_text_read(j, &((struct queue_read *)q)->parent);
@@ -234,6 +240,7 @@ static const struct json_field kai_spec[] = {
 	JSON_WHOLE("parentQueue", read_parent),
 	JSON_WHOLE("priority", read_priority),
 	JSON_WHOLE("resources", read_kai_resources),
+	JSON_WHOLE("reclaimMinRuntime", read_min_runtime),
 };
 static const struct json_field kai_queue[] = { JSON_NESTED("spec", kai_spec) };
 

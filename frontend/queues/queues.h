@@ -44,10 +44,11 @@ struct queue_read {
 	struct queue_values amounts[AMOUNT_KINDS];
 	int64_t weight; /* of resources without one of their own */
 	int64_t priority;
-	bool fifo, keeps; /* keeps: all of its guarantee is reserved */
-	bool kept;        /* nothing is taken back of it */
-	bool by_limit;    /* a weight that is not written is the limit */
-	uint8_t state;    /* enum queue_state */
+	bool fifo, keeps;   /* keeps: all of its guarantee is reserved */
+	bool kept;          /* nothing is taken back of it */
+	bool by_limit;      /* a weight that is not written is the limit */
+	uint8_t state;      /* enum queue_state */
+	uint32_t min_run_s; /* what has run for less is not reclaimed */
 	char **namespaces;
 	size_t namespaces_n;
 };

@@ -140,6 +140,105 @@ void queue_priority_read(struct json *j, struct queue_read *q)
 		json_fail(j, "%lld is beyond 32 bits", (long long)q->priority);
 }
 
+void queue_seconds_read(struct json *j, uint32_t *out)
+{
+	int64_t value;
+
+	if (!json_int64(j, &value))
+		return;
+	if (value < 0 || value > UINT32_MAX)
+		json_fail(j, "%lld is not a number of seconds", (long long)value);
+	else
+		*out = (uint32_t)value;
+}
+
+struct duration_unit {
+	const char *name;
+	uint64_t ns;
+};
+
+/* The unit at the begin of the text; NULL: there is none. */
+static const struct duration_unit *unit_of(struct text t)
+{
+	static const struct duration_unit units[] = {
+		{ "ns", 1 },
+		{ "us", 1000 },
+		{ "ms", 1000000 }, /* before m */
+		{ "s", UINT64_C(1000000000) },
+		{ "m", UINT64_C(60000000000) },
+		{ "h", UINT64_C(3600000000000) },
+	};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		const size_t bytes = strlen(units[i].name);
+
+		if (t.bytes >= bytes && memcmp(t.at, units[i].name, bytes) == 0)
+			return &units[i];
+	}
+	return NULL;
+}
+
+/* "1.5": in parts of 10^-9; moves the text behind it.  False: no number, or 2^32 and more. */
+static bool number_read(struct text *t, nano_t *out)
+{
+	const char *const begin = t->at;
+	int64_t scale = 1000000000;
+	bool point = false;
+
+	*out = 0;
+	while (t->bytes > 0 && ((*t->at >= '0' && *t->at <= '9') || (*t->at == '.' && !point))) {
+		if (*t->at == '.') {
+			point = true;
+		} else {
+			if (point)
+				scale /= 10;
+			*out = point ? *out + (*t->at - '0') * scale : *out * 10 + (*t->at - '0') * scale;
+		}
+		if (*out > (nano_t)UINT32_MAX * 1000000000)
+			return false;
+		t->at++;
+		t->bytes--;
+	}
+	return t->at - begin > point;
+}
+
+/* False: it is none, or of 2^32 seconds and more. */
+static bool duration_parse(struct text t, uint32_t *out)
+{
+	nano_t ns = 0, number;
+
+	if (t.bytes == 0)
+		return false;
+	while (t.bytes > 0) {
+		const struct duration_unit *unit;
+
+		if (!number_read(&t, &number))
+			return false;
+		unit = unit_of(t);
+		if (!unit)
+			return false;
+		t.at += strlen(unit->name);
+		t.bytes -= strlen(unit->name);
+		ns += (number * (nano_t)unit->ns + 999999999) / 1000000000;
+		if (ns > (nano_t)UINT32_MAX * 1000000000)
+			return false;
+	}
+	*out = (uint32_t)((ns + 999999999) / 1000000000);
+	return true;
+}
+
+void queue_duration_read(struct json *j, uint32_t *out)
+{
+	struct text t;
+
+	if (!json_string(j, &t))
+		return;
+	if (text_is(t, "0"))
+		*out = 0;
+	else if (!duration_parse(t, out))
+		json_fail(j, "%.*s is not a duration", (int)(t.bytes < 64 ? t.bytes : 64), t.at);
+}
+
 /* One item of muster's own list. */
 static void item_read(struct json *j, struct queue_read *q)
 {
@@ -168,11 +267,14 @@ static void item_read(struct json *j, struct queue_read *q)
 			queue_state_read(j, q);
 		else if (text_is(key, "reclaimable"))
 			queue_reclaimable_read(j, q);
+		else if (text_is(key, "minRunSeconds"))
+			queue_seconds_read(j, &q->min_run_s);
 		else if (text_is(key, "namespaces"))
 			queue_texts_read(j, q);
 		else
-			json_fail(j, "not a field of a queue: name, parent, guarantee, reserved, limit, "
-			             "weight, priority, order, state, reclaimable and namespaces are");
+			json_fail(
+				j, "not a field of a queue: name, parent, guarantee, reserved, limit, "
+				   "weight, priority, order, state, reclaimable, minRunSeconds and namespaces are");
 	}
 	if (!j->failed && q->name[0] == '\0')
 		json_fail(j, "a queue without a name");

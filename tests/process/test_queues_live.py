@@ -402,6 +402,24 @@ def test_que_17_victims_that_end_at_different_times():
         becomes(lambda: c.metrics()['muster_evictions_total{mode="respect"}'], 2, "evictions")
 
 
+def test_what_has_not_run_for_its_queues_minimum_is_not_taken():
+    """Of a queue with minRunSeconds nobody goes, and explain says until when; without it they do."""
+    def text(seconds):
+        return f"- {{name: a, guarantee: {{nvidia.com/gpu: 32}}}}\n- {{name: b, minRunSeconds: {seconds}}}\n"
+
+    with Queues(text(3600), *gangs("b", [f"b{i}" for i in range(10)]), flags=RECLAIM) as c:
+        settles(c, "b", 10)
+        c.create(*gangs("a", ["a0"], members=2))
+        until(lambda: c.queue("a").get("waiting") == 1, SOON_S, "it waits")
+        until(lambda: "10 pods of other queues would be reclaimed for it, but have not run for the minRunSeconds of their queue: the first "
+              "may go at 20" in c.ask("explain", "default/a0")[1], SOON_S, lambda: c.ask("explain", "default/a0"))
+        equal(c.ask_json("explain", "default/a0")[1]["preemption"]["young"]["pods"], 10)
+        equal((c.bound("a0-"), len(left(c, "b"))), (0, 10))
+        c.edit(text(1))
+        settles(c, "a0-", 2)
+        equal(len(left(c, "b")), 8)
+
+
 def test_members_beyond_the_quorum_are_taken_first():
     group = objects.pod_group("e", 2)
     members = [objects.pod(f"e-{i}", cpu="0", memory="0", requests={GPU: "8"}, group="e", labels={"muster.dev/queue": "b"}) for i in range(6)]

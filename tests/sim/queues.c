@@ -22,7 +22,7 @@ static const struct {
 	int64_t limits[QUEUES];
 } variants[VARIANTS] = {
 	{ "- {name: q0, limit: {cpu: 3}, guarantee: {cpu: 2}}\\n"
-	  "- {name: q1, guarantee: {cpu: 4}, weight: 3}\\n"
+	  "- {name: q1, guarantee: {cpu: 4}, weight: 3, minRunSeconds: 20}\\n"
 	  "- {name: q2, order: fifo, limit: {cpu: 4}}\\n",
 	  { 3000, FREE, 4000, 0 } },
 	{ "- {name: up, limit: {cpu: 6}, guarantee: {cpu: 4}}\\n"
@@ -32,7 +32,7 @@ static const struct {
 	  "- {name: q3, parent: nowhere}\\n",
 	  { 5000, 6000, 4000, 0 } },
 	{ "- {name: q0, limit: {cpu: 5}, reclaimable: false}\\n"
-	  "- {name: q1, guarantee: {cpu: 8}, reserved: {cpu: 2}}\\n"
+	  "- {name: q1, guarantee: {cpu: 8}, reserved: {cpu: 2}, minRunSeconds: 3}\\n"
 	  "- {name: q3, limit: {cpu: 2}, order: fifo}\\n",
 	  { 5000, FREE, 0, 2000 } },
 	{ "- {name: q0, limit: {cpu: 1}, parent: q2}\\n"

@@ -303,6 +303,7 @@ static void body_renew(const struct model *m, size_t i)
 		.source = q->source,
 		.name_bytes = (uint32_t)name,
 		.weight = queues_weight(r),
+		.min_run_s = r->min_run_s,
 	};
 	size_t bytes;
 	char *body;

@@ -77,7 +77,7 @@ static uint64_t hash_text(const uint64_t key[2], uint64_t hash, const char *text
 static uint64_t read_hash(const struct queue_read *r, const uint64_t key[2])
 {
 	const int64_t numbers[] = { r->weight,   r->priority, r->fifo, r->keeps,
-		                        r->by_limit, r->state,    r->kept };
+		                        r->by_limit, r->state,    r->kept, r->min_run_s };
 	uint64_t hash = hash_more(key, 0, numbers, sizeof(numbers));
 
 	hash = hash_text(key, hash, r->parent);

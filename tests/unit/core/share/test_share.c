@@ -853,6 +853,20 @@ static bool slow_keeps(const struct world *w, uint32_t victim, uint32_t b, uint3
 	return keeps;
 }
 
+/* Of what reclaim of another queue may take. */
+static uint32_t slow_min_run(const struct world *w, uint32_t queue, uint32_t victim)
+{
+	const uint32_t b = slow_branch(w, victim, queue);
+	uint32_t most = 0;
+
+	if (b == UINT32_MAX || slow_branch(w, queue, victim) == UINT32_MAX)
+		return 0;
+	for (uint32_t q = 1; q < w->set.n; q++)
+		if (slow_below(w, victim, q) && slow_below(w, q, b) && w->defs[q].min_run_s > most)
+			most = w->defs[q].min_run_s;
+	return most;
+}
+
 /* The victim runs no more.  0: no; 1: by guarantee; 2: by share alone. */
 static int slow_reclaim(const struct world *w, const struct gang *g, const struct gang *victim)
 {
@@ -898,8 +912,10 @@ Test(share, reclaim_equals_the_slow_model)
 		struct random at = { .state = seed };
 		struct world *w = random_world(&at);
 
-		for (uint32_t q = 1; q < w->set.n; q++)
+		for (uint32_t q = 1; q < w->set.n; q++) {
 			w->defs[q].kept = random_below(&at, 12) == 0;
+			w->defs[q].min_run_s = (uint32_t)(seed + q * 5) % 7;
+		}
 		for (uint32_t i = 0; i < 40; i++) {
 			const uint32_t q = random_below(&at, w->set.n);
 
@@ -914,6 +930,8 @@ Test(share, reclaim_equals_the_slow_model)
 
 			if (g->runs || !victim->runs)
 				continue;
+			cr_assert_eq(shares_min_run(w->shares, g->queue, victim->queue),
+			             slow_min_run(w, g->queue, victim->queue), "seed %u", (unsigned)seed);
 			gang_runs(w, victim, false);
 			rule = slow_reclaim(w, g, victim);
 			cr_assert_eq(

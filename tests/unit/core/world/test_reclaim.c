@@ -328,6 +328,91 @@ Test(reclaim, a_pod_of_the_own_queue_goes_by_priority)
 	cr_assert_eq(api.evict.cause.rule, EVICT_PRIORITY);
 }
 
+static void kai_queue(const char *name, int quota, uint32_t min_run_s)
+{
+	put("scheduling.run.ai/v2", "Queue", name, "",
+	    "\"spec\":{\"reclaimMinRuntime\":\"%us\",\"resources\":{\"gpu\":{\"limit\":-1},"
+	    "\"memory\":{\"limit\":-1},\"cpu\":{\"limit\":-1,\"quota\":%d,\"overQuotaWeight\":1}}}",
+	    min_run_s, quota);
+}
+
+/* On "": it waits. */
+static void kai_pod(const char *queue_name, const char *name, const char *group_name,
+                    const char *on, int start_s)
+{
+	char labels[128];
+
+	snprintf(labels, sizeof(labels), "%s\",\"kai.scheduler/queue\":\"%s", group_name, queue_name);
+	pod_since(name, 5, labels, on, start_s, "");
+}
+
+/* Queue a is guaranteed 4 of 4, and b has all of them: gang v of `quorum`, of which the last member
+ * was restarted, or added, 50 s after the others.  What runs in b is to run for `more_s` seconds
+ * more before others take it. */
+static uint32_t young_gang(int quorum, uint32_t more_s)
+{
+	const uint32_t start_s = 1767225600; /* 2026-01-01 */
+	uint32_t min_run_s;
+
+	start_with(MODEL_QUEUES_KAI, 0, 0);
+	x.loop.preemption |= PREEMPTION_RECLAIM;
+	kai_queue("a", 4000, 0);
+	node("n1", 4);
+	model_set_synced(x.m);
+	flush();
+	min_run_s = (uint32_t)(x.loop.core->now_ns / S) - start_s + more_s;
+	kai_queue("b", 0, min_run_s);
+	group("v", quorum);
+	for (int i = 0; i < 4; i++)
+		kai_pod("b", numbered("v", i), "v", "n1", i == 3 ? 50 : 0);
+	group("g", 1);
+	kai_pod("a", "g-0", "g", "", 0);
+	return start_s + min_run_s;
+}
+
+static void young_gang_goes(unsigned evicts)
+{
+	tick(40 * S);
+	tick(3 * S);
+	cr_assert_eq(x.loop.core->tickets.n, 1);
+	preempt();
+	cr_assert_eq(api.evicts, evicts);
+}
+
+/* Of a gang the first member counts: else one that is restarted again and again would keep it. */
+Test(reclaim, a_gang_that_has_not_run_for_its_queues_minimum_is_spared)
+{
+	const uint32_t until_s = young_gang(4, 30);
+
+	preempt();
+	cr_assert_eq(api.evicts, 0);
+	cr_assert_eq(x.rows[0].answer, (uint32_t)VICTIMS_ROW_IMPOSSIBLE);
+	cr_assert_eq(x.rows[0].young, 4u);
+	cr_assert_eq(x.rows[0].young_until_s, until_s);
+	young_gang_goes(4);
+}
+
+/* ... for members beyond its quorum, too. */
+Test(reclaim, a_member_beyond_the_quorum_runs_as_long_as_its_gang)
+{
+	young_gang(3, 30);
+	preempt();
+	cr_assert_eq(api.evicts, 0);
+	young_gang_goes(1);
+	cr_assert(asked("v-3"), "the one that started last");
+}
+
+/* The queue was edited after the search. */
+Test(reclaim, an_answer_with_what_is_too_young_by_now_is_dropped)
+{
+	young_gang(4, 0);
+	search();
+	cr_assert_eq(((const struct event_answer *)(const void *)(x.answer + 1))->victims_n, 4u);
+	kai_queue("b", 0, (uint32_t)(x.loop.core->now_ns / S));
+	answer_apply();
+	cr_assert_eq(api.evicts, 0);
+}
+
 /* A gang of one that asks for two of three resources; on "": it waits. */
 static void member(const char *name, const char *on)
 {

@@ -635,6 +635,7 @@ Test(queues, files_that_are_wrong)
 	} cases[] = {
 		{ "- {name: a, limit: {cpu: x}}\n", "queues" },
 		{ "- {name: a, limits: {cpu: 1}}\n", "not a field of a queue" },
+		{ "- {name: a, minRunSeconds: -1}\n", "-1 is not a number of seconds" },
 		{ "- {weight: 1}\n", "a queue without a name" },
 		{ "- {name: a, weight: 1.5}\n", "not a whole number" },
 		{ "- {name: a, order: lifo}\n", "skip and fifo" },

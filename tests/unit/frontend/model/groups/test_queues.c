@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which queue pods are in while objects of queues come and change. */
+#include "frontend/queues/queues.h"
 #include "tests/unit/support_model.h"
 
 static const struct limits LIMITS = { .nodes = 8,
@@ -52,6 +53,48 @@ Test(queues, a_second_source_does_not_move_pods)
 	flush();
 	cr_assert_str_eq(queue_of("ns/p"), "team");
 	cr_assert_str_eq(queue_of("ns/q"), "team");
+}
+
+/* reclaimMinRuntime as Go writes durations. */
+Test(queues_read, a_minimum_run_time_of_kai_is_a_duration)
+{
+	static const struct {
+		const char *text;
+		int64_t seconds; /* -1: refused */
+	} cases[] = {
+		{ "\"60s\"", 60 },
+		{ "\"1h30m\"", 5400 },
+		{ "\"1.5h\"", 5400 },
+		{ "\"1500ms\"", 2 },
+		{ "\"1ns\"", 1 },
+		{ "\"1h1us\"", 3601 },
+		{ "\"0\"", 0 },
+		{ "null", 0 },
+		{ "\"\"", -1 },
+		{ "\"5\"", -1 },
+		{ "\"s\"", -1 },
+		{ "\".s\"", -1 },
+		{ "\"-1s\"", -1 },
+		{ "\"1.2.3s\"", -1 },
+		{ "\"1d\"", -1 },
+		{ "\"9999999h\"", -1 },
+		{ "\"99999999999s\"", -1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct queues_read *q = queues_new(QUEUES_KAI);
+		char json[128], error[256];
+		bool ok;
+
+		snprintf(json, sizeof(json), "{\"spec\":{\"reclaimMinRuntime\":%s}}", cases[i].text);
+		ok = queues_read_object(q, "", "a", text_of(json), error, sizeof(error));
+		cr_assert_eq(ok, cases[i].seconds >= 0, "%s", cases[i].text);
+		if (ok)
+			cr_assert_eq(q->queues[1].min_run_s, cases[i].seconds, "%s", cases[i].text);
+		else
+			cr_assert_not_null(strstr(error, "not a duration"), "%s: %s", cases[i].text, error);
+		queues_read_free(q);
+	}
 }
 
 static void put_config(int version, const char *queue)
