@@ -90,6 +90,7 @@ struct pod_counts {
 	struct usage *usage;
 	uint64_t rules_version;   /* counts changes of rules and domains; not of counts */
 	uint64_t domains_version; /* the part of it that is of domains and presence of nodes */
+	uint64_t has_version;     /* the part that is of images, limits and volumes of nodes */
 	struct pod_counts_hooks hooks;
 	const struct device_filter *devices; /* core/base/config.h; NULL: none */
 	struct inventory *inventory; /* core/devices/inventory.h; NULL: no record of devices yet */

@@ -144,6 +144,12 @@ void nodes_sort(struct nodes *ns)
 	ns->order_version++;
 }
 
+void nodes_sort_few(struct nodes *ns)
+{
+	if (!ns->order_lost && ns->left_n + ns->entered_n >= ORDER_LOG / 2)
+		nodes_sort(ns);
+}
+
 struct node *nodes_named(struct nodes *ns, const char *name, uint32_t bytes)
 {
 	uint32_t low = 0, high = ns->count;

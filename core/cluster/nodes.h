@@ -196,6 +196,9 @@ static inline void nodes_note_freed(struct nodes *ns)
 
 /* Updates order and ranks if nodes were added or removed; core/cluster/node_order.c. */
 void nodes_sort(struct nodes *ns);
+/* The same as long as the changes are few and can be made one by one, but will soon not be: for
+ * callers that see each change and don't need the order. */
+void nodes_sort_few(struct nodes *ns);
 /* After the node got its name, and before it loses it. */
 void nodes_order_enter(struct nodes *ns, node_id id);
 void nodes_order_leave(struct nodes *ns, node_id id);

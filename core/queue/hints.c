@@ -28,13 +28,19 @@ void hints_clear(struct hints *hs)
 	hs->free = HINT_ANY;
 }
 
+/* How many pods of a plain class fit on a node depends on neither the order of the nodes, their
+ * domains nor what images and volumes they have. */
+static uint64_t only_rules(const struct pod_counts *cs)
+{
+	return cs->rules_version - cs->domains_version - cs->has_version;
+}
+
 /* The bound, from a view that is up to date. */
 static void bound_set(struct hint *h, struct views *vs, const struct view *v)
 {
 	h->plain = v->mode == VIEW_PLAIN;
 	h->bound = h->plain ? v->capacity : view_bound(vs, v);
-	h->order_version = v->order_version;
-	h->rules_version = v->rules_version;
+	h->only_rules = only_rules(vs->pod_counts);
 	h->log_n = h->read_log_n = vs->nodes->log_n;
 	h->freed_version = h->read_freed_version = vs->nodes->freed_version;
 }
@@ -123,8 +129,8 @@ static void follow(struct hints *hs, struct hint *h, struct views *vs)
 
 	if (h->freed_version == ns->freed_version && !hs->ask)
 		return;
-	if (hs->ask || !h->plain || ns->order_old || h->order_version != ns->order_version ||
-	    h->rules_version != vs->pod_counts->rules_version || ns->log_n - h->log_n > NODE_LOG) {
+	if (hs->ask || !h->plain || h->only_rules != only_rules(vs->pod_counts) ||
+	    ns->log_n - h->log_n > NODE_LOG) {
 		view_read(h, vs);
 		return;
 	}
@@ -154,6 +160,7 @@ bool hints_may_fit(struct hints *hs, struct views *vs, const struct gang *g)
 
 bool hints_any_may_fit(struct hints *hs, struct views *vs)
 {
+	nodes_sort_few(vs->nodes);
 	if (hs->any > 0 || hs->ask)
 		return true;
 	for (uint32_t i = 0; i < hs->used; i++) {

@@ -27,7 +27,7 @@ struct hint {
 	uint64_t bound; /* upper bound of how many pods of the class fit */
 	/* State of the nodes for which `bound` is right; without a new freed_version capacity only
 	 * shrinks. */
-	uint64_t log_n, freed_version, order_version, rules_version;
+	uint64_t log_n, freed_version, only_rules;
 	uint64_t read_log_n, read_freed_version; /* when the view was read */
 	bool plain;                              /* VIEW_PLAIN: each node can be counted by itself */
 	uint32_t next;                           /* of the free slots */

@@ -283,6 +283,7 @@ static int node_set(struct core *c, const struct node_record *record)
 	if (differs) {
 		nodes_touch(&c->nodes, id);
 		c->pod_counts.rules_version++;
+		c->pod_counts.has_version++;
 	}
 	PROBE(node_set, id, n->generation);
 	node_unreserve(c, id);

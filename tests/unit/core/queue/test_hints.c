@@ -172,3 +172,31 @@ Test(hints, nodes_that_grow)
 	cr_assert_eq(story_count(s, "w"), 4); /* one of three and one of two */
 	story_free(s);
 }
+
+/* Nodes that join or leave cost what they take by themselves: no gang is planned, and the names are
+ * sorted for many of them at once. */
+Test(hints, nodes_that_join_and_leave)
+{
+	struct story *s = crowd();
+	const struct nodes *ns = &story_core(s)->nodes;
+	uint64_t had = plans(s), sorts = ns->order_version, steps;
+	char name[16];
+
+	for (uint32_t i = 0; i < ORDER_LOG; i++) {
+		story_node(s, .name = named(name, "small", i), .cpu = 1, .memory = 64);
+		steps = steps_of_plan(s);
+		cr_assert(steps <= 20, "%llu steps", (unsigned long long)steps);
+	}
+	cr_assert_eq(ns->order_version - sorts, 2);
+	for (uint32_t i = 0; i < ORDER_LOG; i++) {
+		story_drop_node(s, named(name, "small", i));
+		cr_assert_leq(steps_of_plan(s), 20);
+	}
+	cr_assert_eq(ns->order_version - sorts, 4);
+	cr_assert_eq(plans(s), had);
+	story_node(s, .name = "large", .cpu = 5, .memory = 64);
+	story_plan(s);
+	cr_assert_str_eq(story_where(s, "w-0"), "large");
+	cr_assert_str_eq(story_where(s, "w-1"), "large");
+	story_free(s);
+}
