@@ -41,7 +41,7 @@ for part in "$@"; do
 		;;
 	process)
 		echo '!python3 tests/scenarios/run.py'
-		echo '@3'
+		echo '@4'
 		echo 'python3 tests/faults/run.py --quick'
 		for name in $first; do
 			test_of "$name"
@@ -57,7 +57,7 @@ for part in "$@"; do
 	long)
 		# Alone: an order is weakened here and must be seen to fail.
 		echo '!make --no-print-directory test-stress'
-		echo '@3'
+		echo '@4'
 		for name in $long; do
 			is_one_of "$name" "$alone" || test_of "$name"
 		done
