@@ -38,7 +38,8 @@ struct bind {
 	bool renewed;   /* the token was read again for this one */
 	bool give_up;   /* refuse it once nothing can be applied */
 	bool prebound;  /* it need not be held any more */
-	bool left;      /* given up, with what an earlier instance may have written for it */
+	bool settle;    /* read and fenced before anything is written for it */
+	bool left;      /* an earlier instance may have written something for it */
 	bool withdrawn; /* CMD_CANCEL_BIND: its capacity is not wanted any more */
 	unsigned fences_refused;
 	uint32_t retry_ms;

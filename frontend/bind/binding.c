@@ -378,7 +378,14 @@ static void read_decide(struct bind *b, const struct bind_pod *pod)
 			binding_refused(b);
 		return;
 	}
-	binder_later(b, b->give_up ? STEP_FENCE : STEP_POST,
+	if (b->settle && !b->maybe) {
+		b->settle = false;
+		b->step = STEP_POST;
+		b->binder->queued++;
+		binder_queue(b);
+		return;
+	}
+	binder_later(b, b->give_up || b->settle ? STEP_FENCE : STEP_POST,
 	             backoff_failed(&b->backoff, b->binder->config.env));
 }
 

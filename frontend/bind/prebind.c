@@ -16,21 +16,26 @@
 #define UNDO_NS (30 * NS_PER_S)
 #define NEVER_MS 600000u
 
+/* Of a phase that was not started there may be what an earlier instance wrote.  It is found by the
+ * pod's number, which another pod may have by now. */
 static void works_undo(struct bind *b)
 {
 	struct held *h = b->held;
+	struct pod_view pod;
+	const bool left =
+		b->left && model_pod(b->binder->config.model, b->cmd.pod, b->cmd.pod_generation, &pod);
 
 	for (unsigned i = 0; i < prebind_kinds(b->binder); i++) {
 		const struct prebind_kind *k = prebind_kind(b->binder, i);
 
-		if (!h->works[i])
-			continue;
-		if (i < h->done || (i == h->done && h->started)) {
-			k->undo(k->context, h->works[i]);
-			continue;
+		if (h->works[i] && i >= h->done + h->started) {
+			k->free(k->context, h->works[i]);
+			h->works[i] = NULL;
 		}
-		k->free(k->context, h->works[i]);
-		h->works[i] = NULL;
+		if (!h->works[i] && left)
+			h->works[i] = k->recover(k->context, &h->member);
+		if (h->works[i])
+			k->undo(k->context, h->works[i]);
 	}
 }
 

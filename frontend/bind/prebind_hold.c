@@ -133,10 +133,16 @@ bool prebind_hold(struct bind *b)
 	together = s || gang_wants(w, &b->cmd);
 	if (!together && !pod_wants(w, b->cmd.pod, b->cmd.pod_generation))
 		return false;
+	w->queued--;
+	/* It may be bound: what is written for it could not be taken back. */
+	if (b->earlier) {
+		b->maybe = b->settle = b->left = true;
+		binder_later(b, STEP_READ, 0);
+		return true;
+	}
 	if (!s)
 		s = prebind_stage_make(b, together ? b->cmd.gang : ID_NONE);
 	stage_enter(s, b);
-	w->queued--;
 	return true;
 }
 
@@ -206,7 +212,7 @@ void prebind_core_down(struct binder *w)
 	TAILQ_FOREACH (s, &w->stages, link) {
 		for (b = TAILQ_FIRST(&s->binds); b; b = after) {
 			after = TAILQ_NEXT(b, link);
-			if (!b->held->prepared) {
+			if (!b->held->prepared && !b->left) {
 				prebind_leave(b);
 				binder_drop(b);
 				continue;

@@ -235,6 +235,20 @@ const char *world_member(const char *name, const char *version, const char *grou
 	return pod_text(name, version, group, more_spec, "");
 }
 
+void world_binding_dies(struct world *w, const char *pod, void (*turns)(void))
+{
+	char path[64], status[80];
+
+	snprintf(path, sizeof(path), "/api/v1/namespaces/ns/pods/%s", pod);
+	snprintf(status, sizeof(status), "%s/status", path);
+	world_answer(world_take(w, "GET", path), 200, world_pod(pod, "90", "", ""));
+	turns();
+	world_answer(world_take(w, "PATCH", status), 200, world_pod(pod, "91", "", ""));
+	turns();
+	world_answer(world_take(w, "GET", path), 200, world_pod(pod, "91", "", ""));
+	turns();
+}
+
 const char *world_group(const char *name, const char *version, unsigned quorum)
 {
 	static char text[512];

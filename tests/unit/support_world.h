@@ -64,6 +64,8 @@ bool world_said(const struct world *w, const char *part); /* in the log */
 /* Objects as JSON; the text is good until the next call. */
 const char *world_pod(const char *name, const char *version, const char *more_spec,
                       const char *more_status);
+/* Answers the read, the fence and the read of a pod whose earlier Binding does not land. */
+void world_binding_dies(struct world *w, const char *pod, void (*turns)(void));
 const char *world_member(const char *name, const char *version, const char *group,
                          const char *more_spec);
 const char *world_group(const char *name, const char *version, unsigned quorum);

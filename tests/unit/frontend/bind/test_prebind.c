@@ -607,30 +607,14 @@ Test(prebind, nothing_is_taken_back_of_a_cancelled_binding_that_landed)
 	expect("bound:3 ");
 }
 
-/* The pod is read, fenced and read again. */
-static void binding_dies(const char *pod)
-{
-	char path[64], status[80];
-
-	snprintf(path, sizeof(path), POD "%s", pod);
-	snprintf(status, sizeof(status), POD "%s/status", pod);
-	world_answer(world_take(&b.w, "GET", path), 200, world_pod(pod, "8", "", ""));
-	turns();
-	world_answer(world_take(&b.w, "PATCH", status), 200, world_pod(pod, "9", "", ""));
-	turns();
-	expect("");
-	world_answer(world_take(&b.w, "GET", path), 200, world_pod(pod, "9", "", ""));
-	turns();
-}
-
 Test(prebind, a_retried_binding_without_a_quorum_takes_back_what_an_earlier_instance_wrote)
 {
 	b.kinds[0].wants[id("a")] = b.kinds[0].left[id("a")] = true;
 	command(CMD_RETRY_BIND, "a");
 	group_is_read();
+	world_binding_dies(&b.w, "a", turns);
 	b.w.now_ns += 6 * NS_PER_S;
 	turns();
-	binding_dies("a");
 	expect("undo:A0 refused:0 ");
 	cr_assert_eq(binder_held(b.binder), 0);
 }
@@ -642,8 +626,22 @@ Test(prebind, a_retried_binding_of_a_core_that_dies_takes_back_what_is_written)
 	group_is_read();
 	binder_core_down(b.binder);
 	turns();
-	binding_dies("a");
+	world_binding_dies(&b.w, "a", turns);
+	b.w.now_ns += 6 * NS_PER_S;
+	turns();
 	expect("undo:A0 refused:0 ");
+}
+
+Test(prebind, nothing_is_written_for_a_retried_binding_that_landed)
+{
+	b.kinds[0].wants[id("l")] = true;
+	command(CMD_RETRY_BIND, "l");
+	turns();
+	expect("");
+	world_answer(world_take(&b.w, "GET", POD "l"), 200,
+	             world_pod("l", "9", "\"nodeName\":\"n1\"", ""));
+	turns();
+	expect("bound:3 ");
 }
 
 Test(prebind, a_retried_binding_without_a_choice_takes_back_what_is_written)
@@ -652,7 +650,7 @@ Test(prebind, a_retried_binding_without_a_choice_takes_back_what_is_written)
 	b.kinds[1].wants[id("l")] = b.kinds[1].no_choice[id("l")] = true;
 	command(CMD_RETRY_BIND, "l");
 	turns();
-	binding_dies("l");
+	world_binding_dies(&b.w, "l", turns);
 	expect("undo:A3 refused:3 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }

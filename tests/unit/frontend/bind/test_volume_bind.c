@@ -245,6 +245,7 @@ Test(volume_bind, what_is_written_already_is_not_written_again)
 	claim_put(claim_text("a", "31", "," SELECTED, ""));
 	flush();
 	command(CMD_RETRY_BIND, "a");
+	world_binding_dies(&b.w, "a", turns);
 	cr_assert_eq(world_open(&b.w), 0);
 	cr_assert_eq(binder_held(b.binder), 1);
 }
@@ -394,13 +395,7 @@ Test(volume_bind, a_cancelled_binding_takes_back_what_an_earlier_instance_wrote)
 	volume_put(volume_text("pv", "30", "a"));
 	flush();
 	command(CMD_CANCEL_BIND, "a");
-	/* No Binding of that instance can land after these. */
-	world_answer(world_take(&b.w, "GET", POD "a"), 200, world_pod("a", "21", "", ""));
-	turns();
-	world_answer(world_take(&b.w, "PATCH", POD "a/status"), 200, world_pod("a", "51", "", ""));
-	turns();
-	world_answer(world_take(&b.w, "GET", POD "a"), 200, world_pod("a", "51", "", ""));
-	turns();
+	world_binding_dies(&b.w, "a", turns);
 	c = world_take(&b.w, "PATCH", VOLUME "pv");
 	cr_assert(strstr(c->body, "\"claimRef\":null"), "%s", c->body);
 	world_answer(c, 200, volume_text("pv", "31", ""));
