@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Private to pod_counts*.c. */
+/* Private to pod_counts*.c and outsider.c. */
 #ifndef MUSTER_CORE_POD_COUNTS_IMPL_H
 #define MUSTER_CORE_POD_COUNTS_IMPL_H
 
