@@ -7,12 +7,16 @@
  *                                   <---  ANSWER {verdict, places or reason, victims}
  *      QUESTION {pod}               --->
  *                                   <---  ANSWER {page: its number, the first nodes}
+ *      POD {records}                --->
+ *                                   <---  ANSWER {page: its number, the first nodes}
  *      QUESTION {page.number, from} --->
  *                                   <---  ANSWER {page: more nodes}
  *
  * An observer has one open question at a time.  A gang is tried on a core made from the world's
  * records (core/world/what_if.h), a pod on the world itself (core/world/live_verdict.h): nothing
  * changes, and the core's loop does not stop.  All pages with one number show the same moment.
+ * The records of a POD are those of a pod that the cluster does not have, as muster-frontend makes
+ * them: frontend/model/put/outsider.h.
  * Input is hostile: a malformed question, or one before the last answer, gets QUESTION_REFUSED and
  * ends the connection. */
 #ifndef MUSTER_IPC_QUESTION_H
@@ -27,6 +31,7 @@
 #define QUESTION_PLACES 64u
 #define QUESTION_TEXT 256u
 #define QUESTION_ROWS 192u /* nodes on a page */
+#define QUESTION_RECORDS 12288u
 
 enum question_about { ABOUT_GANG, ABOUT_POD, ABOUT_KINDS };
 
@@ -55,6 +60,16 @@ struct live_question {
 	uint32_t number;         /* ABOUT_POD: 0: evaluate `pod`; else page.number of an answer */
 	uint32_t from;           /* ... the index of the first row */
 	char pod[QUESTION_NAME]; /* "namespace/name" */
+};
+
+/* A pod that no table has: an EVENT_SHAPE, then an EVENT_POD of it, whose ids are 0 and which has
+ * no gang and no node. */
+struct live_pod {
+	uint32_t version;
+	uint32_t shape_bytes, pod_bytes; /* of the records */
+	uint32_t padding;
+	uint64_t epoch; /* in which muster-frontend made them: another one gave texts other numbers */
+	alignas(8) unsigned char records[QUESTION_RECORDS];
 };
 
 enum question_verdict {

@@ -35,6 +35,18 @@ static void figures_take(struct daemon *d, bool asked)
 	model_queues_invalid(d->model, &d->metrics.queues_refused);
 }
 
+static void outsider_answer(struct daemon *d)
+{
+	size_t bytes;
+	char *json = serve_take_body(d->serve, &bytes);
+
+	if (json)
+		answer_outsider(d->model, corelink_is_up(d->link) ? corelink_epoch(d->link) : 0, json,
+		                bytes, &d->answer);
+	serve_give_answer(d->serve, json ? d->answer.at : NULL, json ? d->answer.bytes : 0);
+	free(json);
+}
+
 /* The page: rows of the ledger, with names and texts of the model. */
 static void question_answer(struct daemon *d, const struct question *q)
 {
@@ -79,7 +91,9 @@ void publish(struct daemon *d)
 		d->figures_ns = now + FIGURES_NS;
 		serve_update(d->serve, &d->metrics);
 	}
-	if (question)
+	if (question && q.kind == QUESTION_OUTSIDER)
+		outsider_answer(d);
+	else if (question)
 		question_answer(d, &q);
 }
 

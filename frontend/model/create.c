@@ -12,6 +12,7 @@
 #include "frontend/model/pods/pods.h"
 #include "frontend/model/pods/policies.h"
 #include "frontend/model/groups/queues.h"
+#include "frontend/model/shapes/held.h"
 #include "frontend/model/shapes/shapes.h"
 #include "frontend/volume/volume.h"
 #include "ipc/memory.h"
@@ -228,6 +229,7 @@ void model_free(struct model *m)
 	volumes_free(m->volumes);
 	live_free(m->live);
 	free(m->body.at);
+	held_free(m);
 	arena_free(&m->arena);
 	arena_free(&m->scratch);
 	free(m);

@@ -2,6 +2,7 @@
 /* Recomputes all counts of the model from its entries; for tests. */
 #include "frontend/model/groups/declared_spec.h"
 #include "frontend/model/groups/gangs.h"
+#include "frontend/model/shapes/held.h"
 #include "frontend/model/base/limits.h"
 #include "frontend/model/groups/group_pods.h"
 #include "frontend/model/pods/namespaces.h"
@@ -500,6 +501,7 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 
 	for (size_t i = 0; i < n; i++)
 		*counts[i] = must_array(sizes[i] + 1u, sizeof(uint32_t));
+	held_visit(m, count_number, &c);
 	count_pods(&c);
 	check_owners(&c);
 	check_policies(&c);

@@ -53,6 +53,7 @@ bool answer_write(const struct answer_source *s, const struct question *q, struc
 	case QUESTION_NODE:
 		return answer_node(s, q, out);
 	case QUESTIONS:
+	case QUESTION_OUTSIDER:
 		break;
 	}
 	return false;

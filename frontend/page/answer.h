@@ -35,6 +35,12 @@ struct answer_source {
 	uint64_t wall_ns;
 };
 
+/* The answer to POST /pod: {"epoch":N,"shape":HEX,"pod":HEX,"names":[{"id":N,"name":TEXT}]} with
+ * the records of frontend/model/put/outsider.h, {"refused":TEXT}: muster would not place it, or
+ * {"object":TEXT,"field":TEXT,"error":TEXT}.  epoch 0: there is no core.  Replaces the content. */
+void answer_outsider(struct model *m, uint64_t epoch, const char *json, size_t bytes,
+                     struct jsonout *out);
+
 /* Replaces the content of `out`.  False: nothing has that name, and `out` is empty. */
 bool answer_write(const struct answer_source *s, const struct question *q, struct jsonout *out);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A question of the page: the path and the arguments of a GET.  The port's thread reads it, the
- * loop answers it (frontend/page/answer.h).  Arguments are texts of the client: cut, not checked.
+/* A question of the page, the path and the arguments of a GET, or of musterctl verdict, the body of
+ * a POST.  The port's thread reads it, the loop answers it (frontend/page/answer.h).  Arguments are
+ * texts of the client: cut, not checked.
  */
 #ifndef MUSTER_FRONTEND_QUESTION_H
 #define MUSTER_FRONTEND_QUESTION_H
@@ -18,7 +19,8 @@ enum question_kind {
 	QUESTION_NODE,    /* /node.json?name=NODE */
 	QUESTION_HISTORY, /* /history.json?resource=NAME&span=day */
 	QUESTION_QUEUES,  /* /queues.json?from=N&count=N */
-	QUESTIONS
+	QUESTIONS,
+	QUESTION_OUTSIDER /* POST /pod: no path of a GET; the object is serve_take_body() */
 };
 
 /* All of it is zeroed before it is filled in, so that equal questions are equal bytes. */

@@ -71,8 +71,9 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	fault = site_fault(s, connection);
 	if (fault)
 		return serve_answer_line(connection, MHD_HTTP_FORBIDDEN, fault);
-	if (s->config.extends && strcmp(method, MHD_HTTP_METHOD_POST) == 0 &&
-	    (strcmp(url, "/filter") == 0 || strcmp(url, "/prioritize") == 0))
+	if (strcmp(method, MHD_HTTP_METHOD_POST) == 0 &&
+	    (strcmp(url, "/pod") == 0 ||
+	     (s->config.extends && (strcmp(url, "/filter") == 0 || strcmp(url, "/prioritize") == 0))))
 		return serve_post(s, connection, url, upload, upload_bytes, state);
 	if (!is_read(method))
 		return serve_answer_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET");

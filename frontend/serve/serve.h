@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HTTP server: /metrics, /latency, /healthz, /livez, /readyz, the page at / with its questions,
- * and the extender's /filter and /prioritize; health also on a listener of its own.  Each listener
- * has a thread, which sees only copies that the loop made and submits jobs to it.
+ * a pod's records for musterctl verdict at /pod, and the extender's /filter and /prioritize; health
+ * also on a listener of its own.  Each listener has a thread, which sees only copies that the loop
+ * made and submits jobs to it.
  *
  * Any client of the network may be hostile: connections, their time and the bytes of bodies are
  * bounded (docs/decisions/042-port.md). */
@@ -80,6 +81,9 @@ void serve_update(struct serve *s, const struct metrics *m);
 /* The page's question that waits for an answer; false: there is none.  serve_give_answer() has to
  * follow. */
 bool serve_take_question(struct serve *s, struct question *out);
+
+/* The object of a QUESTION_OUTSIDER that was taken, the caller's to free. */
+char *serve_take_body(struct serve *s, size_t *bytes);
 
 /* Answers it; copied.  NULL: nothing has that name. */
 void serve_give_answer(struct serve *s, const char *json, size_t bytes);

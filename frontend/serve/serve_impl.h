@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of the HTTP server.  serve.c: listeners, routes, what the loop publishes; serve_get.c:
- * answers to GET; serve_question.c: the page's questions; serve_post.c: the extender's requests. */
+ * answers to GET; serve_question.c: questions; serve_post.c: the extender's requests, and pods. */
 #ifndef MUSTER_FRONTEND_SERVE_IMPL_H
 #define MUSTER_FRONTEND_SERVE_IMPL_H
 
@@ -35,6 +35,8 @@ struct kept_answer {
 /* The question that the loop has to answer, one at a time. */
 struct asked {
 	struct question question;
+	char *body; /* of a QUESTION_OUTSIDER until the loop takes it; to be freed */
+	size_t body_bytes;
 	_Atomic bool wanted;
 	uint64_t number;   /* of the question; a late answer to an earlier one is dropped */
 	uint64_t taken;    /* number of the one that the loop has taken */
@@ -88,6 +90,9 @@ enum MHD_Result serve_get(struct serve *s, struct MHD_Connection *connection, co
 enum question_kind serve_question_kind(const char *url);
 enum MHD_Result serve_question(struct serve *s, struct MHD_Connection *connection,
                                enum question_kind kind);
+/* The question of a POST, whose body is passed on. */
+enum MHD_Result serve_question_outsider(struct serve *s, struct MHD_Connection *connection,
+                                        char *body, size_t bytes);
 void serve_questions_free(struct serve *s);
 
 /* With the lock held: requests what the loop publishes and waits until *published has changed;
@@ -99,7 +104,8 @@ struct timespec serve_after_ns(uint64_t ns);
 /* Counts a request that is turned away, and logs the first of a minute. */
 void serve_refused(struct serve *s, enum port_refusal why, const char *what, const char *text);
 
-/* A call of libmicrohttpd for a POST of the extender: headers, pieces of the body, its end. */
+/* A call of libmicrohttpd for a POST, of the extender or of a pod: headers, pieces of the body, its
+ * end. */
 enum MHD_Result serve_post(struct serve *s, struct MHD_Connection *connection, const char *url,
                            const char *upload, size_t *upload_bytes, void **state);
 /* The request ended in whatever way. */

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #define BODIES_BYTES_MAX (2 * EXTENDER_BYTES_MAX) /* of all requests at once */
+#define POD_BYTES_MAX ((size_t)2 << 20)           /* an API server takes 1.5 MiB */
 #define NODE_BYTES 192u /* of a node: its entry in the question and in the answer */
 #define NO_MEMORY "other requests have all memory for bodies, 128 MiB"
 #define REVIEWS_BURST 20u
@@ -29,6 +30,7 @@ struct post {
 	struct extender_job job;
 	struct serve *serve;
 	struct MHD_Connection *connection;
+	bool of_pod; /* else of the extender, and of that: */
 	enum extender_verb verb;
 	struct arena arena;
 	char *body;
@@ -106,9 +108,10 @@ static void post_admit(struct post *p)
 		            "Content-Type is not application/json");
 	} else if (!p->has_length) {
 		post_refuse(p, PORT_LENGTH, MHD_HTTP_LENGTH_REQUIRED, "no Content-Length");
-	} else if (p->length > EXTENDER_BYTES_MAX) {
+	} else if (p->length > (p->of_pod ? POD_BYTES_MAX : EXTENDER_BYTES_MAX)) {
 		post_refuse(p, PORT_LENGTH, MHD_HTTP_CONTENT_TOO_LARGE,
-		            "the request is longer than 64 MiB");
+		            p->of_pod ? "the pod is longer than 2 MiB"
+		                      : "the request is longer than 64 MiB");
 	} else if (!post_charge(p, p->length)) {
 		post_refuse(p, PORT_BYTES, MHD_HTTP_SERVICE_UNAVAILABLE, NO_MEMORY);
 	} else {
@@ -272,10 +275,14 @@ static enum MHD_Result post_begin(struct serve *s, struct MHD_Connection *connec
 
 	p->serve = s;
 	p->connection = connection;
+	p->of_pod = strcmp(url, "/pod") == 0;
 	p->verb = strcmp(url, "/filter") == 0 ? EXTENDER_FILTER : EXTENDER_PRIORITIZE;
 	p->has_length = length_read(p);
 	*state = p;
-	if (s->config.auth == EXTENDER_AUTH_MTLS)
+	/* Who asks about a pod learns what the page shows: as for the page, it may be anybody. */
+	if (p->of_pod)
+		;
+	else if (s->config.auth == EXTENDER_AUTH_MTLS)
 		post_check_certificate(p);
 	else if (s->config.auth == EXTENDER_AUTH_TOKEN)
 		post_check_token(p);
@@ -308,8 +315,12 @@ static enum MHD_Result post_answer(struct post *p)
 
 static enum MHD_Result post_ask(struct post *p)
 {
-	char error[512];
+	char error[512], *body = p->body;
 
+	if (p->of_pod) {
+		p->body = NULL;
+		return serve_question_outsider(p->serve, p->connection, body, p->bytes);
+	}
 	if (extender_read(p->verb, p->body, p->bytes, &p->arena, &p->job.question, error,
 	                  sizeof(error)) < 0)
 		return serve_answer_line(p->connection, MHD_HTTP_BAD_REQUEST, error);

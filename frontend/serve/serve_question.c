@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page's questions: read by the port's thread, answered by the loop.
+/* The questions of the page and of musterctl: read by the port's thread, answered by the loop.
  *
  * An answer is kept for half a second for who asks the same.  The loop gives at most a fifth of its
  * time to them, whatever is asked, and a bounded amount of memory is kept by readers that are slow.
@@ -14,6 +14,7 @@
 #define SHARE 4u /* after an answer the loop has so many times as long for itself */
 #define ANSWERS_BYTES_MAX ((size_t)32 << 20)
 #define BUSY "the loop is busy"
+#define MANY "too many answers are being read"
 
 static const char *const paths[QUESTIONS] = {
 	[QUESTION_STATE] = "/state.json",   [QUESTION_CELLS] = "/cells.json",
@@ -117,8 +118,8 @@ static struct MHD_Response *response_make(struct serve *s)
 	return r;
 }
 
-/* With the lock held: has the loop answer. */
-static bool ask(struct serve *s, const struct question *q)
+/* With the lock held: has the loop answer.  The body is passed on; NULL: none. */
+static bool ask(struct serve *s, const struct question *q, char *body, size_t bytes)
 {
 	struct asked *a = &s->asked;
 	const uint64_t now = env_now(s->config.env);
@@ -126,13 +127,18 @@ static bool ask(struct serve *s, const struct question *q)
 	if (a->due_ns > now) {
 		struct timespec until;
 
-		if (a->due_ns - now > PATIENCE_NS)
+		if (a->due_ns - now > PATIENCE_NS) {
+			free(body);
 			return false;
+		}
 		until = serve_after_ns(a->due_ns - now);
 		while (pthread_cond_timedwait(&s->fresh, &s->lock, &until) == 0)
 			;
 	}
 	a->question = *q;
+	free(a->body);
+	a->body = body;
+	a->body_bytes = bytes;
 	a->number++;
 	return serve_wait_fresh(s, &a->wanted, &a->answered);
 }
@@ -153,10 +159,9 @@ enum MHD_Result serve_question(struct serve *s, struct MHD_Connection *connectio
 		MHD_destroy_response(k->response);
 	k->response = NULL;
 	if (s->answer_bytes >= ANSWERS_BYTES_MAX)
-		return serve_answer_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-		                         "too many answers are being read");
+		return serve_answer_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, MANY);
 	pthread_mutex_lock(&s->lock);
-	answered = ask(s, &q);
+	answered = ask(s, &q, NULL, 0);
 	if (answered)
 		k->response = response_make(s);
 	pthread_mutex_unlock(&s->lock);
@@ -168,12 +173,50 @@ enum MHD_Result serve_question(struct serve *s, struct MHD_Connection *connectio
 	                : serve_answer_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, BUSY);
 }
 
+/* No answer is kept: objects differ. */
+enum MHD_Result serve_question_outsider(struct serve *s, struct MHD_Connection *connection,
+                                        char *body, size_t bytes)
+{
+	const struct question q = { .kind = QUESTION_OUTSIDER };
+	struct MHD_Response *response = NULL;
+	enum MHD_Result queued;
+
+	if (s->answer_bytes >= ANSWERS_BYTES_MAX) {
+		free(body);
+		return serve_answer_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, MANY);
+	}
+	pthread_mutex_lock(&s->lock);
+	if (ask(s, &q, body, bytes))
+		response = response_make(s);
+	pthread_mutex_unlock(&s->lock);
+	if (!response)
+		return serve_answer_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE, BUSY);
+	queued = MHD_queue_response(connection, MHD_HTTP_OK, response);
+	MHD_destroy_response(response);
+	return queued;
+}
+
+char *serve_take_body(struct serve *s, size_t *bytes)
+{
+	struct asked *a = &s->asked;
+	char *body;
+
+	pthread_mutex_lock(&s->lock);
+	body = a->taken == a->number ? a->body : NULL;
+	*bytes = body ? a->body_bytes : 0;
+	if (body)
+		a->body = NULL;
+	pthread_mutex_unlock(&s->lock);
+	return body;
+}
+
 void serve_questions_free(struct serve *s)
 {
 	for (size_t i = 0; i < KEPT_ANSWERS; i++)
 		if (s->kept[i].response)
 			MHD_destroy_response(s->kept[i].response);
 	free(s->asked.text);
+	free(s->asked.body);
 }
 
 bool serve_take_question(struct serve *s, struct question *out)

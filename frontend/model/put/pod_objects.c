@@ -268,8 +268,8 @@ static void pod_lost(struct model *m, const struct pod_object *pod, struct decod
 	unaccounted_lost(m, node_find(m, pod->node_name), pod->node_name, error);
 }
 
-static int pod_accept(struct model *m, uint32_t pod, const struct pod_object *object,
-                      struct decode_error *error)
+int pod_accept(struct model *m, uint32_t pod, const struct pod_object *object,
+               struct decode_error *error)
 {
 	bool is_new = pod == SLOT_NONE;
 	struct pod_state s;
@@ -384,8 +384,7 @@ static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct d
 	return -EINVAL;
 }
 
-/* It names resource claims, or asks for a resource of a domain, which devices may serve. */
-static bool may_claim(const struct pod_object *pod)
+bool pod_may_claim(const struct pod_object *pod)
 {
 	bool may = pod->asks & ASKS_RESOURCE_CLAIM;
 
@@ -418,7 +417,7 @@ int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error
 	rc = pod_is_ours(m, &object) ? 0 : non_member_put(m, &object, error);
 	accepted = pod_accept(m, pod, &object, error);
 	if (m->live && m->last_put != SLOT_NONE)
-		pod_set_claims(m, m->last_put, may_claim(&object) ? json : NULL, bytes);
+		pod_set_claims(m, m->last_put, pod_may_claim(&object) ? json : NULL, bytes);
 	return accepted < 0 ? accepted : rc;
 }
 

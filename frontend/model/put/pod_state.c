@@ -116,9 +116,12 @@ static void state_gang(struct model *m, const struct pod_object *pod, struct pod
 		return;
 	if (mark.mark == MARK_REFUSED) {
 		pod_state_refuse(s, mark.name);
-		state_refused_member(m, pod, &mark, s);
+		if (!m->outside)
+			state_refused_member(m, pod, &mark, s);
 		return;
 	}
+	if (m->outside)
+		return;
 	s->gang_dialect = mark.dialect;
 	if (gang_find_or_make(m, mark.dialect, pod, mark.name, &s->gang, &flag) < 0) {
 		s->gang = ID_NONE;

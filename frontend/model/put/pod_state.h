@@ -37,6 +37,12 @@ struct pod_state {
 int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known,
                  struct pod_state *s);
 void pod_state_release(struct model *m, struct pod_state *s);
+/* pod_objects.c: gives the object to the entry, a new one if it is SLOT_NONE.
+ *   -ENOSPC, -EINVAL  as model_put(); m->last_put is the entry if there is one */
+int pod_accept(struct model *m, uint32_t pod, const struct pod_object *object,
+               struct decode_error *error);
+/* It names resource claims, or asks for a resource of a domain, which devices may serve. */
+bool pod_may_claim(const struct pod_object *pod);
 /* Refuse the pod; the first text stays. */
 void pod_state_refuse(struct pod_state *s, const char *text);
 

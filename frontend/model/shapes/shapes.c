@@ -32,7 +32,9 @@ void shape_free(struct shape_entry *e)
 
 static void ask_for_image(void *context, enum number_of of, uint32_t number)
 {
-	if (of == NUMBER_IMAGE)
+	const struct model *m = context;
+
+	if (of == NUMBER_IMAGE && !m->outside)
 		image_ask(context, number);
 }
 

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/model/put/outsider.h"
+
+#include "frontend/model/base/columns.h"
+#include "frontend/model/shapes/held.h"
+#include "frontend/model/base/objects.h"
+#include "frontend/model/pods/namespaces.h"
+#include "frontend/model/pods/pods.h"
+#include "frontend/model/put/pod_state.h"
+#include "frontend/model/shapes/pod_shape.h"
+#include "frontend/model/shapes/shape_draft.h"
+#include "frontend/model/shapes/shapes.h"
+#include "ipc/memory.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What putting a pod may change besides its own entries. */
+struct before {
+	struct model_counts counts;
+	size_t scheduler_names_n;
+	uint32_t lacks;
+	bool shared, shares_due, newcomer, columns_due;
+};
+
+static struct before begin(struct model *m)
+{
+	const struct before b = { .counts = m->counts,
+		                      .scheduler_names_n = m->scheduler_names_n,
+		                      .lacks = m->lacks,
+		                      .shared = m->shared,
+		                      .shares_due = m->shares_due,
+		                      .newcomer = m->newcomer,
+		                      .columns_due = m->columns_due };
+
+	arena_reset(&m->arena);
+	m->scheduler_names_n = 0;
+	m->outside = true;
+	m->last_put = SLOT_NONE;
+	return b;
+}
+
+static void end(struct model *m, const struct before *b)
+{
+	if (m->last_put != SLOT_NONE)
+		pod_forget(m, m->last_put);
+	m->last_put = SLOT_NONE;
+	m->outside = false;
+	m->counts = b->counts;
+	m->scheduler_names_n = b->scheduler_names_n;
+	m->lacks = b->lacks;
+	m->shared = b->shared;
+	m->shares_due = b->shares_due;
+	m->newcomer = b->newcomer;
+	m->columns_due = b->columns_due;
+}
+
+static int fails(const struct pod_object *pod, struct decode_error *error, const char *field,
+                 const char *text)
+{
+	decode_error_set(error, &pod->meta, field, "%s", text);
+	return -EINVAL;
+}
+
+static int object_read(struct model *m, const char *json, size_t bytes, struct pod_object *pod,
+                       struct decode_error *error)
+{
+	if (extract_pod(json, bytes, &m->arena, pod, error) < 0 || !model_names_valid(&pod->meta, error))
+		return -EINVAL;
+	if (pod->node_name.bytes > 0)
+		return fails(pod, error, "spec.nodeName", "is set, only a pending pod is judged");
+	if (pod->ended)
+		return fails(pod, error, "status.phase", "the pod has ended");
+	if (pod_find(m, pod->meta.namespace, pod->meta.name) != SLOT_NONE)
+		return fails(pod, error, "metadata.name",
+		             "the cluster has a pod of this name: ask for that without -f");
+	if (pod->asks & ASKS_RESOURCE_CLAIM)
+		return fails(pod, error, "spec.resourceClaims",
+		             "devices are known for pods of the cluster alone");
+	return 0;
+}
+
+static const char *refusal_of(struct model *m, const struct pod_entry *e)
+{
+	const char *text = e->texts;
+
+	if (!(e->flags & POD_REFUSED))
+		return NULL;
+	for (int i = 0; i < 4; i++)
+		text += strlen(text) + 1;
+	text = *text                ? text
+	       : e->storage_refusal ? e->storage_refusal
+	       : e->policy_refusal  ? e->policy_refusal
+	                            : e->limit_refusal;
+	return arena_printf(&m->arena, "%s", text);
+}
+
+/* Space for a record of so many bytes of body; NULL: none is left. */
+static void *record_add(struct live_pod *p, uint32_t *bytes, enum record_kind kind, size_t body)
+{
+	const size_t whole = PADDED(sizeof(struct record) + body), used = p->shape_bytes + p->pod_bytes;
+	struct record *r = (void *)(p->records + used);
+
+	if (whole > QUESTION_RECORDS - used)
+		return NULL;
+	memset(r, 0, whole);
+	r->bytes = *bytes = (uint32_t)whole;
+	r->kind = kind;
+	return r + 1;
+}
+
+static bool shape_write(struct model *m, uint32_t shape, struct outsider_records *out)
+{
+	const struct shape_entry *s = shape_at(m, shape);
+	struct event_shape *e =
+		record_add(&out->pod, &out->pod.shape_bytes, EVENT_SHAPE, s->bytes);
+	struct amount *amounts;
+
+	if (!e)
+		return false;
+	memcpy(e, s->body, s->bytes);
+	e->shape = 0;
+	amounts = (void *)(e + 1);
+	for (uint32_t i = 0; i < e->amounts_n; i++) {
+		const uint32_t id = amounts[i].resource;
+
+		if (id >= RESOURCES_MAX && out->names_n < RESOURCES_MAX)
+			out->names[out->names_n++] = (struct outsider_name){
+				resource_on_wire(m, id), arena_printf(&m->arena, "%s", resource_text(m, id))
+			};
+	}
+	amounts_to_wire(m, amounts, e->amounts_n);
+	return true;
+}
+
+static bool pod_write(struct model *m, const struct pod_entry *p, struct outsider_records *out)
+{
+	const size_t namespace = strlen(p->texts), name = strlen(p->texts + namespace + 1);
+	const size_t labels = p->labels_n * sizeof(*p->labels);
+	struct event_pod *e = record_add(&out->pod, &out->pod.pod_bytes, EVENT_POD,
+	                                 sizeof(*e) + labels + namespace + 1 + name);
+	char *at;
+
+	if (!e)
+		return false;
+	*e = (struct event_pod){ .generation = 1,
+		                     .flags = POD_OURS,
+		                     .gang = ID_NONE,
+		                     .node = ID_NONE,
+		                     .priority = p->priority,
+		                     .name_bytes = (uint32_t)(namespace + 1 + name),
+		                     .labels_n = p->labels_n,
+		                     .namespace = namespace_at(m, p->namespace)->name,
+		                     .role = ID_NONE,
+		                     .queue = QUEUE_MISSING,
+		                     .run_s = p->run_s,
+		                     .expected_s = p->expected_s };
+	at = (char *)(e + 1);
+	if (labels > 0)
+		memcpy(at, p->labels, labels);
+	at += labels;
+	memcpy(at, p->texts, namespace);
+	at[namespace] = '/';
+	memcpy(at + namespace + 1, p->texts + namespace + 1, name);
+	return true;
+}
+
+/* So that no other text gets them. */
+static void numbers_hold(struct model *m, const struct pod_entry *p)
+{
+	held_begin(m);
+	shape_visit(shape_at(m, p->shape)->body, held_add, m);
+	for (uint32_t i = 0; i < p->labels_n; i++) {
+		held_add(m, NUMBER_KEY, p->labels[i].key);
+		held_add(m, NUMBER_VALUE, p->labels[i].value);
+	}
+	held_add(m, NUMBER_VALUE, namespace_at(m, p->namespace)->name);
+}
+
+static int records_write(struct model *m, const struct pod_object *object,
+                         struct outsider_records *out, struct decode_error *error)
+{
+	const struct pod_entry *p = pod_at(m, m->last_put);
+	const struct event_shape *shape = (const void *)shape_at(m, p->shape)->body;
+
+	out->refusal = refusal_of(m, p);
+	if (out->refusal)
+		return 0;
+	if (shape->devices != 0)
+		return fails(object, error, "spec.containers",
+		             "ask for devices, which are known for pods of the cluster alone");
+	if (!shape_write(m, p->shape, out) || !pod_write(m, p, out))
+		return fails(object, error, "spec", "its rules are too long for a question to muster-core");
+	numbers_hold(m, p);
+	return 0;
+}
+
+int model_outsider(struct model *m, const char *json, size_t bytes, struct outsider_records *out,
+                   struct decode_error *error)
+{
+	const struct before before = begin(m);
+	struct pod_object object;
+	int rc = object_read(m, json, bytes, &object, error);
+
+	memset(out, 0, sizeof(*out));
+	out->pod.version = QUESTION_VERSION;
+	if (rc == 0) {
+		rc = pod_accept(m, SLOT_NONE, &object, error);
+		if (m->last_put != SLOT_NONE) {
+			if (m->live)
+				pod_set_claims(m, m->last_put, pod_may_claim(&object) ? json : NULL, bytes);
+			rc = records_write(m, &object, out, error);
+		}
+	}
+	end(m, &before);
+	return rc;
+}
