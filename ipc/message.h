@@ -17,7 +17,8 @@ enum message_kind {
 	MESSAGE_WELCOME,
 	MESSAGE_REFUSED,
 	MESSAGE_QUESTION,
-	MESSAGE_ANSWER
+	MESSAGE_ANSWER,
+	MESSAGE_POD
 };
 
 /* Never changes, and neither do HELLO and REFUSED: peers of different layouts have
@@ -47,6 +48,11 @@ struct message_question {
 	struct live_question question;
 };
 
+struct message_pod {
+	struct message_head head;
+	struct live_pod pod;
+};
+
 struct message_answer {
 	struct message_head head;
 	struct live_answer answer;
@@ -57,6 +63,7 @@ union message {
 	struct message_welcome welcome;
 	struct message_refused refused;
 	struct message_question question;
+	struct message_pod pod;
 	struct message_answer answer;
 };
 

@@ -82,6 +82,10 @@ void observe_victims_check(struct victims_row *row);
  * or another negative errno of a system call. */
 int observer_ask(const struct observer *o, const struct live_question *q, uint64_t timeout_ns,
                  struct live_answer *out);
+/* The same about a pod that the cluster does not have.  A core that does not know such questions
+ * refuses with "this is no question". */
+int observer_ask_pod(const struct observer *o, const struct live_pod *p, uint64_t timeout_ns,
+                     struct live_answer *out);
 
 /* The text of a resource or taint; "": none.  Returns out. */
 const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_NAME_MAX]);

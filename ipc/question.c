@@ -24,19 +24,12 @@ static bool verdict_fits(uint32_t about, uint32_t verdict)
 	return verdict == QUESTION_REFUSED || of_pod == (about == ABOUT_POD);
 }
 
-int observer_ask(const struct observer *o, const struct live_question *q, uint64_t timeout_ns,
-                 struct live_answer *out)
+static int answer_receive(const struct observer *o, uint32_t about, uint64_t timeout_ns,
+                          struct live_answer *out)
 {
-	const struct message_question asked = {
-		.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_QUESTION },
-		.question = *q
-	};
 	union message m;
-	int fd, got, rc = message_send(o->link.fd, &asked, sizeof(asked), -1);
+	int fd, got = message_receive(o->link.fd, &m, &fd, timeout_ns);
 
-	if (rc < 0)
-		return rc;
-	got = message_receive(o->link.fd, &m, &fd, timeout_ns);
 	if (fd >= 0)
 		close(fd);
 	if (got < 0)
@@ -44,7 +37,7 @@ int observer_ask(const struct observer *o, const struct live_question *q, uint64
 	if (fd >= 0 || (size_t)got != sizeof(m.answer) || m.head.kind != MESSAGE_ANSWER ||
 	    m.answer.answer.version != QUESTION_VERSION ||
 	    m.answer.answer.verdict >= QUESTION_VERDICTS ||
-	    !verdict_fits(q->about, m.answer.answer.verdict))
+	    !verdict_fits(about, m.answer.answer.verdict))
 		return -EPROTO;
 	if (m.answer.answer.verdict == QUESTION_NODES && !page_is_whole(&m.answer.answer.page))
 		return -EPROTO;
@@ -56,4 +49,28 @@ int observer_ask(const struct observer *o, const struct live_question *q, uint64
 	out->text[sizeof(out->text) - 1] = '\0';
 	clean_text(out->text);
 	return 0;
+}
+
+int observer_ask(const struct observer *o, const struct live_question *q, uint64_t timeout_ns,
+                 struct live_answer *out)
+{
+	const struct message_question asked = {
+		.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_QUESTION },
+		.question = *q
+	};
+	const int rc = message_send(o->link.fd, &asked, sizeof(asked), -1);
+
+	return rc < 0 ? rc : answer_receive(o, q->about, timeout_ns, out);
+}
+
+int observer_ask_pod(const struct observer *o, const struct live_pod *p, uint64_t timeout_ns,
+                     struct live_answer *out)
+{
+	const struct message_pod asked = {
+		.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_POD },
+		.pod = *p
+	};
+	const int rc = message_send(o->link.fd, &asked, sizeof(asked), -1);
+
+	return rc < 0 ? rc : answer_receive(o, ABOUT_POD, timeout_ns, out);
 }

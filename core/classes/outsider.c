@@ -166,8 +166,7 @@ static void terms_borrow(struct outsider *o, const struct pod_counts *cluster, l
 
 		if (term.refs == 0 || term.holders_n == 0 || !list_has(matching, n, term.selector))
 			continue;
-		term.topology =
-			topology_ref(&cs->topologies, cluster->topologies.slots[term.topology].key);
+		term.topology = topology_ref(&cs->topologies, cluster->topologies.slots[term.topology].key);
 		term.selector = everything;
 		cs->placed_terms[cs->placed_terms_n++] = term;
 	}

@@ -10,13 +10,14 @@
  * the cluster.  An outsider is good until the cluster changes.
  *
  * Its records come from outside the core: work and memory are bounded here, by the rules in them
- * and the size of the cluster.  It has no devices: these are numbers of the core's own questions. */
+ * and the size of the cluster.  It has no devices: these are numbers of the core's own questions.
+ */
 #ifndef MUSTER_CORE_OUTSIDER_H
 #define MUSTER_CORE_OUTSIDER_H
 
 #include "core/classes/pod_counts.h"
 
-#define OUTSIDER_RULES 32u                  /* between pods: each has counts by node */
+#define OUTSIDER_RULES 32u                 /* between pods: each has counts by node */
 #define OUTSIDER_STEPS UINT64_C(200000000) /* items of rules times what they are compared with */
 
 struct outsider {

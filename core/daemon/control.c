@@ -10,6 +10,7 @@
 #include "core/daemon/loop.h"
 #include "core/daemon/questions.h"
 #include "core/daemon/searchers.h"
+#include "core/world/live_verdict.h"
 #include "core/world/what_if.h"
 #include "core/base/probe.h"
 #include "ipc/clock.h"
@@ -234,12 +235,22 @@ static bool refuse(const struct control *k, size_t i, const char *why)
 	return answer_send(k, i, &a);
 }
 
+static bool is_question(const union message *m, size_t bytes)
+{
+	return m->head.kind == MESSAGE_POD
+	           ? bytes == sizeof(m->pod)
+	           : m->head.kind == MESSAGE_QUESTION && bytes == sizeof(m->question);
+}
+
 /* Reads what an observer sent.  False: it is closed, since it hung up or sent what is no question.
  */
 static bool observer_read(struct control *k, size_t i)
 {
+	static const struct live_question about_pod = { .version = QUESTION_VERSION,
+		                                            .about = ABOUT_POD };
 	const char *fault;
 	union message m;
+	bool with_pod;
 	int fd, slot, got;
 
 	if (k->observers[i].role != LINK_OBSERVER)
@@ -247,19 +258,22 @@ static bool observer_read(struct control *k, size_t i)
 	got = message_receive(k->observers[i].fd, &m, &fd, 0);
 	if (fd >= 0)
 		close(fd);
-	if (got == -EPROTO || (got >= 0 && (fd >= 0 || m.head.kind != MESSAGE_QUESTION ||
-	                                    (size_t)got != sizeof(m.question))))
+	if (got == -EPROTO || (got >= 0 && (fd >= 0 || !is_question(&m, (size_t)got))))
 		return refuse(k, i, "this is no question"), false;
 	if (got < 0)
 		return false;
-	fault = question_fault(&m.question.question, &k->config->core.limits);
+	with_pod = m.head.kind == MESSAGE_POD;
+	fault = with_pod ? live_pod_fault(&m.pod.pod, &k->config->core.limits)
+	                 : question_fault(&m.question.question, &k->config->core.limits);
 	if (fault)
 		return refuse(k, i, fault), false;
 	if (!k->searchers)
 		return refuse(k, i, "no world follows the loop: muster-core runs with --searchers 0");
 	if (k->asked[i] > 0)
 		return refuse(k, i, "the last question is not answered yet"), false;
-	slot = questions_ask(searchers_questions(k->searchers), &m.question.question);
+	slot =
+		questions_ask(searchers_questions(k->searchers),
+	                  with_pod ? &about_pod : &m.question.question, with_pod ? &m.pod.pod : NULL);
 	if (slot == -EBUSY)
 		return refuse(k, i, "too many questions are asked at once; ask again");
 	if (slot < 0)

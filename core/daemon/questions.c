@@ -14,7 +14,7 @@ struct slot {
 	enum slot_state state;
 	bool forgotten; /* FREE after its answer */
 	uint64_t number;
-	struct live_question question;
+	struct asked_question asked;
 	struct live_answer answer;
 };
 
@@ -52,7 +52,8 @@ static void waiting_add(struct questions *q, uint32_t more)
 	atomic_fetch_add_explicit(&q->waiting, more, memory_order_relaxed);
 }
 
-int questions_ask(struct questions *q, const struct live_question *question)
+int questions_ask(struct questions *q, const struct live_question *question,
+                  const struct live_pod *pod)
 {
 	int slot = -EBUSY;
 
@@ -63,8 +64,13 @@ int questions_ask(struct questions *q, const struct live_question *question)
 	if (q->closed)
 		slot = -ESHUTDOWN;
 	if (slot >= 0) {
-		q->slots[slot] =
-			(struct slot){ .state = SLOT_ASKED, .number = ++q->asked, .question = *question };
+		struct slot *s = &q->slots[slot];
+
+		*s = (struct slot){ .state = SLOT_ASKED, .number = ++q->asked };
+		s->asked.question = *question;
+		s->asked.with_pod = pod != NULL;
+		if (pod)
+			s->asked.pod = *pod;
 		waiting_add(q, 1);
 	}
 	pthread_mutex_unlock(&q->lock);
@@ -106,7 +112,7 @@ bool questions_wait(struct questions *q)
 	return atomic_load_explicit(&q->waiting, memory_order_relaxed) > 0;
 }
 
-bool questions_next(struct questions *q, uint32_t *slot, struct live_question *out)
+bool questions_next(struct questions *q, uint32_t *slot, struct asked_question *out)
 {
 	struct slot *first = NULL;
 
@@ -118,7 +124,7 @@ bool questions_next(struct questions *q, uint32_t *slot, struct live_question *o
 		first->state = SLOT_OPEN;
 		waiting_add(q, UINT32_MAX);
 		*slot = (uint32_t)(first - q->slots);
-		*out = first->question;
+		*out = first->asked;
 	}
 	pthread_mutex_unlock(&q->lock);
 	return first != NULL;

@@ -17,15 +17,22 @@
 
 struct questions;
 
+struct asked_question {
+	struct live_question question;
+	bool with_pod;
+	struct live_pod pod; /* that the question is about, which names none then */
+};
+
 /* `answered` is called after each answer, in the world's thread. */
 struct questions *questions_new(void (*answered)(void *context), void *context);
 void questions_free(struct questions *q);
 
-/* Control thread.  The slot, or
+/* Control thread; `pod`: NULL, or in its question's place.  The slot, or
  *
  *   -EBUSY      so many are asked
  *   -ESHUTDOWN  no world follows the loop any more */
-int questions_ask(struct questions *q, const struct live_question *question);
+int questions_ask(struct questions *q, const struct live_question *question,
+                  const struct live_pod *pod);
 /* True: answered; the slot is free again. */
 bool questions_take(struct questions *q, uint32_t slot, struct live_answer *out);
 /* The asker is gone. */
@@ -33,7 +40,7 @@ void questions_forget(struct questions *q, uint32_t slot);
 
 /* World's thread: true if one waits; the oldest of them, and its slot. */
 bool questions_wait(struct questions *q);
-bool questions_next(struct questions *q, uint32_t *slot, struct live_question *out);
+bool questions_next(struct questions *q, uint32_t *slot, struct asked_question *out);
 void questions_answer(struct questions *q, uint32_t slot, const struct live_answer *answer);
 void questions_close(struct questions *q);
 

@@ -186,7 +186,7 @@ static void answer_one(struct searchers *s)
 {
 	const struct keeper_hooks hooks = { .ends = answer_ends, .context = s };
 	const struct core *world = follower_core(s->follower);
-	struct live_question question;
+	struct asked_question asked;
 	struct live_answer answer;
 	uint64_t begun_ns;
 	uint32_t slot;
@@ -194,14 +194,18 @@ static void answer_one(struct searchers *s)
 	if (!world || !questions_wait(s->questions))
 		return;
 	begun_ns = clock_monotonic_ns();
-	if (begun_ns < s->answers_from_ns || !questions_next(s->questions, &slot, &question))
+	if (begun_ns < s->answers_from_ns || !questions_next(s->questions, &slot, &asked))
 		return;
 	s->answers_until_ns = begun_ns + QUESTION_NS;
-	if (question.about == ABOUT_POD) {
-		verdicts_answer(s->verdicts, world, follower_position(s->follower), &question, &hooks,
-		                &answer);
+	if (asked.question.about == ABOUT_POD) {
+		const struct verdict_of of = { .world = world,
+			                           .position = follower_position(s->follower),
+			                           .pod = asked.with_pod ? &asked.pod : NULL,
+			                           .hooks = &hooks };
+
+		verdicts_answer(s->verdicts, &of, &asked.question, &answer);
 	} else {
-		what_if(follower_keeper(s->follower), world, &question, &hooks, &answer);
+		what_if(follower_keeper(s->follower), world, &asked.question, &hooks, &answer);
 		answer.position = follower_position(s->follower);
 	}
 	questions_answer(s->questions, slot, &answer);

@@ -247,9 +247,13 @@ uint32_t views_count_at(const struct views *vs, node_id id, class_id class)
 
 bool views_suffice(const struct views *vs, node_id id, class_id class)
 {
-	const struct shape *s = shape_of(vs, class);
-	uint32_t count = vs->hold.version > 0 ? node_count_behind(vs, id, s)
-	                                      : node_count(vs->nodes, id, s, vs->most);
+	return views_suffice_shape(vs, id, shape_of(vs, class));
+}
+
+bool views_suffice_shape(const struct views *vs, node_id id, const struct shape *s)
+{
+	const uint32_t count = vs->hold.version > 0 ? node_count_behind(vs, id, s)
+	                                            : node_count(vs->nodes, id, s, vs->most);
 
 	return count > 0 && pod_counts_devices(vs->pod_counts, id, s, 1) > 0 &&
 	       !(s->body->ports_n > 0 && usage_port_conflict(vs->pod_counts->usage, id, s));

@@ -74,6 +74,8 @@ uint32_t views_count_at(const struct views *vs, node_id id, class_id class);
 /* True if resources and ports of the node suffice for one pod with the reservation subtracted; no
  * other rule is evaluated. */
 bool views_suffice(const struct views *vs, node_id id, class_id class);
+/* The same of a shape that no table needs to have. */
+bool views_suffice_shape(const struct views *vs, node_id id, const struct shape *s);
 
 /* Sets the reservation to those classes, n 0: to none.  `within`: on these nodes alone, bits by
  * id; NULL: on all.  `whole`: nodes that are reserved whole, likewise; NULL: none.  The bits are

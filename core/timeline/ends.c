@@ -116,13 +116,14 @@ void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t e
 	t->changed = true;
 }
 
+uint32_t timeline_length_s(const struct timeline *t, uint32_t run_s, uint32_t expected_s)
+{
+	return t->by_soft && expected_s > 0 && (run_s == 0 || expected_s < run_s) ? expected_s : run_s;
+}
+
 uint32_t timeline_run_s(const struct timeline *t, pod_id pod)
 {
-	const struct stay *s = &t->stays[pod];
-
-	if (t->by_soft && s->expected_s > 0 && (s->run_s == 0 || s->expected_s < s->run_s))
-		return s->expected_s;
-	return s->run_s;
+	return timeline_length_s(t, t->stays[pod].run_s, t->stays[pod].expected_s);
 }
 
 void timeline_pod_enter(struct timeline *t, const struct timeline_entry *entry, uint64_t now_ns)

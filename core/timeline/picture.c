@@ -132,6 +132,11 @@ static void free_copy(struct timeline *t)
 		memcpy(t->free, t->nodes->free, n * sizeof(*t->free));
 }
 
+static const struct shape *more_shape(const struct timeline *t, const struct picture *p, uint32_t i)
+{
+	return p->more_shape ? p->more_shape : &t->shapes->slots[p->more[i].shape];
+}
+
 /* Brings the picture to the time of a start: what has ended by then is free. */
 struct sweep {
 	const struct picture *p;
@@ -147,8 +152,7 @@ static void sweep_to(struct timeline *t, struct sweep *w, uint64_t at_ns)
 		change(t, stay->node, &t->shapes->slots[stay->shape], 1);
 	}
 	for (uint32_t i = 0; w->more_end_ns <= at_ns && i < w->p->more_n; i++)
-		change(t, w->p->more[i].node, &t->shapes->slots[w->p->more[i].shape],
-		       w->p->more[i].members);
+		change(t, w->p->more[i].node, more_shape(t, w->p, i), w->p->more[i].members);
 	w->more_end_ns = w->more_end_ns <= at_ns ? TIME_NEVER : w->more_end_ns;
 	for (uint32_t i = 0; i < w->standing; i++)
 		if (t->standing[i].end_ns <= at_ns) {
@@ -180,8 +184,7 @@ static bool holds(struct timeline *t, const struct picture *p, bool kept)
 	budget_spend(t->budget, t->ends_n + (uint64_t)t->starts_n * t->nodes->used);
 	free_copy(t);
 	for (uint32_t i = 0; p->more_free && i < p->more_n; i++)
-		change(t, p->more[i].node, &t->shapes->slots[p->more[i].shape],
-		       -(int64_t)p->more[i].members);
+		change(t, p->more[i].node, more_shape(t, p, i), -(int64_t)p->more[i].members);
 	t->places_n = t->asked_n = 0;
 	for (uint32_t i = 0; i < t->starts_n; i++) {
 		struct start *s = &t->starts[i];

@@ -136,14 +136,16 @@ bool promises_hold(struct timeline *t, const struct timeline_ask *ask,
 	return promises_hold_from(t, ask, places, n, now_ns, now_ns);
 }
 
-bool promises_would_hold(struct timeline *t, const struct timeline_ask *ask,
-                         const struct timeline_place *places, uint32_t n, uint64_t now_ns)
+bool promises_would_hold(struct timeline *t, const struct timeline_ask *ask, node_id node,
+                         const struct shape *shape, uint64_t now_ns)
 {
+	const struct timeline_place place = { .node = node, .members = 1 };
 	const struct budget before = *t->budget;
 	const struct picture p = { .rank = promise_binding(t, ask_rank(ask)),
 		                       .without = t->slots[ask->gang] - 1,
-		                       .more = places,
-		                       .more_n = n,
+		                       .more = &place,
+		                       .more_shape = shape,
+		                       .more_n = 1,
 		                       .more_free = true,
 		                       .more_end_ns = ask_end(t, ask, now_ns),
 		                       .now_ns = now_ns };

@@ -118,6 +118,8 @@ void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t e
                       uint32_t since_s);
 /* The length with which a gang of the pod is planned, in seconds; 0: not known. */
 uint32_t timeline_run_s(const struct timeline *t, pod_id pod);
+/* The same of a pod whose record has these. */
+uint32_t timeline_length_s(const struct timeline *t, uint32_t run_s, uint32_t expected_s);
 
 /* The pod of a gang takes capacity on a node.  `ours`: the gang was accepted by promises_hold(). */
 struct timeline_entry {
@@ -199,10 +201,11 @@ bool promises_hold_from(struct timeline *t, const struct timeline_ask *ask,
                         const struct timeline_place *places, uint32_t n, uint64_t start_ns,
                         uint64_t now_ns);
 
-/* promises_hold() of places that it has not taken, and nothing changes but scratch: neither what is
- * kept with a promise nor the budget. */
-bool promises_would_hold(struct timeline *t, const struct timeline_ask *ask,
-                         const struct timeline_place *places, uint32_t n, uint64_t now_ns);
+/* promises_hold() of a pod on a node that it has not taken, and nothing changes but scratch:
+ * neither what is kept with a promise nor the budget.  No table needs to have the shape; ask->gang
+ * is any without a promise for a pod that is in none. */
+bool promises_would_hold(struct timeline *t, const struct timeline_ask *ask, node_id node,
+                         const struct shape *shape, uint64_t now_ns);
 
 /* No pod has the shape any more, and its slot may get another one.  The gangs that were promised
  * room for such pods have lost them, so they are planned in the next cycle. */

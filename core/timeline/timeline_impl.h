@@ -155,6 +155,7 @@ struct picture {
 	const struct timeline_ask *ask;
 	uint64_t at_ns;
 	const struct timeline_place *more;
+	const struct shape *more_shape; /* of all of them; NULL: by their ids */
 	uint32_t more_n;
 	bool more_free; /* they are not taken yet */
 	uint64_t more_end_ns;

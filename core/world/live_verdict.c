@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/world/live_verdict.h"
 
+#include "core/classes/outsider.h"
 #include "core/cycle/backfill.h"
 #include "core/cycle/reclaim.h"
 #include "core/filter/evaluate.h"
@@ -51,11 +52,16 @@ void verdicts_free(struct verdicts *v)
 /* One question while it is answered. */
 struct judged {
 	const struct core *world;
-	pod_id id;
-	const struct pod *pod;
+	const struct pod_counts *counts; /* the world's, or those beside it */
+	class_id class;                  /* in these */
+	const struct shape *shape;
+	uint32_t gang; /* or, of a pod that is in none, an index that has no promise */
+	int32_t priority;
+	uint32_t run_s; /* 0: not known */
 	const struct keeper_hooks *hooks;
 	struct evaluation evaluation;
 	bool behind;         /* the backfill reservation is not for it */
+	bool outside;        /* no table has the pod */
 	uint64_t steps_left; /* of pictures */
 };
 
@@ -122,7 +128,7 @@ static void filters_fill(const struct judged *j, struct table *t)
 			r->short_of = e->short_of[r->node];
 		if (r->whys == 0)
 			r->score = e->scores[r->node];
-		if (r->whys == 0 && j->behind && !views_suffice(&j->world->views, r->node, j->pod->class))
+		if (r->whys == 0 && j->behind && !views_suffice_shape(&j->world->views, r->node, j->shape))
 			r->held = HELD_RESERVED;
 	}
 }
@@ -160,25 +166,21 @@ static void promises_fill(struct judged *j, struct table *t, const uint32_t *row
 {
 	const struct core *c = j->world;
 	struct timeline *timeline = c->promises.timeline;
-	const uint32_t run_s = timeline ? timeline_run_s(timeline, j->id) : 0;
-	struct timeline_ask ask = { .gang = j->pod->gang,
+	struct timeline_ask ask = { .gang = j->gang,
+		                        .priority = j->priority,
 		                        .length_ns =
-		                            run_s > 0 ? run_s * UINT64_C(1000000000) : TIME_NEVER };
+		                            j->run_s > 0 ? j->run_s * UINT64_C(1000000000) : TIME_NEVER };
 	const struct promise *own;
 	uint64_t steps;
 
-	if (!timeline || j->pod->gang == ID_NONE || promises_n(timeline) == 0)
+	if (!timeline || j->gang == ID_NONE || promises_n(timeline) == 0)
 		return;
-	ask.priority = gang_priority(&c->gangs.slots[ask.gang]);
 	own = promise_of(timeline, ask.gang);
-	ask.firm = own ? own->ask.firm : reclaim_is_firm(c, &ask);
+	ask.firm = own ? own->ask.firm : !j->outside && reclaim_is_firm(c, &ask);
 	places_mark(c, t, rows_of, ask.gang, ask_rank(&ask));
 	steps = (uint64_t)promises_n(timeline) * c->nodes.used;
 	for (uint32_t i = 0; i < t->head.page.nodes; i++) {
 		struct question_row *r = &t->rows[i];
-		const struct timeline_place place = { .node = r->node,
-			                                  .shape = j->pod->shape,
-			                                  .members = 1 };
 
 		if (r->promised == ID_NONE || r->whys != 0 || r->held != HELD_NONE)
 			continue;
@@ -188,7 +190,7 @@ static void promises_fill(struct judged *j, struct table *t, const uint32_t *row
 			continue;
 		}
 		j->steps_left -= steps;
-		if (!promises_would_hold(timeline, &ask, &place, 1, c->now_ns))
+		if (!promises_would_hold(timeline, &ask, r->node, j->shape, c->now_ns))
 			r->held = HELD_PROMISED;
 	}
 }
@@ -201,9 +203,9 @@ static void beside_fill(const struct judged *j, struct live_answer *out)
 	const pod_id lone = gang_lone_pod(&c->gangs, owner);
 	struct reason r;
 
-	if (j->pod->gang == ID_NONE)
+	if (j->gang == ID_NONE)
 		return;
-	out->queue_waits = core_share_reason(c, j->pod->gang, &r);
+	out->queue_waits = !j->outside && core_share_reason(c, j->gang, &r);
 	if (!j->behind)
 		return;
 	out->reserved_gang = owner;
@@ -217,7 +219,7 @@ static void table_fill(struct judged *j, struct table *t)
 	uint32_t *rows_of = rows_begin(j->world, t);
 
 	evaluation_init(&j->evaluation, &j->world->config.limits, false);
-	evaluate(&j->world->pod_counts, j->pod->class, j->world->config.score, &j->evaluation);
+	evaluate(j->counts, j->class, j->world->config.score, &j->evaluation);
 	filters_fill(j, t);
 	promises_fill(j, t, rows_of);
 	pods_count(j->world, t, rows_of);
@@ -261,28 +263,135 @@ static struct table *table_free(struct verdicts *v)
 	return oldest;
 }
 
-/* NULL: *out has why not. */
-static struct table *table_make(struct verdicts *v, const struct core *world, uint64_t position,
-                                const struct live_question *q, const struct keeper_hooks *hooks,
-                                struct live_answer *out)
+/* A pod of the cluster.  False: *out has why not. */
+static bool pod_find(struct judged *j, const char *name, struct live_answer *out)
 {
-	struct judged j = { .world = world, .hooks = hooks, .steps_left = VERDICT_STEPS };
+	const struct core *c = j->world;
+	const pod_id id = pod_named(c, name);
+	const struct pod *p;
+
+	if (id == ID_NONE)
+		return answer_refuse(out, "there is no pod %s", name), false;
+	p = &c->pods.slots[id];
+	if (!pod_waits(p, out))
+		return false;
+	j->counts = &c->pod_counts;
+	j->class = p->class;
+	j->shape = class_shape(j->counts, p->class);
+	j->gang = p->gang;
+	j->priority = p->gang != ID_NONE ? gang_priority(&c->gangs.slots[p->gang]) : 0;
+	j->run_s = c->promises.timeline ? timeline_run_s(c->promises.timeline, id) : 0;
+	j->behind = p->gang != ID_NONE && backfill_is_behind(c, p->gang);
+	return true;
+}
+
+static const char *records_read(const struct live_pod *p, const struct limits *limits,
+                                struct shape_record *shape, struct pod_record *pod)
+{
+	const struct record *first = (const void *)p->records, *second;
+	const char *fault;
+
+	if (p->version != QUESTION_VERSION)
+		return "another version of questions";
+	if (p->shape_bytes < sizeof(*first) || p->pod_bytes < sizeof(*first) ||
+	    p->shape_bytes % 8 != 0 || p->shape_bytes > QUESTION_RECORDS ||
+	    p->pod_bytes > QUESTION_RECORDS - p->shape_bytes)
+		return "the records of a pod have a wrong length";
+	second = (const void *)(p->records + p->shape_bytes);
+	if (first->kind != EVENT_SHAPE || second->kind != EVENT_POD || first->bytes != p->shape_bytes ||
+	    second->bytes != p->pod_bytes)
+		return "these are no records of a pod";
+	fault = record_check(first);
+	if (!fault)
+		fault = record_check(second);
+	if (!fault)
+		fault = record_shape(first, limits, shape);
+	return fault ? fault : record_pod(second, limits, pod);
+}
+
+const char *live_pod_fault(const struct live_pod *p, const struct limits *limits)
+{
+	struct shape_record shape;
+	struct pod_record pod;
+	const char *fault = records_read(p, limits, &shape, &pod);
+
+	if (!fault && (shape.body->shape != 0 || pod.body->shape != 0 || pod.body->pod != 0))
+		return "a pod of no table has ids";
+	if (!fault && (pod.body->node != ID_NONE || pod.body->gang != ID_NONE))
+		return "a pod of no table has a node or a gang";
+	return fault;
+}
+
+/* The last one in the queue of its priority. */
+static bool outsider_is_behind(const struct core *c, int32_t priority)
+{
+	const uint32_t owner = c->backfill.gang;
+	struct gang_key key;
+
+	if (owner == ID_NONE)
+		return false;
+	key = gang_key(&c->gangs.slots[owner]);
+	return key.band < BAND_NORMAL || (key.band == BAND_NORMAL && key.priority >= priority);
+}
+
+/* An index that has no promise: one of as many as there are promises and one. */
+static uint32_t gang_unpromised(const struct core *c)
+{
+	const struct limits *l = &c->config.limits;
+	uint32_t index = 0;
+
+	while (c->promises.timeline && index < l->gangs + l->pods &&
+	       promise_of(c->promises.timeline, index))
+		index++;
+	return index < l->gangs + l->pods ? index : ID_NONE;
+}
+
+/* A pod of no table, checked by live_pod_fault().  False: *out has why not. */
+static bool outsider_enter(struct judged *j, const struct live_pod *p, struct outsider *o,
+                           struct live_answer *out)
+{
+	const struct core *c = j->world;
+	struct shape_record shape;
+	struct pod_record pod;
+	const char *fault = records_read(p, &c->config.limits, &shape, &pod);
+
+	if (!fault && p->epoch != c->epoch)
+		fault = "muster-frontend has connected again since it read the pod; ask again";
+	if (!fault)
+		fault = outsider_make(&c->pod_counts, &c->config.limits, &shape, &pod, o);
+	if (fault)
+		return answer_refuse(out, "%s", fault), false;
+	j->outside = true;
+	j->counts = &o->counts;
+	j->class = o->class;
+	j->shape = outsider_shape(o);
+	j->gang = gang_unpromised(c);
+	j->priority = pod.body->priority;
+	if (c->promises.timeline)
+		j->run_s = timeline_length_s(c->promises.timeline, pod.body->run_s, pod.body->expected_s);
+	j->behind = outsider_is_behind(c, j->priority);
+	return true;
+}
+
+/* NULL: *out has why not. */
+static struct table *table_make(struct verdicts *v, const struct verdict_of *of,
+                                const struct live_question *q, struct live_answer *out)
+{
+	struct judged j = { .world = of->world, .hooks = of->hooks, .steps_left = VERDICT_STEPS };
+	struct outsider o;
 	struct table *t;
 
-	if (!world->synced)
+	if (!of->world->synced)
 		return answer_refuse(out, "muster-frontend is not there, or reads its lists"), NULL;
-	j.id = pod_named(world, q->pod);
-	if (j.id == ID_NONE)
-		return answer_refuse(out, "there is no pod %s", q->pod), NULL;
-	j.pod = &world->pods.slots[j.id];
-	if (!pod_waits(j.pod, out))
+	if (of->pod ? !outsider_enter(&j, of->pod, &o, out) : !pod_find(&j, q->pod, out))
 		return NULL;
-	j.behind = j.pod->gang != ID_NONE && backfill_is_behind(world, j.pod->gang);
 	t = table_free(v);
 	t->head = *out;
 	t->head.verdict = QUESTION_NODES;
-	t->head.position = position;
+	t->head.position = of->position;
 	table_fill(&j, t);
+	if (j.outside)
+		outsider_free(&o);
 	v->numbers = v->numbers == UINT32_MAX ? 1 : v->numbers + 1;
 	t->head.page.number = v->numbers;
 	return t;
@@ -296,8 +405,7 @@ static struct table *table_of(struct verdicts *v, uint32_t number)
 	return NULL;
 }
 
-void verdicts_answer(struct verdicts *v, const struct core *world, uint64_t position,
-                     const struct live_question *q, const struct keeper_hooks *hooks,
+void verdicts_answer(struct verdicts *v, const struct verdict_of *of, const struct live_question *q,
                      struct live_answer *out)
 {
 	struct question_page *page = &out->page;
@@ -306,7 +414,7 @@ void verdicts_answer(struct verdicts *v, const struct core *world, uint64_t posi
 	*out = (struct live_answer){ .version = QUESTION_VERSION,
 		                         .reserved_gang = ID_NONE,
 		                         .like = ID_NONE };
-	t = q->number == 0 ? table_make(v, world, position, q, hooks, out) : table_of(v, q->number);
+	t = q->number == 0 ? table_make(v, of, q, out) : table_of(v, q->number);
 	if (q->number != 0 && !t)
 		answer_refuse(out, "more than %u such answers are read at once; ask again", VERDICTS_KEPT);
 	if (!t)

@@ -2,6 +2,7 @@
 #include "ctl/diagnose/verdict_live.h"
 
 #include "core/filter/evaluate.h"
+#include "ctl/diagnose/file_pod.h"
 #include "ctl/term/print.h"
 
 #include <inttypes.h>
@@ -19,8 +20,9 @@ struct held {
 struct answered {
 	struct live *live;
 	const char *pod;
-	struct live_answer answer; /* the last page */
-	struct question_row *rows; /* of all pages */
+	const struct file_pod *file; /* NULL: the cluster has the pod */
+	struct live_answer answer;   /* the last page */
+	struct question_row *rows;   /* of all pages */
 	uint32_t rows_n;
 	struct verdict_node *nodes; /* of the rows whose nodes are still there; own their names */
 	size_t nodes_n;
@@ -39,7 +41,8 @@ static int pages_take(struct answered *a)
 	snprintf(q.pod, sizeof(q.pod), "%s", a->pod);
 	do {
 		q.from = a->rows_n;
-		rc = live_ask(a->live, &q, &a->answer);
+		rc = a->file != NULL && q.number == 0 ? live_ask_pod(a->live, &a->file->records, &a->answer)
+		                                      : live_ask(a->live, &q, &a->answer);
 		if (rc != EXIT_DONE || a->answer.verdict != QUESTION_NODES)
 			return rc;
 		if (page->from != a->rows_n || page->nodes > a->live->observer.places.limits.nodes ||
@@ -114,11 +117,20 @@ static void nodes_fill(struct answered *a, struct evaluation *e)
 	verdict_nodes_sort(a->nodes, a->nodes_n);
 }
 
+/* muster-core has no text for a resource that only the pod of the file asks for. */
+static const char *name_of(const void *context, uint32_t id)
+{
+	const struct answered *a = context;
+
+	for (size_t i = 0; a->file != NULL && i < a->file->names_n; i++)
+		if (a->file->names[i].id == id)
+			return a->file->names[i].text;
+	return live_name(a->live, id);
+}
+
 static void verdict_take(struct answered *a)
 {
-	const struct reason_names names = { .resource = live_name,
-		                                .taint = live_name,
-		                                .context = a->live };
+	const struct reason_names names = { .resource = name_of, .taint = name_of, .context = a };
 	const struct question_page *page = &a->answer.page;
 	struct amount absent[RESOURCES_MAX] = { 0 };
 	struct evaluation e;
@@ -180,7 +192,23 @@ static void answered_free(struct answered *a)
 	free(a->rows);
 }
 
-int verdict_live(struct live *l, const struct verdict_options *o)
+static int verdict_file(struct live *l, const struct verdict_options *o, const char *listen)
+{
+	struct file_pod file;
+	struct answered a = { .live = l, .file = &file };
+	int rc = file_pod_read(l->command, &o->files, listen, &file);
+
+	a.pod = file.name;
+	if (rc == EXIT_DONE)
+		rc = answer_take(&a);
+	if (rc == EXIT_DONE)
+		rc = verdict_print(&a.verdict, 1, o->output);
+	answered_free(&a);
+	file_pod_free(&file);
+	return rc;
+}
+
+static int verdict_pods(struct live *l, const struct verdict_options *o)
 {
 	struct answered *all = must_array(o->pods.n, sizeof(*all));
 	struct verdict *verdicts = must_array(o->pods.n, sizeof(*verdicts));
@@ -199,4 +227,9 @@ int verdict_live(struct live *l, const struct verdict_options *o)
 	free(verdicts);
 	free(all);
 	return rc;
+}
+
+int verdict_live(struct live *l, const struct verdict_options *o, const char *listen)
+{
+	return o->files.n > 0 ? verdict_file(l, o, listen) : verdict_pods(l, o);
 }

@@ -6,7 +6,8 @@
 #include "ctl/live/live.h"
 #include "ctl/offline/verdict.h"
 
-/* Prints o->pods as verdict_files() does; `l` is open.  The exit code. */
-int verdict_live(struct live *l, const struct verdict_options *o);
+/* Prints o->pods, or the pod of o->files that the cluster does not have, as verdict_files() does;
+ * `l` is open, muster-frontend serves at `listen`.  The exit code. */
+int verdict_live(struct live *l, const struct verdict_options *o, const char *listen);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One GET of a page of a muster-frontend, or of a server in a bench. */
+/* Requests to a muster-frontend, or to a server in a bench. */
 #ifndef MUSTER_CTL_HTTP_H
 #define MUSTER_CTL_HTTP_H
 
@@ -13,5 +13,10 @@
  * for anything but status 200. */
 bool http_get(const char *url, long timeout_ms, bool any_tls, struct bytes *body, char *error,
               size_t error_bytes);
+
+/* POST of JSON, with the answer in `body` whatever its status.  The status, or 0 and `error` if
+ * there is no answer. */
+long http_post(const char *url, long timeout_ms, const char *json, size_t bytes, struct bytes *body,
+               char *error, size_t error_bytes);
 
 #endif

@@ -259,15 +259,28 @@ static const char *ask_error(int rc)
 	return rc == -EPROTO ? "its answer makes no sense" : strerror(-rc);
 }
 
-int live_ask(const struct live *l, const struct live_question *q, struct live_answer *out)
+static int answered(const struct live *l, int rc, const struct live_answer *out)
 {
-	const int rc = observer_ask(&l->observer, q, ASK_NS, out);
-
 	if (rc < 0)
 		fprintf(stderr, "%s: muster-core gives no answer: %s\n", l->command, ask_error(rc));
 	else if (out->verdict == QUESTION_REFUSED)
 		fprintf(stderr, "%s: muster-core does not answer: %s\n", l->command, out->text);
 	return rc < 0 || out->verdict == QUESTION_REFUSED ? EXIT_NO : EXIT_DONE;
+}
+
+int live_ask(const struct live *l, const struct live_question *q, struct live_answer *out)
+{
+	return answered(l, observer_ask(&l->observer, q, ASK_NS, out), out);
+}
+
+int live_ask_pod(const struct live *l, const struct live_pod *p, struct live_answer *out)
+{
+	const int rc = observer_ask_pod(&l->observer, p, ASK_NS, out);
+
+	if (rc == 0 && out->verdict == QUESTION_REFUSED &&
+	    strcmp(out->text, "this is no question") == 0)
+		snprintf(out->text, sizeof(out->text), "it is older and takes no pods of files");
+	return answered(l, rc, out);
 }
 
 uint64_t live_wall_ns(void)

@@ -83,6 +83,7 @@ char *live_queue_name(const struct live *l, uint32_t queue);
 
 /* Asks the core.  EXIT_DONE, or the exit code and a message: it gave no answer, or refused. */
 int live_ask(const struct live *l, const struct live_question *q, struct live_answer *out);
+int live_ask_pod(const struct live *l, const struct live_pod *p, struct live_answer *out);
 
 uint64_t live_wall_ns(void);
 

@@ -44,7 +44,7 @@ def test_flags_are_those_of_the_help():
         flags = completed(command, "--")
         check(flags and "--help" in flags, command, flags)
         check(all(flag in text or flag == "--help" for flag in flags), command, flags)
-    check(set(completed("verdict", "--")) == {"--pod", "--live", "--socket", "--score", "--help"}, completed("verdict", "--"))
+    check(set(completed("verdict", "--")) == {"--pod", "--live", "--listen", "--socket", "--score", "--help"}, completed("verdict", "--"))
     equal(completed("gangs", "--soc"), ["--socket"], "a beginning")
 
 

@@ -267,10 +267,93 @@ def live_verdicts(c):
     path = os.path.join(c.folder, "objects.json")
     equal((code, text), run("musterctl", "verdict", "-f", path, "--pod", "default/train-0")[:2])
     for arguments, code, words in ((("default/none",), 1, "there is no pod default/none"), (("train-0",), 2, "not of the form NS/NAME"),
-                                   (("default/train-0", "--score", "pack"), 2, "goes without -f and --score"), ((), 2, "--pod NS/NAME is missing")):
+                                   (("default/train-0", "--score", "pack"), 2, "goes without --score"), ((), 2, "--pod NS/NAME is missing")):
         said = c.ask("verdict", "--live", *arguments)
         check(said[0] == code and not said[1] and words in said[2], arguments, said)
     check("--socket goes with --live" in c.ask("verdict", "-f", path, "--pod", "default/train-0")[2])
+    verdicts_of_files(c, path)
+
+
+def pods_of_files():
+    """Pods that the cluster does not have; each with what it is about."""
+    def near(kind, key, app):
+        term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
+        return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+    spread = [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
+               "labelSelector": {"matchLabels": {"app": "new"}}}]
+    for name, spec in (("plain", {}), ("apart", near("podAntiAffinity", "kubernetes.io/hostname", "new")), ("near", near("podAffinity", "kubernetes.io/hostname", "new")),
+                       ("nobody", near("podAffinity", "kubernetes.io/hostname", "nobody")), ("spread", {"topologySpreadConstraints": spread}),
+                       ("nowhere", {"nodeSelector": {"disk": "none has it"}}), ("tolerant", {"tolerations": [{"operator": "Exists"}]})):
+        pod = objects.pod(name, cpu="2", scheduler="some-other-one")
+        pod["metadata"]["labels"] = {"app": "new"}
+        pod["spec"].update(spec)
+        yield pod
+    pod = objects.pod("absent", cpu="1")
+    pod["spec"]["containers"][0]["resources"]["requests"]["example.com/none"] = 3
+    yield pod
+
+
+def verdicts_of_files(c, path):
+    """verdict --live -f FILE says of a pod that the cluster does not have what verdict says of the same objects, and stores nothing."""
+    with open(path) as f:
+        cluster = json.load(f)["items"]
+    of = os.path.join(c.folder, "pod.json")
+    for pod in pods_of_files():
+        name = pod["metadata"]["name"]
+        load.save(of, [pod])
+        load.save(path, [*cluster, pod])
+        for output in ((), ("-o", "json")):
+            live = c.ask("verdict", "--live", "-f", of, "--listen", c.listen, *output)
+            equal(live, run("musterctl", "verdict", "-f", path, "--pod", f"default/{name}", *output), name)
+    text = live[1]
+    check("Insufficient example.com/none" in text, text)
+    pod_files_that_are_none(c, of)
+    check("default/plain" not in c.ask("gangs", "-o", "json")[1])
+
+
+def pod_files_that_are_none(c, of):
+    plain = next(pods_of_files())
+    there = objects.pod("train-0", cpu="2")
+    void = objects.pod("void", cpu="many")
+    odd = objects.pod("odd", cpu="2")
+    odd["spec"]["tolerations"] = [{"operator": "Gt", "key": "k", "value": "1"}]
+    claims = objects.pod("claims", cpu="2")
+    claims["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
+    bound = objects.pod("bound", cpu="2", nodeName="n0")
+    for items, code, words in (
+            ([objects.node("n9", cpu="1")], 2, "there is no pod in the files"),
+            ([plain, objects.pod("second", cpu="1")], 2, "Pod default/second is one more pod"),
+            ([there], 2, "Pod default/train-0: metadata.name: the cluster has a pod of this name"),
+            ([void], 2, 'Pod default/void: spec.containers[0].resources.requests["cpu"]: "many"'),
+            ([bound], 2, "Pod default/bound: spec.nodeName"),
+            ([claims], 2, "Pod default/claims: spec.resourceClaims: devices are known"),
+            ([odd], 1, "muster would not place default/odd: muster does not support operators other than Exists and Equal")):
+        load.save(of, items)
+        said = c.ask("verdict", "--live", "-f", of, "--listen", c.listen)
+        check(said[0] == code and not said[1] and words in said[2], words, said)
+    load.save(of, [plain])
+    for arguments, code, words in ((("--live", "-f", of, "default/train-0"), 2, "--live judges the pod of -f, or pods of the cluster"),
+                                   (("--live", "--listen", c.listen, "default/train-0"), 2, "--listen goes with --live -f FILE"),
+                                   (("--live", "-f", of, "--listen", "127.0.0.1:1"), 1, "is muster-frontend there?")):
+        said = c.ask("verdict", *arguments)
+        check(said[0] == code and not said[1] and words in said[2], words, said)
+    older_frontend(c, of)
+
+
+def older_frontend(c, of):
+    class Older(http.server.BaseHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+        def do_POST(self):
+            self.send_error(405)
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Older) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        said = c.ask("verdict", "--live", "-f", of, "--listen", f"127.0.0.1:{server.server_port}")
+        server.shutdown()
+    check(said[0] == 1 and "muster-frontend is older and takes no pods of files" in said[2], said)
 
 
 def live_verdicts_with_reservations(c):

@@ -137,6 +137,10 @@ def strange_questions(c):
         """About a pod."""
         return question(rest=bytes(changes_bytes) + struct.pack("<III", kind, number, 0) + pod)
 
+    def records(shape, pod, data=b"", version=2):
+        """Of a pod that no table has."""
+        return head.pack(peers.MAGIC, layout, 6, 0) + struct.pack("<IIIIQ", version, shape, pod, 0, 0) + data.ljust(12288, b"\0")
+
     rng = random.Random(17)
     for sent, words in ((b"x", "no question"), (question()[:-1], "no question"), (question(kind=9), "no question"),
                         (bytes(30000), "no question"), (question(version=1), "another version"),
@@ -146,6 +150,9 @@ def strange_questions(c):
                         (question(changes=1, rest=struct.pack("<Ii", 1, -1)), "number of nodes"),
                         (question(gang=77), "is gone"), (about(2, b"ns/a"), "unknown kind"), (about(1, b"a" * 328), "no end"),
                         (about(1, b"a"), "no namespace"), (about(1, b"ns/a"), "is no pod ns/a"), (about(1, b"", 9), "ask again"),
+                        (records(0, 0)[:-1], "no question"), (records(0, 0, version=1), "another version"), (records(0, 0), "wrong length"),
+                        (records(12288, 64), "wrong length"), (records(64, 64), "no records of a pod"),
+                        *[(records(64, 128, rng.randbytes(12288)), "") for _ in range(20)],
                         *[(question(changes=4, rest=rng.randbytes(changes_bytes)), "") for _ in range(20)]):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
             peer.settimeout(30)

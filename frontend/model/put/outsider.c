@@ -66,7 +66,8 @@ static int fails(const struct pod_object *pod, struct decode_error *error, const
 static int object_read(struct model *m, const char *json, size_t bytes, struct pod_object *pod,
                        struct decode_error *error)
 {
-	if (extract_pod(json, bytes, &m->arena, pod, error) < 0 || !model_names_valid(&pod->meta, error))
+	if (extract_pod(json, bytes, &m->arena, pod, error) < 0 ||
+	    !model_names_valid(&pod->meta, error))
 		return -EINVAL;
 	if (pod->node_name.bytes > 0)
 		return fails(pod, error, "spec.nodeName", "is set, only a pending pod is judged");
@@ -113,8 +114,7 @@ static void *record_add(struct live_pod *p, uint32_t *bytes, enum record_kind ki
 static bool shape_write(struct model *m, uint32_t shape, struct outsider_records *out)
 {
 	const struct shape_entry *s = shape_at(m, shape);
-	struct event_shape *e =
-		record_add(&out->pod, &out->pod.shape_bytes, EVENT_SHAPE, s->bytes);
+	struct event_shape *e = record_add(&out->pod, &out->pod.shape_bytes, EVENT_SHAPE, s->bytes);
 	struct amount *amounts;
 
 	if (!e)
@@ -126,9 +126,9 @@ static bool shape_write(struct model *m, uint32_t shape, struct outsider_records
 		const uint32_t id = amounts[i].resource;
 
 		if (id >= RESOURCES_MAX && out->names_n < RESOURCES_MAX)
-			out->names[out->names_n++] = (struct outsider_name){
-				resource_on_wire(m, id), arena_printf(&m->arena, "%s", resource_text(m, id))
-			};
+			out->names[out->names_n++] =
+				(struct outsider_name){ resource_on_wire(m, id),
+				                        arena_printf(&m->arena, "%s", resource_text(m, id)) };
 	}
 	amounts_to_wire(m, amounts, e->amounts_n);
 	return true;

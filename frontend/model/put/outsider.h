@@ -6,7 +6,8 @@
  *
  * Nothing of it is stored or sent: counts, limits and marks for the next model_flush() are as they
  * were.  A text that no object has gets a number that matches nothing.  For as long as the core may
- * be asked, no object gets that number: the model holds the numbers of the last OUTSIDERS_HELD pods.
+ * be asked, no object gets that number: the model holds the numbers of the last OUTSIDERS_HELD
+ * pods.
  *
  * What the core knows of images is what pods of the cluster ask for, so an image that none has
  * scores no points. */

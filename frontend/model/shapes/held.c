@@ -10,7 +10,7 @@ struct held {
 		struct held_number {
 			enum number_of of;
 			uint32_t number;
-		} *at;
+		} * at;
 		size_t n, cap;
 	} lists[OUTSIDERS_HELD];
 	uint32_t newest;

@@ -65,9 +65,9 @@ static uint32_t compare(uint32_t id, enum score_policy score)
 			cr_assert_eq(evaluation_part(&inside, part, n), evaluation_part(&outside, part, n));
 		if (inside.whys[n] == 0)
 			cr_assert_eq(inside.scores[n], outside.scores[n]);
-		cr_assert_eq(shape_allows(class_shape(&p->core->pod_counts, p->core->pods.slots[id].class),
-		                          n),
-		             shape_allows(outsider_shape(&o), n));
+		cr_assert_eq(
+			shape_allows(class_shape(&p->core->pod_counts, p->core->pods.slots[id].class), n),
+			shape_allows(outsider_shape(&o), n));
 	}
 	feasible = outside.feasible;
 	outsider_free(&o);

@@ -30,15 +30,15 @@ TestSuite(questions, .init = start, .fini = end);
 
 static int ask(uint32_t gang)
 {
-	return questions_ask(box, &(struct live_question){ .gang = gang });
+	return questions_ask(box, &(struct live_question){ .gang = gang }, NULL);
 }
 
 /* The gang of the oldest question; UINT32_MAX: none waits. */
 static uint32_t next(uint32_t *slot)
 {
-	struct live_question q;
+	struct asked_question q;
 
-	return questions_next(box, slot, &q) ? q.gang : UINT32_MAX;
+	return questions_next(box, slot, &q) ? q.question.gang : UINT32_MAX;
 }
 
 static void answer(uint32_t slot, uint32_t members)
