@@ -79,9 +79,13 @@
 	F(s, retained_generation) F(s, victims) \
 	F(s, stuck_pod) F(s, stuck_generation) F(s, taken_pod) F(s, taken_generation) F(s, queue_by) \
 	F(s, queue) F(s, queue_behind) \
-	F(s, queue_behind_generation) F(s, queue_state) F(s, reserved) F(s, counts_n) F(s, shortfalls_n) \
+	F(s, queue_behind_generation) F(s, queue_state) F(s, lacks_n) F(s, counts_n) F(s, shortfalls_n) \
 	F(s, counts) \
-	F(s, shortfalls) F(s, promised)
+	F(s, shortfalls) F(s, promised) F(s, lacks)
+#define FIELDS_device_lack(F, s) \
+	F(s, question) F(s, option) F(s, members) F(s, count) F(s, match) F(s, taken) F(s, tainted) \
+	F(s, shut) F(s, free) F(s, nodes) F(s, most) F(s, alike) F(s, names_offset) F(s, names_bytes) \
+	F(s, reserved)
 #define FIELDS_promised(F, s) \
 	F(s, at_ns) F(s, first_ns) F(s, flags) F(s, earlier) F(s, later) F(s, moves_n) F(s, nodes_n) \
 	F(s, waits_n) F(s, nodes) F(s, waits) F(s, moves)
@@ -202,7 +206,7 @@
 	F(s, consumed_high)
 #define FIELDS_match_amount(F, s) F(s, low) F(s, high)
 #define FIELDS_event_question(F, s) \
-	F(s, question) F(s, options_n) F(s, constraints_n) F(s, reserved)
+	F(s, question) F(s, options_n) F(s, constraints_n) F(s, text_bytes)
 #define FIELDS_question_option(F, s) F(s, claim) F(s, request) F(s, flags) F(s, count)
 #define FIELDS_question_constraint(F, s) F(s, options) F(s, claim) F(s, flags)
 #define FIELDS_event_match(F, s) \
@@ -240,7 +244,7 @@
 	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_assume) \
 	S(event_node_devices) S(node_counter) S(node_use) S(node_capacity) S(match_amount) \
 	S(event_question) S(question_option) S(question_constraint) \
-	S(event_match) S(cmd_devices) S(device_pick) S(event_promised)
+	S(event_match) S(device_lack) S(cmd_devices) S(device_pick) S(event_promised)
 /* One cache line for each writer: gaps are intended. */
 #define SPREAD_STRUCTS(S) S(intake) S(ledger)
 
@@ -272,7 +276,8 @@
 	N(EVENT_PLAN) N(EVENT_ANSWER) N(CMD_BIND) \
 	N(CMD_REASON) N(CMD_GANG) N(CMD_ASSUME) N(CMD_RETRY_BIND) N(CMD_CANCEL_BIND) \
 	N(CMD_NOMINATE) N(CMD_EVICT) N(CMD_CANCEL_EVICT) N(CMD_DEVICES) N(RECORD_KINDS) \
-	N(QUESTIONS_MAX) N(QUESTION_OPTIONS_MAX) N(QUESTION_CONSTRAINTS_MAX) N(NODE_DEVICES_MAX) \
+	N(QUESTIONS_MAX) N(QUESTION_TEXT_MAX) N(DEVICE_LACKS_MAX) \
+	N(QUESTION_OPTIONS_MAX) N(QUESTION_CONSTRAINTS_MAX) N(NODE_DEVICES_MAX) \
 	N(DEVICE_PICKS_MAX) N(NODE_DEVICES_INVALID) N(QUESTION_ALL) N(QUESTION_DISTINCT) \
 	N(QUESTION_ADMIN) N(QUESTION_PREFERS) N(QUESTION_GROUPS) N(NODE_COUNTERS_MAX) N(NODE_USES_MAX) \
 	N(NODE_DEVICES_SHARED) N(NODE_CAPACITIES_MAX) N(MATCH_AMOUNTS_MAX) \

@@ -329,12 +329,13 @@ struct reason {
 	uint32_t queue_behind;     /* QUEUE_BY_FIFO: the gang, limits.gangs + pod of a lone one */
 	uint32_t queue_behind_generation;
 	uint32_t queue_state; /* QUEUE_BY_STATE: enum queue_state */
-	uint32_t reserved;
+	uint32_t lacks_n;     /* devices: kube-scheduler's text has no numbers of them */
 	uint32_t counts_n;
 	uint32_t shortfalls_n;
 	struct filter_count counts[FILTER_COUNTS_MAX];
 	struct shortfall shortfalls[SHORTFALLS_MAX];
 	struct promised promised;
+	struct device_lack lacks[DEVICE_LACKS_MAX];
 };
 
 /* Band of the queue: lower ones first, then by priority, age and name; in the last band age comes
@@ -773,8 +774,8 @@ static_assert(sizeof(struct question_option) == 16 && sizeof(struct question_con
               "questions");
 static_assert(sizeof(struct cmd_devices) == 32 && sizeof(struct device_pick) == 16, "picks");
 static_assert(sizeof(struct cmd_bind) == 32 && sizeof(struct result) == 24, "commands");
-static_assert(sizeof(struct reason) ==
-                  128 + 16 * FILTER_COUNTS_MAX + 24 * SHORTFALLS_MAX + sizeof(struct promised),
+static_assert(sizeof(struct reason) == 128 + 16 * FILTER_COUNTS_MAX + 24 * SHORTFALLS_MAX +
+                                           sizeof(struct promised) + 64 * DEVICE_LACKS_MAX,
               "reason");
 static_assert(sizeof(struct intake) % CACHE_LINE == 0, "rings start on a line");
 static_assert(sizeof(struct ledger) % CACHE_LINE == 0, "rows start on a line");

@@ -23,6 +23,8 @@
 #define NODE_USES_MAX 2000u         /* of them, by its devices */
 #define NODE_CAPACITIES_MAX 512u    /* of the devices of a node that claims share */
 #define MATCH_AMOUNTS_MAX 1000u     /* of a match: a record of NODE_DEVICES_MAX has room */
+#define QUESTION_TEXT_MAX 504u      /* bytes of the names of a question */
+#define DEVICE_LACKS_MAX 4u         /* options that a reason counts */
 
 /* Groups: what serves one extended resource of a pod on nodes whose allocatable lacks it.  1 to
  * DEVICE_GROUPS_MAX, in the flags of an option and of an amount of the shape. */
@@ -78,12 +80,14 @@ struct node_capacity {
 	uint64_t consumed_low, consumed_high;
 };
 
-/* Followed by the options and the constraints. */
+/* Followed by the options, the constraints, and the names that reasons have, padded to 8: for each
+ * option, the first ones if not all have room, "REQUEST CLASS ATTRIBUTE ", of which no name has a
+ * space.  The attribute is that of the first matchAttribute that restricts it, "-": none does. */
 struct event_question {
 	uint32_t question;
 	uint32_t options_n;
 	uint32_t constraints_n;
-	uint32_t reserved;
+	uint32_t text_bytes;
 };
 
 enum question_flags {
@@ -127,6 +131,24 @@ struct event_match {
 
 struct match_amount {
 	uint64_t low, high;
+};
+
+/* Part of a reason: devices of all nodes for one option of what members of a gang ask for. */
+struct device_lack {
+	uint32_t question;
+	uint32_t option;
+	uint32_t members;        /* that need them together, and some find none */
+	uint32_t count;          /* for each; 0: all of a node */
+	uint32_t match;          /* devices that the option may have; of these: */
+	uint32_t taken, tainted; /* in use; with a taint in the way */
+	uint32_t shut;           /* their pool has not what they take of counters */
+	uint32_t free;           /* the rest */
+	uint32_t nodes;          /* with free ones */
+	uint32_t most;           /* free ones of one node */
+	uint32_t alike;          /* ... with one value of the attribute; 0 without one */
+	uint64_t names_offset;   /* "REQUEST CLASS ATTRIBUTE" in the ledger's arena, not ended */
+	uint32_t names_bytes;    /* 0: they are not known */
+	uint32_t reserved;
 };
 
 /* Followed by the picks, in the order of the allocation's results. */

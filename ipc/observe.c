@@ -145,6 +145,13 @@ static void copy_name(const struct observer *o, uint64_t offset, uint64_t bytes,
 	clean_text(out); /* for terminals */
 }
 
+const char *observe_text(const struct observer *o, uint64_t offset, uint64_t bytes,
+                         char out[OBSERVE_NAME_MAX])
+{
+	copy_name(o, offset, bytes, out);
+	return out;
+}
+
 const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_NAME_MAX])
 {
 	const struct name_row *rows;
@@ -216,6 +223,8 @@ void observe_reason_check(struct reason *r)
 		r->counts_n = FILTER_COUNTS_MAX;
 	if (r->shortfalls_n > SHORTFALLS_MAX)
 		r->shortfalls_n = SHORTFALLS_MAX;
+	if (r->lacks_n > DEVICE_LACKS_MAX)
+		r->lacks_n = DEVICE_LACKS_MAX;
 	if (r->promised.moves_n > PROMISE_MOVES_MAX)
 		r->promised.moves_n = PROMISE_MOVES_MAX;
 	if (r->promised.waits_n > PROMISE_WAITS_MAX)

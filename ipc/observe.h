@@ -90,6 +90,10 @@ int observer_ask_pod(const struct observer *o, const struct live_pod *p, uint64_
 /* The text of a resource or taint; "": none.  Returns out. */
 const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_NAME_MAX]);
 
+/* So many bytes of the arena, at most OBSERVE_NAME_MAX - 1, as text.  Returns out. */
+const char *observe_text(const struct observer *o, uint64_t offset, uint64_t bytes,
+                         char out[OBSERVE_NAME_MAX]);
+
 /* Utilization of a node in thousandths: the highest of its resources; *scarcest is its column.
  * Use of a resource that the node does not have counts as 1000. */
 uint32_t observe_node_share(const struct node_view *n, uint32_t resources, uint32_t *scarcest);

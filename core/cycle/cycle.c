@@ -199,6 +199,8 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 		hint_set(g, plan, need);
 	if (plan->failed != CLASS_NONE)
 		reason_capacity(r, c->tally, &c->views, plan, need, plan->placed > 0 ? 0 : plan->fit);
+	if (plan->failed != CLASS_NONE && gang_is_group(&c->gangs, index))
+		reason_devices(r, &c->views, plan);
 	if (plan->failed != CLASS_NONE && c->retaining_n > 0)
 		retained_count(c, index, plan->failed, r);
 	if (tickets_are_on(c))

@@ -127,6 +127,7 @@ static void node_free(struct node_devices *n)
 static void question_free(struct question *q)
 {
 	free(q->options);
+	free(q->labels);
 	free(q->constraints);
 	memset(q, 0, sizeof(*q));
 }
@@ -229,6 +230,7 @@ void inventory_question_set(struct inventory *v, const struct event_question *e,
 	q->options_n = e->options_n;
 	q->constraints_n = e->constraints_n;
 	q->options = must_array(e->options_n, sizeof(*q->options));
+	q->labels = must_array(e->options_n, sizeof(*q->labels));
 	memcpy(q->options, options, e->options_n * sizeof(*options));
 	q->constraints = must_array(e->constraints_n + 1, sizeof(*q->constraints));
 	memcpy(q->constraints, constraints, e->constraints_n * sizeof(*constraints));
@@ -239,6 +241,29 @@ void inventory_question_set(struct inventory *v, const struct event_question *e,
 	q->simple = e->options_n == 1 && e->constraints_n == 0 &&
 	            (options->flags & ~(uint32_t)QUESTION_GROUPS) == 0 &&
 	            options->count <= DEVICE_RESULTS_MAX;
+}
+
+void inventory_question_label(struct inventory *v, uint32_t question, const char *text,
+                              uint32_t bytes, uint64_t offset)
+{
+	struct question *q = &v->questions[question];
+	uint32_t at = 0;
+
+	q->text_offset = offset;
+	q->text_bytes = bytes;
+	for (uint32_t i = 0; i < q->options_n && at < bytes; i++) {
+		const uint32_t first = at;
+
+		for (uint32_t spaces = 0; at < bytes && spaces < 3; at++)
+			spaces += text[at] == ' ';
+		q->labels[i] = (struct question_label){ offset + first, at - first };
+	}
+}
+
+uint32_t inventory_question_text(const struct inventory *v, uint32_t question, uint64_t *offset)
+{
+	*offset = v->questions[question].text_offset;
+	return v->questions[question].text_bytes;
 }
 
 void inventory_question_drop(struct inventory *v, uint32_t question)

@@ -61,6 +61,12 @@ void inventory_node_drop(struct inventory *v, node_id node);
 void inventory_question_set(struct inventory *v, const struct event_question *e,
                             const struct question_option *options,
                             const struct question_constraint *constraints);
+/* Names for reasons, as in struct event_question, which the caller has at that offset of its own.
+ */
+void inventory_question_label(struct inventory *v, uint32_t question, const char *text,
+                              uint32_t bytes, uint64_t offset);
+/* Bytes and offset of what was given; 0: nothing. */
+uint32_t inventory_question_text(const struct inventory *v, uint32_t question, uint64_t *offset);
 void inventory_question_drop(struct inventory *v, uint32_t question);
 /* False: the question has other options, or the node other devices; nothing was changed. */
 bool inventory_match_set(struct inventory *v, const struct event_match *e, const uint64_t *sets,
@@ -88,6 +94,12 @@ enum inventory_lack { LACK_DEVICES, LACK_POOL, LACK_GAVE_UP };
 /* Why there is no room for one. */
 enum inventory_lack inventory_lack(const struct inventory *v, node_id node, uint32_t question,
                                    uint32_t served);
+
+/* How many options the question has; 0: it is not known. */
+uint32_t inventory_options(const struct inventory *v, uint32_t question);
+/* Counts the devices of the first `nodes` nodes for one of them; out->members is not set. */
+void inventory_supply(const struct inventory *v, uint32_t nodes, uint32_t question, uint32_t option,
+                      struct device_lack *out);
 
 /* The devices that the next pod of the question would get, in picks[DEVICE_PICKS_MAX]: their
  * number, 0: none.  Nothing is taken. */

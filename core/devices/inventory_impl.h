@@ -53,9 +53,18 @@ struct node_devices {
 	uint32_t holdings_n, holdings_cap;
 };
 
+/* Names of an option, in the memory of the caller. */
+struct question_label {
+	uint64_t offset;
+	uint32_t bytes; /* 0: none */
+};
+
 struct question {
 	struct question_option *options; /* NULL: no such question */
+	struct question_label *labels;   /* by option */
 	struct question_constraint *constraints;
+	uint64_t text_offset; /* of all labels */
+	uint32_t text_bytes;
 	uint32_t options_n, constraints_n;
 	bool simple;     /* one claim of one request for a number of devices, without constraints */
 	bool prefers;    /* has QUESTION_PREFERS */

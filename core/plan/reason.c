@@ -340,6 +340,26 @@ void reason_capacity(struct reason *r, struct tally *tally, struct views *vs,
 	absent_short(r, s, wanted);
 }
 
+void reason_devices(struct reason *r, const struct views *vs, const struct plan *plan)
+{
+	const struct inventory *inventory = vs->pod_counts->inventory;
+	const struct shape *s = class_shape(vs->pod_counts, plan->failed);
+	const uint32_t question = s->body->devices - 1; /* UINT32_MAX: it asks for none */
+	bool lacks = false;
+	uint32_t n;
+
+	for (uint32_t i = 0; i < r->counts_n; i++)
+		lacks = lacks || r->counts[i].why == FILTER_DEVICES;
+	if (!lacks || !inventory)
+		return;
+	n = inventory_options(inventory, question);
+	for (; r->lacks_n < n && r->lacks_n < DEVICE_LACKS_MAX; r->lacks_n++) {
+		inventory_supply(inventory, vs->nodes->used, question, r->lacks_n, &r->lacks[r->lacks_n]);
+		r->lacks[r->lacks_n].members = plan->failed_need;
+		budget_spend(vs->budget, vs->nodes->used);
+	}
+}
+
 /* What the nodes of the closest domain are short of. */
 static void domain_shortfalls(struct reason *r, const struct views *vs, const struct plan *plan)
 {
@@ -412,5 +432,6 @@ uint64_t reason_hash(const struct reason *r)
 		hash = mix(hash, &r->promised, offsetof(struct promised, nodes_n));
 	hash = mix(hash, r->counts, r->counts_n * sizeof(r->counts[0]));
 	hash = mix(hash, r->shortfalls, r->shortfalls_n * sizeof(r->shortfalls[0]));
+	hash = mix(hash, r->lacks, r->lacks_n * sizeof(r->lacks[0]));
 	return hash ? hash : 1;
 }

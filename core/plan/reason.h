@@ -29,6 +29,7 @@ static inline void reason_copy(struct reason *to, const struct reason *from)
 		to->promised = from->promised;
 	else if (to->promised.at_ns > 0)
 		memset(&to->promised, 0, sizeof(to->promised));
+	memcpy(to->lacks, from->lacks, from->lacks_n * sizeof(from->lacks[0]));
 }
 
 /* `fit` of `need` members fit, and plan->failed is the first class that failed.  The counts are of
@@ -36,6 +37,10 @@ static inline void reason_copy(struct reason *to, const struct reason *from)
  * Diagnosis). */
 void reason_capacity(struct reason *r, struct tally *tally, struct views *vs,
                      const struct plan *plan, uint32_t need, uint32_t fit);
+
+/* After it, for a gang: how many devices there are of what that class asks for, if too few of them
+ * are why some node rejects it. */
+void reason_devices(struct reason *r, const struct views *vs, const struct plan *plan);
 
 /* Too few members of a role: the one of which most are missing. */
 void reason_role(struct reason *r, const struct gang *g);

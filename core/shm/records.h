@@ -95,6 +95,7 @@ struct question_record {
 	const struct event_question *body;
 	const struct question_option *options;
 	const struct question_constraint *constraints;
+	const char *text;
 };
 
 struct match_record {

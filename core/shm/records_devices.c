@@ -115,11 +115,13 @@ const char *record_question(const struct record *r, struct question_record *out)
 		q.options = take(&b, q.body->options_n, sizeof(*q.options));
 	if (q.options)
 		q.constraints = take(&b, q.body->constraints_n, sizeof(*q.constraints));
-	if (!q.constraints || b.left != 0)
+	if (q.constraints)
+		q.text = take(&b, q.body->text_bytes, 1);
+	if (!q.text || b.left != 0)
 		return "the record of a question has a wrong length";
 	if (q.body->question >= QUESTIONS_MAX || q.body->options_n == 0 ||
 	    q.body->options_n > QUESTION_OPTIONS_MAX ||
-	    q.body->constraints_n > QUESTION_CONSTRAINTS_MAX)
+	    q.body->constraints_n > QUESTION_CONSTRAINTS_MAX || q.body->text_bytes > QUESTION_TEXT_MAX)
 		return "a question is out of bounds";
 	fault = options_fault(q.options, q.body->options_n);
 	for (uint32_t i = 0; !fault && i < q.body->constraints_n; i++) {

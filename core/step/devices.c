@@ -35,6 +35,25 @@ static int on_node_devices(struct core *c, const struct record *r)
 	return 0;
 }
 
+/* Its names go to the arena, where readers of the ledger find them.  Without room there a reason
+ * has the numbers alone. */
+static void label_set(struct core *c, const struct question_record *q)
+{
+	struct name name;
+
+	if (q->body->text_bytes > 0 && name_add(&c->ledger, q->text, q->body->text_bytes, &name) == 0)
+		inventory_question_label(inventory_of(c), q->body->question, q->text, name.bytes,
+		                         name.offset);
+}
+
+static void label_drop(struct core *c, uint32_t question)
+{
+	struct name name = { 0 };
+
+	name.bytes = inventory_question_text(inventory_of(c), question, &name.offset);
+	name_drop(&c->ledger, &name);
+}
+
 /* Views count the pods of the question that was there before. */
 static void question_gone(struct core *c, uint32_t question)
 {
@@ -42,6 +61,7 @@ static void question_gone(struct core *c, uint32_t question)
 		if (inventory_has_match(inventory_of(c), id, question))
 			nodes_touch(&c->nodes, id);
 	gpus_forget(&c->pod_counts);
+	label_drop(c, question);
 }
 
 static int on_question(struct core *c, const struct record *r)
@@ -53,6 +73,7 @@ static int on_question(struct core *c, const struct record *r)
 		return refuse(c, fault);
 	question_gone(c, record.body->question);
 	inventory_question_set(inventory_of(c), record.body, record.options, record.constraints);
+	label_set(c, &record);
 	return 0;
 }
 

@@ -79,7 +79,7 @@ struct explain_live *explain_live_take(const struct live *l, struct explanation 
 	reservations_read(l, picture);
 	x->gangs = picture->gangs;
 	x->gangs_n = picture->rows.n;
-	x->names = (struct reason_names){ .resource = live_name, .taint = live_name, .context = l };
+	x->names = live_names(l);
 	x->reservations = &picture->reservations;
 	x->observer = &l->observer;
 	usage_read(&picture->usage, &l->observer);

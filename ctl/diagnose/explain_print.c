@@ -254,8 +254,7 @@ static void print_json(const struct explanation *x)
 		json_add_shortfalls(o, &g->why, true, x->names.resource, x->names.context);
 		json_reasons(o, x);
 		explain_pieces_json(o, x);
-		if (g->lacks_n > 0)
-			lacks_json(o, g->lacks, g->lacks_n);
+		json_add_devices(o, &g->why, &x->names);
 	}
 	if (is_promised(x))
 		cJSON_AddItemToObject(o, "start", start_json(x->observer, &g->why.promised));
@@ -375,16 +374,6 @@ static void print_help(const struct explanation *x)
 		puts("\n--try lists the cluster and finds out what would let it start.");
 }
 
-static void print_lacks(const struct gang_result *g)
-{
-	for (size_t i = 0; i < g->lacks_n; i++) {
-		char *text = lack_text(&g->lacks[i]);
-
-		ctl_say("Request %s.\n", text);
-		free(text);
-	}
-}
-
 static void print_reclaim(const struct explanation *x)
 {
 	char at[PROMISE_TIME_BYTES];
@@ -407,7 +396,6 @@ static void print_text(const struct explanation *x)
 		return;
 	ctl_say("\n%s\n", g->reason);
 	explain_pieces_print(x);
-	print_lacks(g);
 	explain_selector_print(x);
 	if (!explain_is_queued(g))
 		return;

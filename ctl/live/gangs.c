@@ -2,6 +2,7 @@
 /* musterctl gangs: state of each gang and why it waits. */
 #include "ctl/live/cluster.h"
 #include "ctl/live/live.h"
+#include "ctl/offline/lack.h"
 #include "ctl/term/print.h"
 #include "ctl/term/table.h"
 #include "ctl/live/rows.h"
@@ -76,6 +77,7 @@ static int64_t seconds_since(uint64_t ns, uint64_t now_ns)
 
 static void add_reason(const struct live *l, const struct gang_copy *g, cJSON *o)
 {
+	struct reason_names names;
 	char *reason;
 
 	if (l->from_cluster) {
@@ -88,6 +90,8 @@ static void add_reason(const struct live *l, const struct gang_copy *g, cJSON *o
 	reason = live_reason(l, g);
 	json_add_text(o, "reason", reason);
 	json_add_shortfalls(o, &g->row.reason, true, live_name, l);
+	names = live_names(l);
+	json_add_devices(o, &g->row.reason, &names);
 	free(reason);
 }
 

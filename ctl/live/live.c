@@ -228,15 +228,32 @@ char *live_queue_name(const struct live *l, uint32_t queue)
 	return must_copy(live_queue(l, queue));
 }
 
-char *live_reason(const struct live *l, const struct gang_copy *gang)
+static bool live_device(const void *live, const struct device_lack *lack, char *out,
+                        size_t out_bytes)
 {
-	struct reason_names names = {
+	const struct live *l = live;
+	char text[OBSERVE_NAME_MAX];
+
+	snprintf(out, out_bytes, "%s",
+	         observe_text(&l->observer, lack->names_offset, lack->names_bytes, text));
+	return text[0] != '\0';
+}
+
+struct reason_names live_names(const struct live *l)
+{
+	return (struct reason_names){
 		.resource = live_name,
 		.taint = live_name,
 		.gang = live_gang,
 		.queue = live_queue,
+		.device = live_device,
 		.context = l,
 	};
+}
+
+char *live_reason(const struct live *l, const struct gang_copy *gang)
+{
+	const struct reason_names names = live_names(l);
 	/* The text of a refusal is in the frontend and in the pod's condition. */
 	const char *refusal = "refused; the reason is in the PodScheduled condition of its pods";
 	uint32_t dialect = gang->row.dialect;

@@ -75,6 +75,9 @@ bool live_again(struct live *l);
 /* Text of a resource or taint; good until live_close(). */
 const char *live_name(const void *live, uint32_t id);
 
+/* Of what the ledger has. */
+struct reason_names live_names(const struct live *l);
+
 /* Why a gang waits; to be freed. */
 char *live_reason(const struct live *l, const struct gang_copy *gang);
 

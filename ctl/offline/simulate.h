@@ -35,8 +35,6 @@ struct gang_result {
 	enum queue_band band;
 	char *reason; /* why it, or the rest of its members, waits; NULL: nothing waits */
 	struct reason why;
-	struct device_lack *lacks; /* devices that it waits for: ctl/offline/lack.h */
-	size_t lacks_n;
 };
 
 struct eviction; /* ctl/offline/evictions.h */

@@ -66,6 +66,7 @@ static void print_claims(const struct claims *claims)
 static cJSON *gang_json(const struct model *model, const struct gang_result *g)
 {
 	cJSON *o = json_checked(cJSON_CreateObject());
+	struct reason_names names;
 
 	json_add_text(o, "gang", g->gang);
 	json_add_text(o, "dialect", g->dialect);
@@ -78,9 +79,9 @@ static cJSON *gang_json(const struct model *model, const struct gang_result *g)
 	if (g->reason != NULL) {
 		json_add_text(o, "reason", g->reason);
 		json_add_shortfalls(o, &g->why, false, name_text, model);
+		names = reason_names_of(model);
+		json_add_devices(o, &g->why, &names);
 	}
-	if (g->lacks_n > 0)
-		lacks_json(o, g->lacks, g->lacks_n);
 	return o;
 }
 
@@ -210,17 +211,6 @@ static void print_devices(const struct simulation *s)
 	text_table_free(t);
 }
 
-static void print_lacks(const struct simulation *s)
-{
-	for (size_t i = 0; i < s->gangs_n; i++)
-		for (size_t k = 0; k < s->gangs[i].lacks_n; k++) {
-			char *text = lack_text(&s->gangs[i].lacks[k]);
-
-			ctl_say("\n%s: request %s\n", s->gangs[i].gang, text);
-			free(text);
-		}
-}
-
 static void print_evictions(const struct simulation *s)
 {
 	struct text_table *t = text_table_new("LLLLL");
@@ -253,7 +243,6 @@ static void print_text(const struct simulation *s)
 	if (s->gangs_n > 0)
 		print_gangs(s);
 	print_devices(s);
-	print_lacks(s);
 	if (s->evictions_n > 0)
 		print_evictions(s);
 	for (size_t i = 0; i < s->gangs_n; i++)

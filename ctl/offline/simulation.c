@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sorted results out of the tables of model and core. */
 #include "ctl/offline/claims.h"
-#include "ctl/offline/lack.h"
 #include "ctl/offline/queues.h"
 #include "ctl/offline/simulate.h"
 #include "frontend/dialect/reason.h"
@@ -19,9 +18,6 @@ struct building {
 	const char **queues;   /* by gang id: what a member names; NULL: without queues */
 	char **blocks;         /* by gang id: why it waits because of its queue; NULL */
 	uint32_t *pending;     /* by gang id */
-	struct asking {
-		uint32_t pod, question, pods; /* the first that waits for devices, and those like it */
-	} * asking;                       /* by gang id */
 	uint32_t gangs_max;
 };
 
@@ -38,18 +34,6 @@ static char *print_reason(const struct model *model, const struct reason *reason
 	text = must_array(n + 1, 1);
 	reason_text(reason, about, &names, text, n + 1);
 	return text;
-}
-
-static void note_devices(struct building *b, const struct pod_view *pod)
-{
-	struct asking *a = &b->asking[pod->gang_id];
-	const uint32_t question = lacks_question(b->o, pod->id);
-
-	if (question == UINT32_MAX || pod->deleting)
-		return;
-	if (a->pods == 0)
-		*a = (struct asking){ pod->id, question, 0 };
-	a->pods += a->question == question;
 }
 
 /* Why a gang is refused: its own object, or its first refused pod. */
@@ -145,8 +129,6 @@ static void add_pod(void *context, const struct pod_view *pod)
 		p->devices = claims_placed(s->claims, pod->namespace, pod->name);
 	if (p->node != NULL)
 		return;
-	if (row != NULL)
-		note_devices(b, pod);
 	p->with_gang = row != NULL && row->placement != GANG_PLACED && !pod->deleting;
 	p->reason = pod_reason(b, pod, row, p);
 	if (pod->deleting)
@@ -189,8 +171,6 @@ static void add_gang(struct building *b, gang_id id)
 		g->reason = row->reason.why == WAIT_QUEUE && b->blocks != NULL && b->blocks[id] != NULL
 		                ? must_copy(b->blocks[id])
 		                : print_reason(s->model, &row->reason, &about);
-	if (g->reason != NULL && waits_for_capacity(g->why.why) && b->asking[id].pods > 0)
-		g->lacks = lacks_of(b->o, b->asking[id].pod, b->asking[id].pods, &g->lacks_n);
 	g->queue = b->queues != NULL ? b->queues[id] : NULL;
 }
 
@@ -215,7 +195,6 @@ struct simulation *simulation_new(const struct offline *o)
 	s->evictions = offline_evictions(o, &s->evictions_n);
 	b.refusals = must_array(b.gangs_max, sizeof(*b.refusals));
 	b.pending = must_array(b.gangs_max, sizeof(*b.pending));
-	b.asking = must_array(b.gangs_max, sizeof(*b.asking));
 	s->gangs = must_array(b.gangs_max, sizeof(*s->gangs));
 	if (offline_queues(o) != NULL) {
 		b.queues = must_array(b.gangs_max, sizeof(*b.queues));
@@ -235,7 +214,6 @@ struct simulation *simulation_new(const struct offline *o)
 	free(b.blocks);
 	free(b.refusals);
 	free(b.pending);
-	free(b.asking);
 	return s;
 }
 
@@ -249,7 +227,6 @@ void simulation_free(struct simulation *s)
 	for (size_t i = 0; i < s->gangs_n; i++) {
 		free(s->gangs[i].gang);
 		free(s->gangs[i].reason);
-		lacks_free(s->gangs[i].lacks, s->gangs[i].lacks_n);
 	}
 	free(s->placements);
 	free(s->gangs);

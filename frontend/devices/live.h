@@ -72,26 +72,13 @@ uint32_t live_group(struct live *l, uint32_t pod, struct text resource);
 /* The resource of a group, from 1 on; NULL: there are no more. */
 const char *live_resource(struct live *l, uint32_t pod, uint32_t group);
 
-/* Devices of all nodes for one request, or one of its alternatives, of the claims that a waiting
- * pod has not allocated yet: in numbers, why there are none. */
-struct live_supply {
-	uint32_t question;       /* pods with equal claims have the same */
-	uint32_t count;          /* that a pod needs; 0: all of a node */
-	uint32_t match;          /* selectors allow them; of these: */
-	uint32_t taken, tainted; /* in use; with a taint in the way */
-	uint32_t shut;           /* their pool has not what they take of counters */
-	uint32_t free;           /* the rest */
-	uint32_t nodes;          /* with free ones */
-	uint32_t most;           /* free ones of one node */
-	uint32_t alike;          /* ... with one value of `attribute` */
-	const char *class;       /* good until the next call */
-	const char *request;     /* "r" or "r/sub"; likewise */
-	const char *attribute;   /* of a matchAttribute; NULL: none; likewise */
-};
-/* The number of what the pod asks for; UINT32_MAX: nothing, or it is refused. */
+/* The number of what a waiting pod asks for; UINT32_MAX: nothing, or it is refused. */
 uint32_t live_asks(const struct live *l, uint32_t pod);
-/* The option at `i`, in the order of the claims; false: there are no more. */
-bool live_supply(struct live *l, uint32_t pod, uint32_t i, struct live_supply *out);
+
+/* "REQUEST CLASS ATTRIBUTE " of one option of a question, as in struct event_question.  False:
+ * there is no such option any more. */
+bool live_label(const struct live *l, uint32_t question, uint32_t option, char *out,
+                size_t out_bytes);
 
 /* Records.  Each of the two is repeated until it says that nothing is due. */
 

@@ -316,6 +316,8 @@ void live_conflicts_note(struct live *l);
 /* live_questions.c */
 /* LIVE_NONE: all are in use, or `namespace` has its share of them.  The last eighth is for
  * namespaces below their share, which is counted as if one more came (docs/decisions/049). */
+/* live_labels.c: the names of a question, as its record has them; returns their bytes. */
+uint32_t live_labels(const struct live *l, uint32_t question, char out[QUESTION_TEXT_MAX]);
 uint32_t live_question_of(struct live *l, const char *namespace,
                           const struct live_claim *const *claims, uint32_t n);
 void live_question_give(struct live *l, uint32_t question);

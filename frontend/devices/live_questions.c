@@ -327,8 +327,11 @@ size_t live_question_bytes(const struct live *l, uint32_t question)
 {
 	const struct live_question *q = &l->questions[question];
 
+	char text[QUESTION_TEXT_MAX];
+
 	return sizeof(struct event_question) + q->options_n * sizeof(struct question_option) +
-	       q->constraints_n * sizeof(struct question_constraint);
+	       q->constraints_n * sizeof(struct question_constraint) +
+	       PADDED(live_labels(l, question, text));
 }
 
 static bool restricts(const struct live_question *q, const struct live_option *o,
@@ -344,10 +347,13 @@ void live_question_write(struct live *l, uint32_t question, void *record)
 	struct event_question *e = record;
 	struct question_option *options = (void *)(e + 1);
 	struct question_constraint *c = (void *)(options + q->options_n);
+	char text[QUESTION_TEXT_MAX] = { 0 };
+	const uint32_t text_bytes = live_labels(l, question, text);
 
 	*e = (struct event_question){ .question = question,
 		                          .options_n = q->options_n,
-		                          .constraints_n = q->constraints_n };
+		                          .constraints_n = q->constraints_n,
+		                          .text_bytes = text_bytes };
 	for (uint32_t i = 0; i < q->options_n; i++) {
 		const struct live_option *o = &q->options[i];
 
@@ -374,6 +380,7 @@ void live_question_write(struct live *l, uint32_t question, void *record)
 					c->options |= UINT64_C(1) << i;
 			c++;
 		}
+	memcpy(c, text, PADDED(text_bytes));
 	q->sent = true;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define PART_BYTES 512
+#define DEVICE_TEXT_BYTES 1024
 #define SCHEDULER_NAME_MAX 63u
 #define NO_NODES "no nodes available to schedule pods"
 
@@ -181,6 +182,16 @@ static void put_taints(struct out *o, const struct reason *r, const struct reaso
 	}
 }
 
+static void put_devices(struct out *o, const struct reason *r, const struct reason_names *names)
+{
+	char text[DEVICE_TEXT_BYTES];
+
+	for (uint32_t i = 0; i < r->lacks_n && i < DEVICE_LACKS_MAX; i++) {
+		reason_device_text(&r->lacks[i], names, text, sizeof(text));
+		put(o, "; request %s", text);
+	}
+}
+
 /* Rules over one node exclude each one whatever is free: amounts would only mislead. */
 static bool rules_exclude_all(const struct reason *r)
 {
@@ -206,6 +217,7 @@ static void put_room(struct out *o, const struct reason *r, const char *gang,
 	put(o, " gang %s: %u of %u members have room", gang, r->fit, r->need);
 	if (!rules_exclude_all(r))
 		put_shortfalls(o, r, names, "; ");
+	put_devices(o, r, names);
 	put_taints(o, r, names);
 	put(o, ".");
 }
@@ -389,6 +401,7 @@ static void put_topology(struct out *o, const struct reason *r, const char *gang
 		put(o, *value ? "; the closest, %s, has room for %u" : "; the closest%s has room for %u",
 		    value, r->domain_fit);
 	put_shortfalls(o, r, names, "; ");
+	put_devices(o, r, names);
 	put(o, ".");
 }
 
@@ -407,6 +420,7 @@ static void put_gave_up(struct out *o, const struct reason *r, const char *gang,
 	put(o, " No plan was found within the step limit");
 	if (gang)
 		put(o, ". gang %s: %u of %u members have room", gang, r->fit, r->need);
+	put_devices(o, r, names);
 	put(o, ".");
 }
 

@@ -26,7 +26,23 @@ struct reason_names {
 	                   size_t out_bytes);
 	/* A queue by its id.  NULL: not available. */
 	const char *(*queue)(const void *context, uint32_t queue);
+	/* "REQUEST CLASS ATTRIBUTE " of devices, as in struct event_question; false: not known.  NULL:
+	 * not available. */
+	bool (*device)(const void *context, const struct device_lack *lack, char *out,
+	               size_t out_bytes);
 };
+
+/* What devices are about; an attribute of "": there is none. */
+struct device_names {
+	char text[QUESTION_TEXT_MAX + 1];
+	const char *request, *class, *attribute; /* in `text` */
+};
+void reason_device_names(const struct device_lack *lack, const struct reason_names *names,
+                         struct device_names *out);
+/* "r: 8 devices of class gpu are needed, 7 are free on 2 nodes (8 match, 1 is taken)"; written and
+ * counted as by reason_text(). */
+size_t reason_device_text(const struct device_lack *lack, const struct reason_names *names,
+                          char *out, size_t out_bytes);
 
 #define REASON_GANG_BYTES 600 /* for the name of a gang */
 

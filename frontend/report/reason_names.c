@@ -2,6 +2,7 @@
 /* Resolves the ids of a reason to texts of the model. */
 #include "frontend/dialect/reason.h"
 
+#include "frontend/devices/live.h"
 #include "frontend/model/model.h"
 
 #include <stdio.h>
@@ -53,6 +54,14 @@ static const char *queue_text(const void *context, uint32_t queue)
 	return model_queue_name(context, queue);
 }
 
+static bool device_text(const void *context, const struct device_lack *lack, char *out,
+                        size_t out_bytes)
+{
+	const struct live *l = model_live((struct model *)(uintptr_t)context);
+
+	return l && live_label(l, lack->question, lack->option, out, out_bytes);
+}
+
 struct reason_names reason_names_of(const struct model *model)
 {
 	return (struct reason_names){
@@ -63,6 +72,7 @@ struct reason_names reason_names_of(const struct model *model)
 		.gang = gang_text,
 		.pod = pod_text,
 		.queue = queue_text,
+		.device = device_text,
 		.context = model,
 	};
 }

@@ -58,7 +58,7 @@ const struct fuzzer fuzzer = { .name = "records",
 static void check_reason(const struct reason *r)
 {
 	if (r->why >= WAIT_REASONS || r->counts_n > FILTER_COUNTS_MAX ||
-	    r->shortfalls_n > SHORTFALLS_MAX)
+	    r->shortfalls_n > SHORTFALLS_MAX || r->lacks_n > DEVICE_LACKS_MAX)
 		fuzz_found("reason %u with %u counts and %u shortfalls", r->why, r->counts_n,
 		           r->shortfalls_n);
 	for (uint32_t i = 0; i < r->counts_n; i++)

@@ -326,6 +326,7 @@ static const struct field question_fields[] = {
 	U32(struct event_question, question, 0, QUESTIONS_MAX - 1),
 	U32(struct event_question, options_n, 1, QUESTION_OPTIONS_MAX),
 	U32(struct event_question, constraints_n, 0, QUESTION_CONSTRAINTS_MAX),
+	U32(struct event_question, text_bytes, 0, QUESTION_TEXT_MAX),
 };
 static const struct field option_fields[] = {
 	U32(struct question_option, claim, 0, QUESTION_OPTIONS_MAX - 1),
@@ -667,8 +668,9 @@ static const struct layout node_devices_layout = {
 static const struct layout question_layout = {
 	BODY(struct event_question, question_fields),
 	{ ARRAY(struct event_question, options_n, struct question_option, option_fields),
-	  ARRAY(struct event_question, constraints_n, struct question_constraint, constraint_fields) },
-	2,
+	  ARRAY(struct event_question, constraints_n, struct question_constraint, constraint_fields),
+	  TEXT(struct event_question, text_bytes) },
+	3,
 	question_more,
 };
 static const struct layout match_layout = {

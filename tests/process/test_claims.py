@@ -176,7 +176,7 @@ def test_members_of_a_gang_get_their_devices():
 def test_a_gang_that_lacks_a_device_says_how_many():
     objects = cluster(*gang(3))
     answer, g = plain_gang(objects)
-    check(g["state"] == "Waiting" and "2 of 3 members have room" in g["reason"] and "claims" not in answer, answer)
+    check(g["state"] == "Waiting" and "2 of 3 members have room; request r: 3 devices of class gpu are needed, 2 are free on 1 node (2 match)." in g["reason"] and "claims" not in answer, answer)
     check({k: g["devices"][0][k] for k in ("request", "class", "needed", "free", "nodes", "match", "taken")} ==
           {"request": "r", "class": "gpu", "needed": 3, "free": 2, "nodes": 1, "match": 2, "taken": 0}, g)
     got = json.loads(run(objects, "explain", "default/g").stdout)
@@ -193,7 +193,7 @@ def test_devices_that_are_free_and_of_no_use():
     check([g["devices"][0][k] for k in ("free", "most_on_a_node", "attribute", "most_alike")] == [2, 2, "d/board", 1], g)
     text = subprocess.run([muster.program("musterctl"), "explain", "-f", "-", "default/g"], input=json.dumps(objects), capture_output=True, text=True,
                           timeout=180).stdout
-    check("Request r: 2 devices of class gpu are needed, 2 are free on 1 node (2 match), no 2 of them on one node under one d/board." in text, text)
+    check("; request r: 2 devices of class gpu are needed, 2 are free on 1 node (2 match), no 2 of them on one node under one d/board." in text, text)
 
 
 def test_members_that_share_a_claim_are_refused():

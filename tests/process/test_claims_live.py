@@ -30,20 +30,27 @@ def nested(spec, levels):
     return {"devices": {**spec["devices"], "config": [{"opaque": {"driver": DRIVER, "parameters": {"a": deep}}}]}}
 
 
+def items_of(c):
+    """What the server has, as kubectl prints it."""
+    return [{**o, "apiVersion": kube.KINDS[kind][0].removeprefix("apis/").removeprefix("api/"), "kind": kind}
+            for kind in ("Node", "ResourceSlice", "DeviceClass", "PodGroup", "ResourceClaim", "Pod") for o in c.client.list(kind)]
+
+
+def on_files(items, *words):
+    code, out, err = run("musterctl", *words, "-f", "-", "-o", "json", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    check(out, code, err)
+    return json.loads(out)
+
+
 def simulated(c, prefix):
     """The devices that pods would get by musterctl simulate, had they not been placed yet."""
-    items = []
-    for kind in ("Node", "ResourceSlice", "DeviceClass", "PodGroup", "ResourceClaim", "Pod"):
-        version = kube.KINDS[kind][0].removeprefix("apis/").removeprefix("api/")
-        items += [{**o, "apiVersion": version, "kind": kind} for o in c.client.list(kind)]
+    items = items_of(c)
     for o in items:
         if o["metadata"]["name"].startswith(prefix) and o["kind"] in ("ResourceClaim", "Pod"):
             o["spec"].pop("nodeName", None)
             for field in ("allocation", "reservedFor", "conditions"):
                 o.get("status", {}).pop(field, None)
-    code, out, err = run("musterctl", "simulate", "-f", "-", "-o", "json", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    check(code == 0, err)
-    return sorted([d["device"].rpartition("/")[2] for d in p["devices"]] for p in json.loads(out)["placements"])
+    return sorted([d["device"].rpartition("/")[2] for d in p["devices"]] for p in on_files(items, "simulate")["placements"])
 
 
 def test_a_pod_gets_the_first_device_and_its_claim_is_written_before():
@@ -73,7 +80,7 @@ def test_a_gang_waits_for_all_its_devices():
         c.up(*ON)
         gang_with(c, "g", 4, claim_spec(2))
         says(c, "g-0", "cannot allocate all claims")
-        says(c, "g-0", "3 of 4 members have room")
+        says(c, "g-0", "3 of 4 members have room; request r: 8 devices of class gpu are needed, 7 are free on 2 nodes (8 match, 1 is taken).")
         equal(len(allocated(c)), 1, "claims that are allocated")
         free(c, "other")
         bound(c, "g", 4, 10)
@@ -96,6 +103,28 @@ def test_devices_of_one_root_by_selector():
         for command in (("simulate",), ("explain", "--add-node", "1xn1", "default/last")):
             out = run("musterctl", *command, "--kubeconfig", c.kubeconfig)[1]
             check("does not support resource claims" in out and "could not find" not in out, out)
+
+
+def test_a_gang_is_told_which_devices_it_lacks():
+    """What explain and gangs take from the ledger is what the condition has, and what the same objects say offline."""
+    with World(*nodes(3, 4, roots=2), device_class()) as c:
+        foreign(c, "first", "n1", "gpu-0")
+        for i in range(3):
+            foreign(c, f"other-{i}", f"n{i + 1}", "gpu-1")
+            foreign(c, f"more-{i}", f"n{i + 1}", "gpu-2")
+        c.up(*ON)
+        gang_with(c, "g", 2, claim_spec(2, match=f"{DRIVER}/root"))
+        numbers = ("0 of 2 members have room; request r: 4 devices of class gpu are needed, 5 are free on 3 nodes (12 match, 7 are taken), "
+                   f"no 2 of them on one node under one {DRIVER}/root.")
+        says(c, "g-0", numbers)
+        row, = (g for g in c.ask_json("gangs")[1]["gangs"] if g["gang"] == "default/g")
+        got = c.ask_json("explain", "default/g")[1]
+        for of in (row, got):
+            check(numbers in of["reason"], of)
+            former = ("withoutCounters", "mostOnANode", "mostAlike")
+            equal([{k: v for k, v in d.items() if k not in former} for d in of["devices"]], [{"request": "r", "class": CLASS, "members": 2, "needed": 4, "free": 5, "nodes": 3, "match": 12, "taken": 7,
+                                   "tainted": 0, "without_counters": 0, "most_on_a_node": 2, "attribute": f"{DRIVER}/root", "most_alike": 1}])
+        equal(on_files(items_of(c), "explain", "default/g")["devices"], row["devices"], "on files")
 
 
 def test_a_class_that_is_missing_and_then_created():

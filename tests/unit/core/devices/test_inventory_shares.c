@@ -104,3 +104,26 @@ Test(inventory_shares, are_asked_for_by_simple_questions)
 	cr_assert_not(inventory_share_ask(v, 1, HALF, &ask), "a node without devices");
 	inventory_free(v);
 }
+
+static struct device_lack supply(const struct inventory *v, uint32_t question)
+{
+	struct device_lack l;
+
+	cr_assert_eq(inventory_options(v, question), 1);
+	inventory_supply(v, 2, question, 0, &l);
+	cr_assert_eq(l.match, l.taken + l.tainted + l.shut + l.free);
+	return l;
+}
+
+/* For reasons: a share that is too large for what is left finds the device taken. */
+Test(inventory_shares, are_counted)
+{
+	struct inventory *v = scene(1, 3);
+
+	cr_expect(supply(v, HALF).match == 3 && supply(v, HALF).free == 3);
+	cr_expect(supply(v, WHOLE).taken == 1 && supply(v, WHOLE).free == 2);
+	cr_expect(supply(v, PAIR).tainted == 1 && supply(v, PAIR).most == 1);
+	cr_expect(supply(v, ALL).count == 0 && supply(v, ALL).nodes == 1);
+	cr_expect_eq(supply(v, HALF).names_bytes, 0);
+	inventory_free(v);
+}

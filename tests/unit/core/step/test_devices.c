@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices in the core: plans take them, all or none, no two pods one of them, and what a
  * reservation held is free when it ends. */
+#include "core/lifecycle/state.h"
 #include "ipc/devices.h"
 #include "tests/unit/support_story.h"
 
@@ -119,6 +120,67 @@ Test(devices, of_a_gang_are_all_or_none)
 	devices(s, 1, 1, 8, 0x0f);
 	story_plan(s);
 	cr_assert_eq(story_count(s, "m"), 8);
+	story_free(s);
+}
+
+static const struct device_lack *lack_of(struct story *s, uint32_t gang)
+{
+	const struct reason *r = &story_core(s)->ledger.gangs[gang].reason;
+
+	cr_assert_eq(r->lacks_n, 1);
+	return &r->lacks[0];
+}
+
+static void named(struct story *s, uint32_t number)
+{
+	struct {
+		struct event_question e;
+		struct question_option option;
+		struct question_constraint constraint;
+		char text[24];
+	} q = {
+		.e = { .question = number, .options_n = 1, .constraints_n = 1, .text_bytes = 17 },
+		.option = { .count = 2 },
+		.constraint = { .options = 1 },
+		.text = "gpus gpu d/board ",
+	};
+
+	cr_assert_eq(story_feed(s, EVENT_QUESTION, &q, sizeof(q)), 0);
+}
+
+/* Three are free, each of another root. */
+Test(devices, that_a_gang_lacks_are_counted)
+{
+	struct story *s = scene(0x7c, 0xff);
+	const struct device_lack *l;
+	const char *text;
+
+	named(s, PAIR);
+	match(s, PAIR, 0, 1, 8, 0xff);
+	match(s, PAIR, 1, 1, 8, 0x0f);
+	story_gang(s, .name = "g", .quorum = 2);
+	story_pods(s, 3, .name = "m", .gang = "g", .cpu = 1, .devices = PAIR + 1);
+	story_plan(s);
+	cr_assert_str_eq(story_reason(s, "g"), "room 0 of 2, 2 devices");
+	l = lack_of(s, 0);
+	cr_expect(l->question == PAIR && l->option == 0 && l->members == 2 && l->count == 2);
+	cr_expect(l->match == 12 && l->taken == 9 && l->tainted + l->shut == 0);
+	cr_expect(l->free == 3 && l->nodes == 1 && l->most == 3 && l->alike == 1);
+	text = story_core(s)->ledger.arena + l->names_offset;
+	cr_expect_eq(l->names_bytes, 17);
+	cr_expect_eq(strncmp(text, "gpus gpu d/board ", 17), 0);
+	story_free(s);
+}
+
+Test(devices, that_are_not_why_a_gang_waits_are_not_counted)
+{
+	struct story *s = scene(0, 0xff);
+
+	story_gang(s, .name = "g", .quorum = 1);
+	story_pods(s, 1, .name = "m", .gang = "g", .cpu = 100, .devices = GPU + 1);
+	story_plan(s);
+	cr_expect_eq(story_core(s)->ledger.gangs[0].reason.why, WAIT_ROOM);
+	cr_expect_eq(story_core(s)->ledger.gangs[0].reason.lacks_n, 0);
 	story_free(s);
 }
 
@@ -420,11 +482,16 @@ Test(devices, that_share_counters_run_out_together)
 	story_pods(s, 5, .name = "m", .gang = "g", .cpu = 1, .devices = PART + 1);
 	story_plan(s);
 	cr_assert_eq(story_count(s, "m"), 0);
+	cr_expect(lack_of(s, 0)->free == 8 && lack_of(s, 0)->shut == 0);
 	story_skip(s);
 	story_pods(s, 4, .name = "p", .cpu = 1, .devices = PART + 1);
 	story_plan(s);
 	story_expect(s, "devices p-0 n1: 0\nbind p-0 n1\ndevices p-1 n1: 1\nbind p-1 n1\n"
 	                "devices p-2 n1: 4\nbind p-2 n1\ndevices p-3 n1: 5\nbind p-3 n1\n");
+	story_gang(s, .name = "late", .quorum = 1);
+	story_pods(s, 1, .name = "last", .gang = "late", .cpu = 1, .devices = PART + 1);
+	story_plan(s);
+	cr_expect(lack_of(s, 1)->free == 0 && lack_of(s, 1)->taken == 4 && lack_of(s, 1)->shut == 4);
 	story_free(s);
 }
 

@@ -253,6 +253,62 @@ static const char *said(const struct reason *r, const struct reason_about *about
 	return out;
 }
 
+static bool device_name(const void *context, const struct device_lack *l, char *out,
+                        size_t out_bytes)
+{
+	snprintf(out, out_bytes, l->question == 5 ? "gpus gpu d/board " : "s/x gpu - ");
+	return l->question < 7;
+}
+
+static const char *with_devices(const struct device_lack *l)
+{
+	struct reason_names names = NAMES;
+	static char out[4096];
+	struct reason r = {
+		.why = WAIT_ROOM, .nodes = 3, .need = 4, .fit = 1, .lacks_n = 1, .lacks = { *l }
+	};
+
+	r.counts_n = 1;
+	r.counts[0] = (struct filter_count){ FILTER_DEVICES, 0, 3, 0 };
+	names.device = device_name;
+	cr_assert_eq(reason_text(&r, &ABOUT, &names, out, sizeof(out)), strlen(out));
+	return out;
+}
+
+#define NODES_AND_GANG                                                                             \
+	"0/3 nodes are available: 3 cannot allocate all claims. gang ns/g: 1 of 4 members have room; "
+
+Test(reason, devices_with_their_numbers)
+{
+	struct device_lack l = { .question = 5, .members = 2, .count = 2 };
+
+	l.match = 12;
+	l.taken = 3;
+	l.free = 9;
+	l.nodes = 3;
+	l.most = 3;
+	l.alike = 1;
+	cr_expect_str_eq(
+		with_devices(&l), NODES_AND_GANG
+		"request gpus: 4 devices of class gpu are needed, 9 are free on 3 nodes (12 match, "
+		"3 are taken), no 2 of them on one node under one d/board.");
+	l = (struct device_lack){ .question = 6, .members = 1, .count = 1, .match = 4, .tainted = 1 };
+	l.shut = 1;
+	l.taken = 1;
+	l.free = 1;
+	l.nodes = 1;
+	l.most = 1;
+	cr_expect_str_eq(
+		with_devices(&l), NODES_AND_GANG
+		"request s/x: 1 device of class gpu is needed, 1 is free on 1 node (4 match, 1 is "
+		"taken, 1 is tainted, 1 finds no counters left).");
+	l = (struct device_lack){ .question = 7, .members = 3, .match = 1 };
+	cr_expect_str_eq(
+		with_devices(&l), NODES_AND_GANG
+		"request ?: all devices of class ? of a node are needed, by 3 members, 0 are free "
+		"on 0 nodes (1 match).");
+}
+
 Test(reason, roles_and_levels_with_their_numbers)
 {
 	struct reason r = {
