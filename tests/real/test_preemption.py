@@ -4,6 +4,7 @@ kube-controller-manager's disruption controller keeps.
 
     tests/real/test_preemption.py [TEST...]      MUSTER_KEEP=1 keeps the logs
 """
+import contextlib
 import os
 import signal
 import sys
@@ -13,12 +14,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lib import muster, successors  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.cluster import run as run_program  # noqa: E402
-from lib.harness import becomes, check, equal, main, until  # noqa: E402
+from lib.harness import Skip, becomes, check, equal, main, until  # noqa: E402
 from lib.objects import pod, pod_group  # noqa: E402
 from lib.successors import Successors  # noqa: E402
 from process.test_extender import Asker  # noqa: E402
 from real import cluster  # noqa: E402
+from real.kube_scheduler import KubeScheduler  # noqa: E402
 from real.kubelet import Kubelets  # noqa: E402
+from real.test_extender import config_for  # noqa: E402
 from real.world import SOON_S, World, machines  # noqa: E402
 
 cluster.CONTROLLERS += ("disruption",)
@@ -259,9 +262,9 @@ def test_a_lone_pod_waits_for_what_ends():
     equal(world.gone(), ["ends"])
 
 
-def theirs_runs():
+def theirs_runs(scheduler=successors.SCHEDULER):
     """A pod of another scheduler on three of five cores; its successors, of two, find room at once."""
-    world.runs(*machines(1, cpu="5"), successors.pod("first", "n00", cpu="3", priorityClassName="p0"))
+    world.runs(*machines(1, cpu="5"), successors.pod("first", "n00", cpu="3", scheduler=scheduler, priorityClassName="p0"))
 
 
 def lost():
@@ -288,6 +291,43 @@ def test_a_scheduler_that_asks_the_extender():
     asker, before = Asker(world.muster), lost()
     with Successors(world.cluster.admin(), lambda waiting, node: node in asker.ask("/filter", waiting, NodeNames=[node])["NodeNames"],
                     priorityClassName="p0") as theirs:
+        world.create(*gang("g", 10, 1, "4"))
+        world.starts("g", 1)
+        time.sleep(REST_S)
+        equal(([name for _, name in theirs.went], world.bound("next-"), lost() - before), (["first"], 0, 0))
+        check(theirs.refused > 0, "the extender was not asked")
+
+
+@contextlib.contextmanager
+def kube_scheduler(config=None):
+    """The real one, which has the successors."""
+    program = cluster.built("kube-scheduler")
+    if not program:
+        raise Skip("kube-scheduler is not built; tests/real/build.sh kube-scheduler does it in some minutes")
+    theirs_runs(successors.REAL)
+    with KubeScheduler(program, world.cluster.admin_kubeconfig, muster.scratch("muster-theirs-"), config) as running:
+        until(running.ready, 60, "kube-scheduler's /readyz")
+        with Successors(world.cluster.admin(), real=True, priorityClassName="p0") as theirs:
+            yield theirs
+
+
+def test_kube_scheduler_fills_each_hole():
+    """PRE-19 without the extender, with the real kube-scheduler."""
+    before = lost()
+    with kube_scheduler() as theirs:
+        world.create(*gang("g", 10, 1, "4"))
+        until(lambda: lost() == before + 1, SOON_S, lambda: world.explained("g"))
+        world.waits("g-0", "Capacity that it was to have was taken by pod default/next-1 of scheduler default-scheduler.")
+        until(lambda: lost() == before + 2, SOON_S, lambda: world.explained("g"))
+        equal([name for _, name in theirs.went], ["first", "next-1"])
+        check(theirs.went[1][0] - theirs.went[0][0] >= 9, theirs.went)
+        equal(world.bound("g-"), 0)
+
+
+def test_kube_scheduler_asks_the_extender():
+    """PRE-19, with the real kube-scheduler: the gang is bound in one go, and no successor on its room."""
+    before = lost()
+    with kube_scheduler(config_for(world.cluster.admin_kubeconfig, world.muster.listen)) as theirs:
         world.create(*gang("g", 10, 1, "4"))
         world.starts("g", 1)
         time.sleep(REST_S)
