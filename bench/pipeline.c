@@ -155,7 +155,7 @@ static bool measure(struct bench_report *report, struct pipe *p, uint32_t n)
 			samples[i - WARM] = (double)took / 1000;
 	}
 	if (ok)
-		bench_add(report, "pipeline-single", "us", samples, n, false, 0.7);
+		bench_add(report, "pipeline-single", "us", samples, n, false, 0);
 	else
 		fprintf(stderr, "muster-bench: a binding never came\n");
 	free(samples);
