@@ -83,7 +83,7 @@ static int64_t largest_rest(const struct pod_entry *p, struct text resource, siz
 	int64_t most = 0;
 
 	for (size_t i = 0; i < p->containers_n; i++) {
-		uint32_t of;
+		uint32_t of = 0; /* only without a rest, which gcc 14 does not see */
 		const int64_t rest = is_long_lived(&p->containers[i]) ? 0 : rest_of(p, i, resource, &of);
 
 		if (rest <= most)
