@@ -159,12 +159,14 @@ enum evict_rule {
 /* Why a pod of another queue is evicted: amounts of one resource that the gang asks for and the pod
  * frees, of the branches below the lowest queue above both, when it was decided. */
 struct evict_cause {
-	uint32_t rule;                       /* enum evict_rule; EVICT_PRIORITY: the rest is not set */
-	uint32_t resource;                   /* a column */
-	uint32_t taker, giver;               /* queues: the gang's and the pod's */
+	uint32_t rule;         /* enum evict_rule; EVICT_PRIORITY: the rest but `extra` is not set */
+	uint32_t resource;     /* a column */
+	uint32_t taker, giver; /* queues: the gang's and the pod's */
 	uint32_t taker_branch, giver_branch; /* queues */
 	int64_t taker_used, taker_guarantee; /* with the gang */
 	int64_t giver_used, giver_guarantee; /* without all that goes */
+	uint32_t extra; /* 1: with reclaim, a member beyond the quorum of a gang that keeps its own */
+	uint32_t reserved;
 };
 
 struct cmd_evict {
@@ -303,7 +305,7 @@ static_assert(sizeof(struct event_preemption) == 16 && sizeof(struct event_budge
                   sizeof(struct event_pod_facts) == 32,
               "facts");
 static_assert(sizeof(struct event_answer) == 48 && sizeof(struct answer_pod) == 16, "answers");
-static_assert(sizeof(struct cmd_evict) == 96 && sizeof(struct cmd_cancel_evict) == 16 &&
+static_assert(sizeof(struct cmd_evict) == 104 && sizeof(struct cmd_cancel_evict) == 16 &&
                   sizeof(struct cmd_nominate) == 24 && sizeof(struct evict_result) == 24,
               "evictions");
 static_assert(sizeof(struct victims_counts) == 128 && sizeof(struct core_preemption) == 384,

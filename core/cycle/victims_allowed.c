@@ -252,12 +252,14 @@ void victims_leave(struct trial *t)
 		if (gang == ID_NONE || !gang_is_group(&c->gangs, gang))
 			continue;
 		g = &c->gangs.slots[gang];
-		if ((t->marks[g->first] & MARK_KEEPS) ||
-		    (taken_is_away(&c->taken, gang) && (!other || taken_is(&c->taken, gang))))
-			continue;
-		if (has_quorum(t, g, MARKS_GO))
-			t->marks[g->first] |= MARK_KEEPS;
-		else
-			taken_evict(&c->taken, c->gangs.groups, gang, other ? &by : NULL);
+		if (!(t->marks[g->first] & MARK_KEEPS) &&
+		    !(taken_is_away(&c->taken, gang) && (!other || taken_is(&c->taken, gang)))) {
+			if (has_quorum(t, g, MARKS_GO))
+				t->marks[g->first] |= MARK_KEEPS;
+			else
+				taken_evict(&c->taken, c->gangs.groups, gang, other ? &by : NULL);
+		}
+		t->victims[i].cause.extra =
+			(t->marks[g->first] & MARK_KEEPS) && !(g->disruption & GANG_DISRUPT_POD);
 	}
 }

@@ -55,6 +55,7 @@ static void rule_count(struct eviction *v)
 	struct evictor_counts *counts = &v->evictor->counts;
 
 	counts->pods_by[rule]++;
+	counts->extras += v->cmd.cause.extra;
 	if (!v->ticket || (v->ticket->counted & 1u << rule))
 		return;
 	v->ticket->counted |= 1u << rule;
@@ -70,6 +71,8 @@ static void evicted(struct eviction *v)
 		                            .uid = v->target.uid,
 		                            .node = v->node,
 		                            .scheduler = evictor_scheduler(e, &v->cmd),
+		                            .giver = v->gang,
+		                            .giver_generation = v->gang_generation,
 		                            .cmd = &v->cmd };
 
 	e->counts.evicted++;

@@ -106,6 +106,9 @@ static void texts_set(struct eviction *v, const struct pod_view *pod)
 	v->target.namespace = text_put(&at, pod->namespace);
 	v->target.name = text_put(&at, pod->name);
 	v->target.uid = text_put(&at, pod->uid);
+	v->gang = pod->gang_id;
+	v->gang_generation =
+		pod->gang_id != ID_NONE ? model_gang_generation(v->evictor->config.model, pod->gang_id) : 0;
 	v->node = text_put(&at, pod->node);
 }
 

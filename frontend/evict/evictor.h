@@ -38,6 +38,8 @@ struct evict_notice {
 	const char *uid;
 	const char *node;
 	const char *scheduler; /* of the preemptor */
+	gang_id giver;         /* the victim's gang as of the command, ID_NONE: none */
+	uint32_t giver_generation;
 	const struct cmd_evict *cmd;
 };
 
@@ -67,6 +69,7 @@ struct evictor_counts {
 	uint64_t nominated; /* members */
 	/* Of `evicted`, by enum evict_rule; and gangs for which some were. */
 	uint64_t pods_by[EVICT_RULES], gangs_by[EVICT_RULES];
+	uint64_t extras; /* members beyond a quorum */
 };
 
 struct evictor;

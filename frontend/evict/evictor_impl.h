@@ -47,6 +47,8 @@ struct eviction {
 	char *texts; /* namespace, name, uid, node */
 	struct evict_target target;
 	const char *node;
+	gang_id gang; /* the pod's; of the model, which may forget both before the answer */
+	uint32_t gang_generation;
 };
 TAILQ_HEAD(eviction_list, eviction);
 

@@ -122,10 +122,28 @@ static void reclaimed_text(const struct frontend *f, const struct evict_notice *
 	         n->node, n->cmd->victims, n->cmd->members);
 }
 
+/* On the group of a member beyond its quorum. */
+static void giver_tell(struct frontend *f, const struct evict_notice *n, const char *who)
+{
+	char note[1000];
+
+	snprintf(note, sizeof(note), "gives back pod %s on node %s to %s", n->name, n->node, who);
+	gang_happened(f, n->giver, n->giver_generation, REPORT_GIVEN_BACK, note);
+}
+
+/* A member beyond the quorum that goes for its own queue is given back; of another queue it is
+ * reclaimed, and the note has the amounts. */
+static enum report_happening happening_of(const struct evict_cause *cause)
+{
+	if (cause->rule != EVICT_PRIORITY)
+		return REPORT_RECLAIMED;
+	return cause->extra ? REPORT_GIVEN_BACK : REPORT_PREEMPTED;
+}
+
 static void victim_noticed(void *context, const struct evict_notice *n)
 {
 	struct frontend *f = context;
-	const bool reclaimed = n->cmd->cause.rule != EVICT_PRIORITY;
+	const enum report_happening what = happening_of(&n->cmd->cause);
 	char note[1000], who[NAME_BYTES];
 	const struct log_field fields[] = { { "pod", n->name, 0 },
 		                                { "namespace", n->namespace, 0 },
@@ -134,8 +152,14 @@ static void victim_noticed(void *context, const struct evict_notice *n)
 		                                { "for", who, 0 } };
 
 	preemptor_text(f, n->cmd, who, sizeof(who));
-	if (reclaimed)
+	if (what == REPORT_RECLAIMED)
 		reclaimed_text(f, n, who, note, sizeof(note));
+	else if (what == REPORT_GIVEN_BACK)
+		snprintf(
+			note, sizeof(note),
+			"Given back to %s, beyond the quorum of its gang; on node %s, %u pods make room for "
+			"%u members",
+			who, n->node, n->cmd->victims, n->cmd->members);
 	/* For a lone pod kube-scheduler's text: framework/preemption, prepareCandidate. */
 	else if (n->cmd->gang >= f->limits.gangs)
 		snprintf(note, sizeof(note), "Preempted by %s on node %s", who, n->node);
@@ -143,13 +167,14 @@ static void victim_noticed(void *context, const struct evict_notice *n)
 		snprintf(note, sizeof(note), "Preempted by %s on node %s: %u pods make room for %u members",
 		         who, n->node, n->cmd->victims, n->cmd->members);
 	env_tell(f->env, "info", "pod evicted", fields, sizeof(fields) / sizeof(fields[0]));
-	report_happened(f->report,
-	                &(struct report_event){ .what = reclaimed ? REPORT_RECLAIMED : REPORT_PREEMPTED,
-	                                        .namespace = n->namespace,
-	                                        .name = n->name,
-	                                        .uid = n->uid,
-	                                        .scheduler = n->scheduler,
-	                                        .note = note });
+	report_happened(f->report, &(struct report_event){ .what = what,
+	                                                   .namespace = n->namespace,
+	                                                   .name = n->name,
+	                                                   .uid = n->uid,
+	                                                   .scheduler = n->scheduler,
+	                                                   .note = note });
+	if (n->cmd->cause.extra)
+		giver_tell(f, n, who);
 	preemptor_tell(f, n->cmd);
 }
 

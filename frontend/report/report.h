@@ -75,6 +75,7 @@ enum report_happening {
 	REPORT_CONDITIONS_PENDING, /* of devices: the pod's Binding is held */
 	REPORT_PREEMPTED,          /* the pod was evicted */
 	REPORT_RECLAIMED,          /* ... for a gang of another queue */
+	REPORT_GIVEN_BACK,         /* ... or, of a group, a member was, beyond its quorum */
 	REPORT_PREEMPTING,         /* pods are evicted for the group or pod */
 	REPORT_PREEMPTION_STUCK,   /* ... and one does not go */
 	REPORT_START_PROMISED,     /* of a gang that waits: report_start.c */

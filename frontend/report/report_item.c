@@ -203,6 +203,7 @@ static void bind_send(struct item *i)
 		[REPORT_CONDITIONS_PENDING] = { "Normal", "BindingConditionsPending", "Scheduling" },
 		[REPORT_PREEMPTED] = { "Normal", "Preempted", "Preempting" },
 		[REPORT_RECLAIMED] = { "Normal", "Reclaimed", "Preempting" },
+		[REPORT_GIVEN_BACK] = { "Normal", "ElasticGivenBack", "Preempting" },
 		[REPORT_PREEMPTING] = { "Normal", "Preempting", "Preempting" },
 		[REPORT_PREEMPTION_STUCK] = { "Warning", "PreemptionStuck", "Preempting" },
 		[REPORT_START_PROMISED] = { "Normal", "StartPromised", "Scheduling" },

@@ -41,6 +41,8 @@ void metrics_evictions_write(const struct metrics *m, FILE *out)
 	         { "guarantee", e->gangs_by[EVICT_GUARANTEE] }, { "fair", e->gangs_by[EVICT_FAIR] });
 	LABELLED(out, "muster_reclaimed_pods_total", "rule", "Pods evicted for gangs of other queues.",
 	         { "guarantee", e->pods_by[EVICT_GUARANTEE] }, { "fair", e->pods_by[EVICT_FAIR] });
+	FIGURES(out, COUNTER("muster_extras_given_back_total",
+	                     "Members beyond a quorum evicted for other gangs.", e->extras));
 	if (!m->core_up)
 		return;
 	LABELLED(

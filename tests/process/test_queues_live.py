@@ -447,6 +447,15 @@ def test_bf_15_extras_are_given_back_to_a_quorum():
         there = left(c, "e-")
         equal((len(there), len(left(c, "b"))), (3, 4))
         gone = [i for i in range(6) if f"e-{i}" not in there]
+
+        def told(kind):
+            return [e["note"] for e in c.client.list("Event") if e["reason"] == "ElasticGivenBack" and e["regarding"]["kind"] == kind]
+
+        until(lambda: len(told("Pod")) == 3 and told("PodGroup"), SOON_S, lambda: (told("Pod"), told("PodGroup")))
+        for note in told("Pod"):
+            check(note.startswith("Given back to gang default/new (") and note.endswith("3 pods make room for 3 members"), note)
+        check(any(f"gives back pod e-{i} on node " in told("PodGroup")[0] for i in gone), told("PodGroup"))
+        equal(c.metrics()["muster_extras_given_back_total"], 3)
         until(lambda: len(c.pods("e-")) == 3, SOON_S, "they are gone")
         c.create(*[member(i) for i in gone])
         steady(lambda: (c.bound("e-"), c.bound("new-")) == (3, 3), 2, "extras take nothing")

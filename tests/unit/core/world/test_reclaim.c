@@ -100,6 +100,7 @@ Test(reclaim, members_beyond_a_quorum_are_given_back)
 	waits_in("a", "g", 2, 5);
 	preempt();
 	cr_assert_eq(api.evicts, 2);
+	cr_assert(api.evict.cause.extra && api.evict.cause.rule == EVICT_PRIORITY);
 	waits_in("a", "h", 1, 5);
 	preempt();
 	cr_assert_eq(api.evicts, 2, "the quorum stays");
@@ -236,6 +237,7 @@ Test(reclaim, who_took_what_of_whom_is_told)
 	preempt();
 	cr_assert_eq(api.evicts, 2);
 	cr_assert_eq(cause->rule, EVICT_GUARANTEE);
+	cr_assert(!cause->extra, "it loses its quorum");
 	cr_assert_str_eq(model_name(x.m, cause->resource), "cpu");
 	cr_assert_str_eq(model_queue_name(x.m, cause->taker), "a");
 	cr_assert_str_eq(model_queue_name(x.m, cause->giver), "b");
