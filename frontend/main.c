@@ -55,6 +55,7 @@ static int model_start(struct daemon *d)
 		.preempt_min_run_s = (uint32_t)o->preempt_min_run_s,
 		.preempt_cooldown_s = (uint32_t)o->preempt_cooldown_s,
 		.preempt_patience_s = (uint32_t)o->preempt_patience_s,
+		.reclaim_patience_s = (uint32_t)o->reclaim_patience_s,
 		.queues = (enum model_queues_of)options_queues(o),
 		.queues_namespace = d->queues.namespace,
 		.queues_name = d->queues.name,

@@ -147,7 +147,7 @@
 	F(s, roles_n) F(s, levels_n) F(s, priority) F(s, created_ns) F(s, timeout_ns) \
 	F(s, spec_id) F(s, succeeded) F(s, failed) F(s, disruption)
 #define FIELDS_event_preemption(F, s) F(s, flags) F(s, min_run_s) F(s, cooldown_s) \
-	F(s, patience_s)
+	F(s, patience_s) F(s, reclaim_patience_s) F(s, reserved)
 #define FIELDS_event_budget(F, s) \
 	F(s, budget) F(s, flags) F(s, namespace) F(s, allowed) F(s, clauses_n) F(s, values_n) \
 	F(s, names_bytes) F(s, reserved)

@@ -73,6 +73,9 @@ struct event_preemption {
 		min_run_s; /* a pod that has run for less is no victim; of a gang its youngest member */
 	uint32_t cooldown_s; /* nor is one whose owner lost a pod less long ago: facts.evicted_s */
 	uint32_t patience_s; /* beyond facts.grace_s: then a victim counts as stuck */
+	/* With RECLAIM: who would start by known ends within that time evicts no pod; 0: none. */
+	uint32_t reclaim_patience_s;
+	uint32_t reserved;
 };
 
 enum budget_flags {
@@ -301,7 +304,7 @@ struct victims_row {
 	char text[VICTIMS_TEXT];
 };
 
-static_assert(sizeof(struct event_preemption) == 16 && sizeof(struct event_budget) == 32 &&
+static_assert(sizeof(struct event_preemption) == 24 && sizeof(struct event_budget) == 32 &&
                   sizeof(struct event_pod_facts) == 32,
               "facts");
 static_assert(sizeof(struct event_answer) == 48 && sizeof(struct answer_pod) == 16, "answers");

@@ -268,6 +268,8 @@ BUGS = [
         ("core/share/share_reclaim.c", "most = s->set->defs[q].min_run_s > most ? s->set->defs[q].min_run_s : most;", "most = q == victim ? s->set->defs[q].min_run_s : most;")),
     bug("a member that was restarted protects its gang from reclaim", unit("core/world/test_reclaim"),
         ("core/cycle/reclaim.c", "if (has_run || gang == ID_NONE ||", "if (true || gang == ID_NONE ||")),
+    bug("reclaim waits for a pod that has outlived its known end", unit("core/world/test_reclaim"),
+        ("core/world/keeper_make.c", "return end_s >= now_s && end_s", "return end_s")),
     bug("a gang that was reclaimed is taken again", unit("core/world/test_reclaim"),
         ("core/cycle/reclaim.c", "gang_is_group(&c->gangs, index) && taken_is(&c->taken, index)", "false")),
     bug("the return of a gang that was reclaimed is an arrival", unit("core/world/test_reclaim"),

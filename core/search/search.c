@@ -67,6 +67,25 @@ uint32_t search_remove_ending(struct search *s)
 	return n;
 }
 
+uint32_t search_remove_soon(struct search *s, bool remove)
+{
+	uint32_t n = 0;
+
+	for (pod_id id = 0; id < s->c->pods.used; id++) {
+		const struct pod *p = search_at(s, id);
+
+		if (p->generation == 0 || p->node == ID_NONE || !search_facts_of(s, id)->soon ||
+		    (p->flags & POD_DELETING))
+			continue;
+		if (remove)
+			search_remove(s, id);
+		else
+			search_restore(s, id);
+		n++;
+	}
+	return n;
+}
+
 static enum search_reclaim reclaim_of(const struct search *s, pod_id id)
 {
 	return s->facts->reclaim ? (enum search_reclaim)s->facts->reclaim[id] : RECLAIM_BY_PRIORITY;

@@ -49,6 +49,7 @@ struct search_pod {
 	bool never;          /* preemptionPolicy: Never */
 	bool preempted;      /* evicted by kube-scheduler, if it is being deleted */
 	bool stuck;          /* it is being deleted, and its room counts as never coming */
+	bool soon;           /* it ends by itself within the patience of reclaim */
 	bool nominated_room; /* it runs not: its capacity is free for gangs of higher priority */
 };
 
@@ -151,7 +152,7 @@ enum gang_answer {
 	VICTIMS_UNASKED,    /* it does not wait for capacity: it lacks members, or is complete */
 	VICTIMS_NEVER,      /* a ready member has preemptionPolicy: Never */
 	VICTIMS_NEEDLESS,   /* it fits as things are */
-	VICTIMS_WAITS,      /* it will fit when pods that are being deleted have gone */
+	VICTIMS_WAITS,      /* it will fit when pods that are being deleted, or end soon, have gone */
 	VICTIMS_PROVED,     /* there is no better set */
 	VICTIMS_IMPOSSIBLE, /* evicting every candidate would not do */
 	VICTIMS_GAVE_UP,    /* steps_most; `found`: a set that is enough, maybe not the best one */

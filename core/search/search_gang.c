@@ -191,6 +191,18 @@ static void question_free(struct gang_question *q)
 	free(q->used);
 }
 
+/* It fits once what ends soon by itself has gone, too. */
+static bool fits_soon(struct gang_question *q)
+{
+	bool fits;
+
+	if (search_remove_soon(&q->s, true) == 0)
+		return false;
+	fits = gang_ask(q) == PLAN_PLACED;
+	search_remove_soon(&q->s, false);
+	return fits;
+}
+
 static enum gang_answer answer_of(struct gang_question *q)
 {
 	if (gang_is_hopeless(q))
@@ -199,6 +211,8 @@ static enum gang_answer answer_of(struct gang_question *q)
 		return VICTIMS_NEEDLESS;
 	if (search_remove_nominated(&q->s) + search_remove_ending(&q->s) > 0 &&
 	    gang_ask(q) == PLAN_PLACED)
+		return VICTIMS_WAITS;
+	if (fits_soon(q))
 		return VICTIMS_WAITS;
 	gang_units_find(q);
 	search_levels(q);

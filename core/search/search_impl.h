@@ -62,6 +62,9 @@ void search_restore(struct search *s, pod_id id);
 /* Releases all pods that are being deleted; returns how many. */
 uint32_t search_remove_ending(struct search *s);
 
+/* Those that end soon by themselves, or puts them back; how many there are. */
+uint32_t search_remove_soon(struct search *s, bool remove);
+
 /* Releases what is nominated for gangs of lower priority than the preemptor's; returns how
  * many. */
 uint32_t search_remove_nominated(struct search *s);

@@ -354,6 +354,19 @@ static void stuck_spare(const struct core *c, struct kept_memory *m)
 	free(nodes);
 }
 
+/* Its known end is within the patience of reclaim, and has not passed. */
+static bool ends_soon(const struct keeper *k, const struct event_pod *pod, uint64_t now_s)
+{
+	const uint32_t expected_s = pod->expected_s > 0 ? pod->expected_s : UINT32_MAX;
+	const uint32_t run_s = pod->run_s > 0 && pod->run_s < expected_s ? pod->run_s : expected_s;
+	const uint64_t end_s = (uint64_t)pod->scheduled_s + run_s;
+
+	if (!(k->terms.flags & PREEMPTION_RECLAIM) || pod->scheduled_s == 0 || run_s == UINT32_MAX ||
+	    (pod->flags & POD_LASTS))
+		return false;
+	return end_s >= now_s && end_s < now_s + k->terms.reclaim_patience_s;
+}
+
 /* A pod without facts is spared: they come right after its record. */
 static void pod_facts(const struct keeper *k, const struct core *world, struct kept_memory *m,
                       pod_id id)
@@ -375,6 +388,7 @@ static void pod_facts(const struct keeper *k, const struct core *world, struct k
 		.spared = (!(f->flags & FACT_OURS) && !(k->terms.flags & PREEMPTION_ALL)) ||
 		          (f->flags & FACT_SPARED) || terms_spare(k, f, now_s),
 		.stuck = facts_overdue(kept, pod.body->generation, k->terms.patience_s, world->now_ns),
+		.soon = ends_soon(k, pod.body, now_s),
 		.nominated_room = world->pods.slots[id].reservation == RESERVATION_NOMINATED,
 		.never = f->flags & FACT_NEVER
 	};

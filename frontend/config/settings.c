@@ -165,6 +165,9 @@ const struct setting settings[] = {
 	  "with --preemption, what another queue has is taken back by a gang inside the guarantee of its own, whatever the "
 	  "priorities: guarantee; fair: also by one that has the smaller share; off: by priority, as without queues",
 	  AT(reclaim), .kind = SETTING_WORD, .words = reclaims },
+	{ "queues.reclaimPatienceSeconds", "--reclaim-patience", "SECONDS", "30",
+	  "with --reclaim, a gang that will have room within so long by known ends of pods evicts none; 0: it does",
+	  AT(reclaim_patience_s), .kind = SETTING_NUMBER, .most = SECONDS_MAX },
 	{ "workloadPolicies", .initial = "true", .help = "honour Kosmos' WorkloadPolicies",
 	  AT(policies), .kind = SETTING_YES },
 

@@ -46,7 +46,7 @@ struct options {
 	const char *preemption_budgets; /* "respect" or "best-effort" */
 	const char *preempt_victims;    /* "own" or "all" */
 	const char *reclaim;            /* "off", "guarantee" or "fair" */
-	int64_t preempt_min_run_s, preempt_cooldown_s, preempt_patience_s;
+	int64_t preempt_min_run_s, preempt_cooldown_s, preempt_patience_s, reclaim_patience_s;
 	int64_t evictions_per_second;
 	const char *queues; /* "none", "auto", "config" ...: in the order of enum model_queues_of */
 	const char *queues_configmap;

@@ -159,6 +159,7 @@ struct model *model_new(const struct model_config *config)
 	m->preempt_min_run_s = config->preempt_min_run_s;
 	m->preempt_cooldown_s = config->preempt_cooldown_s;
 	m->preempt_patience_s = config->preempt_patience_s;
+	m->reclaim_patience_s = config->reclaim_patience_s;
 	m->budgets_unserved = true;
 	m->judges_others = config->judges_others;
 	m->devices = config->devices;

@@ -73,8 +73,8 @@ struct model_config {
 	bool preemption;
 	bool may_evict;            /* keeps what model_set_evicts() needs */
 	uint32_t preemption_flags; /* of enum preemption_flags: BEST_EFFORT and ALL */
-	uint32_t preempt_min_run_s, preempt_cooldown_s,
-		preempt_patience_s; /* struct event_preemption */
+	uint32_t preempt_min_run_s, preempt_cooldown_s, preempt_patience_s,
+		reclaim_patience_s; /* struct event_preemption */
 	enum model_queues_of queues;
 	const char *queues_namespace, *queues_name; /* the ConfigMap; they outlive the model */
 };

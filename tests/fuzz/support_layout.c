@@ -217,6 +217,7 @@ static const struct field preemption_fields[] = {
 	ANY(struct event_preemption, min_run_s),
 	ANY(struct event_preemption, cooldown_s),
 	ANY(struct event_preemption, patience_s),
+	ANY(struct event_preemption, reclaim_patience_s),
 };
 static const struct field budget_fields[] = {
 	U32(struct event_budget, budget, 0, BUDGETS_MAX - 1),

@@ -379,6 +379,7 @@ static void frontend_begin(struct instance *p)
 		.may_evict = evicts,
 		.devices_live = script_claims(p->sim->script),
 		.preemption_flags = script_reclaims(p->sim->script),
+		.reclaim_patience_s = 20,
 	};
 	struct lease_config lease = {
 		.namespace = "kube-system",

@@ -114,7 +114,8 @@ struct model {
 	bool budgets_left_out; /* some found no space */
 	size_t budget_bytes;   /* of the selectors and names of all budgets */
 	bool preemption_due;   /* EVENT_PREEMPTION has to be sent */
-	uint32_t preemption_flags, preempt_min_run_s, preempt_cooldown_s, preempt_patience_s;
+	uint32_t preemption_flags, preempt_min_run_s, preempt_cooldown_s, preempt_patience_s,
+		reclaim_patience_s;
 	bool may_evict;                /* model_set_evicts() may follow */
 	bool evicts;                   /* PREEMPTION_ON */
 	struct owner_evicted *evicted; /* EVICTED_OWNERS, by hash; NULL: none */

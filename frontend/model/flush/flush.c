@@ -163,6 +163,7 @@ static bool flush_preemption(const struct flush *f)
 		.min_run_s = m->preempt_min_run_s,
 		.cooldown_s = m->preempt_cooldown_s,
 		.patience_s = m->preempt_patience_s,
+		.reclaim_patience_s = m->reclaim_patience_s,
 	};
 
 	if (m->preemption_due)

@@ -415,6 +415,69 @@ Test(reclaim, an_answer_with_what_is_too_young_by_now_is_dropped)
 	cr_assert_eq(api.evicts, 0);
 }
 
+/* A pod of b that will have ended 20 s from now: it started in 2026, and has 30 s of grace. */
+static void ending_soon(const char *name)
+{
+	const unsigned ran_s = (unsigned)(x.loop.core->now_ns / S) - 1767225600u;
+
+	put("v1", "Pod", name, ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"b\"}",
+	    "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n1\",\"restartPolicy\":\"Never\","
+	    "\"activeDeadlineSeconds\":%u,\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+	    "\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
+	    "\"2026-01-01T00:00:00Z\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\","
+	    "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}",
+	    ran_s + 20 - 30);
+}
+
+/* Queue b has all of four: two pods end in 20 s.  A gang of a waits that has the guarantee. */
+static void two_end_soon(int members, uint32_t patience_s)
+{
+	struct {
+		struct record head;
+		struct event_preemption body;
+	} r = { .head = { .bytes = sizeof(r), .kind = EVENT_PREEMPTION },
+		    .body = { .flags = PREEMPTION_EXPLAIN | PREEMPTION_ON | PREEMPTION_RECLAIM,
+		              .reclaim_patience_s = patience_s } };
+
+	start_reclaim();
+	queue("a", "\"deserved\":{\"cpu\":\"4\"}");
+	queue("b", "\"weight\":1");
+	node("n1", 4);
+	model_set_synced(x.m);
+	flush();
+	pods_in("b", "r", 0, 2, 50, "", "n1");
+	ending_soon("soon-0");
+	ending_soon("soon-1");
+	flush();
+	apply(&r.head);
+	waits_in("a", "g", members, 0);
+	preempt();
+}
+
+/* Until the end has passed and the pods are still there. */
+Test(reclaim, nothing_is_taken_that_ends_by_itself_within_the_patience)
+{
+	two_end_soon(2, 30);
+	cr_assert_eq(api.evicts, 0);
+	tick(40 * S);
+	tick(3 * S);
+	cr_assert_eq(x.loop.core->tickets.n, 1);
+	preempt();
+	cr_assert_eq(api.evicts, 2);
+}
+
+Test(reclaim, what_is_not_enough_within_the_patience_is_taken)
+{
+	two_end_soon(3, 30);
+	cr_assert_eq(api.evicts, 3);
+}
+
+Test(reclaim, who_has_no_patience_takes_what_ends_soon)
+{
+	two_end_soon(2, 10);
+	cr_assert_eq(api.evicts, 2);
+}
+
 /* A gang of one that asks for two of three resources; on "": it waits. */
 static void member(const char *name, const char *on)
 {
