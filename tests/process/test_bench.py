@@ -57,7 +57,7 @@ def test_decide():
     wanted = {"gang-1000/5000", "gang-10000/5000", "single-known/5000", "single-new/5000", "refuse-known/5000",
               "refuse-new/5000", "node-event/16", "gang-1000-anti/5000", "gang-1000-spread/5000",
               "gang-1000-service/5000", "gang-1000-prefer-host/5000", "gang-1000-prefer-zone/5000",
-              "gang-1000-prefer-node/5000", "node-join/5000", "node-join/65000"}
+              "gang-1000-prefer-node/5000", "node-join/5000", "node-join/65000", "node-join-single/65000"}
     check(wanted <= set(rows), sorted(rows))
     without = {"single-known/5000", "refuse-known/5000"}
     equal({name for name, row in rows.items() if "goal" not in row}, without, "rows whose instructions are counted instead")
