@@ -45,6 +45,11 @@ struct holding {
 
 struct inventory *inventory_new(const struct limits *limits);
 void inventory_free(struct inventory *v);
+/* Devices, questions and matches of another core with these limits.  Taken is what its records say:
+ * no pod holds a device. */
+struct inventory *inventory_copy(const struct inventory *v, const struct limits *limits);
+/* A node without pods gets devices like those of another one, all of them free. */
+void inventory_node_like(struct inventory *v, node_id like, node_id node);
 
 /* What follows a struct event_node_devices. */
 struct node_lists {

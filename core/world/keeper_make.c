@@ -2,6 +2,7 @@
 /* A core from the kept records, with the pods where the world has them; and the facts about it. */
 #include "core/world/keeper_impl.h"
 
+#include "core/devices/inventory.h"
 #include "core/filter/gpus.h"
 #include "core/lifecycle/reservation.h"
 #include "core/lifecycle/state.h"
@@ -126,6 +127,10 @@ static int records_apply(const struct keeper *k, struct kept *out, const struct 
 {
 	struct record *copy = must_alloc(RECORD_BYTES_MAX);
 	int rc = mark(out->core, world, EVENT_BEGIN);
+
+	/* Pods hold theirs as their records come. */
+	if (rc == 0 && hooks && hooks->devices && world->pod_counts.inventory)
+		out->core->pod_counts.inventory = inventory_copy(world->pod_counts.inventory, &k->limits);
 
 	for (int table = 0; rc == 0 && table < KEPT_BUDGETS; table++)
 		rc = table_apply(k, (enum kept_table)table, out, world, hooks, copy);

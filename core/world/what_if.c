@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/world/what_if.h"
 
+#include "core/devices/inventory.h"
 #include "core/lifecycle/state.h"
 #include "core/step/core.h"
 #include "core/world/keeper_impl.h"
@@ -215,6 +216,8 @@ static bool nodes_add(struct asked *a, const struct question_change *c, struct k
 		node_copy(a, like, made + 1, id, r);
 		if (kept_apply(kept, a->world, r) < 0)
 			break;
+		if (kept->core->pod_counts.inventory)
+			inventory_node_like(kept->core->pod_counts.inventory, a->out->like, id);
 		made++;
 	}
 	free(r);
@@ -286,6 +289,16 @@ static void places_fill(const struct asked *a, const struct core *c, const struc
 	free(members);
 }
 
+/* True if a member asks for devices.  The core knows which are taken, and not by which pod: no pod
+ * can be left out or evicted for them. */
+static bool asks_for_devices(const struct core *c, const struct gang *g)
+{
+	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next)
+		if (c->shapes.slots[c->pods.slots[id].shape].body->devices != 0)
+			return true;
+	return false;
+}
+
 /* Why it waits in that core, and who would have to go. */
 static void waits_fill(struct asked *a, struct kept *kept, const struct gang *g)
 {
@@ -293,7 +306,7 @@ static void waits_fill(struct asked *a, struct kept *kept, const struct gang *g)
 
 	a->out->verdict = QUESTION_WAITS;
 	a->out->reason = kept->core->ledger.gangs[a->q->gang].reason;
-	if (!waits_for_capacity(a->out->reason.why))
+	if (!waits_for_capacity(a->out->reason.why) || asks_for_devices(kept->core, g))
 		return;
 	kept->facts.steps_most = WHAT_IF_STEPS;
 	kept->facts.ends = ends;
@@ -325,15 +338,6 @@ static void beside_fill(const struct asked *a, const struct core *made)
 	a->out->reserved_gang = owner;
 }
 
-/* True if a member asks for devices, which the records that are kept do not have. */
-static bool asks_for_devices(const struct core *c, const struct gang *g)
-{
-	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next)
-		if (c->shapes.slots[c->pods.slots[id].shape].body->devices != 0)
-			return true;
-	return false;
-}
-
 static void answer(struct asked *a, struct kept *kept)
 {
 	const struct gang *g = gangs_group(&kept->core->gangs, a->q->gang);
@@ -353,11 +357,20 @@ static void answer(struct asked *a, struct kept *kept)
 	beside_fill(a, kept->core);
 }
 
+static bool leaves_out(const struct live_question *q)
+{
+	for (uint32_t i = 0; i < q->changes_n; i++)
+		if (q->changes[i].kind == CHANGE_WITHOUT_POD ||
+		    q->changes[i].kind == CHANGE_WITHOUT_NAMESPACE)
+			return true;
+	return false;
+}
+
 void what_if(const struct keeper *k, const struct core *world, const struct live_question *q,
              const struct keeper_hooks *hooks, struct live_answer *out)
 {
 	struct asked a = { .k = k, .world = world, .q = q, .hooks = hooks, .out = out };
-	const struct keeper_hooks own = { .ends = ends, .edit = edit, .context = &a };
+	const struct keeper_hooks own = { .devices = true, .ends = ends, .edit = edit, .context = &a };
 	const struct gang *g = gangs_group(&world->gangs, q->gang);
 	struct kept kept;
 	int rc;
@@ -379,8 +392,9 @@ void what_if(const struct keeper *k, const struct core *world, const struct live
 		answer_refuse(out, "the gang does not wait: its quorum has nodes");
 		return;
 	}
-	if (asks_for_devices(world, g)) {
-		answer_refuse(out, "members of the gang ask for devices, which are not known here");
+	if (asks_for_devices(world, g) && leaves_out(q)) {
+		answer_refuse(out, "members of the gang ask for devices, and which ones a pod would leave "
+		                   "is not known here");
 		return;
 	}
 	rc = keeper_make(k, world, &own, &kept);

@@ -219,6 +219,14 @@ static bool try_helps(const struct options *o, struct explanation *x, struct fil
 		snprintf(error, error_bytes, "%s: the API server has no such gang", x->gang);
 		return false;
 	}
+	if (g->why.why == WAIT_REFUSED) {
+		snprintf(
+			error, error_bytes,
+			"%s: nothing is tried: %s. Of claims the running scheduler answers --what-if, and -f "
+			"takes them as files",
+			x->gang, g->reason);
+		return false;
+	}
 	x->starts_now = g->state == GANG_PLACED;
 	if (x->starts_now)
 		x->helps_tried = true;

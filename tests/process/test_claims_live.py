@@ -127,6 +127,28 @@ def test_a_gang_is_told_which_devices_it_lacks():
         equal(on_files(items_of(c), "explain", "default/g")["devices"], row["devices"], "on files")
 
 
+def test_questions_about_a_gang_that_lacks_devices():
+    """explain --what-if: muster-core counts the devices that it has, and those of a node that would come."""
+    with World(*nodes(2, 4), device_class()) as c:
+        foreign(c, "other", "n2", "gpu-0")
+        c.up(*ON)
+        c.create(pod_with("a"))
+        c.make_claim("a", claim_spec(2))
+        bound(c, "a", 1)
+        gang_with(c, "g", 3, claim_spec(2))
+        says(c, "g-0", "2 of 3 members have room; request r: 6 devices of class gpu are needed, 5 are free on 2 nodes (8 match, 3 are taken).")
+        code, got = c.ask_json("explain", "default/g", "--what-if", "nodes=1xn2")
+        equal((code, got["answer"], sum(p["members"] for p in got["places"])), (0, "starts", 3), got)
+        code, got = c.ask_json("explain", "default/g", "--what-if", "priority=10")
+        equal((code, got["answer"], "victims" in got), (1, "waits", False), got)
+        check("6 devices of class gpu are needed, 5 are free on 2 nodes (8 match, 3 are taken)" in got["reason"], got)
+        code, _, err = c.ask("explain", "default/g", "--what-if", "without-pod=default/a")
+        check(code == 1 and "which ones a pod would leave is not known here" in err, code, err)
+        code, _, err = c.ask("explain", "default/g", "--try", "--kubeconfig", c.kubeconfig)
+        check(code == 2 and "resource claims" in err and "--what-if" in err, code, err)
+        equal(c.bound("g"), 0)
+
+
 def test_a_class_that_is_missing_and_then_created():
     """DRA-4."""
     with World(*nodes(1)) as c:

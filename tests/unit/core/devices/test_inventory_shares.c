@@ -127,3 +127,21 @@ Test(inventory_shares, are_counted)
 	cr_expect_eq(supply(v, HALF).names_bytes, 0);
 	inventory_free(v);
 }
+
+/* For questions: what claims have of a node, and all of one that would come. */
+Test(inventory_shares, are_copied_with_what_is_left)
+{
+	static const struct limits limits = { .nodes = 2, .pods = 2 };
+	struct inventory *v = scene(1, 3), *copy;
+
+	inventory_take(v, 0, HALF, 0, 1);
+	copy = inventory_copy(v, &limits);
+	inventory_give(v, 0, HALF);
+	cr_expect_eq(supply(copy, WHOLE).free, supply(v, WHOLE).free, "nobody holds any");
+	inventory_node_like(copy, 0, 1);
+	cr_expect_eq(supply(copy, WHOLE).free, 2 + 3);
+	inventory_take(copy, 1, HALF, 0, 1);
+	cr_expect_eq(supply(v, WHOLE).free, 2);
+	inventory_free(v);
+	inventory_free(copy);
+}
