@@ -180,12 +180,16 @@
 	F(s, amounts_n) F(s, name_bytes) F(s, weight) F(s, min_run_s) F(s, reserved)
 #define FIELDS_queue_amount(F, s) \
 	F(s, resource) F(s, padding) F(s, guarantee) F(s, reserved) F(s, limit) F(s, weight)
+#define FIELDS_event_queue_terms(F, s) F(s, factor) F(s, reserved) F(s, decays)
+#define FIELDS_event_queue_past(F, s) F(s, queue) F(s, amounts_n) F(s, at_s)
+#define FIELDS_queue_past(F, s) F(s, resource) F(s, part) F(s, value)
 #define FIELDS_queue_row(F, s) \
 	F(s, version) F(s, there) F(s, parent) F(s, flags) F(s, priority) F(s, state) F(s, source) \
 	F(s, waiting) F(s, placed) F(s, by) F(s, at) F(s, resource) F(s, need) F(s, have) F(s, share) \
 	F(s, why) F(s, reserved) F(s, name) F(s, first)
 #define FIELDS_queue_amounts(F, s) \
-	F(s, guarantee) F(s, reserved) F(s, limit) F(s, used) F(s, asked)
+	F(s, guarantee) F(s, reserved) F(s, limit) F(s, used) F(s, asked) F(s, history) \
+	F(s, history_part) F(s, padding)
 #define FIELDS_pod_label(F, s) F(s, key) F(s, value)
 #define FIELDS_event_namespace(F, s) F(s, name) F(s, labels_n)
 #define FIELDS_event_assume(F, s) \
@@ -241,6 +245,7 @@
 	S(event_preemption) S(event_budget) S(event_pod_facts) S(event_answer) S(answer_pod) \
 	S(cmd_evict) S(evict_cause) S(cmd_cancel_evict) S(cmd_nominate) S(evict_result) \
 	S(event_queue) S(queue_amount) S(queue_row) S(queue_amounts) \
+	S(event_queue_terms) S(event_queue_past) S(queue_past) \
 	S(event_pod) S(pod_label) S(event_namespace) S(event_assume) S(event_drop) \
 	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_assume) \
 	S(event_node_devices) S(node_counter) S(node_use) S(node_capacity) S(match_amount) \
@@ -270,8 +275,9 @@
 	N(EVENT_NODE_DROP) N(EVENT_SHAPE) N(EVENT_SHAPE_DROP) N(EVENT_GANG) N(EVENT_GANG_DROP) \
 	N(EVENT_NAMESPACE) N(EVENT_NAMESPACE_DROP) N(EVENT_POD) \
 	N(EVENT_POD_DROP) N(EVENT_PREEMPTION) N(EVENT_BUDGET) \
-	N(EVENT_POD_FACTS) N(EVENT_ASSUME) N(EVENT_QUEUE) N(EVENT_NODE_DEVICES) N(EVENT_QUESTION) \
-	N(EVENT_QUESTION_DROP) N(EVENT_MATCH) N(EVENT_PROMISED) \
+	N(EVENT_POD_FACTS) N(EVENT_ASSUME) N(EVENT_QUEUE) N(EVENT_QUEUE_TERMS) \
+	N(EVENT_QUEUE_PAST) N(EVENT_NODE_DEVICES) N(EVENT_QUESTION) N(EVENT_QUESTION_DROP) \
+	N(EVENT_MATCH) N(EVENT_PROMISED) \
 	N(RESULT_BOUND) N(RESULT_REFUSED) N(RESULT_UNKNOWN) \
 	N(RESULT_EVICT_SENT) N(RESULT_EVICT_REFUSED) N(RESULT_EVICT_NOT_SENT) \
 	N(EVENT_PLAN) N(EVENT_ANSWER) N(CMD_BIND) \
@@ -303,6 +309,7 @@
 	N(EVICT_PRIORITY) N(EVICT_GUARANTEE) N(EVICT_FAIR) N(EVICT_RULES) \
 	N(ANSWER_PODS_MAX) N(BUDGET_GONE) N(BUDGETS_MAX) \
 	N(FACT_OURS) N(FACT_SPARED) N(FACT_NEVER) \
+	N(QUEUE_FACTOR_MAX) N(QUEUE_DECAYS) N(QUEUE_PAST_ONE) \
 	N(QUEUES_MAX) N(QUEUE_MISSING) N(QUEUE_NO_LIMIT) N(QUEUE_ALL) N(QUEUE_WEIGHT_OF_LIMIT) \
 	N(QUEUE_OPEN) N(QUEUE_CLOSING) N(QUEUE_CLOSED) N(QUEUE_STATES) N(QUEUE_FIFO) N(QUEUE_GONE) \
 	N(QUEUE_UNRECLAIMABLE) \

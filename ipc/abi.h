@@ -412,8 +412,10 @@ enum record_kind {
 	EVENT_BUDGET,     /* struct event_budget, requirements, values, names */
 	EVENT_POD_FACTS,  /* struct event_pod_facts: after the record of the pod */
 
-	EVENT_ASSUME, /* struct event_assume, node set */
-	EVENT_QUEUE,  /* struct event_queue, queue amounts, name */
+	EVENT_ASSUME,      /* struct event_assume, node set */
+	EVENT_QUEUE,       /* struct event_queue, queue amounts, name */
+	EVENT_QUEUE_TERMS, /* struct event_queue_terms */
+	EVENT_QUEUE_PAST,  /* struct event_queue_past, queue pasts: after the record of the queue */
 
 	/* Devices (ipc/abi_devices.h); a cluster without them has none of these. */
 	EVENT_NODE_DEVICES,  /* struct event_node_devices, set */

@@ -76,6 +76,36 @@ struct queue_amount {
 	int64_t weight;    /* or QUEUE_WEIGHT_OF_LIMIT; 0: only what is left */
 };
 
+/* What queues used counts in the order of turns, beside what they use (docs/fairness.md).  Without
+ * the record, or with factor 0, it does not. */
+#define QUEUE_FACTOR_MAX 1000000u
+#define QUEUE_HALF_LIFE_MAX_S 7776000u /* 90 days: a second more is 383 parts of decays[0] */
+#define QUEUE_DECAYS 32u
+
+/* EVENT_QUEUE_TERMS. */
+struct event_queue_terms {
+	uint32_t factor; /* of the history, in thousandths of what is used; at most QUEUE_FACTOR_MAX */
+	uint32_t reserved;
+	/* [i]: what is left of 2^32 after 2^i seconds.  The sender computes it: no decision depends on
+	 * a library's exp2(). */
+	uint32_t decays[QUEUE_DECAYS];
+};
+
+#define QUEUE_PAST_ONE (INT64_C(1) << 30)
+
+/* EVENT_QUEUE_PAST: the history of a queue as it was at a time, in place of what is known. */
+struct event_queue_past {
+	uint32_t queue;     /* below QUEUES_MAX */
+	uint32_t amounts_n; /* struct queue_past, sorted by resource; of others it is 0 */
+	uint64_t at_s;      /* since 1970 */
+};
+
+struct queue_past {
+	uint32_t resource;
+	uint32_t part; /* of QUEUE_PAST_ONE */
+	int64_t value; /* 0 or more */
+};
+
 enum queue_row_flags {
 	QUEUE_ROW_FIFO = 1u << 0,
 	QUEUE_ROW_SCALED = 1u << 1, /* siblings are guaranteed more than there is */
@@ -110,12 +140,17 @@ struct queue_row {
 
 struct queue_amounts {
 	int64_t guarantee, reserved, limit, used, asked;
+	int64_t history;       /* what it used in the past; 0: it does not count */
+	uint32_t history_part; /* of QUEUE_PAST_ONE more */
+	uint32_t padding;
 };
 
 #define QUEUE_ROW_BYTES(resources)                                                                 \
 	(sizeof(struct queue_row) + (uint64_t)(resources) * sizeof(struct queue_amounts))
 
 static_assert(sizeof(struct event_queue) == 48 && sizeof(struct queue_amount) == 40, "queues");
+static_assert(sizeof(struct event_queue_terms) == 8 + 4 * QUEUE_DECAYS, "terms of queues");
+static_assert(sizeof(struct event_queue_past) == 16 && sizeof(struct queue_past) == 16, "history");
 static_assert(sizeof(struct queue_row) == 80 + QUEUE_NAME_MAX + QUEUE_FIRST_MAX, "queues");
 
 #endif

@@ -410,6 +410,8 @@ void cycle_tick(struct core *c)
 		tickets_tick(c);
 	if (c->promises.timeline && c->synced && c->now_ns >= c->promises.due_ns)
 		promises_tick(c);
+	if (c->turns.terms && c->now_ns >= c->turns.history_due_ns)
+		turns_tick(c);
 	if (c->synced && refresh_tick(&c->refresh, c->now_ns))
 		reasons_refresh(c);
 }

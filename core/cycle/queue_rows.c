@@ -180,6 +180,8 @@ static void row_write(const struct counting *k, uint32_t queue)
 			.limit = shares_limit(s, queue, r),
 			.used = wide_cut(shares_used(s, queue, r)),
 			.asked = wide_cut(shares_used(s, queue, r) + asked_of(k, queue, r)),
+			.history = wide_cut(shares_history(s, queue, r) / QUEUE_PAST_ONE),
+			.history_part = (uint32_t)(shares_history(s, queue, r) % QUEUE_PAST_ONE),
 		};
 	row_end(&row->version);
 }

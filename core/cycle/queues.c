@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cycle/queues.h"
 
+#include "core/cycle/queue_past.h"
 #include "core/lifecycle/queued.h"
 #include "ipc/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define NS_PER_S UINT64_C(1000000000)
 
 static void scratch_free(struct turns *t)
 {
@@ -34,6 +37,12 @@ static void scratch_free(struct turns *t)
 	t->values = NULL;
 }
 
+static void history_begin(struct core *c)
+{
+	shares_history_begin(c->turns.shares, c->turns.terms, c->now_ns / NS_PER_S);
+	c->turns.history_due_ns = c->now_ns;
+}
+
 /* Queues of the set, which nothing uses yet. */
 static void scratch_make(struct core *c, const struct share_set *set)
 {
@@ -52,6 +61,8 @@ static void scratch_make(struct core *c, const struct share_set *set)
 	t->nodes = must_array(c->pods.limit, sizeof(*t->nodes));
 	t->order = must_array(c->pods.limit, sizeof(*t->order));
 	t->values = must_array(c->pods.limit, sizeof(*t->values));
+	if (t->terms)
+		history_begin(c);
 	memset(t->blocker, 0xff, set->n * sizeof(*t->blocker)); /* ID_NONE */
 	t->blockers_n = 0;
 	t->listed = false;
@@ -70,6 +81,8 @@ void turns_free(struct core *c)
 	defined_set_free(c->turns.set);
 	defined_free(c->turns.defined);
 	free(c->turns.named);
+	free(c->turns.terms);
+	past_list_free(&c->turns.pasts);
 }
 
 void turns_clear(struct core *c)
@@ -93,6 +106,43 @@ void turns_record(struct core *c, const struct queue_record *record)
 	if (defined_put(t->defined, record->body, record->amounts, record->name))
 		taken_change(&c->taken);
 	t->stale = true;
+}
+
+void turns_terms(struct core *c, const struct event_queue_terms *terms)
+{
+	struct turns *t = &c->turns;
+
+	free(t->terms);
+	t->terms = NULL;
+	if (terms->factor > 0) {
+		t->terms = must_alloc(sizeof(*t->terms));
+		*t->terms = *terms;
+	}
+	if (!c->config.queues)
+		t->stale = t->defined != NULL;
+	else if (t->terms)
+		history_begin(c);
+	else
+		shares_history_begin(t->shares, terms, 0);
+}
+
+void turns_past(struct core *c, const struct queue_past_record *past)
+{
+	if (c->config.queues || !c->turns.terms)
+		return;
+	past_list_add(&c->turns.pasts, past);
+	c->turns.stale = c->turns.defined != NULL;
+}
+
+void turns_tick(struct core *c)
+{
+	struct turns *t = &c->turns;
+
+	t->history_due_ns = c->now_ns + NS_PER_S;
+	if (!t->shares || !shares_has_history(t->shares))
+		return;
+	shares_history_time(t->shares, c->now_ns / NS_PER_S);
+	t->history_due_ns = shares_history_due_s(t->shares) * NS_PER_S;
 }
 
 bool turns_due(const struct core *c)
@@ -156,11 +206,29 @@ static void takers_forget(struct core *c, const struct defined_set *before)
 	free(gone);
 }
 
+/* A queue that is there under its name still has the past of before, unless a record has one. */
+static void histories_take(struct core *c, const struct defined_set *before, struct shares *used)
+{
+	const struct defined_set *s = c->turns.set;
+
+	for (uint32_t q = 0; before && used && s && q < s->set.n; q++) {
+		const char *was = name_of(before, s->about[q].id);
+
+		if (was && strcmp(was, s->defs[q].name) == 0)
+			shares_history_copy(c->turns.shares, q, used, defined_number(before, s->about[q].id));
+	}
+	if (s)
+		past_list_restore(c->turns.pasts, c);
+	past_list_free(&c->turns.pasts);
+}
+
 void turns_make(struct core *c)
 {
 	struct turns *t = &c->turns;
 	struct defined_set *before = t->set;
+	struct shares *used = t->shares;
 
+	t->shares = NULL;
 	scratch_free(t);
 	t->set = NULL;
 	t->stale = false;
@@ -171,6 +239,9 @@ void turns_make(struct core *c)
 	}
 	if (before && taken_is_on(&c->taken))
 		takers_forget(c, before);
+	if (t->terms)
+		histories_take(c, before, used);
+	shares_free(used);
 	defined_set_free(before);
 	rows_clear(c);
 	while (c->queue.unschedulable.n > 0) {

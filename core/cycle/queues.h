@@ -21,6 +21,12 @@ void turns_clear(struct core *c);
 
 void turns_record(struct core *c, const struct queue_record *record);
 
+/* Whether and how the past counts; what a queue used before. */
+void turns_terms(struct core *c, const struct event_queue_terms *terms);
+void turns_past(struct core *c, const struct queue_past_record *past);
+/* While it counts: histories of queues that did not change follow the time. */
+void turns_tick(struct core *c);
+
 /* True if turns_make() has something to do. */
 bool turns_due(const struct core *c);
 void turns_make(struct core *c);

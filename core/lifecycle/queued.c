@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#define NS_PER_S UINT64_C(1000000000)
+
 void queued_add(const struct core *c, struct shares *s, const struct pod *p, uint32_t queue,
                 int times)
 {
@@ -50,12 +52,20 @@ uint32_t queued_id(const struct core *c, uint32_t queue)
 	return c->turns.set ? c->turns.set->about[queue].id : queue;
 }
 
+/* What changes changes now. */
+static void time_tell(const struct core *c)
+{
+	if (c->turns.terms)
+		shares_history_time(c->turns.shares, c->now_ns / NS_PER_S);
+}
+
 void queued_enter(struct core *c, pod_id id)
 {
 	const uint32_t queue = queued_of(c, id);
 
 	assert(c->turns.counted[id] == 0);
 	c->turns.rose = true;
+	time_tell(c);
 	c->turns.counted[id] = (queue < shares_set(c->turns.shares)->n ? queue : 0) + 1;
 	queued_add(c, c->turns.shares, &c->pods.slots[id], c->turns.counted[id] - 1, 1);
 }
@@ -80,6 +90,7 @@ void queued_leave(struct core *c, pod_id id)
 {
 	if (c->turns.counted[id] == 0)
 		return;
+	time_tell(c);
 	queued_add(c, c->turns.shares, &c->pods.slots[id], c->turns.counted[id] - 1, -1);
 	c->turns.counted[id] = 0;
 }

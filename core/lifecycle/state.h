@@ -109,11 +109,19 @@ struct turn_blocker {
 	struct gang_key key; /* when it was last planned */
 };
 
+struct past_list; /* core/cycle/queue_past.h */
+
 /* Queues: core/lifecycle/queued.c counts, core/cycle/turns.c decides. */
 struct turns {
 	struct defined *defined; /* by records; NULL: none came */
 	bool stale;              /* they changed since `shares` was made */
 	uint32_t *named;         /* by pod: the id of its queue; NULL: as defined */
+
+	/* Histories (core/share/share.h): NULL: they don't count.  Those that records have and
+	 * turns_make() has not taken over; and when they have to be brought up next. */
+	struct event_queue_terms *terms;
+	struct past_list *pasts;
+	uint64_t history_due_ns;
 
 	struct shares *shares;   /* NULL: there are no queues, and nothing below is used */
 	struct defined_set *set; /* of which it is; NULL: of config.queues */

@@ -135,6 +135,7 @@ void shares_free(struct shares *s)
 	free(s->best);
 	free(s->child);
 	free(s->rests);
+	history_free(s->history);
 	free(s);
 }
 
@@ -255,7 +256,7 @@ void shares_clear(struct shares *s)
 	shares_capacity(s, s->total);
 }
 
-static void use(struct shares *s, uint32_t queue, uint32_t r, wide delta, bool eases)
+static void use(struct shares *s, uint32_t queue, uint32_t r, wide delta, bool supposed)
 {
 	uint32_t q = share_is_queue(s, queue) ? queue : 0;
 
@@ -265,11 +266,13 @@ static void use(struct shares *s, uint32_t queue, uint32_t r, wide delta, bool e
 		const size_t at = share_at(s, q, r);
 		const wide before = s->kept[at];
 
+		if (s->history && !supposed)
+			history_bring_up(s, q);
 		s->used[at] += delta;
 		assert(s->used[at] >= 0);
 		s->kept[at] = kept_find(s, q, r);
 		s->queues[q].stale = true;
-		s->queues[q].eased += eases;
+		s->queues[q].eased += !supposed && delta < 0;
 		if (q == 0)
 			return;
 		s->below[share_at(s, s->set->defs[q].parent, r)] += s->kept[at] - before;
@@ -278,12 +281,12 @@ static void use(struct shares *s, uint32_t queue, uint32_t r, wide delta, bool e
 
 void shares_use(struct shares *s, uint32_t queue, uint32_t r, wide delta)
 {
-	use(s, queue, r, delta, delta < 0);
+	use(s, queue, r, delta, false);
 }
 
 void shares_suppose(struct shares *s, uint32_t queue, uint32_t r, wide delta)
 {
-	use(s, queue, r, delta, false);
+	use(s, queue, r, delta, true);
 }
 
 void shares_waits_anew(struct shares *s, uint32_t queue)

@@ -166,6 +166,28 @@ void shares_waits_anew(struct shares *s, uint32_t queue);
  * computed when something below it has changed; time else: a comparison for each queue. */
 uint32_t shares_next(struct shares *s, const struct share_waiting *waiting);
 
+/* History: a mean of what a queue used, in which what was longer ago counts less; shares_over() has
+ * `factor` thousandths of it beside what is used (decision 101).  Without it nothing is kept.
+ *
+ *   history += (used - history) * (1 - 2^(-dt / half-life))   dt since the last time, in seconds
+ *
+ * before a queue's use changes, and for all every SHARE_HISTORY_S.  Time is that of records, and
+ * never goes back. */
+#define SHARE_HISTORY_S 60u
+void shares_history_begin(struct shares *s, const struct event_queue_terms *terms, uint64_t now_s);
+bool shares_has_history(const struct shares *s);
+/* What changes from now on changes at this time. */
+void shares_history_time(struct shares *s, uint64_t now_s);
+/* From which time on that has something to do by itself. */
+uint64_t shares_history_due_s(const struct shares *s);
+/* In parts of QUEUE_PAST_ONE, as of the last time. */
+wide shares_history(const struct shares *s, uint32_t queue, uint32_t resource);
+/* ... of all resources of the queue is that of another tree; as of now. */
+void shares_history_copy(struct shares *s, uint32_t queue, struct shares *from, uint32_t of);
+/* ... was `past` of a time, since when the queue used what it uses. */
+void shares_history_restore(struct shares *s, uint32_t queue, const struct queue_past *past,
+                            uint32_t n, uint64_t at_s);
+
 /* Counts up whenever one of these fell: what the queue uses; capacity (of all queues). */
 uint64_t shares_eased(const struct shares *s, uint32_t queue);
 

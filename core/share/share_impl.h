@@ -39,7 +39,23 @@ struct shares {
 	/* Scratch of shares_next(): the leaf that is first below a queue, and the child it is in. */
 	uint32_t *best, *child;
 	struct share_rest *rests;
+	/* NULL: there is none. */
+	struct history *history;
 };
+
+/* history.c */
+struct history {
+	uint64_t now_s;
+	uint64_t all_s;    /* when all were brought up */
+	uint64_t *since_s; /* by queue: when it was */
+	wide *past;        /* rows, in parts of QUEUE_PAST_ONE */
+	struct event_queue_terms terms;
+};
+/* The queue's use is about to change. */
+void history_bring_up(struct shares *s, uint32_t queue);
+/* What it uses with `more`, with its history. */
+wide history_effective(const struct shares *s, uint32_t queue, uint32_t resource, wide more);
+void history_free(struct history *h);
 
 /* What a sibling lost by rounding down. */
 struct share_rest {

@@ -95,7 +95,8 @@ bool share_is_shared(const struct shares *s, uint32_t r)
 share_t share_over(const struct shares *s, uint32_t queue, uint32_t r, wide more)
 {
 	const size_t at = share_at(s, queue, r);
-	const wide over = above_zero(s->used[at] + more - s->has[at]);
+	const wide used = s->history ? history_effective(s, queue, r, more) : s->used[at] + more;
+	const wide over = above_zero(used - s->has[at]);
 
 	if (over == 0)
 		return 0;

@@ -506,6 +506,45 @@ const char *record_queue(const struct record *r, const struct limits *l, struct 
 	return fault ? fault : text_fault(q.name, q.body->name_bytes);
 }
 
+const char *record_queue_terms(const struct record *r, const struct event_queue_terms **out)
+{
+	struct body b = body_of(r);
+	const struct event_queue_terms *t = take(&b, 1, sizeof(*t));
+
+	if (!t || b.left != 0)
+		return "the record of the terms of queues has a wrong length";
+	if (t->factor > QUEUE_FACTOR_MAX)
+		return "the factor of history is out of bounds";
+	*out = t;
+	return NULL;
+}
+
+const char *record_queue_past(const struct record *r, const struct limits *l,
+                              struct queue_past_record *out)
+{
+	struct body b = body_of(r);
+	struct queue_past_record q = { 0 };
+
+	q.body = take(&b, 1, sizeof(*q.body));
+	q.amounts = q.body ? take(&b, q.body->amounts_n, sizeof(*q.amounts)) : NULL;
+	if (!q.amounts || b.left != 0)
+		return "the record of a queue's history has a wrong length";
+	if (q.body->queue >= QUEUES_MAX)
+		return "the queue of a history is out of bounds";
+	for (uint32_t i = 0; i < q.body->amounts_n; i++) {
+		const struct queue_past *a = &q.amounts[i];
+
+		if (a->resource >= l->resources)
+			return "a resource of a history is out of bounds";
+		if (i > 0 && a->resource <= a[-1].resource)
+			return "resources of a history are not sorted";
+		if (a->value < 0 || a->part >= QUEUE_PAST_ONE)
+			return "an amount of a history is out of bounds";
+	}
+	*out = q;
+	return NULL;
+}
+
 const char *record_pod_facts(const struct record *r, const struct limits *l,
                              const struct event_pod_facts **out)
 {

@@ -111,6 +111,11 @@ struct queue_record {
 	const char *name;
 };
 
+struct queue_past_record {
+	const struct event_queue_past *body;
+	const struct queue_past *amounts;
+};
+
 /* Each returns NULL if the record is valid, else a static text with the reason. */
 const char *record_check(const struct record *r);
 const char *record_name(const struct record *r, const struct limits *l, struct name_record *out);
@@ -124,6 +129,9 @@ const char *record_assume(const struct record *r, const struct limits *l,
 const char *record_preemption(const struct record *r, const struct event_preemption **out);
 const char *record_budget(const struct record *r, struct budget_record *out);
 const char *record_queue(const struct record *r, const struct limits *l, struct queue_record *out);
+const char *record_queue_terms(const struct record *r, const struct event_queue_terms **out);
+const char *record_queue_past(const struct record *r, const struct limits *l,
+                              struct queue_past_record *out);
 const char *record_pod_facts(const struct record *r, const struct limits *l,
                              const struct event_pod_facts **out);
 const char *record_answer(const struct record *r, const struct limits *l,

@@ -483,6 +483,28 @@ static int on_queue(struct core *c, const struct record *r)
 	return 0;
 }
 
+static int on_queue_terms(struct core *c, const struct record *r)
+{
+	const struct event_queue_terms *terms;
+	const char *fault = record_queue_terms(r, &terms);
+
+	if (fault)
+		return refuse(c, fault);
+	turns_terms(c, terms);
+	return 0;
+}
+
+static int on_queue_past(struct core *c, const struct record *r)
+{
+	struct queue_past_record past;
+	const char *fault = record_queue_past(r, &c->ledger.limits, &past);
+
+	if (fault)
+		return refuse(c, fault);
+	turns_past(c, &past);
+	return 0;
+}
+
 static int on_promised(struct core *c, const struct record *r)
 {
 	const struct event_promised *promised;
@@ -569,6 +591,10 @@ static int apply(struct core *c, const struct record *r)
 		return on_assume(c, r);
 	case EVENT_QUEUE:
 		return on_queue(c, r);
+	case EVENT_QUEUE_TERMS:
+		return on_queue_terms(c, r);
+	case EVENT_QUEUE_PAST:
+		return on_queue_past(c, r);
 	case EVENT_NODE_DEVICES:
 	case EVENT_QUESTION:
 	case EVENT_QUESTION_DROP:

@@ -148,6 +148,8 @@ static const char *core_says(const struct record *r)
 		struct assume_record assume;
 		struct budget_record budget;
 		struct queue_record queue;
+		const struct event_queue_terms *queue_terms;
+		struct queue_past_record queue_past;
 		const struct event_preemption *preemption;
 		const struct event_pod_facts *facts;
 		struct answer_record answer;
@@ -181,6 +183,10 @@ static const char *core_says(const struct record *r)
 		return record_pod_facts(r, l, &out.facts);
 	case EVENT_QUEUE:
 		return record_queue(r, l, &out.queue);
+	case EVENT_QUEUE_TERMS:
+		return record_queue_terms(r, &out.queue_terms);
+	case EVENT_QUEUE_PAST:
+		return record_queue_past(r, l, &out.queue_past);
 	case EVENT_ASSUME:
 		return record_assume(r, l, &out.assume);
 	case EVENT_PROMISED:

@@ -278,6 +278,19 @@ static const struct field queue_amount_fields[] = {
 	I64(struct queue_amount, limit, 0, INT64_MAX),
 	I64(struct queue_amount, weight, QUEUE_WEIGHT_OF_LIMIT, INT64_MAX),
 };
+static const struct field queue_terms_fields[] = {
+	U32(struct event_queue_terms, factor, 0, QUEUE_FACTOR_MAX),
+};
+static const struct field queue_past_fields[] = {
+	U32(struct event_queue_past, queue, 0, QUEUES_MAX - 1),
+	I64(struct event_queue_past, at_s, INT64_MIN, INT64_MAX),
+};
+static const struct field past_fields[] = {
+	RISES(struct queue_past, resource),
+	U32(struct queue_past, resource, 0, STREAM_RESOURCES - 1),
+	U32(struct queue_past, part, 0, QUEUE_PAST_ONE - 1),
+	I64(struct queue_past, value, 0, INT64_MAX),
+};
 static const struct field assume_fields[] = {
 	U32(struct event_assume, pod, 0, STREAM_PODS - 1),
 	ANY(struct event_assume, pod_generation),
@@ -628,6 +641,15 @@ static const struct layout queue_layout = {
 	2,
 	NULL,
 };
+static const struct layout queue_terms_layout = {
+	BODY(struct event_queue_terms, queue_terms_fields), { { 0 } }, 0, NULL
+};
+static const struct layout queue_past_layout = {
+	BODY(struct event_queue_past, queue_past_fields),
+	{ ARRAY(struct event_queue_past, amounts_n, struct queue_past, past_fields) },
+	1,
+	NULL,
+};
 static uint32_t saturated(uint64_t n)
 {
 	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
@@ -720,6 +742,8 @@ static const struct layout *const layouts[RECORD_KINDS] = {
 	[EVENT_POD_FACTS] = &facts_layout,
 	[EVENT_ASSUME] = &assume_layout,
 	[EVENT_QUEUE] = &queue_layout,
+	[EVENT_QUEUE_TERMS] = &queue_terms_layout,
+	[EVENT_QUEUE_PAST] = &queue_past_layout,
 	[EVENT_PROMISED] = &promised_layout,
 	[EVENT_NODE_DEVICES] = &node_devices_layout,
 	[EVENT_QUESTION] = &question_layout,

@@ -284,9 +284,17 @@ static void take_facts(const struct replay *r, const struct replay_record *q)
 
 static void take_queue(const struct replay *r, const struct replay_record *q)
 {
+	const struct event_queue_terms *terms;
+	struct queue_past_record past;
 	struct queue_record queue;
+	const void *head = q->data;
 
-	sound(record_queue((const void *)q->data, &r->limits, &queue), "queue");
+	if (q->kind == EVENT_QUEUE)
+		sound(record_queue(head, &r->limits, &queue), "queue");
+	else if (q->kind == EVENT_QUEUE_TERMS)
+		sound(record_queue_terms(head, &terms), "terms of queues");
+	else
+		sound(record_queue_past(head, &r->limits, &past), "history of a queue");
 }
 
 static void take(struct replay *r, const struct replay_record *q)
@@ -346,6 +354,8 @@ static void take(struct replay *r, const struct replay_record *q)
 		take_facts(r, q);
 		break;
 	case EVENT_QUEUE:
+	case EVENT_QUEUE_TERMS:
+	case EVENT_QUEUE_PAST:
 		take_queue(r, q);
 		break;
 	default:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/step/core.h"
+#include "frontend/queues/decays.h"
 #include "tests/unit/support_story.h"
 
 #include <criterion/criterion.h>
@@ -503,6 +504,27 @@ void story_set_queue(struct story *s, struct story_queue q)
 	add(s, &cpu, sizeof(cpu));
 	add(s, q.name, e.name_bytes);
 	must_step(s, EVENT_QUEUE);
+}
+
+void story_queue_terms(struct story *s, uint32_t factor, uint32_t half_life_s)
+{
+	struct event_queue_terms e = { .factor = factor };
+
+	queues_decays(half_life_s, e.decays);
+	add(s, &e, sizeof(e));
+	must_step(s, EVENT_QUEUE_TERMS);
+}
+
+void story_queue_past(struct story *s, uint32_t queue, int64_t cpu, uint64_t ago_s)
+{
+	const struct event_queue_past e = { .queue = queue,
+		                                .amounts_n = 1,
+		                                .at_s = s->time_ns / 1000 / MS - ago_s };
+	const struct queue_past past = { .resource = RESOURCE_CPU, .value = cpu };
+
+	add(s, &e, sizeof(e));
+	add(s, &past, sizeof(past));
+	must_step(s, EVENT_QUEUE_PAST);
 }
 
 void story_set_pods(struct story *s, uint32_t n, struct story_pod pod)

@@ -131,6 +131,9 @@ void story_all_bound(struct story *s, const char *prefix);
 /* Another scheduler asks to reserve capacity for its pod on one of these nodes ("a b c"), for
  * keep_ms.  The core answers "assume POD NODE" or "assume POD nowhere, COUNT WHY...". */
 void story_set_queue(struct story *s, struct story_queue queue);
+/* How the past of queues counts, and that of one of them: cpu in milli, seconds ago. */
+void story_queue_terms(struct story *s, uint32_t factor, uint32_t half_life_s);
+void story_queue_past(struct story *s, uint32_t queue, int64_t cpu, uint64_t ago_s);
 void story_assume(struct story *s, const char *pod, const char *nodes, uint32_t keep_ms);
 
 /* How many more commands the ring takes; UINT32_MAX: any number. */

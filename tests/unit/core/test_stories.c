@@ -556,6 +556,12 @@ static void run_command(char **word, uint32_t n, const char *line)
 		use(word, n);
 	else if (is(what, "queue"))
 		queue(word, n);
+	else if (is(what, "history"))
+		story_queue_terms(play.s, (uint32_t)option_of(word, n, "factor=", 0),
+		                  (uint32_t)option_of(word, n, "half_life=", 3600));
+	else if (is(what, "past"))
+		story_queue_past(play.s, (uint32_t)number(word[1]), option_of(word, n, "cpu=", 0),
+		                 (uint64_t)option_of(word, n, "ago=", 0));
 	else if (is(what, "assume"))
 		assume(word, n);
 	else if (is(what, "refused"))
