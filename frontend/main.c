@@ -59,6 +59,8 @@ static int model_start(struct daemon *d)
 		.queues = (enum model_queues_of)options_queues(o),
 		.queues_namespace = d->queues.namespace,
 		.queues_name = d->queues.name,
+		.history_factor = (uint32_t)o->history_factor,
+		.history_half_life_s = (uint32_t)o->history_half_life_s,
 		.timeouts_ns = {
 			[GROUP_TIMEOUT_COSCHEDULING] = timeout_ns(o->permit_s),
 			[GROUP_TIMEOUT_CONFIGMAP] = timeout_ns(o->configmap_s),

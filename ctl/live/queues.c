@@ -37,20 +37,33 @@ static int64_t amount_of(const struct queue_amounts *a, int row)
 		return a->used;
 	case 4:
 		return a->asked;
+	case 5:
+		return a->history;
 	default:
 		return a->used > a->guarantee ? a->used - a->guarantee : 0;
 	}
 }
 
+static bool has_history(const struct live *l, const struct queue_copy *q)
+{
+	bool has = false;
+
+	for (uint32_t r = 0; r < l->observer.places.limits.resources; r++)
+		has = has || q->amounts[r].history > 0 || q->amounts[r].history_part > 0;
+	return has;
+}
+
 static void add_amounts(cJSON *o, const struct live *l, const struct queue_copy *q)
 {
-	static const char *const rows[] = {
-		"guarantee", "reserved", "limit", "used", "asked", "borrows"
-	};
+	static const char *const rows[] = { "guarantee", "reserved", "limit",  "used",
+		                                "asked",     "history",  "borrows" };
 
-	for (int row = 0; row < 6; row++) {
-		cJSON *amounts = json_checked(cJSON_AddObjectToObject(o, rows[row]));
+	for (int row = 0; row < 7; row++) {
+		cJSON *amounts;
 
+		if (row == 5 && !has_history(l, q))
+			continue;
+		amounts = json_checked(cJSON_AddObjectToObject(o, rows[row]));
 		for (uint32_t r = 0; r < l->observer.places.limits.resources; r++) {
 			const int64_t value = amount_of(&q->amounts[r], row);
 
@@ -182,8 +195,8 @@ static const struct list_kind kind = {
 	.ignored = (const char *const[]){ NULL },
 	.row = queues_row,
 	.heads = queues_heads,
-	.wide_heads = (const char *const[]){ "RESERVED", "ASKED", "BORROWS", NULL },
-	.right = "LLLLLLRRRLLLL",
+	.wide_heads = (const char *const[]){ "RESERVED", "ASKED", "BORROWS", "HISTORY", NULL },
+	.right = "LLLLLLRRRLLLLL",
 };
 
 static const struct flag flags[] = {

@@ -76,4 +76,5 @@ void queues_row(const cJSON *item, bool more, char **cells)
 	cells[10] = amounts_text(item, "reserved");
 	cells[11] = amounts_text(item, "asked");
 	cells[12] = amounts_text(item, "borrows");
+	cells[13] = amounts_text(item, "history");
 }

@@ -168,6 +168,12 @@ const struct setting settings[] = {
 	{ "queues.reclaimPatienceSeconds", "--reclaim-patience", "SECONDS", "30",
 	  "with --reclaim, a gang that will have room within so long by known ends of pods evicts none; 0: it does",
 	  AT(reclaim_patience_s), .kind = SETTING_NUMBER, .most = SECONDS_MAX },
+	{ "queues.historyFactor", "--history-factor", "N", "0",
+	  "what queues used in the past counts in the order of turns, N thousandths of it beside what they use; 0: it does not",
+	  AT(history_factor), .kind = SETTING_NUMBER, .most = QUEUE_FACTOR_MAX },
+	{ "queues.historyHalfLifeSeconds", "--history-half-life", "SECONDS", "604800",
+	  "use so long ago counts half", AT(history_half_life_s), .kind = SETTING_NUMBER, .least = 60,
+	  .most = QUEUE_HALF_LIFE_MAX_S },
 	{ "workloadPolicies", .initial = "true", .help = "honour Kosmos' WorkloadPolicies",
 	  AT(policies), .kind = SETTING_YES },
 

@@ -50,6 +50,7 @@ struct options {
 	int64_t evictions_per_second;
 	const char *queues; /* "none", "auto", "config" ...: in the order of enum model_queues_of */
 	const char *queues_configmap;
+	int64_t history_factor, history_half_life_s;
 	int64_t bind_connections;
 	int64_t volume_bind_s; /* 0: claims that wait for a consumer are not bound */
 	int64_t device_bind_s;

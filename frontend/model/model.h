@@ -76,7 +76,8 @@ struct model_config {
 	uint32_t preempt_min_run_s, preempt_cooldown_s, preempt_patience_s,
 		reclaim_patience_s; /* struct event_preemption */
 	enum model_queues_of queues;
-	const char *queues_namespace, *queues_name; /* the ConfigMap; they outlive the model */
+	const char *queues_namespace, *queues_name;   /* the ConfigMap; they outlive the model */
+	uint32_t history_factor, history_half_life_s; /* struct event_queue_terms; factor 0: none */
 };
 
 /* NULL: the limits are too small for the four fixed resources and a shape. */

@@ -139,7 +139,7 @@ struct queue_figures {
 	double waiting, placed;
 	double share; /* below 0: infinite */
 	struct {
-		double used, asked, guarantee, limit; /* limit below 0: none */
+		double used, asked, guarantee, limit, history; /* limit below 0: none */
 	} amounts[RESOURCES_MAX];
 };
 

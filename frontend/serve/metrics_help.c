@@ -64,7 +64,7 @@ void metrics_help(FILE *out)
 	metrics_fill(m);
 	m->queues = must_alloc(sizeof(*m->queues) + sizeof(m->queues->rows[0]));
 	m->queues->refs = m->queues->n = 1;
-	m->queues->rows[0] = (struct queue_figures){ .name = "a", .amounts[0] = { 1, 1, 1, 1 } };
+	m->queues->rows[0] = (struct queue_figures){ .name = "a", .amounts[0] = { 1, 1, 1, 1, 1 } };
 	snprintf(m->queues->resources[0], sizeof(m->queues->resources[0]), "cpu");
 	metrics_write(m, page);
 	metrics_queues_give(m);

@@ -21,6 +21,8 @@ static void row_read(struct queue_figures *row, const struct queue_copy *copy, u
 		row->amounts[r].used += (double)a->used;
 		row->amounts[r].asked += (double)a->asked;
 		row->amounts[r].guarantee += (double)a->guarantee;
+		row->amounts[r].history +=
+			(double)a->history + (double)a->history_part / (double)QUEUE_PAST_ONE;
 		row->amounts[r].limit = a->limit == QUEUE_NO_LIMIT ? -1 : (double)a->limit;
 	}
 }
@@ -73,7 +75,8 @@ void metrics_queues_give(struct metrics *m)
 static double value_of(const struct queue_figures *row, uint32_t r, int what)
 {
 	const double values[] = { row->amounts[r].used, row->amounts[r].asked,
-		                      row->amounts[r].guarantee, row->amounts[r].limit };
+		                      row->amounts[r].guarantee, row->amounts[r].limit,
+		                      row->amounts[r].history };
 
 	return values[what];
 }
@@ -123,6 +126,8 @@ void metrics_queues_write(const struct metrics *m, FILE *out)
 	               "That, and what members of complete gangs request that wait.", 1, out);
 	amounts_family(q, "muster_queue_guarantee", "What the queue is guaranteed, scaled.", 2, out);
 	amounts_family(q, "muster_queue_limit", "The most that it may use.", 3, out);
+	amounts_family(q, "muster_queue_history", "What it used in the past, with --history-factor.", 4,
+	               out);
 	family_write(out, "muster_queue_share", "gauge",
 	             "What it uses above its guarantee, in parts of the cluster and its weight.");
 	for (size_t i = 0; i < q->n && i < QUEUES_SHOWN; i++)

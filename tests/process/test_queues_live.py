@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Queues in the running daemons: the scenarios QUE-1 to QUE-15 on apisim, each through records, conditions, `musterctl
+"""Queues in the running daemons: the scenarios QUE-1 to QUE-19 on apisim, each through records, conditions, `musterctl
 queues` and what is bound.  Ten nodes with 8 GPUs; gangs are lone pods unless said."""
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import objects  # noqa: E402
@@ -418,6 +419,40 @@ def test_what_has_not_run_for_its_queues_minimum_is_not_taken():
         c.edit(text(1))
         settles(c, "a0-", 2)
         equal(len(left(c, "b")), 8)
+
+
+def gang(name, queue):
+    """Of the whole cluster."""
+    return [objects.pod_group(name, 10), *pods(queue, 10, 8, prefix=name, group=name)]
+
+
+def test_que_19_who_used_little_is_next():
+    """With a half-life of a minute: a, whose gang is older, has had all 80 for a while when b comes."""
+    for factor, next_one, other in ((1000, "y", "x"), (0, "x", "y")):
+        flags = ("--queues", "config", f"--history-factor={factor}", "--history-half-life=60")
+        with Queues("- {name: a}\n- {name: b}\n", flags=flags) as c:
+            began = time.time()
+            c.create(*gang("first", "a"))
+            settles(c, "first", 10)
+            time.sleep(20)
+            c.create(*gang("x", "a"))
+            time.sleep(1.1)  # older by a second, as timestamps have it
+            c.create(*gang("y", "b"))
+            ended(c, *(f"first-{i:02}" for i in range(10)))
+            ran = time.time() - began
+            settles(c, next_one, 10)
+            equal(c.bound(other), 0, f"bound of {other}")
+            used(c, "a", 0 if factor else 80)
+            history = c.queue("a").get("history", {}).get(GPU, 0)
+            if factor == 0:
+                equal(history, 0, "history without a factor")
+                continue
+            # By the formula of docs/fairness.md; the bindings took a part of it.
+            wanted = 80 * (1 - 2 ** (-ran / 60))
+            check(10 < history <= wanted + 1, f"history of a is {history}, of {ran:.0f} s at most {wanted:.1f}")
+            until(lambda: c.metrics().get(f'muster_queue_history{{queue="a",resource="{GPU}"}}', 0) > 10, SOON_S, "metrics")
+            ended(c, *(f"y-{i:02}" for i in range(10)))
+            settles(c, "x", 10)
 
 
 def test_members_beyond_the_quorum_are_taken_first():

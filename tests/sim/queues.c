@@ -59,6 +59,8 @@ void queues_configure(const struct script *s, struct model_config *model)
 	model->queues = MODEL_QUEUES_CONFIG;
 	model->queues_namespace = NAMESPACE;
 	model->queues_name = NAME;
+	model->history_factor = script_history(s);
+	model->history_half_life_s = 60;
 }
 
 void queues_start(struct sim *s)

@@ -172,6 +172,12 @@ static inline uint32_t script_reclaims(const struct script *s)
 	return PREEMPTION_RECLAIM | (s->seed / 20 % 2 == 1 ? (uint32_t)PREEMPTION_FAIR : 0u);
 }
 
+/* The factor of the history of queues. */
+static inline uint32_t script_history(const struct script *s)
+{
+	return script_queues(s) && s->seed / 5 % 3 == 1 ? 1000 : 0;
+}
+
 void script_make(struct script *p, uint64_t seed);
 void script_free(struct script *p);
 const char *action_name(enum action_kind kind);

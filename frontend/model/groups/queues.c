@@ -7,6 +7,7 @@
 #include "frontend/model/groups/gangs.h"
 #include "frontend/model/base/limits.h"
 #include "frontend/model/pods/pods.h"
+#include "frontend/queues/decays.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
@@ -34,6 +35,11 @@ struct model_queues *model_queues_new(const struct model_config *config)
 		snprintf(fields, sizeof(fields), "metadata.namespace=%s,metadata.name=%s", q->namespace,
 		         q->name);
 		q->fields = must_copy(fields);
+	}
+	if (config->history_factor > 0) {
+		q->terms.factor = config->history_factor;
+		queues_decays(config->history_half_life_s, q->terms.decays);
+		q->terms_due = true;
 	}
 	q->due = true;
 	return q;
@@ -387,14 +393,32 @@ void queues_restart(struct model *m)
 		else if (s->name)
 			slot_free(q, s);
 	}
-	if (q)
-		q->gone_n = 0;
+	if (!q)
+		return;
+	q->gone_n = 0;
+	q->terms_due = q->terms.factor > 0;
+}
+
+static bool terms_flush(struct model_queues *q, const struct model_sink *sink)
+{
+	struct event_queue_terms *e;
+
+	if (!q->terms_due)
+		return true;
+	e = sink->reserve(sink->context, EVENT_QUEUE_TERMS, sizeof(*e));
+	if (!e)
+		return false;
+	*e = q->terms;
+	q->terms_due = false;
+	return true;
 }
 
 bool queues_flush(struct model *m, const struct model_sink *sink)
 {
 	struct model_queues *q = m->queues;
 
+	if (!terms_flush(q, sink))
+		return false;
 	for (uint32_t i = 0; q->dirty_n > 0 && i < q->slots_n; i++) {
 		struct queue_slot *s = &q->slots[i];
 		struct event_queue *e;

@@ -55,6 +55,9 @@ struct model_queues {
 	uint32_t *by_name; /* slots in use, sorted by name */
 	uint32_t by_name_n;
 
+	struct event_queue_terms terms;
+	bool terms_due; /* to be sent; never with factor 0 */
+
 	struct queue_marks pods[QUEUE_SOURCES], groups[QUEUE_SOURCES];
 	struct queue_marks in; /* by pod: its queue, as its record has it */
 };

@@ -130,3 +130,37 @@ Test(queues, what_waits_is_not_in_its_new_queue_before_what_runs)
 	cr_assert_str_eq(queue_of("ns/waits"), "b");
 	cr_assert_str_eq(queue_of("ns/runs"), "b");
 }
+
+/* How many records of the kind the next flush has. */
+static uint32_t flushed_of(uint32_t kind)
+{
+	uint32_t n = 0;
+
+	s.replay.room = 1000;
+	model_flush(s.m, &s.replay.sink);
+	for (size_t i = 0; i < s.replay.queue_n; i++)
+		n += s.replay.queue[i].kind == kind;
+	flush();
+	return n;
+}
+
+/* Each core is told once how the past counts; without a factor there is no such record. */
+Test(queues, the_terms_of_history_are_sent_to_each_core)
+{
+	for (uint32_t factor = 0; factor <= 1000; factor += 1000) {
+		start_model((struct model_config){ .limits = LIMITS,
+		                                   .queues = MODEL_QUEUES_CONFIG,
+		                                   .dialects_off = UINT32_MAX,
+		                                   .queues_namespace = "sys",
+		                                   .queues_name = "queues",
+		                                   .history_factor = factor,
+		                                   .history_half_life_s = 3600 },
+		            1);
+		cr_assert_eq(flushed_of(EVENT_QUEUE_TERMS), factor > 0);
+		put_config(1, "a");
+		cr_assert_eq(flushed_of(EVENT_QUEUE_TERMS), 0);
+		replay_forget(&s.replay);
+		model_restart(s.m);
+		cr_assert_eq(flushed_of(EVENT_QUEUE_TERMS), factor > 0);
+	}
+}
