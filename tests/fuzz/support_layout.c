@@ -692,7 +692,8 @@ static const struct layout question_layout = {
 	BODY(struct event_question, question_fields),
 	{ ARRAY(struct event_question, options_n, struct question_option, option_fields),
 	  ARRAY(struct event_question, constraints_n, struct question_constraint, constraint_fields),
-	  TEXT(struct event_question, text_bytes) },
+	  /* Any bytes: readers of the ledger clean them. */
+	  { offsetof(struct event_question, text_bytes), 1, NULL, 0, false, NULL } },
 	3,
 	question_more,
 };
