@@ -250,15 +250,15 @@ bool promises_accept_from(struct core *c, uint64_t start_ns)
 	return promises_hold_from(s->timeline, &s->ask, s->places, n, start_ns, c->now_ns);
 }
 
-void promises_gang_tried(struct core *c, uint32_t index, bool waits_for_capacity, bool placed)
+void promises_gang_tried(struct core *c, uint32_t index, enum wait_reason why, bool placed)
 {
 	struct promising *s = &c->promises;
 
 	if (placed && s->asked)
 		promises_started(s->timeline, &s->ask, c->now_ns);
-	else if (!waits_for_capacity && promise_drop(s->timeline, index))
+	else if (!waits_for_capacity(why) && promise_drop(s->timeline, index, why == WAIT_QUEUE))
 		nodes_note_freed(&c->nodes);
-	if (waits_for_capacity && !placed && s->asked && s->ask.wants_n > 0 &&
+	if (waits_for_capacity(why) && !placed && s->asked && s->ask.wants_n > 0 &&
 	    !nomination_of(c, index) && !backfill_is_behind(c, index))
 		promise_make(s->timeline, &s->ask, true, c->now_ns);
 	s->asked = false;

@@ -41,7 +41,7 @@ void backfill_end(struct core *c)
 /* Out of line: gangs end often, and few run with promises. */
 static __attribute__((noinline, cold)) void promises_forget(struct core *c, uint32_t index)
 {
-	if (promise_drop(c->promises.timeline, index))
+	if (promise_drop(c->promises.timeline, index, false))
 		nodes_note_freed(&c->nodes);
 }
 

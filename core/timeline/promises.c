@@ -278,11 +278,12 @@ bool promise_restore(struct timeline *t, const struct timeline_ask *ask, uint64_
 	return t->slots[ask->gang] > 0;
 }
 
-bool promise_drop(struct timeline *t, uint32_t gang)
+bool promise_drop(struct timeline *t, uint32_t gang, bool lost)
 {
 	if (t->slots[gang] == 0)
 		return false;
 	promise_remove(t, t->slots[gang] - 1);
+	t->counts.lost += lost;
 	t->changed = true; /* others may use what it was to have */
 	return true;
 }

@@ -232,9 +232,9 @@ bool promise_make(struct timeline *t, const struct timeline_ask *ask, bool later
 bool promise_restore(struct timeline *t, const struct timeline_ask *ask, uint64_t at_ns,
                      uint64_t now_ns);
 
-/* Ends the gang's promise, if it has one; true if it had.  `first_ns` of a promise that is made
- * again for the gang starts over. */
-bool promise_drop(struct timeline *t, uint32_t gang);
+/* Ends the gang's promise, if it has one; true if it had.  `lost`: it is counted as a promise that
+ * found no new time.  `first_ns` of a promise that is made again for the gang starts over. */
+bool promise_drop(struct timeline *t, uint32_t gang, bool lost);
 
 /* The gang has started: promises of lower rank that no longer hold move later. */
 void promises_started(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns);

@@ -439,9 +439,11 @@ static void start_errors_write(const struct metrics_core *c, FILE *out)
 
 static void starts_write(const struct metrics_core *c, FILE *out)
 {
-	FIGURES(out, GAUGE("muster_promises", "Promised starts that stand.", c->starts_standing),
-	        COUNTER("muster_promises_lost_total", "Promises for which no new time was found.",
-	                c->starts_lost));
+	FIGURES(
+		out, GAUGE("muster_promises", "Promised starts that stand.", c->starts_standing),
+		COUNTER("muster_promises_lost_total",
+	            "Promises for which no new time was found, or whose queue refuses the gang by now.",
+	            c->starts_lost));
 	fputs("# HELP muster_promises_moved_total Moves of promised starts, and why.\n"
 	      "# TYPE muster_promises_moved_total counter\n",
 	      out);

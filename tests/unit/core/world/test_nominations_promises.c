@@ -285,6 +285,21 @@ Test(nominations_promises, bf_11_a_promise_that_borrows_yields_to_the_lender)
 	cr_assert_gt(promise_named("i")->at_ns, at_ns);
 }
 
+/* An edit of a limit: nobody knew that there was one, and that it has none. */
+Test(nominations_promises, a_promise_that_the_queue_refuses_is_counted_as_lost)
+{
+	lender_and_borrower("\"deserved\":{\"cpu\":\"4\"}", 0);
+	lasts_in("b", "h", 2, 50);
+	promise_named("h");
+	cr_assert_eq(x.loop.ledger->starts.lost, 0);
+	queue("b", "\"capability\":{\"cpu\":\"1\"}");
+	flush();
+	for (int i = 0; i < 3; i++)
+		tick(3 * S);
+	cr_assert_null(promise_of(x.loop.core->promises.timeline, pod_slot(numbered("h", 0))->gang));
+	cr_assert_eq(x.loop.ledger->starts.lost, 1);
+}
+
 /* BF-11: who borrows moves nobody who is inside, of a higher priority or not. */
 Test(nominations_promises, bf_11_a_promise_inside_the_guarantee_stands)
 {
