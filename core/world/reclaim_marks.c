@@ -34,6 +34,7 @@ struct marking {
 	struct unit *units;
 	size_t n, cap;
 	struct reclaim_young young;
+	bool *counted; /* by pod: in `young`; it may be a unit, and a member of one that is whole */
 };
 
 /* Victims of nominations are deleted in the kept core (core/world/keeper.h), whatever their records
@@ -202,7 +203,8 @@ static bool is_young(struct marking *m, const struct unit *u, pod_id id)
 
 	if (reclaim_has_run(m->c, u->since_s, min_run_s))
 		return false;
-	m->young.pods++;
+	m->young.pods += !m->counted[id];
+	m->counted[id] = true;
 	until_s = u->since_s < UINT32_MAX - min_run_s ? u->since_s + min_run_s : UINT32_MAX;
 	if (u->since_s > 0 && (m->young.until_s == 0 || until_s < m->young.until_s))
 		m->young.until_s = until_s;
@@ -281,6 +283,7 @@ uint8_t *reclaim_marks(struct kept *kept, gang_id gang)
 	m.marks = must_array(c->pods.limit, sizeof(*m.marks));
 	m.surplus = must_array(c->gangs.groups + 1u, sizeof(*m.surplus));
 	m.listed = must_array(c->gangs.groups + 1u, sizeof(*m.listed));
+	m.counted = must_array(c->pods.limit, sizeof(*m.counted));
 	ask_find(c, gang, &m.ask);
 	units_list(&m);
 	if (m.n > 1)
@@ -299,6 +302,7 @@ uint8_t *reclaim_marks(struct kept *kept, gang_id gang)
 	kept->young = m.young;
 	free(m.surplus);
 	free(m.listed);
+	free(m.counted);
 	free(m.units);
 	return m.marks;
 }

@@ -400,6 +400,7 @@ Test(reclaim, a_member_beyond_the_quorum_runs_as_long_as_its_gang)
 	young_gang(3, 30);
 	preempt();
 	cr_assert_eq(api.evicts, 0);
+	cr_assert_eq(x.rows[0].young, 4u, "each is counted once, alone and with its gang");
 	young_gang_goes(1);
 	cr_assert(asked("v-3"), "the one that started last");
 }
