@@ -78,8 +78,8 @@ static int reason_take(struct frontend *f, const struct cmd_reason *cmd)
 	if (cmd->gang != ID_NONE ? cmd->gang >= f->limits.gangs : cmd->pod >= f->limits.pods)
 		return -EPROTO;
 	if (r->why >= WAIT_REASONS || r->counts_n > FILTER_COUNTS_MAX ||
-	    r->shortfalls_n > SHORTFALLS_MAX || r->promised.moves_n > PROMISE_MOVES_MAX ||
-	    r->promised.waits_n > PROMISE_WAITS_MAX)
+	    r->shortfalls_n > SHORTFALLS_MAX || r->lacks_n > DEVICE_LACKS_MAX ||
+	    r->promised.moves_n > PROMISE_MOVES_MAX || r->promised.waits_n > PROMISE_WAITS_MAX)
 		return -EPROTO;
 	for (uint32_t i = 0; i < r->counts_n; i++)
 		if (r->counts[i].why >= FILTER_REASONS)

@@ -248,7 +248,7 @@ uint64_t preempt_poll(struct frontend *f, bool binds_waiting)
 int preempt_evict(struct frontend *f, const struct cmd_evict *cmd)
 {
 	if (!f->evictor || cmd->pod >= f->limits.pods || cmd->pod_generation == 0 ||
-	    cmd->node >= f->limits.nodes || cmd->cause.rule >= EVICT_RULES ||
+	    cmd->node >= f->limits.nodes || cmd->cause.rule >= EVICT_RULES || cmd->cause.extra > 1 ||
 	    cmd->gang >= (uint64_t)f->limits.gangs + f->limits.pods)
 		return -EPROTO;
 	return f->stopping ? 0 : evictor_evict(f->evictor, cmd);

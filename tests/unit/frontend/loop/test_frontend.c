@@ -351,6 +351,8 @@ Test(frontend, commands_that_make_no_sense_are_refused)
 	cr_assert_eq(command(CMD_REASON, &reason, sizeof(reason)), -EPROTO);
 	reason = (struct cmd_reason){ .gang = ID_NONE, .reason.shortfalls_n = SHORTFALLS_MAX + 1 };
 	cr_assert_eq(command(CMD_REASON, &reason, sizeof(reason)), -EPROTO);
+	reason = (struct cmd_reason){ .gang = ID_NONE, .reason.lacks_n = DEVICE_LACKS_MAX + 1 };
+	cr_assert_eq(command(CMD_REASON, &reason, sizeof(reason)), -EPROTO);
 	reason = (struct cmd_reason){ .gang = ID_NONE,
 		                          .reason = { .counts_n = 1, .counts[0].why = FILTER_REASONS } };
 	cr_assert_eq(command(CMD_REASON, &reason, sizeof(reason)), -EPROTO);
