@@ -46,6 +46,7 @@ struct live *live_new(const uint64_t key[2])
 		intern_init(interns[i], key, UINT32_MAX - 1);
 	l->store = devices_new();
 	l->layouts = 1;
+	l->names_most = UINT64_MAX;
 	return l;
 }
 

@@ -82,6 +82,11 @@ bool live_label(const struct live *l, uint32_t question, uint32_t option, char *
 
 /* Records.  Each of the two is repeated until it says that nothing is due. */
 
+/* Names of questions are in the core's arena beside those of nodes and gangs.  A record is without
+ * names if with them all would take more than `most` bytes; and what they take. */
+void live_names_limit(struct live *l, uint64_t most);
+uint64_t live_names_bytes(const struct live *l);
+
 /* A question that the core does not have; UINT32_MAX: none.  live_question_write() writes its
  * record, of live_question_bytes(). */
 uint32_t live_question_next(const struct live *l);

@@ -222,8 +222,12 @@ struct live {
 	size_t due_first, due_n, due_cap;
 	struct live_question questions[QUESTIONS_MAX];
 	uint32_t questions_last; /* that was taken */
-	uint32_t weights;        /* of all questions */
-	uint32_t *by_space;      /* ... by namespace */
+	/* What names of questions take in the core's arena, which has them until the number has another
+	 * question; and the most that all may. */
+	uint32_t named[QUESTIONS_MAX];
+	uint64_t names_bytes, names_most;
+	uint32_t weights;   /* of all questions */
+	uint32_t *by_space; /* ... by namespace */
 	size_t by_space_n;
 	uint32_t spaces_n;   /* that have any */
 	uint32_t unasked_n;  /* pods */
@@ -316,8 +320,10 @@ void live_conflicts_note(struct live *l);
 /* live_questions.c */
 /* LIVE_NONE: all are in use, or `namespace` has its share of them.  The last eighth is for
  * namespaces below their share, which is counted as if one more came (docs/decisions/049). */
-/* live_labels.c: the names of a question, as its record has them; returns their bytes. */
+/* live_labels.c: the names of a question, as its record has them; returns their bytes, 0 if they
+ * would exceed live_names_limit(). */
 uint32_t live_labels(const struct live *l, uint32_t question, char out[QUESTION_TEXT_MAX]);
+void live_labels_sent(struct live *l, uint32_t question, uint32_t bytes);
 uint32_t live_question_of(struct live *l, const char *namespace,
                           const struct live_claim *const *claims, uint32_t n);
 void live_question_give(struct live *l, uint32_t question);

@@ -5,6 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#define ARENA_STEP 16u /* of the core's arena, bytes */
+
+static uint32_t room_of(uint32_t bytes)
+{
+	return (bytes + ARENA_STEP - 1) / ARENA_STEP * ARENA_STEP;
+}
+
 /* The attribute of the first matchAttribute that restricts the option; "-": none does. */
 static struct text attribute_of(const struct live_question *q, const struct live_option *o)
 {
@@ -51,7 +58,23 @@ uint32_t live_labels(const struct live *l, uint32_t question, char out[QUESTION_
 		memcpy(out + bytes, one, (size_t)n);
 		bytes += (uint32_t)n;
 	}
-	return bytes;
+	return l->names_bytes - l->named[question] + room_of(bytes) <= l->names_most ? bytes : 0;
+}
+
+void live_labels_sent(struct live *l, uint32_t question, uint32_t bytes)
+{
+	l->names_bytes = l->names_bytes - l->named[question] + room_of(bytes);
+	l->named[question] = room_of(bytes);
+}
+
+void live_names_limit(struct live *l, uint64_t most)
+{
+	l->names_most = most;
+}
+
+uint64_t live_names_bytes(const struct live *l)
+{
+	return l->names_bytes;
 }
 
 bool live_label(const struct live *l, uint32_t question, uint32_t option, char *out,

@@ -412,4 +412,6 @@ void live_restart(struct live *l)
 	}
 	for (uint32_t i = 0; i < QUESTIONS_MAX; i++)
 		l->questions[i].sent = false;
+	memset(l->named, 0, sizeof(l->named));
+	l->names_bytes = 0;
 }

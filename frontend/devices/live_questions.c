@@ -381,6 +381,7 @@ void live_question_write(struct live *l, uint32_t question, void *record)
 			c++;
 		}
 	memcpy(c, text, PADDED(text_bytes));
+	live_labels_sent(l, question, text_bytes);
 	q->sent = true;
 }
 

@@ -300,6 +300,7 @@ static void take_queue(const struct replay *r, const struct replay_record *q)
 static void take(struct replay *r, const struct replay_record *q)
 {
 	const struct event_promised *promised;
+	struct question_record question;
 
 	sound(record_check((const void *)q->data), "record");
 	r->records++;
@@ -357,6 +358,9 @@ static void take(struct replay *r, const struct replay_record *q)
 	case EVENT_QUEUE_TERMS:
 	case EVENT_QUEUE_PAST:
 		take_queue(r, q);
+		break;
+	case EVENT_QUESTION:
+		sound(record_question((const void *)q->data, &question), "question");
 		break;
 	default:
 		cr_assert_fail("a record of kind %u", q->kind);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/base/limits.h"
 
+#include "frontend/devices/live.h"
 #include "frontend/volume/volume.h"
 #include "ipc/memory.h"
 
@@ -77,9 +78,23 @@ uint32_t model_number(struct intern *in, struct text t)
 	return number;
 }
 
+uint64_t model_names_used(const struct model *m)
+{
+	return m->name_bytes + m->columns.text_bytes + m->taints.text_bytes +
+	       (m->live ? live_names_bytes(m->live) : 0);
+}
+
+uint64_t model_device_names_most(const struct model *m)
+{
+	const uint64_t others = model_names_used(m) - live_names_bytes(m->live),
+				   most = m->limits.name_bytes - m->limits.name_bytes / SHARE_RESERVE_PART;
+
+	return others < most ? most - others : 0;
+}
+
 bool model_name_fits(const struct model *m, size_t bytes)
 {
-	uint64_t used = m->name_bytes + m->columns.text_bytes + m->taints.text_bytes;
+	const uint64_t used = model_names_used(m);
 
 	return m->limits.name_bytes >= used && m->limits.name_bytes - used >= name_bytes_of(bytes);
 }

@@ -29,6 +29,10 @@ static inline uint64_t name_bytes_of(size_t bytes)
 	return ((uint64_t)bytes + 15) & ~UINT64_C(15);
 }
 bool model_name_fits(const struct model *m, size_t bytes);
+/* What all names use of it. */
+uint64_t model_names_used(const struct model *m);
+/* What names of devices may use of it: never its last part, which is left to nodes and gangs. */
+uint64_t model_device_names_most(const struct model *m);
 
 /* Objects of the resource have to be listed again: model_lacks(). */
 void model_note_lack(struct model *m, int resource);

@@ -3,6 +3,7 @@
 #include "frontend/model/flush/flush_impl.h"
 
 #include "frontend/devices/live.h"
+#include "frontend/model/base/limits.h"
 #include "frontend/model/nodes/nodes.h"
 #include "frontend/model/nodes/unaccounted.h"
 
@@ -136,6 +137,7 @@ bool flush_questions(const struct flush *f)
 	struct live *l = f->m->live;
 	uint32_t question;
 
+	live_names_limit(l, model_device_names_most(f->m));
 	while ((question = live_question_next(l)) != UINT32_MAX) {
 		char *p = flush_reserve(f, EVENT_QUESTION, live_question_bytes(l, question));
 

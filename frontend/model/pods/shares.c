@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/pods/shares.h"
 
+#include "frontend/model/base/limits.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
@@ -17,7 +18,7 @@ struct share_table share_table(const struct model *m, enum share_of of)
 		return (struct share_table){ "--max-shapes", m->limits.shapes, m->shapes.pool.used };
 	default:
 		return (struct share_table){ "--max-name-bytes", m->limits.name_bytes,
-			                         m->name_bytes + m->columns.text_bytes + m->taints.text_bytes };
+			                         model_names_used(m) };
 	}
 }
 

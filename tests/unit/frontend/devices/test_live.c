@@ -844,6 +844,17 @@ Test(live, what_a_pod_asks_for_has_names)
 	live_question_write(l, question, record);
 	cr_expect_eq(e->text_bytes, 24);
 	cr_expect_str_eq(record + live_question_bytes(l, question) - 24, "r gpu d/board s/x gpu - ");
+	cr_expect_eq(live_names_bytes(l), 32, "in steps of the core's arena");
+	live_names_limit(l, 31);
+	live_question_write(l, question, record);
+	cr_expect_eq(e->text_bytes, 0);
+	cr_expect_eq(live_names_bytes(l), 0);
+	live_names_limit(l, 32);
+	for (int i = 0; i < 2; i++)
+		live_question_write(l, question, record);
+	cr_expect_eq(e->text_bytes, 24);
+	live_restart(l);
+	cr_expect_eq(live_names_bytes(l), 0);
 }
 
 /* Each member would be planned with devices of its own, again and again. */

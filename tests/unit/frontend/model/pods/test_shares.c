@@ -271,3 +271,39 @@ Test(shares, f7_pods_give_way)
 	cr_assert(model_lacks(s.m, POD));
 	end();
 }
+
+#define DEVICES "resource.k8s.io/v1"
+
+/* The core has them beside the names of nodes and gangs, in the same room, and refused a node. */
+Test(shares, names_of_devices_leave_room_for_nodes)
+{
+	const struct model_config config = { .limits = LIMITS, .devices_live = true };
+	char class[201], name[41], spec[100];
+
+	start_model(config, 1);
+	replay_add_core(&s.replay);
+	snprintf(class, sizeof(class), "%0200d", 0);
+	put_object(
+		resource_of(DEVICES, "DeviceClass"),
+		"{\"metadata\":{\"name\":\"%s\",\"uid\":\"u\",\"resourceVersion\":\"%d\"},\"spec\":{}}",
+		class, ++s.version);
+	for (int i = 10; i < 30; i++) {
+		put_object(
+			resource_of(DEVICES, "ResourceClaim"),
+			"{\"metadata\":{\"name\":\"c%d\",\"namespace\":\"ns\",\"uid\":\"u-c%d\","
+			"\"resourceVersion\":\"%d\"},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\","
+			"\"exactly\":{\"deviceClassName\":\"%s\",\"count\":%d}}]}}}",
+			i, i, ++s.version, class, i);
+		snprintf(name, sizeof(name), "p%d", i);
+		snprintf(spec, sizeof(spec),
+		         ",\"resourceClaims\":[{\"name\":\"g\",\"resourceClaimName\":\"c%d\"}]", i);
+		put_pod("ns", name, "\"cpu\":\"1\"", "", spec);
+	}
+	flush();
+	for (int i = 0; i < (int)LIMITS.nodes; i++) {
+		snprintf(name, sizeof(name), "%040d", i);
+		cr_assert_eq(put_node(name, ""), 0, "%s", s.error.text);
+		flush();
+	}
+	end();
+}
