@@ -73,7 +73,7 @@ struct event_preemption {
 		min_run_s; /* a pod that has run for less is no victim; of a gang its youngest member */
 	uint32_t cooldown_s; /* nor is one whose owner lost a pod less long ago: facts.evicted_s */
 	uint32_t patience_s; /* beyond facts.grace_s: then a victim counts as stuck */
-	/* With RECLAIM: who would start by known ends within that time evicts no pod; 0: none. */
+	/* With RECLAIM: who would start by hard ends within that time evicts no pod; 0: none. */
 	uint32_t reclaim_patience_s;
 	uint32_t reserved;
 };

@@ -359,14 +359,13 @@ static void stuck_spare(const struct core *c, struct kept_memory *m)
 	free(nodes);
 }
 
-/* Its known end is within the patience of reclaim, and has not passed. */
+/* Its hard end is within the patience of reclaim, and has not passed.  A soft one is an annotation:
+ * who lent room could move it again and again, and keep it. */
 static bool ends_soon(const struct keeper *k, const struct event_pod *pod, uint64_t now_s)
 {
-	const uint32_t expected_s = pod->expected_s > 0 ? pod->expected_s : UINT32_MAX;
-	const uint32_t run_s = pod->run_s > 0 && pod->run_s < expected_s ? pod->run_s : expected_s;
-	const uint64_t end_s = (uint64_t)pod->scheduled_s + run_s;
+	const uint64_t end_s = (uint64_t)pod->scheduled_s + pod->run_s;
 
-	if (!(k->terms.flags & PREEMPTION_RECLAIM) || pod->scheduled_s == 0 || run_s == UINT32_MAX ||
+	if (!(k->terms.flags & PREEMPTION_RECLAIM) || pod->scheduled_s == 0 || pod->run_s == 0 ||
 	    (pod->flags & POD_LASTS))
 		return false;
 	return end_s >= now_s && end_s < now_s + k->terms.reclaim_patience_s;

@@ -166,7 +166,7 @@ const struct setting settings[] = {
 	  "priorities: guarantee; fair: also by one that has the smaller share; off: by priority, as without queues",
 	  AT(reclaim), .kind = SETTING_WORD, .words = reclaims },
 	{ "queues.reclaimPatienceSeconds", "--reclaim-patience", "SECONDS", "30",
-	  "with --reclaim, a gang that will have room within so long by known ends of pods evicts none; 0: it does",
+	  "with --reclaim, a gang that will have room within so long by deadlines of pods evicts none; 0: it does",
 	  AT(reclaim_patience_s), .kind = SETTING_NUMBER, .most = SECONDS_MAX },
 	{ "queues.historyFactor", "--history-factor", "N", "0",
 	  "what queues used in the past counts in the order of turns, N thousandths of it beside what they use; 0: it does not",

@@ -416,18 +416,27 @@ Test(reclaim, an_answer_with_what_is_too_young_by_now_is_dropped)
 	cr_assert_eq(api.evicts, 0);
 }
 
+static bool hard = true; /* by its deadline, or by an annotation */
+
 /* A pod of b that will have ended 20 s from now: it started in 2026, and has 30 s of grace. */
 static void ending_soon(const char *name)
 {
 	const unsigned ran_s = (unsigned)(x.loop.core->now_ns / S) - 1767225600u;
+	char meta[160], deadline[64];
 
-	put("v1", "Pod", name, ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"b\"}",
+	snprintf(meta, sizeof(meta),
+	         ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"b\","
+	         "\"muster.dev/run-seconds\":\"%u\"}",
+	         hard ? 2 * ran_s : ran_s + 20);
+	snprintf(deadline, sizeof(deadline), "\"activeDeadlineSeconds\":%u,",
+	         hard ? ran_s + 20 - 30 : 2 * ran_s);
+	put("v1", "Pod", name, meta,
 	    "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n1\",\"restartPolicy\":\"Never\","
-	    "\"activeDeadlineSeconds\":%u,\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+	    "%s\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
 	    "\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
 	    "\"2026-01-01T00:00:00Z\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"True\","
 	    "\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}",
-	    ran_s + 20 - 30);
+	    deadline);
 }
 
 /* Queue b has all of four: two pods end in 20 s.  A gang of a waits that has the guarantee. */
@@ -476,6 +485,14 @@ Test(reclaim, what_is_not_enough_within_the_patience_is_taken)
 Test(reclaim, who_has_no_patience_takes_what_ends_soon)
 {
 	two_end_soon(2, 10);
+	cr_assert_eq(api.evicts, 2);
+}
+
+/* It is edited again before it comes, and so on: the gang waited for as long as that went on. */
+Test(reclaim, an_end_that_an_annotation_tells_is_not_waited_for)
+{
+	hard = false;
+	two_end_soon(2, 30);
 	cr_assert_eq(api.evicts, 2);
 }
 
