@@ -8,8 +8,9 @@ text, index.html with plots, one file that loads nothing.
     bench/report.py --render                         write the pages anew, measure nothing
 
 NAME is one of muster-bench's, or `e2e-real` and `compare-real`, which start a real
-kube-apiserver (a few minutes more the first time), or `profile`, which counts with valgrind
-where the instructions of the hot paths go."""
+kube-apiserver (a few minutes more the first time), or `scale` (bench/scale.py: minutes, and
+5 GB of memory), or `profile`, which counts with valgrind where the instructions of the hot
+paths go."""
 
 import argparse
 import collections
@@ -28,8 +29,9 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 OUT = ROOT / "docs" / "bench"
 BIN = ROOT / os.environ.get("MUSTER_BUILD", "build") / "bin"  # absolute, too
-USUAL = ["ring", "decide", "pipeline", "sustained", "memory", "openb", "e2e", "extender", "profile"]
-ORDER = ["decide", "ring", "pipeline", "sustained", "memory", "e2e", "extender", "e2e-real", "compare-real", "openb"]
+USUAL = ["ring", "decide", "pipeline", "sustained", "memory", "openb", "e2e", "binds", "extender", "profile"]
+ORDER = ["decide", "ring", "pipeline", "sustained", "memory", "e2e", "binds", "extender", "scale", "e2e-real",
+         "compare-real", "openb"]
 WHAT = {
     "decide": "Gangs and pods planned, reserved and told by the core; every node is considered for every member. "
               "Nodes of eight types, half full, with taints, selectors and GPUs.",
@@ -39,6 +41,10 @@ WHAT = {
                  "count the time of plans and reservations alone.",
     "memory": "Resident bytes of the core, its shared ledger included.",
     "e2e": "Pods through muster-apisim, the embedded API server, beside the bindings it takes from a client alone.",
+    "binds": "Bindings a second at muster-apisim when each request takes 10 or 30 ms, with a window of 12 requests and "
+             "with the one that finds its size.",
+    "scale": "Both daemons on muster-apisim with ten running pods for each node, from the lists to a gang, nodes that "
+             "join and a frontend that is killed.",
     "extender": "What kube-scheduler waits for before it binds a pod of its own: /filter and /prioritize of "
                 "muster-frontend over HTTP, with the names of all nodes (nodeCacheCapable), one question after the other.",
     "e2e-real": "The same through etcd and kube-apiserver 1.36.3.",
@@ -47,7 +53,7 @@ WHAT = {
     "openb": "Share of GPUs allocated when the Alibaba openb trace is offered at 130 % of capacity (FGD, USENIX "
              "ATC'23); the goal is the published figure of the same policy, of muster's own that of FGD.",
 }
-REPEATS = {"e2e": 3, "extender": 3, "e2e-real": 3, "compare-real": 1, "memory": 1, "openb": 1}
+REPEATS = {"e2e": 3, "binds": 1, "extender": 3, "e2e-real": 3, "compare-real": 1, "memory": 1, "openb": 1}
 
 
 # --- measuring -----------------------------------------------------------------
@@ -65,14 +71,17 @@ def surroundings():
             "kernel": platform.release(), "compiler": said("gcc", "-dumpfullversion")}
 
 
-def run_bench(arguments):
-    command = [str(BIN / "muster-bench"), *arguments, "-o", "json"]
-    print("+", " ".join(command[1:]), file=sys.stderr, flush=True)
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+def run(command):
+    print("+", *command, file=sys.stderr, flush=True)
+    done = subprocess.run([*command, "-o", "json"], stdout=subprocess.PIPE, text=True, check=False, cwd=ROOT)
     if done.returncode != 0:
-        print(f"report.py: {' '.join(arguments)} failed; its old figures stay", file=sys.stderr)
+        print(f"report.py: {' '.join(command)} failed; its old figures stay", file=sys.stderr)
         return None
     return json.loads(done.stdout)
+
+
+def run_bench(arguments):
+    return run([str(BIN / "muster-bench"), *arguments])
 
 
 def on_real_server(arguments):
@@ -87,6 +96,8 @@ def on_real_server(arguments):
 def measure(name, options):
     runs = str(min(options.runs, REPEATS.get(name, options.runs)))
     quick = ["--quick"] if options.quick else []
+    if name == "scale":
+        return run(["bench/scale.py", *(["--nodes", "15000"] if options.quick else [])])
     if name == "e2e-real":
         size = ["--nodes", "1000", "--pods", "500"] if options.quick else ["--nodes", "5000", "--pods", "3000"]
         return on_real_server(["e2e", "--runs", runs, *size])
