@@ -531,6 +531,8 @@ BUGS = [
         (PREBIND, "if (h->works[i] && i >= h->done + h->started) {", "if (h->works[i]) {")),
     bug("a retried Binding is not fenced before its works", unit("frontend/bind/test_prebind"),
         (HOLD, "\tif (b->earlier) {", "\tif (false) {")),
+    bug("a fenced pod that needs no work any more ends with the core", unit("frontend/bind/test_prebind"),
+        (BINDING, "\t\tif (prebind_hold(b))\n\t\t\treturn;\n", "\t\tbinder_queue(b);\n\t\treturn;\n")),
     bug("what was started ends with the core", unit("frontend/bind/test_prebind"),
         (HOLD, "\t\t\tif (!b->held->prepared && !b->left) {", "\t\t\tif (b->held) {")),
     bug("what a Binding needs is not looked at before its POST", unit("frontend/bind/test_prebind"),

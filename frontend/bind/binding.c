@@ -382,8 +382,12 @@ static void read_decide(struct bind *b, const struct bind_pod *pod)
 		b->settle = false;
 		b->step = STEP_POST;
 		b->binder->queued++;
-		binder_queue(b);
-		return;
+		if (prebind_hold(b))
+			return;
+		/* It needs no work any more.  The next core has it as in flight: it is not among those that
+		 * end with this one. */
+		b->binder->queued--;
+		intent_need(b);
 	}
 	binder_later(b, b->give_up || b->settle ? STEP_FENCE : STEP_POST,
 	             backoff_failed(&b->backoff, b->binder->config.env));

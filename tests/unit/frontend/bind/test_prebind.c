@@ -644,6 +644,37 @@ Test(prebind, nothing_is_written_for_a_retried_binding_that_landed)
 	expect("bound:3 ");
 }
 
+/* Its volumes were bound meanwhile, or another member of its gang was. */
+Test(prebind, a_retried_binding_that_needs_no_work_any_more_outlives_the_core)
+{
+	b.kinds[0].wants[id("l")] = true;
+	command(CMD_RETRY_BIND, "l");
+	turns();
+	world_answer(world_take(&b.w, "GET", POD "l"), 200, world_pod("l", "90", "", ""));
+	turns();
+	world_answer(world_take(&b.w, "PATCH", POD "l/status"), 200, world_pod("l", "91", "", ""));
+	turns();
+	b.kinds[0].wants[id("l")] = false;
+	world_answer(world_take(&b.w, "GET", POD "l"), 200, world_pod("l", "91", "", ""));
+	binder_core_down(b.binder);
+	turns();
+	binding_sent("l");
+	expect("bound:3 ");
+	cr_assert_eq(b.attempt, ATTEMPT_OTHER);
+}
+
+Test(prebind_journal, a_retried_binding_that_needs_no_work_any_more_has_a_line, .fini = end)
+{
+	begin_of(true, 8);
+	b.kinds[0].wants[id("l")] = true;
+	command(CMD_RETRY_BIND, "l");
+	turns();
+	b.kinds[0].wants[id("l")] = false;
+	world_binding_dies(&b.w, "l", turns);
+	cr_assert_eq(journal_size(b.journal), 1);
+	cr_assert_eq(world_open(&b.w), 0, "a POST before its line is durable");
+}
+
 Test(prebind, a_retried_binding_without_a_choice_takes_back_what_is_written)
 {
 	b.kinds[0].wants[id("l")] = b.kinds[0].left[id("l")] = true;
