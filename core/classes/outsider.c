@@ -64,10 +64,21 @@ static uint64_t steps_by_labels(const struct shape_record *s)
 	return 2 * steps; /* a term is compared as one of an incoming and of a placed pod */
 }
 
+/* As of a shape of the cluster: rows of nodes have an amount for each resource that was named. */
+static bool resources_named(const struct nodes *ns, const struct shape_record *s)
+{
+	for (uint32_t i = 0; i < s->body->amounts_n; i++)
+		if (s->amounts[i].resource >= ns->columns && s->amounts[i].resource < ns->resources)
+			return false;
+	return true;
+}
+
 static const char *fault_of(const struct pod_counts *cluster, const struct shape_record *s)
 {
 	const struct event_shape *e = s->body;
 
+	if (!resources_named(cluster->nodes, s))
+		return "muster-core has no name yet for a resource of the pod; ask again";
 	if (e->devices != 0)
 		return "the pod asks for devices, which are known for pods of the cluster alone";
 	if ((uint64_t)e->pod_terms_n + e->spreads_n + e->policies_n > OUTSIDER_RULES)

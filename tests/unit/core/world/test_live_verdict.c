@@ -154,10 +154,9 @@ Test(live_verdict, reserved_capacity_is_for_the_owner_and_who_is_before_it)
 	cr_assert_str_eq(file_text(11, ""), "0 yes, 1 cpu", "it is before the owner");
 }
 
-/* For ever on n1 would break what p was promised there; n2 is nobody's. */
-Test(live_verdict, a_start_that_breaks_a_promise_is_none)
+/* Gang p, on n1 once low-0 has ended. */
+static void one_is_promised(void)
 {
-	start_with(MODEL_QUEUES_NONE, 4, 0);
 	node("n1", 2);
 	ends("low-0", 100, "n1", 1);
 	model_set_synced(x.m);
@@ -171,6 +170,13 @@ Test(live_verdict, a_start_that_breaks_a_promise_is_none)
 	flush();
 	tick(3 * S);
 	cr_assert_eq(x.loop.ledger->starts.standing, 1);
+}
+
+/* For ever on n1 would break what p was promised there; n2 is nobody's. */
+Test(live_verdict, a_start_that_breaks_a_promise_is_none)
+{
+	start_with(MODEL_QUEUES_NONE, 4, 0);
+	one_is_promised();
 	group("g", 2);
 	pod("g-0", 10, "g", "", "");
 	flush();
@@ -420,6 +426,29 @@ Test(live_verdict, a_pod_of_a_file_that_is_no_pending_one)
 	other.pod.epoch++;
 	cr_assert_str_eq(ask_records(&other.pod)->text,
 	                 "muster-frontend has connected again since it read the pod; ask again");
+}
+
+/* Rows of nodes have 8 amounts until more are named; filters pass over what devices serve. */
+Test(live_verdict, a_pod_of_a_file_with_a_resource_that_was_not_named)
+{
+	struct limits limits = LIMITS;
+	struct live_pod p;
+	struct event_shape *e = (void *)(p.records + sizeof(struct record));
+	struct amount *a = (void *)(e + 1);
+
+	scene_end();
+	limits.names = limits.resources = RESOURCES_MAX;
+	scene_start((struct core_config){ .limits = limits, .promise_depth = 4 }, MODEL_QUEUES_NONE,
+	            (struct lookout_config){ .feed_bytes = FEED_BYTES_LEAST * 16 });
+	one_is_promised();
+	p = records_of("{\"metadata\":{\"name\":\"file\"},\"spec\":{\"containers\":[{\"name\":\"c\","
+	               "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}")
+	        ->pod;
+	cr_assert(e->amounts_n == 1 && a->resource == RESOURCE_CPU);
+	a->resource = RESOURCES_MAX - 1;
+	a->flags = AMOUNT_DEVICES;
+	cr_assert_str_eq(words_of(ask_records(&p)),
+	                 "muster-core has no name yet for a resource of the pod; ask again");
 }
 
 /* One bit, one word or the length is another: it has a fault, or is answered. */
