@@ -55,6 +55,7 @@ struct serve {
 	uint64_t refused[PORT_REFUSALS];
 	struct log_limit refused_limit[PORT_REFUSALS];
 	size_t body_bytes; /* reserved for bodies and their answers */
+	size_t pod_bytes;  /* of these, for bodies of pods */
 	struct tls *tls;   /* NULL: plain */
 	struct tokens tokens;
 	uint64_t reviews_due_ns; /* a token bucket: when it is full */

@@ -11,8 +11,10 @@
 
 #define BODIES_BYTES_MAX (2 * EXTENDER_BYTES_MAX) /* of all requests at once */
 #define POD_BYTES_MAX ((size_t)2 << 20)           /* an API server takes 1.5 MiB */
+#define PODS_BYTES_MAX (8 * POD_BYTES_MAX)        /* of all pods: anybody may send one */
 #define NODE_BYTES 192u /* of a node: its entry in the question and in the answer */
 #define NO_MEMORY "other requests have all memory for bodies, 128 MiB"
+#define NO_MEMORY_FOR_PODS "other pods have all memory for bodies of pods, 16 MiB"
 #define REVIEWS_BURST 20u
 #define REVIEW_NS (100 * NS_PER_MS)
 /* Of a refused request's body, which is read to the end so that its client reads why. */
@@ -48,9 +50,11 @@ static bool post_charge(struct post *p, size_t bytes)
 	struct serve *s = p->serve;
 
 	assert(s->body_bytes >= p->charged && s->body_bytes <= BODIES_BYTES_MAX);
-	if (bytes > BODIES_BYTES_MAX - s->body_bytes)
+	if (bytes > BODIES_BYTES_MAX - s->body_bytes ||
+	    (p->of_pod && bytes > PODS_BYTES_MAX - s->pod_bytes))
 		return false;
 	s->body_bytes += bytes;
+	s->pod_bytes += p->of_pod ? bytes : 0;
 	p->charged += bytes;
 	return true;
 }
@@ -60,6 +64,7 @@ void serve_post_end(struct serve *s, void *state)
 	struct post *p = state;
 
 	s->body_bytes -= p->charged;
+	s->pod_bytes -= p->of_pod ? p->charged : 0;
 	arena_free(&p->arena);
 	if (p->review.token)
 		explicit_bzero(p->review.token, strlen(p->review.token));
@@ -113,7 +118,8 @@ static void post_admit(struct post *p)
 		            p->of_pod ? "the pod is longer than 2 MiB"
 		                      : "the request is longer than 64 MiB");
 	} else if (!post_charge(p, p->length)) {
-		post_refuse(p, PORT_BYTES, MHD_HTTP_SERVICE_UNAVAILABLE, NO_MEMORY);
+		post_refuse(p, PORT_BYTES, MHD_HTTP_SERVICE_UNAVAILABLE,
+		            p->of_pod ? NO_MEMORY_FOR_PODS : NO_MEMORY);
 	} else {
 		/* Not zeroed: what a client only announces costs no memory. */
 		p->body = must_grow(NULL, p->length + 1);

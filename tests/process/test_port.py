@@ -322,6 +322,19 @@ def test_a_body_above_the_limit_is_refused_before_it_is_read():
             check(s.recv(100).startswith(b"HTTP/1.1 411"), "a body without a length")
 
 
+def test_bodies_of_pods_leave_memory_for_the_extender():
+    """Anybody may send a pod, whatever --extender-auth is: 64 that are only announced had all memory for bodies."""
+    head = f"POST /pod HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {2 * MIB}\r\n\r\n".encode()
+    with cluster("--extender-keep", "30") as c, contextlib.ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(contextlib.closing(socket.create_connection(address(c.listen), timeout=60))).sendall(head)
+        becomes(lambda: c.metric("muster_port_body_bytes"), 16 * MIB, "announced")
+        with contextlib.closing(socket.create_connection(address(c.listen), timeout=5)) as s:
+            s.sendall(head)
+            check(s.recv(200).startswith(b"HTTP/1.1 503"), "one more pod")
+        equal(post(c.listen, "/filter", question())[0], 200, "the extender")
+
+
 def test_forged_hosts_and_origins():
     question = {"Pod": {"metadata": {"name": "p", "namespace": "default", "uid": "u"}}, "NodeNames": ["n0"]}
     with cluster("--extender-keep", "30", "--allowed-hosts", "muster.test", "--allowed-hosts", "other.test") as c:
