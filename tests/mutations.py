@@ -535,6 +535,8 @@ BUGS = [
         (BINDING, "\t\tif (prebind_hold(b))\n\t\t\treturn;\n", "\t\tbinder_queue(b);\n\t\treturn;\n")),
     bug("a pod of a file may ask for a resource that has no name", unit("core/world/test_live_verdict"),
         ("core/classes/outsider.c", "if (!resources_named(cluster->nodes, s))", "if (false)")),
+    bug("pods of files use up memory without a core", unit("core/world/test_live_verdict"),
+        ("frontend/model/put/outsider.c", "if (m->outsiders == OUTSIDERS_UNSENT) {", "if (false) {")),
     bug("what was started ends with the core", unit("frontend/bind/test_prebind"),
         (HOLD, "\t\t\tif (!b->held->prepared && !b->left) {", "\t\t\tif (b->held) {")),
     bug("what a Binding needs is not looked at before its POST", unit("frontend/bind/test_prebind"),

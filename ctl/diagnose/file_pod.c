@@ -98,12 +98,13 @@ static int answer_take(const char *command, const struct object *pod, const char
 {
 	cJSON *answer = cJSON_Parse(json);
 	const char *error = field_of(answer, "error"), *refused = field_of(answer, "refused");
+	const char *field = field_of(answer, "field");
 	char where[512];
 	int rc = EXIT_NO;
 
 	if (*error != '\0')
-		rc = ctl_usage(command, "%s: Pod %s/%s: %s: %s", object_where(pod, where, sizeof(where)),
-		               pod->namespace, pod->name, field_of(answer, "field"), error);
+		rc = ctl_usage(command, "%s: Pod %s/%s: %s%s%s", object_where(pod, where, sizeof(where)),
+		               pod->namespace, pod->name, field, *field != '\0' ? ": " : "", error);
 	else if (*refused != '\0')
 		fprintf(stderr, "%s: muster would not place %s: %s\n", command, out->name, refused);
 	else if (records_read(answer, out))

@@ -122,8 +122,9 @@ struct model {
 
 	struct model_queues *queues; /* NULL: none are served */
 
-	bool outside;      /* the pod that is put is in no gang, and is forgotten: put/outsider.h */
-	struct held *held; /* shapes/held.h; NULL: none */
+	bool outside;       /* the pod that is put is in no gang, and is forgotten: put/outsider.h */
+	struct held *held;  /* shapes/held.h; NULL: none */
+	uint32_t outsiders; /* put/outsider.h: since all was sent */
 
 	bool begin_due;
 	bool synced;

@@ -79,6 +79,12 @@ static int object_read(struct model *m, const char *json, size_t bytes, struct p
 	if (pod->asks & ASKS_RESOURCE_CLAIM)
 		return fails(pod, error, "spec.resourceClaims",
 		             "devices are known for pods of the cluster alone");
+	if (m->outsiders == OUTSIDERS_UNSENT) {
+		decode_error_set(error, &pod->meta, "",
+		                 "muster-core has not taken all records yet; ask again");
+		return -ENOSPC;
+	}
+	m->outsiders++;
 	return 0;
 }
 

@@ -17,6 +17,10 @@
 #include "frontend/model/model.h"
 #include "ipc/question.h"
 
+/* Numbers of texts are free again when model_flush() has sent all.  So many pods are read until it
+ * has: without a core, or while it takes no records, clients would use up the memory. */
+#define OUTSIDERS_UNSENT 16u
+
 /* A resource that the pod requests and no node has: the core has no text for its id. */
 struct outsider_name {
 	name_id id;
@@ -34,7 +38,7 @@ struct outsider_records {
  *
  *   -EINVAL  with *error: it can't be read, is bound, has ended, the cluster has a pod of its name,
  *            it asks for devices, or its rules are too long for a question
- *   -ENOSPC  with *error: a limit is reached */
+ *   -ENOSPC  with *error: a limit is reached, or OUTSIDERS_UNSENT */
 int model_outsider(struct model *m, const char *json, size_t bytes, struct outsider_records *out,
                    struct decode_error *error);
 

@@ -428,6 +428,23 @@ Test(live_verdict, a_pod_of_a_file_that_is_no_pending_one)
 	                 "muster-frontend has connected again since it read the pod; ask again");
 }
 
+/* Without a core nothing is sent, and numbers of texts are not used again. */
+Test(live_verdict, pods_of_files_are_few_until_all_is_sent)
+{
+	const char *json = pod_json("p", &pods_of_files[2]);
+	struct outsider_records r;
+	struct decode_error error;
+
+	zones();
+	for (uint32_t i = 0; i < OUTSIDERS_UNSENT; i++)
+		cr_assert_eq(model_outsider(x.m, json, strlen(json), &r, &error), 0);
+	cr_assert_eq(model_outsider(x.m, json, strlen(json), &r, &error), -ENOSPC);
+	cr_assert_str_eq(error.text, "muster-core has not taken all records yet; ask again");
+	model_holds();
+	cr_assert(model_flush(x.m, &(struct model_sink){ .reserve = no_record }));
+	cr_assert_eq(model_outsider(x.m, json, strlen(json), &r, &error), 0);
+}
+
 /* Rows of nodes have 8 amounts until more are named; filters pass over what devices serve. */
 Test(live_verdict, a_pod_of_a_file_with_a_resource_that_was_not_named)
 {
