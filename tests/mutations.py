@@ -185,6 +185,8 @@ BUGS = [
         ("frontend/queues/past_store.c", "\tif (age > 2 * (uint64_t)s->config.half_life_s) {", "\tif (false) {")),
     bug("history: a write is not conditional", unit("frontend/queues/test_past"),
         ("frontend/queues/past_store.c", "\tif (s->request == REQUEST_CREATE)\n\t\tjsonout_add", "\tif (s->config.name)\n\t\tjsonout_add")),
+    bug("history: a new core begins with none", unit("frontend/model/groups/test_queues"),
+        ("frontend/model/groups/queues.c", "\tq->terms_due = q->terms.factor > 0;\n\tpast_begin(q);", "\tq->terms_due = q->terms.factor > 0;")),
     bug("history: an edit of the queues forgets it", unit("core/test_stories"),
         ("core/cycle/queues.c", "if (was && strcmp(was, s->defs[q].name) == 0)", "if (was && strcmp(was, s->defs[q].name) != 0)")),
     bug("queues: members beyond the quorum go with it", unit("ctl/offline/test_queues"),

@@ -162,6 +162,15 @@ void model_restart(struct model *m);
 /* All lists are complete: EVENT_SYNCED follows what is dirty now. */
 void model_set_synced(struct model *m);
 
+/* With history_factor > 0: what queues used in the past, which the model owns; cores that begin
+ * from now on get it before EVENT_SYNCED, and with model_send_past() the one that is there.  NULL:
+ * none.
+ */
+struct queues_past; /* frontend/queues/past.h */
+void model_keep_past(struct model *m, struct queues_past *past);
+void model_send_past(struct model *m);
+const struct queues_past *model_past(const struct model *m);
+
 /* Update the pods and nodes that depend on changed claims and volumes.  model_flush() does it
  * first; for callers that count shapes before that. */
 void model_refresh(struct model *m);

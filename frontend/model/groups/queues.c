@@ -380,6 +380,31 @@ static void slot_free(struct model_queues *q, struct queue_slot *s)
 	*s = (struct queue_slot){ 0 };
 }
 
+static void past_begin(struct model_queues *q)
+{
+	q->past_due = q->past != NULL;
+	q->past_next = q->past_amount = 0;
+}
+
+void model_keep_past(struct model *m, struct queues_past *past)
+{
+	struct model_queues *q = m->queues;
+
+	past_free(q->past);
+	q->past = past;
+	q->past_due = false;
+}
+
+const struct queues_past *model_past(const struct model *m)
+{
+	return m->queues->past;
+}
+
+void model_send_past(struct model *m)
+{
+	past_begin(m->queues);
+}
+
 void queues_restart(struct model *m)
 {
 	struct model_queues *q = m->queues;
@@ -397,6 +422,65 @@ void queues_restart(struct model *m)
 		return;
 	q->gone_n = 0;
 	q->terms_due = q->terms.factor > 0;
+	past_begin(q);
+}
+
+/* Amounts by resource, as the record has them; returns how many.  Names that are gone are left
+ * out. */
+static uint32_t past_amounts(const struct model *m, const struct past_amount *from, size_t n,
+                             struct queue_past *out)
+{
+	struct queue_past by_resource[RESOURCES_MAX] = { 0 };
+	uint32_t found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t r = column_find(m, from[i].resource);
+
+		if (r != UINT32_MAX)
+			by_resource[r] = (struct queue_past){ r, from[i].part, from[i].value };
+	}
+	for (uint32_t r = 0; r < RESOURCES_MAX; r++)
+		if (by_resource[r].value > 0 || by_resource[r].part > 0)
+			out[found++] = by_resource[r];
+	return found;
+}
+
+static bool queue_past_flush(const struct model *m, const struct past_queue *past,
+                             const struct model_sink *sink)
+{
+	const struct model_queues *q = m->queues;
+	const size_t at = q->tree ? queues_find(q->tree, past->name) : SIZE_MAX;
+	const uint32_t id = at != SIZE_MAX ? q->ids[at] : QUEUE_MISSING;
+	struct queue_past amounts[RESOURCES_MAX];
+	struct event_queue_past *e;
+	uint32_t n;
+
+	if (id == QUEUE_MISSING || !q->slots[id].sent)
+		return true;
+	n = past_amounts(m, q->past->amounts + q->past_amount, past->amounts_n, amounts);
+	if (n == 0)
+		return true;
+	e = sink->reserve(sink->context, EVENT_QUEUE_PAST,
+	                  (uint32_t)(sizeof(*e) + n * sizeof(*amounts)));
+	if (!e)
+		return false;
+	*e = (struct event_queue_past){ .queue = id, .amounts_n = n, .at_s = q->past->at_s };
+	memcpy(e + 1, amounts, n * sizeof(*amounts));
+	return true;
+}
+
+/* After the records of the queues. */
+static bool past_flush(struct model *m, const struct model_sink *sink)
+{
+	struct model_queues *q = m->queues;
+
+	while (q->past_due && q->past_next < q->past->n) {
+		if (!queue_past_flush(m, &q->past->queues[q->past_next], sink))
+			return false;
+		q->past_amount += q->past->queues[q->past_next++].amounts_n;
+	}
+	q->past_due = false;
+	return true;
 }
 
 static bool terms_flush(struct model_queues *q, const struct model_sink *sink)
@@ -438,7 +522,7 @@ bool queues_flush(struct model *m, const struct model_sink *sink)
 		s->dirty = false;
 		q->dirty_n--;
 	}
-	return true;
+	return !q->past_due || past_flush(m, sink);
 }
 
 void queues_flushed(struct model *m)

@@ -4,6 +4,7 @@
 #define MUSTER_FRONTEND_MODEL_QUEUES_IMPL_H
 
 #include "frontend/model/groups/queues.h"
+#include "frontend/queues/past.h"
 #include "frontend/queues/queues.h"
 
 #define QUEUE_OBJECT_BYTES_MAX 65536u
@@ -57,6 +58,10 @@ struct model_queues {
 
 	struct event_queue_terms terms;
 	bool terms_due; /* to be sent; never with factor 0 */
+
+	struct queues_past *past; /* of earlier cores; NULL: none */
+	bool past_due;            /* to be sent, from this queue of it on */
+	size_t past_next, past_amount;
 
 	struct queue_marks pods[QUEUE_SOURCES], groups[QUEUE_SOURCES];
 	struct queue_marks in; /* by pod: its queue, as its record has it */

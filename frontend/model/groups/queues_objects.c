@@ -59,6 +59,7 @@ void model_queues_free(struct model *m)
 	free(q->invalid);
 	free(q->fields);
 	queues_read_free(q->tree);
+	past_free(q->past);
 	free(q);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which queue pods are in while objects of queues come and change. */
+#include "frontend/queues/past.h"
 #include "frontend/queues/queues.h"
 #include "tests/unit/support_model.h"
 
@@ -163,4 +164,87 @@ Test(queues, the_terms_of_history_are_sent_to_each_core)
 		model_restart(s.m);
 		cr_assert_eq(flushed_of(EVENT_QUEUE_TERMS), factor > 0);
 	}
+}
+
+/* The name of the queue and " resource:value+part" of each, of all histories that the next flush
+ * sends, after the records of the queues and before EVENT_SYNCED. */
+static const char *pasts_flushed(size_t room)
+{
+	static char text[400];
+	bool all = false, synced = false;
+
+	text[0] = '\0';
+	for (int i = 0; i < 100 && !all; i++) {
+		s.replay.room = room;
+		all = model_flush(s.m, &s.replay.sink);
+		for (size_t k = 0; k < s.replay.queue_n; k++) {
+			const struct replay_record *r = &s.replay.queue[k];
+			const struct event_queue_past *e = (const void *)((const struct record *)r->data + 1);
+			const struct queue_past *amounts = (const void *)(e + 1);
+			size_t n = strlen(text);
+
+			synced = synced || r->kind == EVENT_SYNCED;
+			if (r->kind != EVENT_QUEUE_PAST)
+				continue;
+			cr_assert(!synced && e->at_s == 123);
+			n +=
+				(size_t)snprintf(text + n, sizeof(text) - n, "%s", model_queue_name(s.m, e->queue));
+			for (uint32_t a = 0; a < e->amounts_n; a++)
+				n +=
+					(size_t)snprintf(text + n, sizeof(text) - n, " %u:%lld+%u", amounts[a].resource,
+				                     (long long)amounts[a].value, amounts[a].part);
+			snprintf(text + n, sizeof(text) - n, "; ");
+		}
+		replay_flush(&s.replay, s.m, 0); /* takes what came */
+	}
+	cr_assert(all);
+	return text;
+}
+
+static struct queues_past *some_past(void)
+{
+	struct queues_past *p = past_new(123, 60);
+
+	past_add_queue(p, "gone");
+	past_add_amount(p, "cpu", 1, 0);
+	past_add_queue(p, "a");
+	past_add_amount(p, "memory", 5, 6);
+	past_add_amount(p, "unknown.example.com/x", 1, 0);
+	past_add_amount(p, "cpu", 7, 8);
+	past_add_queue(p, "other");
+	past_add_amount(p, "unknown.example.com/x", 1, 0);
+	past_add_queue(p, "root");
+	past_add_amount(p, "memory", 9, 0);
+	return p;
+}
+
+/* Names that are gone are passed over; each core gets it, whatever room there is at once. */
+Test(queues, what_they_used_is_sent_before_synced)
+{
+	start_model((struct model_config){ .limits = LIMITS,
+	                                   .queues = MODEL_QUEUES_CONFIG,
+	                                   .dialects_off = UINT32_MAX,
+	                                   .queues_namespace = "sys",
+	                                   .queues_name = "queues",
+	                                   .history_factor = 1000,
+	                                   .history_half_life_s = 60 },
+	            1);
+	put_config(1, "a");
+	cr_assert_str_eq(pasts_flushed(1000), "", "none is known");
+	cr_assert_null(model_past(s.m));
+	model_keep_past(s.m, some_past());
+	cr_assert_str_eq(pasts_flushed(1000), "", "this core has its own");
+	model_send_past(s.m);
+	model_set_synced(s.m);
+	cr_assert_str_eq(pasts_flushed(1000), "a 0:7+8 1:5+6; root 1:9+0; ");
+	cr_assert_str_eq(pasts_flushed(1000), "", "once");
+	for (size_t room = 1; room < 12; room++) {
+		replay_forget(&s.replay);
+		model_restart(s.m);
+		cr_assert_str_eq(pasts_flushed(room), "a 0:7+8 1:5+6; root 1:9+0; ", "room for %zu", room);
+	}
+	model_keep_past(s.m, NULL);
+	replay_forget(&s.replay);
+	model_restart(s.m);
+	cr_assert_str_eq(pasts_flushed(1000), "");
 }
