@@ -207,6 +207,11 @@ static void frontend_begin(struct daemon *d)
 		.name = d->journal.name,
 		.identity = d->identity,
 	};
+	const struct past_config past = {
+		.namespace = d->past.namespace,
+		.name = d->past.name,
+		.half_life_s = (uint32_t)o->history_half_life_s,
+	};
 	struct frontend_config config = {
 		.bind_connections = connections_most(o->bind_connections, BIND_CONNECTIONS_MOST),
 		.bind_connections_first = o->bind_connections ? 0 : BIND_CONNECTIONS_FIRST,
@@ -228,6 +233,7 @@ static void frontend_begin(struct daemon *d)
 		.extender_keep_ms = (uint32_t)d->options->extender_keep_s * 1000,
 		.lease = o->leader_elect ? &lease : NULL,
 		.journal = options_journal(o, &d->journal) ? &journal : NULL,
+		.past = options_past(o, &d->past) ? &past : NULL,
 	};
 	char host[100] = "localhost";
 

@@ -14,6 +14,8 @@ struct command_times {
 	uint64_t published_ns; /* in the command ring; UINT64_MAX: unknown, taken as now */
 };
 
+struct observer; /* ipc/observe.h */
+
 struct frontend_port {
 	/* Space for an event's body, valid until the next call; NULL while the ring is full. */
 	void *(*event)(void *context, enum record_kind kind, uint32_t body_bytes);
@@ -26,6 +28,8 @@ struct frontend_port {
 	bool (*events_read)(void *context);
 	/* Times of a command, called in the order of the ring.  NULL: unknown. */
 	void (*times)(void *context, const struct record *command, struct command_times *out);
+	/* Its ledger, valid while it is connected.  NULL: unknown. */
+	void (*observe)(void *context, struct observer *out);
 	void *context;
 };
 

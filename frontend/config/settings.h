@@ -159,6 +159,9 @@ struct journal_place {
 };
 bool options_journal(const struct options *o, struct journal_place *out);
 
+/* The ConfigMap of the history of queues, beside the journal; false: it does not count. */
+bool options_past(const struct options *o, struct journal_place *out);
+
 /* The ConfigMap of --queues config. */
 void options_queues_place(const struct options *o, struct journal_place *out);
 /* --queues as a number: the words in their order (enum model_queues_of). */

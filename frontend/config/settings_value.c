@@ -234,17 +234,34 @@ static uint32_t division_of(const struct options *o)
 	return (uint32_t)(key[0] ^ key[1]);
 }
 
-bool options_journal(const struct options *o, struct journal_place *out)
+/* After the Lease, at most 253 bytes. */
+static void name_divided(const struct options *o, const char *what, char *out, size_t out_bytes)
 {
 	const uint32_t division = division_of(o);
+	const int room = 242 - (int)strlen(what);
 
+	if (division == 0)
+		snprintf(out, out_bytes, "%.*s-%s", room, o->lease_name, what);
+	else
+		snprintf(out, out_bytes, "%.*s-%s-%08x", room, o->lease_name, what, division);
+}
+
+bool options_journal(const struct options *o, struct journal_place *out)
+{
 	if (o->journal)
 		return journal_split(o->journal, out);
 	snprintf(out->namespace, sizeof(out->namespace), "%s", o->lease_namespace);
-	if (division == 0)
-		snprintf(out->name, sizeof(out->name), "%.235s-journal", o->lease_name);
-	else
-		snprintf(out->name, sizeof(out->name), "%.235s-journal-%08x", o->lease_name, division);
+	name_divided(o, "journal", out->name, sizeof(out->name));
+	return true;
+}
+
+bool options_past(const struct options *o, struct journal_place *out)
+{
+	if (o->history_factor == 0 || strcmp(o->queues, "none") == 0)
+		return false;
+	if (!o->journal || !journal_split(o->journal, out))
+		snprintf(out->namespace, sizeof(out->namespace), "%s", o->lease_namespace);
+	name_divided(o, "queue-history", out->name, sizeof(out->name));
 	return true;
 }
 

@@ -16,8 +16,8 @@ void core_lost(struct daemon *d, const char *why)
 {
 	env_log(&d->env, "warn", "%s; waiting for a new core", why);
 	PROBE(core_lost, corelink_epoch(d->link));
+	frontend_core_down(d->frontend); /* may read the ledger once more */
 	corelink_close(d->link);
-	frontend_core_down(d->frontend);
 	d->connect_ns = 0;
 }
 

@@ -36,7 +36,7 @@ struct daemon {
 	struct history *history; /* of the process: a restart in it keeps it */
 	char instance[128];
 	char identity[160]; /* of this run: a restart in the same process has another */
-	struct journal_place journal, queues;
+	struct journal_place journal, queues, past;
 	uint64_t connect_ns; /* when to try the core again, monotonic */
 	uint64_t figures_ns;
 	uint64_t

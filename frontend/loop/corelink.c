@@ -344,6 +344,11 @@ static void port_times(void *context, const struct record *command, struct comma
 	};
 }
 
+static void port_observe(void *context, struct observer *out)
+{
+	corelink_observe(context, out);
+}
+
 struct frontend_port corelink_port(struct corelink *c)
 {
 	return (struct frontend_port){
@@ -353,6 +358,7 @@ struct frontend_port corelink_port(struct corelink *c)
 		.publish = port_publish,
 		.events_read = port_events_read,
 		.times = port_times,
+		.observe = port_observe,
 		.context = c,
 	};
 }

@@ -208,6 +208,8 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 		f->reviewer = reviewer_new(env);
 	}
 	preempt_begin(f);
+	if (config->past)
+		past_begin(f);
 	model_resources(model, &f->watches_n);
 	f->room_due_ns = NEVER_NS;
 	f->watches = must_alloc(f->watches_n * sizeof(struct watch *));
@@ -239,6 +241,8 @@ void frontend_free(struct frontend *f)
 	report_free(f->report);
 	extender_free(f->extender);
 	preempt_end(f);
+	if (f->past)
+		past_end(f);
 	journal_free(f->journal);
 	reviewer_free(f->reviewer);
 	lease_free(f->lease);
@@ -291,6 +295,8 @@ int frontend_core_up(struct frontend *f, const struct limits *limits,
 
 void frontend_core_down(struct frontend *f)
 {
+	if (f->up && f->past)
+		past_core_down(f);
 	if (f->up) {
 		f->down_ns = env_now(f->env);
 		if (f->down_ns - f->up_ns >= f->core_lasts_ns)
@@ -482,6 +488,7 @@ static void take_over(struct frontend *f)
 static uint64_t try_sync(struct frontend *f)
 {
 	uint64_t next;
+	bool past_read;
 
 	if (f->synced || !frontend_may_write(f))
 		return NEVER_NS;
@@ -491,7 +498,8 @@ static uint64_t try_sync(struct frontend *f)
 		on_elected(f);
 		return f->led_ns;
 	}
-	if (!all_synced(f) || !listed_since(f, f->led_ns))
+	past_read = !f->past || past_ready(f); /* beside the lists */
+	if (!all_synced(f) || !listed_since(f, f->led_ns) || !past_read)
 		return NEVER_NS;
 	take_over(f);
 	next = takeover_poll(f->takeover);
@@ -502,6 +510,8 @@ static uint64_t try_sync(struct frontend *f)
 	if (f->journal && takeover_counts(f->takeover)->left == 0)
 		binder_fenced(f->binder);
 	PROBE(lists_in);
+	if (f->past)
+		past_restore(f);
 	model_set_synced(f->model);
 	report_lists_in(f->report);
 	f->synced = true;
@@ -606,6 +616,10 @@ uint64_t frontend_poll(struct frontend *f)
 		due = core_send(f);
 		next = due < next ? due : next;
 	}
+	if (f->past) {
+		due = past_poll(f);
+		next = due < next ? due : next;
+	}
 	due = extender_turn(f);
 	return due < next ? due : next;
 }
@@ -616,12 +630,14 @@ void frontend_stop(struct frontend *f)
 	binder_core_down(f->binder); /* what was never sent */
 	if (f->evictor)
 		evictor_core_down(f->evictor);
+	if (f->past)
+		past_stop(f);
 }
 
 bool frontend_idle(const struct frontend *f)
 {
 	return binder_unknown(f->binder) == 0 && f->results_first == f->results_n &&
-	       (!f->evictor || evictor_flying(f->evictor) == 0);
+	       (!f->evictor || evictor_flying(f->evictor) == 0) && (!f->past || past_is_idle(f));
 }
 
 bool frontend_refused_at_start(const struct frontend *f)

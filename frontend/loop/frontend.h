@@ -23,6 +23,12 @@
 struct lease_config;   /* frontend/api/lease.h */
 struct journal_config; /* frontend/journal/journal.h */
 
+/* The ConfigMap that keeps what queues used in the past. */
+struct past_config {
+	const char *namespace, *name; /* outlive the frontend */
+	uint32_t half_life_s;
+};
+
 struct frontend_config {
 	unsigned bind_connections;       /* at most */
 	unsigned bind_connections_first; /* seek more than these; 0: bind_connections from the start */
@@ -44,6 +50,7 @@ struct frontend_config {
 	const char *scheduler;                /* a name of ours, for Events of victims; outlives it */
 	uint32_t extender_reservations;       /* for other schedulers' pods at once */
 	const struct journal_config *journal; /* NULL: none is kept; copied, its env is ours */
+	const struct past_config *past; /* NULL: it does not count, or there are no queues; copied */
 	uint32_t extender_keep_ms; /* how long capacity is reserved for another scheduler's pod; 0: no
 	                              extender */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of the frontend. frontend.c: loop and connections; commands.c: the core's commands;
- * preempt.c: those about evictions. */
+ * preempt.c: those about evictions; past.c: the history of queues. */
 #ifndef MUSTER_FRONTEND_FRONTEND_IMPL_H
 #define MUSTER_FRONTEND_FRONTEND_IMPL_H
 
@@ -42,7 +42,11 @@ struct frontend {
 		gang_id gang;
 		uint32_t gang_generation, pod_generation;
 		pod_id pod;
-	} stuck[16];              /* by gang: whose Event says that this pod does not go */
+	} stuck[16];             /* by gang: whose Event says that this pod does not go */
+	struct past_store *past; /* NULL: the history of queues does not count */
+	uint32_t past_half_life_s;
+	uint64_t past_due_ns;     /* when to write it */
+	uint64_t past_known_ns;   /* the rows of the core have it from then on; 0: unknown */
 	bool taking_over;         /* takeover_begin() was called */
 	uint64_t coreless_max_ns; /* a leader without a core, or with one that does not last, gives up
 	                             after this */
@@ -82,6 +86,20 @@ void frontend_pod_happened(struct frontend *f, const struct pod_view *pod,
 
 /* Keeps it until the result ring has space. */
 void frontend_result_keep(void *context, const struct pending_result *r);
+
+/* past.c: only with config.past. */
+void past_begin(struct frontend *f);
+void past_end(struct frontend *f);
+/* What an earlier instance left was read, or can't be; this one leads. */
+bool past_ready(struct frontend *f);
+/* ... and the core gets it before EVENT_SYNCED. */
+void past_restore(struct frontend *f);
+/* Before the ledger goes. */
+void past_core_down(struct frontend *f);
+uint64_t past_poll(struct frontend *f);
+/* Writes it for the last time. */
+void past_stop(struct frontend *f);
+bool past_is_idle(const struct frontend *f);
 
 /* preempt.c: nothing without config.evicts. */
 void preempt_begin(struct frontend *f);

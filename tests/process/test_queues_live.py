@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queues in the running daemons: the scenarios QUE-1 to QUE-19 on apisim, each through records, conditions, `musterctl
 queues` and what is bound.  Ten nodes with 8 GPUs; gangs are lone pods unless said."""
+import json
 import os
 import sys
 import time
@@ -11,6 +12,7 @@ from lib import objects  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import becomes, check, equal, eventually, main, steady, until  # noqa: E402
+from lib.instances import ELECTED, Pair  # noqa: E402
 from lib.proxy import Proxy  # noqa: E402
 
 GPU = "nvidia.com/gpu"
@@ -453,6 +455,138 @@ def test_que_19_who_used_little_is_next():
             until(lambda: c.metrics().get(f'muster_queue_history{{queue="a",resource="{GPU}"}}', 0) > 10, SOON_S, "metrics")
             ended(c, *(f"y-{i:02}" for i in range(10)))
             settles(c, "x", 10)
+
+
+PAST = ("ConfigMap", "muster-queue-history", "muster-system")
+PAST_FLAGS = ("--queues", "config", "--history-factor=1000", "--history-half-life=600")
+
+
+def history(c, queue="a"):
+    return c.metrics().get(f'muster_queue_history{{queue="{queue}",resource="{GPU}"}}', 0)
+
+
+class Past:
+    """The history of a queue that nothing uses, which only fades: half in 600 s.  The row that shows it is up to a minute
+    old."""
+
+    def __init__(self, c):
+        until(lambda: history(c) > 0.5, SOON_S, lambda: c.queue("a"))
+        self.value, self.at = history(c), time.time()
+
+    def check(self, c, what):
+        until(lambda: history(c) > 0, SOON_S, lambda: f"history after {what}: {c.queue('a')}")
+        least = self.value * 2 ** (-(time.time() - self.at + 62) / 600)
+        check(least <= history(c) <= self.value, f"{what}: history was {self.value}, is {history(c)}, at least {least:.4f}")
+
+
+def ran_in_a(c):
+    c.create(*gang("first", "a"))
+    settles(c, "first", 10)
+    time.sleep(15)
+    ended(c, *(f"first-{i:02}" for i in range(10)))
+    used(c, "a", 0)
+    return Past(c)
+
+
+def test_the_history_survives_restarts():
+    with Queues("- {name: a}\n- {name: b}\n", flags=PAST_FLAGS) as c:
+        past = ran_in_a(c)
+        time.sleep(10)  # until the frontend trusts the rows
+        c.frontend.stop()
+        data = c.client.get(*PAST)["data"]
+        equal((data["format"], data["halfLifeSeconds"]), ("1", "600"))
+        check(time.time() - int(data["unixSeconds"]) < 5, data)
+        check(abs(float(json.loads(data["queues"])["a"][GPU]) - past.value) < 0.01, (data, past.value))
+
+        c.frontend = c.start_frontend(*PAST_FLAGS)
+        c.ready(c.frontend)
+        past.check(c, "a new frontend")
+        check("the history of 2 queues was read in the ConfigMap muster-system/muster-queue-history" in c.frontend.log(), c.frontend.log())
+
+        time.sleep(12)
+        c.core.kill()
+        until(lambda: c.metric("muster_core_up") == 0, SOON_S, "the core is gone")
+        c.core = c.start_core()
+        c.ready(c.frontend)
+        past.check(c, "a new core")
+
+        c.frontend.kill()  # and no new write
+        c.core.kill()
+        c.core = c.start_core()
+        c.frontend = c.start_frontend(*PAST_FLAGS)
+        c.ready(c.frontend)
+        past.check(c, "new ones of both")
+
+
+def test_a_history_that_is_broken_or_old_is_not_used():
+    def again(**data):
+        c.frontend.stop()
+        c.client.patch("ConfigMap", PAST[1], {"data": data}, PAST[2])
+        c.frontend = c.start_frontend(*PAST_FLAGS)
+        c.ready(c.frontend)
+
+    with Queues("- {name: a}\n- {name: b}\n", flags=PAST_FLAGS) as c:
+        system = {"name": PAST[1], "namespace": PAST[2]}
+        c.frontend.stop()
+        c.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": system, "data": {}})
+        good = {"format": "1", "halfLifeSeconds": "600", "unixSeconds": str(int(time.time()))}
+        again(**good, queues=json.dumps({"a": {GPU: "40"}, "gone": {GPU: "40"}, "b": {"gone/gpu": "1", GPU: "1.5"}}))
+        until(lambda: 30 < history(c) <= 40 and 1 < history(c, "b") <= 1.5, SOON_S, lambda: (c.queue("a"), c.queue("b")))
+        for value in ("-3", "lots", "99999999999999999999999"):
+            again(**good, queues=json.dumps({"a": {GPU: "40"}, "b": {GPU: value}}))
+            check("the ConfigMap muster-system/muster-queue-history is not a history of queues: data.queues, queue b, resource "
+                  f'{GPU}: "{value}" is not a number' in c.frontend.log().replace('\\"', '"'), c.frontend.log())
+            until(lambda: c.queue("a"), SOON_S, "rows")
+            steady(lambda: history(c) == 0, 2, "nothing of it is used")
+        again(**{**good, "unixSeconds": str(int(time.time()) - 1300)}, queues=json.dumps({"a": {GPU: "40"}}))
+        check("more than two half-lives of 600 s" in c.frontend.log(), c.frontend.log())
+        until(lambda: c.queue("a"), SOON_S, "rows")
+        steady(lambda: history(c) == 0, 2, "nothing of it is used")
+
+
+def test_a_standby_reads_the_history_when_it_leads():
+    text, row = "- {name: a}\n- {name: b}\n", f'muster_queue_history{{queue="a",resource="{GPU}"}}'
+    kept = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": PAST[1], "namespace": PAST[2]},
+            "data": {"format": "1", "halfLifeSeconds": "600", "unixSeconds": str(int(time.time())), "queues": json.dumps({"a": {GPU: "40"}})}}
+    system = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "muster-system"}}
+    with Cluster(*nodes(), system, config(text), kept) as c:
+        one = Pair(c, 1, c.kubeconfig, *ELECTED, *PAST_FLAGS).ready()
+        until(one.leads, 20, "the first one leads")
+        until(lambda: 30 < one.metric(row) <= 40, SOON_S, lambda: one.metric(row))
+        two = Pair(c, 2, c.kubeconfig, *ELECTED, *PAST_FLAGS).ready()
+        c.client.patch("ConfigMap", PAST[1], {"data": {"queues": json.dumps({"b": {GPU: "9"}})}}, PAST[2])
+        time.sleep(11)  # until the first one trusts the rows
+        equal(one.frontend.log().count(" queues was read in the ConfigMap"), 1, "both have one log; the standby has not read")
+        one.frontend.stop()
+        until(two.leads, 20, "the other leads")
+        until(lambda: 25 < two.metric(row) <= 40, SOON_S, lambda: two.metric(row))
+        equal(set(json.loads(c.client.get(*PAST)["data"]["queues"])), {"a"})
+
+
+def test_a_history_that_may_not_be_read_or_written_stops_nothing():
+    with Queues("- {name: a}\n- {name: b}\n", flags=PAST_FLAGS) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        c.frontend.stop()
+        proxy.rule(lambda call: call.resource == "configmaps" and PAST[1] in call.path,
+                   lambda call: call.status(403, "configmaps is forbidden", "Forbidden"))
+        c.frontend = c.start_frontend(*PAST_FLAGS, kubeconfig=proxy.kubeconfig)
+        c.ready(c.frontend)
+        check("muster-queue-history can't be read: 403 configmaps is forbidden; the history of queues begins with 0"
+              in c.frontend.log(), c.frontend.log())
+        c.create(*pods("a", 2, 8))
+        settles(c, "a", 2)
+
+
+def test_without_a_factor_there_is_no_history_to_keep():
+    with Queues("- {name: a}\n- {name: b}\n") as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        asked = []
+        c.frontend.stop()
+        proxy.rule(lambda call: PAST[1] in call.path, lambda call: asked.append(call.path) or call.forward())
+        c.frontend = c.start_frontend("--queues", "config", kubeconfig=proxy.kubeconfig)
+        c.ready(c.frontend)
+        c.create(*pods("a", 2, 8))
+        settles(c, "a", 2)
+        c.frontend.stop()
+        equal((asked, [o["metadata"]["name"] for o in c.client.list("ConfigMap", PAST[2]) if "history" in o["metadata"]["name"]]), ([], []))
 
 
 def test_members_beyond_the_quorum_are_taken_first():

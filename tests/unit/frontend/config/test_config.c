@@ -98,7 +98,7 @@ Test(config, journals)
 		                                 "nodeSelector: a=b\n",
 		                                 "nodeSelector: a=c\n",
 		                                 "schedulerNames: [a]\nnodeSelector: a=b\n" };
-	struct journal_place places[sizeof(texts) / sizeof(texts[0])];
+	struct journal_place places[sizeof(texts) / sizeof(texts[0])], past;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		char text[300];
@@ -107,6 +107,7 @@ Test(config, journals)
 		snprintf(text, sizeof(text), "%s%s", HEAD, texts[i]);
 		cr_assert_eq(read_text(&o, text), 0, "%s", error);
 		cr_expect_eq(options_journal(&o, &places[i]), i != 2);
+		cr_expect(!options_past(&o, &past), "history is off");
 		options_free(&o);
 		for (size_t k = 3; i > 3 && k < i; k++)
 			cr_expect_str_neq(places[k].name, places[i].name, "%s and %s", texts[k], texts[i]);
@@ -115,6 +116,38 @@ Test(config, journals)
 	cr_expect_str_eq(places[0].name, "muster-journal");
 	cr_expect_str_eq(places[1].name, "east-journal");
 	cr_expect_str_eq(places[3].name, "muster-journal-b89b1813", "the next version reads it");
+}
+
+/* The history of queues is beside the journal. */
+Test(config, the_place_of_history)
+{
+	static const struct {
+		const char *text, *namespace, *name;
+	} cases[] = {
+		{ "", "muster-system", "muster-queue-history" },
+		{ "journal: off\n", "muster-system", "muster-queue-history" },
+		{ "journal: other/j\n", "other", "muster-queue-history" },
+		{ "leaderElection: {leaderElect: true, resourceName: east, resourceNamespace: n}\n", "n",
+		  "east-queue-history" },
+		{ "schedulerNames: [a]\n", "muster-system", "muster-queue-history-b89b1813" },
+	};
+	struct journal_place past;
+	struct options o;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[300];
+
+		snprintf(text, sizeof(text), "%squeues: {source: config, historyFactor: 1}\n%s", HEAD,
+		         cases[i].text);
+		cr_assert_eq(read_text(&o, text), 0, "%s", error);
+		cr_assert(options_past(&o, &past));
+		cr_expect_str_eq(past.namespace, cases[i].namespace);
+		cr_expect_str_eq(past.name, cases[i].name);
+		options_free(&o);
+	}
+	cr_assert_eq(read_text(&o, HEAD "queues: {historyFactor: 1}\n"), 0, "%s", error);
+	cr_assert(!options_past(&o, &past), "there are no queues");
+	options_free(&o);
 }
 
 Test(config, dialects)
