@@ -6,6 +6,7 @@
 #include "frontend/model/groups/declared_spec.h"
 #include "frontend/model/groups/group_pods.h"
 #include "frontend/model/base/limits.h"
+#include "frontend/model/pods/jobs.h"
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/nodes/nodes.h"
 #include "frontend/model/pods/owners.h"
@@ -42,6 +43,8 @@ static const struct {
 	{ { "policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true }, ROLE_BUDGETS, 0 },
 };
 
+static const struct resource resource_jobs = { "batch", "v1", "jobs", "Job", true };
+
 /* By their source. */
 static const struct resource queue_resources[QUEUE_SOURCES] = {
 	[QUEUES_CONFIG] = { "", "v1", "configmaps", "ConfigMap", false },
@@ -73,6 +76,8 @@ static void model_resources_init(struct model *m)
 	for (uint32_t i = 0; i < QUEUE_SOURCES; i++)
 		if (m->queues && queues_watched(m->queues, i))
 			add_resource(m, &queue_resources[i], ROLE_QUEUES, i);
+	if (m->jobs)
+		add_resource(m, &resource_jobs, ROLE_JOBS, 0);
 	for (uint32_t i = 0; i < VOLUME_KINDS; i++)
 		add_resource(m, &volume_resources[i], ROLE_VOLUMES, i);
 	for (uint32_t i = 0; m->live && i < LIVE_KINDS; i++)
@@ -167,6 +172,7 @@ struct model *model_new(const struct model_config *config)
 	memcpy(m->timeouts_ns, config->timeouts_ns, sizeof(m->timeouts_ns));
 	m->begin_due = true;
 	m->queues = model_queues_new(config);
+	m->jobs = jobs_new(config);
 	model_resources_init(m);
 	model_tables_init(m);
 	m->body.at = must_alloc(RECORD_BYTES_MAX);
@@ -227,6 +233,7 @@ void model_free(struct model *m)
 		free(m->scheduler_names[i]);
 	free(m->scheduler_names);
 	model_queues_free(m);
+	jobs_free(m->jobs);
 	volumes_free(m->volumes);
 	live_free(m->live);
 	free(m->body.at);
@@ -337,6 +344,8 @@ const char *model_resource_without(const struct model *m, int resource)
 	assert(resource >= 0 && (size_t)resource < m->resources_n);
 	if (m->roles[resource] == ROLE_BUDGETS)
 		return "they count as unknown";
+	if (m->roles[resource] == ROLE_JOBS)
+		return "their deadlines end no pods (deploy/job-deadlines has the right)";
 	if (m->roles[resource] == ROLE_QUEUES && model_queues_automatic(m->queues))
 		return "--queues auto goes on without these queues (deploy/queues has the rights)";
 	return NULL;

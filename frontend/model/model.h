@@ -66,7 +66,8 @@ struct model_config {
 	/* Devices of a live server: slices, classes and claims are watched, and the core gets them
 	 * (frontend/devices/live.h).  Not with `devices`. */
 	bool devices_live;
-	bool policies_off; /* ignore WorkloadPolicies and the labels that name them */
+	bool job_deadlines; /* Jobs are watched, and their deadlines end their pods */
+	bool policies_off;  /* ignore WorkloadPolicies and the labels that name them */
 	uint64_t timeouts_ns[GROUP_TIMEOUTS]; /* 0: none */
 	/* The core searches for victims of gangs that wait: it gets budgets, and what only that needs
 	 * of pods and groups. */

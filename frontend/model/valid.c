@@ -5,6 +5,7 @@
 #include "frontend/model/shapes/held.h"
 #include "frontend/model/base/limits.h"
 #include "frontend/model/groups/group_pods.h"
+#include "frontend/model/pods/jobs.h"
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/nodes/nodes.h"
 #include "frontend/model/pods/owners.h"
@@ -506,6 +507,8 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 	check_owners(&c);
 	check_policies(&c);
 	check_budgets(&c);
+	if (m->jobs && !jobs_valid(m, c.values, c.namespaces))
+		bad(&c, "Jobs, or their ends of pods");
 	check_namespaces(&c);
 	check_shapes(&c);
 	check_shares(&c);

@@ -47,6 +47,7 @@ enum role {
 	ROLE_BUDGETS,
 	ROLE_DEVICES, /* which: enum live_kind */
 	ROLE_QUEUES,  /* which: enum queue_source */
+	ROLE_JOBS,
 };
 
 /* Tables with shares for namespaces: shares.h. */
@@ -121,6 +122,7 @@ struct model {
 	struct owner_evicted *evicted; /* EVICTED_OWNERS, by hash; NULL: none */
 
 	struct model_queues *queues; /* NULL: none are served */
+	struct model_jobs *jobs;     /* pods/jobs.h; NULL: they end no pods */
 
 	bool outside;       /* the pod that is put is in no gang, and is forgotten: put/outsider.h */
 	struct held *held;  /* shapes/held.h; NULL: none */

@@ -8,6 +8,7 @@
 #include "frontend/model/groups/queues.h"
 #include "frontend/model/nodes/nodes.h"
 #include "frontend/model/pods/facts.h"
+#include "frontend/model/pods/jobs.h"
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/pods/pods.h"
 #include "frontend/model/shapes/shapes.h"
@@ -96,7 +97,7 @@ static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry
 		.created_ns = p->created_ns,
 		.uid = { p->uid[0], p->uid[1] },
 		.queue = queues_of_pod(f->m, pod),
-		.run_s = p->run_s,
+		.run_s = jobs_run_s(f->m, pod, p->run_s),
 		.expected_s = expected_of(f->m, p),
 	};
 	size_t labels = p->labels_n * sizeof(*p->labels);

@@ -70,10 +70,28 @@ static uint32_t after_binding(const struct pod_object *pod, int64_t from_start)
 	return s < RUN_MOST_S ? (uint32_t)s : (uint32_t)RUN_MOST_S;
 }
 
+uint32_t pod_grace_s(const struct pod_object *pod)
+{
+	const bool given = pod->has_grace && pod->grace_s >= 0 && pod->grace_s < RUN_MOST_S;
+
+	return given ? (uint32_t)pod->grace_s : GRACE_S;
+}
+
+/* The Job controller counts from the start of the Job, which may be long before that of the pod. */
+uint32_t job_run_s(const struct job_end *end, uint32_t scheduled_s, uint32_t grace_s)
+{
+	int64_t s = (end->deadline_s < RUN_MOST_S ? end->deadline_s : RUN_MOST_S) + grace_s;
+
+	if (end->start_s == 0)
+		s += START_LATE_S;
+	else if (scheduled_s > 0)
+		s += end->start_s - scheduled_s;
+	return s < 1 ? 1 : s < RUN_MOST_S ? (uint32_t)s : (uint32_t)RUN_MOST_S;
+}
+
 struct pod_ends pod_ends_of(const struct pod_object *pod, struct arena *arena)
 {
-	const int64_t grace =
-		pod->has_grace && pod->grace_s >= 0 && pod->grace_s < RUN_MOST_S ? pod->grace_s : GRACE_S;
+	const int64_t grace = pod_grace_s(pod);
 	struct pod_ends ends = { 0 };
 	int64_t s;
 

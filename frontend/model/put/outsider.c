@@ -4,6 +4,7 @@
 #include "frontend/model/base/columns.h"
 #include "frontend/model/shapes/held.h"
 #include "frontend/model/base/objects.h"
+#include "frontend/model/pods/jobs.h"
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/pods/pods.h"
 #include "frontend/model/put/pod_state.h"
@@ -140,8 +141,9 @@ static bool shape_write(struct model *m, uint32_t shape, struct outsider_records
 	return true;
 }
 
-static bool pod_write(struct model *m, const struct pod_entry *p, struct outsider_records *out)
+static bool pod_write(struct model *m, uint32_t pod, struct outsider_records *out)
 {
+	const struct pod_entry *p = pod_at(m, pod);
 	const size_t namespace = strlen(p->texts), name = strlen(p->texts + namespace + 1);
 	const size_t labels = p->labels_n * sizeof(*p->labels);
 	struct event_pod *e = record_add(&out->pod, &out->pod.pod_bytes, EVENT_POD,
@@ -160,7 +162,7 @@ static bool pod_write(struct model *m, const struct pod_entry *p, struct outside
 		                     .namespace = namespace_at(m, p->namespace)->name,
 		                     .role = ID_NONE,
 		                     .queue = QUEUE_MISSING,
-		                     .run_s = p->run_s,
+		                     .run_s = jobs_run_s(m, pod, p->run_s),
 		                     .expected_s = p->expected_s };
 	at = (char *)(e + 1);
 	if (labels > 0)
@@ -196,7 +198,7 @@ static int records_write(struct model *m, const struct pod_object *object,
 	if (shape->devices != 0)
 		return fails(object, error, "spec.containers",
 		             "ask for devices, which are known for pods of the cluster alone");
-	if (!shape_write(m, p->shape, out) || !pod_write(m, p, out))
+	if (!shape_write(m, p->shape, out) || !pod_write(m, m->last_put, out))
 		return fails(object, error, "spec", "its rules are too long for a question to muster-core");
 	numbers_hold(m, p);
 	return 0;

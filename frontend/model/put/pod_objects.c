@@ -8,6 +8,7 @@
 #include "frontend/model/base/labels.h"
 #include "frontend/model/base/limits.h"
 #include "frontend/model/groups/members.h"
+#include "frontend/model/pods/jobs.h"
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/nodes/nodes.h"
 #include "frontend/model/base/objects.h"
@@ -128,6 +129,8 @@ void pod_forget(struct model *m, uint32_t pod)
 	facts_unmark(m, pod);
 	if (m->queues)
 		queues_forget_pod(m, pod);
+	if (m->jobs)
+		jobs_forget_pod(m, pod);
 	share_return(m, SHARE_PODS, e->namespace, 1);
 	pod_give_old(m, e);
 	if (e->binding != ID_NONE)
@@ -221,6 +224,8 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 		facts_mark(m, pod);
 	if (is_new || is_changed(&old, e))
 		store_mark_dirty(&m->pods, pod);
+	if (m->jobs)
+		jobs_note_pod(m, pod, object);
 	if (!is_new) {
 		m->counts.pods_ours_pending -= is_pending(&old);
 		pod_give_old(m, &old);

@@ -5,6 +5,7 @@
 #include "frontend/model/put/group_objects.h"
 #include "frontend/model/groups/group_pods.h"
 #include "frontend/model/base/limits.h"
+#include "frontend/model/pods/jobs.h"
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/nodes/nodes.h"
 #include "frontend/model/base/objects.h"
@@ -71,6 +72,8 @@ int model_put(struct model *m, int resource, const char *json, size_t bytes,
 		return live_put(m->live, m->which[resource], json, bytes, error);
 	case ROLE_QUEUES:
 		return queues_put(m, resource, json, bytes, error);
+	case ROLE_JOBS:
+		return job_put(m, resource, json, bytes, error);
 	case ROLE_GANGS:
 		return gang_put(m, resource, json, bytes, error);
 	}
@@ -120,6 +123,9 @@ int model_remove(struct model *m, int resource, const char *json, size_t bytes,
 		break;
 	case ROLE_QUEUES:
 		queues_remove(m, resource, &meta);
+		break;
+	case ROLE_JOBS:
+		job_remove(m, &meta);
 		break;
 	case ROLE_GANGS:
 		gang_remove(m, resource, &meta);
@@ -211,6 +217,9 @@ void model_replace_end(struct model *m, int resource)
 		break;
 	case ROLE_QUEUES:
 		queues_replaced(m, resource, round);
+		break;
+	case ROLE_JOBS:
+		jobs_replaced(m, round);
 		break;
 	case ROLE_GANGS:
 		gangs_replaced(m, which, round);

@@ -154,6 +154,34 @@ Test(watch_missing, queues_that_are_forbidden_for_long_at_a_start_are_gone_on_wi
 	cr_assert(!watch_absent(b.watch));
 }
 
+/* --job-deadlines without the right: promises are made without those ends. */
+Test(watch_missing, jobs_that_are_forbidden_for_long_at_a_start_are_gone_on_without)
+{
+	static const char *const names[] = { "muster" };
+	const struct model_config config = {
+		.scheduler_names = names, .scheduler_names_n = 1, .job_deadlines = true,
+		.limits = {
+			.nodes = 64, .pods = 256, .gangs = 64, .shapes = 64, .names = 64, .resources = 16,
+			.name_bytes = 1u << 16, .command_ring_bytes = 1u << 16,
+		},
+	};
+	unsigned lists = 0;
+
+	world_init(&b.w);
+	b.m = model_new(&config);
+	b.watch = watch_new(&b.w.env, b.m, model_resource_index(b.m, "batch/v1", "Job"));
+	for (; !watch_synced(b.watch); lists++) {
+		cr_assert_lt(lists, 7);
+		pass(lists > 0 ? 5 * SECOND : 0);
+		world_answer(world_take(&b.w, "GET", "/apis/batch/v1/jobs?limit=500"), 403,
+		             world_status(403, "Forbidden", "jobs is forbidden"));
+	}
+	cr_assert_eq(lists, 7);
+	cr_assert(watch_absent(b.watch));
+	cr_assert(world_said(&b.w, "forbids to list jobs.batch (403): their deadlines end no pods "
+	                           "(deploy/job-deadlines has the right)"));
+}
+
 /* A page that was read is a break, too. */
 Test(watch_missing, queues_of_which_a_page_was_read_are_not_forbidden_for_long)
 {
