@@ -44,6 +44,7 @@ static int model_start(struct daemon *d)
 		.hash_key = {system_random(NULL), system_random(NULL)},
 		.dialects_off = options_off(o),
 		.policies_off = !o->policies,
+		.job_deadlines = o->job_deadlines,
 		.devices_live = strcmp(o->devices, "auto") == 0,
 		.preemption = strcmp(o->preemption, "off") != 0,
 		.may_evict = strcmp(o->preemption, "on") == 0,

@@ -31,6 +31,7 @@ FORMS = {  # folder of deploy/: values
     "extender-token": ["extender.auth=token"],
     "preemption": ["preemption=true"],
     "devices": ["devices=true"],
+    "job-deadlines": ["jobDeadlines=true"],
 }
 
 

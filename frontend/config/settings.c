@@ -174,6 +174,9 @@ const struct setting settings[] = {
 	{ "queues.historyHalfLifeSeconds", "--history-half-life", "SECONDS", "604800",
 	  "use so long ago counts half", AT(history_half_life_s), .kind = SETTING_NUMBER, .least = 60,
 	  .most = QUEUE_HALF_LIFE_MAX_S },
+	{ "jobDeadlines", "--job-deadlines", NULL, "false",
+	  "the deadline of a Job (spec.activeDeadlineSeconds) is a known end of its pods: starts are promised by it",
+	  AT(job_deadlines), .kind = SETTING_YES },
 	{ "workloadPolicies", .initial = "true", .help = "honour Kosmos' WorkloadPolicies",
 	  AT(policies), .kind = SETTING_YES },
 

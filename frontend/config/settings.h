@@ -40,6 +40,7 @@ struct options {
 	struct text_list dialects_off;
 	struct text_list volcano_queues; /* whose PodGroups become Inqueue */
 	bool policies;
+	bool job_deadlines;
 	const char *stream_lists;       /* "off" or "auto" */
 	const char *devices;            /* "off" or "auto" */
 	const char *preemption;         /* "off", "explain" or "on" */

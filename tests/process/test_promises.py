@@ -17,6 +17,8 @@ FINE = (*CORE, "--promise-grain", "1")
 SOON_S = 40.0
 TOLD_S = 6.0  # what moved is published in the next tick of 2 s, at most once in 2 s, and written then
 TOLD = "muster.dev/promised-start"
+JOBS = ("--crd", "batch/v1/jobs/Job/nostatus")
+BY_JOBS = ("--job-deadlines",)
 
 
 def node(name, cpu=1):
@@ -33,6 +35,31 @@ def pod(name, run_s=None, cpu=1, **rest):
 
 def gang(name, members, run_s):
     return [pod_group(name, members), *(pod(f"{name}-{i}", run_s, group=name) for i in range(members))]
+
+
+def job(name, run_s):
+    """A Job that starts now; its controller is the test."""
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {"activeDeadlineSeconds": run_s} if run_s else {},
+            "status": {"startTime": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}}
+
+
+def of_job(c, name, *pods):
+    """Its pods, as the Job of that name that is there now would make them."""
+    uid = c.client.get("Job", name)["metadata"]["uid"]
+    for made in pods:
+        if made["kind"] == "Pod":
+            made["metadata"]["ownerReferences"] = [{"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid, "controller": True}]
+    return pods
+
+
+def on(i):
+    return {"kubernetes.io/hostname": f"n{i}"}
+
+
+def set_deadline(c, name, run_s):
+    """Also of a cluster at rest: a pod that waits brings the next cycle."""
+    c.client.patch("Job", name, {"spec": {"activeDeadlineSeconds": run_s}})
+    c.create(pod(f"waits-{run_s or 'none'}"))
 
 
 def seconds(text):
@@ -145,6 +172,92 @@ def test_soft_ends_and_pods_that_last():
             c.create(pod(f"w{i}", 60, nodeSelector={"kubernetes.io/hostname": f"n{i}"}))
         until(lambda: told(c, "w0") and told(c, "w2"), SOON_S, "both are promised a start")
         steady(lambda: annotation(c, "w1") is None, 4, "no end, no promise")
+
+
+def test_the_deadline_of_a_job_is_the_end_of_its_pods():
+    """They have none of their own.  It is edited: to later by name, to earlier, and away."""
+    with Cluster(node("n0"), node("n1"), apisim=JOBS) as c:
+        c.pair(core=CORE, frontend=BY_JOBS)
+        c.create(job("a", 600))
+        end = time.time() + 600
+        c.create(*of_job(c, "a", *gang("a", 2, None)))
+        until(lambda: c.bound("a-") == 2, SOON_S, "a runs")
+        c.create(*gang("b", 2, 60))
+        first = seconds(until(lambda: told(c, "b-0"), SOON_S, "b is promised a start"))
+        # No grace, and the grain of a minute.
+        check(end - 2 < first < end + 65, first - end)
+        equal(start(c, "b")["ends"], "hard")
+        set_deadline(c, "a", 1800)
+        later = seconds(until(lambda: (lambda at: at if at and seconds(at) > first + 1000 else None)(told(c, "b-0")), SOON_S, "it moves later"))
+        check(end + 1198 < later < end + 1265, later - end)
+        moves = until(lambda: start(c, "b").get("moves"), SOON_S, "the ledger has the move")
+        equal((moves[0]["reason"], moves[0]["who"]), ("EndOverrun", "default/a"))
+        set_deadline(c, "a", 300)
+        until(lambda: seconds(told(c, "b-0") or "2100-01-01T00:00:00Z") < first - 200, SOON_S, "it moves earlier")
+        set_deadline(c, "a", None)
+        until(lambda: c.metric("muster_promises") == 0, SOON_S, "no end, no promise")
+
+
+def test_a_gang_that_waits_has_the_length_of_its_job():
+    """As test_backfill_takes_nothing_from_a_promise, with Jobs: only the short one goes before b."""
+    with Cluster(node("n0"), node("n1"), apisim=JOBS) as c:
+        c.pair(core=CORE, frontend=BY_JOBS)
+        suspended = job("suspended", 60)
+        suspended["spec"]["suspend"] = True
+        c.create(job("a", 900), job("long", 3600), job("none", None), job("short", 60), suspended)
+        c.create(*of_job(c, "a", pod("a")))
+        until(lambda: c.bound("a") == 1, SOON_S, "a runs")
+        c.create(*gang("b", 2, 60))
+        until(lambda: told(c, "b-0"), SOON_S, "b is promised a start")
+        for name in ("long", "none", "suspended"):
+            c.create(*of_job(c, name, *gang(name, 1, None)))
+        until(lambda: told(c, "long-0"), SOON_S, "long is promised a start")
+        steady(lambda: c.bound() == 1, 3, "they wait")
+        before = start(c, "b")["at"]
+        c.create(*of_job(c, "short", *gang("short", 1, None)))
+        until(lambda: c.bound("short") == 1, SOON_S, "short runs")
+        check(seconds(start(c, "b")["at"]) <= seconds(before), "b is not later")
+
+
+def test_another_job_of_the_same_name_is_another():
+    """A Job is deleted with its pod still there, and made anew with a longer deadline: each pod ends by that of its own."""
+    with Cluster(node("n0"), node("n1"), apisim=JOBS) as c:
+        c.pair(core=CORE, frontend=BY_JOBS)
+        c.create(job("a", 600))
+        c.create(*of_job(c, "a", pod("old", nodeSelector=on(0))))
+        until(lambda: c.bound("old") == 1, SOON_S, "old runs")
+        c.create(pod("w0", 60, nodeSelector=on(0)))
+        before = until(lambda: told(c, "w0"), SOON_S, "w0 is promised a start")
+        c.delete("Job", "a")
+        c.create(job("a", 3000))
+        c.create(*of_job(c, "a", pod("new", nodeSelector=on(1))))
+        until(lambda: c.bound("new") == 1, SOON_S, "new runs")
+        c.create(pod("w1", 60, nodeSelector=on(1)))
+        at = until(lambda: told(c, "w1"), SOON_S, "w1 is promised a start")
+        check(2990 < seconds(at) - time.time() < 3065, at)
+        steady(lambda: annotation(c, "w0") == before, TOLD_S, "that of w0 stands")
+
+
+def test_jobs_are_not_asked_for_by_default():
+    with Cluster(node("n0"), apisim=JOBS) as c:
+        c.pair(core=CORE)
+        c.create(job("a", 60))
+        c.create(*of_job(c, "a", pod("a")))
+        until(lambda: c.bound("a") == 1, SOON_S, "a runs")
+        mine = {what: n for what, n in c.stats()["requests"].items() if "jobs" in what}
+        equal(sum(mine.values()), 2, "those of the test")
+        c.create(pod("b", 60))
+        until(lambda: "Insufficient cpu" in c.why_pending("b"), SOON_S, "b waits")
+        steady(lambda: annotation(c, "b") is None, 4, "no end is known")
+        equal({what: n for what, n in c.stats()["requests"].items() if "jobs" in what}, mine)
+
+
+def test_a_server_without_jobs_is_scheduled_for():
+    with Cluster(node("n0")) as c:
+        c.pair(core=CORE, frontend=BY_JOBS)
+        c.create(pod("a", 60))
+        until(lambda: c.bound("a") == 1, SOON_S, "a runs")
+        check("the cluster has no jobs.batch" in c.frontend.log(), c.frontend.log()[-2000:])
 
 
 def test_bf_10_a_higher_gang_evicts_and_outranks_by_name():
