@@ -2,10 +2,10 @@
 #include "frontend/journal/journal.h"
 
 #include "frontend/api/apistatus.h"
+#include "frontend/api/configmap.h"
 #include "frontend/base/backoff.h"
 #include "frontend/base/log.h"
 #include "frontend/base/probe.h"
-#include "frontend/json/json.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -51,9 +51,8 @@ struct journal {
 	uint64_t few_ns; /* when some were written while more than half were not over */
 	struct http_call *call;
 	enum request request;
-	char *metadata; /* of the last seen object, JSON; NULL: to be read */
-	bool absent;    /* the object did not exist at the last read */
-	bool homeless;  /* ... since there is no namespace */
+	struct configmap object;
+	bool homeless; /* it does not exist, since there is no namespace */
 	bool claiming, open, lost;
 	uint64_t epoch; /* the last seen; ours while open */
 	enum intents_fence fence;
@@ -76,6 +75,7 @@ struct journal *journal_new(const struct journal_config *config)
 	struct journal *j = must_alloc(sizeof(*j));
 
 	j->config = *config;
+	j->object = (struct configmap){ .namespace = config->namespace, .name = config->name };
 	if (!j->config.gather_ns)
 		j->config.gather_ns = GATHER_NS;
 	if (!j->config.remove_ns)
@@ -109,7 +109,7 @@ void journal_free(struct journal *j)
 		j->config.env->transport->ops->cancel(j->config.env->transport, j->call);
 	for (int state = 0; state < INTENT_STATES; state++)
 		list_free(&j->lists[state]);
-	free(j->metadata);
+	configmap_forget(&j->object, false);
 	jsonout_free(&j->path);
 	jsonout_free(&j->body);
 	free(j);
@@ -325,13 +325,7 @@ static void body_write(struct journal *j)
 	const struct intent *i;
 
 	jsonout_clear(&j->body);
-	jsonout_add(&j->body, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":");
-	if (j->request == REQUEST_CREATE)
-		jsonout_add(&j->body, "{\"name\":@s,\"namespace\":@s}", j->config.name,
-		            j->config.namespace);
-	else
-		jsonout_add(&j->body, "@r", j->metadata);
-	jsonout_add(&j->body, ",\"data\":");
+	configmap_begin(&j->object, j->request == REQUEST_CREATE, &j->body);
 	intents_begin(&j->body, &head);
 	for (int state = INTENT_WRITTEN; state < INTENT_STATES; state++)
 		TAILQ_FOREACH (i, &j->lists[state], link)
@@ -381,11 +375,10 @@ static void request_send(struct journal *j, enum request request)
 
 	j->request = request;
 	jsonout_clear(&j->path);
-	jsonout_add(&j->path, "/api/v1/namespaces");
-	if (request != REQUEST_NAMESPACE)
-		jsonout_add(&j->path, "/@p/configmaps", j->config.namespace);
-	if (request == REQUEST_GET || request == REQUEST_UPDATE)
-		jsonout_add(&j->path, "/@p", j->config.name);
+	if (request == REQUEST_NAMESPACE)
+		jsonout_add(&j->path, "/api/v1/namespaces");
+	else
+		configmap_path(&j->object, request == REQUEST_CREATE, &j->path);
 	r.path = j->path.at;
 	if (request == REQUEST_NAMESPACE)
 		namespace_write(j);
@@ -400,43 +393,6 @@ static void request_send(struct journal *j, enum request request)
 	j->call = env->transport->ops->start(env->transport, &r, &handler);
 	if (!j->call)
 		fatal_memory();
-}
-
-static void metadata_forget(struct journal *j)
-{
-	free(j->metadata);
-	j->metadata = NULL;
-}
-
-/* Stores the metadata of the server's object, and finds its data: JSON in the body, 0 bytes if it
- * has none.  False if it is malformed. */
-static bool object_take(struct journal *j, const char *body, size_t bytes, struct text *data)
-{
-	struct arena arena = { 0 };
-	struct text name, metadata = { 0 };
-	struct json json;
-	bool whole;
-
-	*data = (struct text){ 0 };
-	json_begin(&json, body, bytes, &arena);
-	if (json_object(&json))
-		while (json_member(&json, &name)) {
-			if (text_is(name, "metadata"))
-				json_raw(&json, &metadata);
-			else if (text_is(name, "data"))
-				json_raw(&json, data);
-			else
-				json_skip(&json);
-		}
-	whole = !json.failed && json_end(&json) && metadata.at;
-	arena_free(&arena);
-	if (!whole)
-		return false;
-	metadata_forget(j);
-	j->metadata = must_alloc(metadata.bytes + 1);
-	memcpy(j->metadata, metadata.at, metadata.bytes);
-	j->absent = false;
-	return true;
 }
 
 /* The intents of earlier instances replace those of an earlier read. */
@@ -500,8 +456,8 @@ static void failed(struct journal *j, enum request request, const struct http_an
 	struct apistatus s;
 
 	j->counts.failures++;
-	metadata_forget(j);
-	j->absent = j->homeless = false;
+	configmap_forget(&j->object, false);
+	j->homeless = false;
 	if (request != REQUEST_GET)
 		stale(j);
 	if (answer->end != HTTP_ANSWERED)
@@ -522,8 +478,7 @@ static void failed(struct journal *j, enum request request, const struct http_an
 static void conflict(struct journal *j)
 {
 	j->counts.conflicts++;
-	metadata_forget(j);
-	j->absent = false;
+	configmap_forget(&j->object, false);
 	stale(j);
 	j->retry_ns = env_now(j->config.env) + backoff_failed(&j->backoff, j->config.env);
 }
@@ -535,8 +490,7 @@ static void gone(struct journal *j, enum request request)
 		        j->config.namespace, j->config.name);
 	else if (request == REQUEST_GET)
 		adopt(j, &(struct intents){ .fence = INTENTS_FENCE_BEGUN });
-	metadata_forget(j);
-	j->absent = true;
+	configmap_forget(&j->object, true);
 	if (request != REQUEST_GET)
 		stale(j);
 }
@@ -547,9 +501,8 @@ static void accepted(struct journal *j, const char *body, size_t bytes)
 	struct text data;
 	struct intent *i;
 
-	if (!object_take(j, body, bytes, &data)) /* its version is unknown: read it */
-		metadata_forget(j);
-	j->absent = false;
+	if (!configmap_take(&j->object, body, bytes, &data)) /* its version is unknown: read it */
+		configmap_forget(&j->object, false);
 	j->counts.writes++;
 	j->put_accepted = j->puts;
 	j->epoch += !j->open;
@@ -586,7 +539,7 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 		j->homeless = false;
 	else if (ok && request != REQUEST_GET)
 		accepted(j, body, body_bytes);
-	else if (ok && object_take(j, body, body_bytes, &data))
+	else if (ok && configmap_take(&j->object, body, body_bytes, &data))
 		data_judge(j, data);
 	else if (request == REQUEST_CREATE && apistatus_says(answer, 404, body, body_bytes))
 		j->homeless = true;
@@ -645,7 +598,7 @@ uint64_t journal_poll(struct journal *j)
 		return NEVER_NS;
 	if (now < j->retry_ns)
 		return j->retry_ns;
-	if (!j->metadata && !j->absent) {
+	if (!j->object.metadata && !j->object.absent) {
 		request_send(j, REQUEST_GET);
 		return NEVER_NS;
 	}
@@ -655,7 +608,7 @@ uint64_t journal_poll(struct journal *j)
 	if (j->homeless)
 		request_send(j, REQUEST_NAMESPACE);
 	else
-		request_send(j, j->absent ? REQUEST_CREATE : REQUEST_UPDATE);
+		request_send(j, j->object.absent ? REQUEST_CREATE : REQUEST_UPDATE);
 	return NEVER_NS;
 }
 

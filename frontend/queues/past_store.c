@@ -2,9 +2,9 @@
 #include "frontend/queues/past_store.h"
 
 #include "frontend/api/apistatus.h"
+#include "frontend/api/configmap.h"
 #include "frontend/base/backoff.h"
 #include "frontend/base/log.h"
-#include "frontend/json/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +21,7 @@ struct past_store {
 	struct past_store_config config;
 	struct http_call *call;
 	enum request request;
-	char *metadata;      /* of the last seen object, JSON; NULL: to be read */
-	bool absent;         /* the object did not exist at the last read */
+	struct configmap object;
 	uint64_t claimed_ns; /* 0: it wasn't */
 	bool read;           /* past_store_is_read() */
 	struct queues_past *past;
@@ -42,6 +41,7 @@ struct past_store *past_store_new(const struct past_store_config *config)
 	struct past_store *s = must_alloc(sizeof(*s));
 
 	s->config = *config;
+	s->object = (struct configmap){ .namespace = config->namespace, .name = config->name };
 	s->backoff = (struct backoff){ .first_ns = 100 * NS_PER_MS,
 		                           .cap_ns = 30 * NS_PER_S,
 		                           .reset_ns = 60 * NS_PER_S };
@@ -55,7 +55,7 @@ void past_store_free(struct past_store *s)
 	if (s->call)
 		s->config.env->transport->ops->cancel(s->config.env->transport, s->call);
 	past_free(s->past);
-	free(s->metadata);
+	configmap_forget(&s->object, false);
 	jsonout_free(&s->data);
 	jsonout_free(&s->path);
 	jsonout_free(&s->body);
@@ -98,42 +98,6 @@ void past_store_put(struct past_store *s, const struct queues_past *past)
 bool past_store_is_idle(const struct past_store *s)
 {
 	return (s->data.bytes == 0 || s->tries >= TRIES) && !s->call;
-}
-
-static void metadata_forget(struct past_store *s)
-{
-	free(s->metadata);
-	s->metadata = NULL;
-}
-
-/* Stores the metadata of the server's object, and finds its data.  False if it is malformed. */
-static bool object_take(struct past_store *s, const char *body, size_t bytes, struct text *data)
-{
-	struct arena arena = { 0 };
-	struct text name, metadata = { 0 };
-	struct json json;
-	bool whole;
-
-	*data = (struct text){ 0 };
-	json_begin(&json, body, bytes, &arena);
-	if (json_object(&json))
-		while (json_member(&json, &name)) {
-			if (text_is(name, "metadata"))
-				json_raw(&json, &metadata);
-			else if (text_is(name, "data"))
-				json_raw(&json, data);
-			else
-				json_skip(&json);
-		}
-	whole = !json.failed && json_end(&json) && metadata.at;
-	arena_free(&arena);
-	if (!whole)
-		return false;
-	metadata_forget(s);
-	s->metadata = must_alloc(metadata.bytes + 1);
-	memcpy(s->metadata, metadata.at, metadata.bytes);
-	s->absent = false;
-	return true;
 }
 
 static uint64_t wall_s(const struct past_store *s)
@@ -191,8 +155,7 @@ static void failed(struct past_store *s, const struct http_answer *answer, const
 	                     answer->status != 401 && answer->status != 408 && answer->status != 429;
 	struct apistatus status;
 
-	metadata_forget(s);
-	s->absent = false;
+	configmap_forget(&s->object, false);
 	if (!answered)
 		s->fresh_until_ns = env_now(s->config.env) + FRESH_NS;
 	else if (answer->status == 401)
@@ -219,8 +182,7 @@ static void failed(struct past_store *s, const struct http_answer *answer, const
 /* Another writer was faster, or an earlier write of ours whose answer was lost. */
 static void conflict(struct past_store *s)
 {
-	metadata_forget(s);
-	s->absent = false;
+	configmap_forget(&s->object, false);
 	s->tries++;
 	s->retry_ns = env_now(s->config.env) + backoff_failed(&s->backoff, s->config.env);
 }
@@ -229,9 +191,8 @@ static void accepted(struct past_store *s, const char *body, size_t bytes)
 {
 	struct text data;
 
-	if (!object_take(s, body, bytes, &data))
-		metadata_forget(s);
-	s->absent = false;
+	if (!configmap_take(&s->object, body, bytes, &data))
+		configmap_forget(&s->object, false);
 	backoff_reset(&s->backoff);
 	if (!s->changed)
 		jsonout_clear(&s->data);
@@ -248,12 +209,12 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 	s->call = NULL;
 	if (ok && request != REQUEST_GET) {
 		accepted(s, body, bytes);
-	} else if (ok && object_take(s, body, bytes, &data)) {
+	} else if (ok && configmap_take(&s->object, body, bytes, &data)) {
 		if (!s->read)
 			past_judge(s, data);
 	} else if (request != REQUEST_CREATE && apistatus_says(answer, 404, body, bytes)) {
-		metadata_forget(s);
-		s->absent = s->read = true;
+		configmap_forget(&s->object, true);
+		s->read = true;
 	} else if (request != REQUEST_GET && apistatus_says(answer, 409, body, bytes)) {
 		conflict(s);
 	} else {
@@ -264,13 +225,8 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 static void body_write(struct past_store *s)
 {
 	jsonout_clear(&s->body);
-	jsonout_add(&s->body, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":");
-	if (s->request == REQUEST_CREATE)
-		jsonout_add(&s->body, "{\"name\":@s,\"namespace\":@s}", s->config.name,
-		            s->config.namespace);
-	else
-		jsonout_add(&s->body, "@r", s->metadata);
-	jsonout_add(&s->body, ",\"data\":@r}", s->data.at);
+	configmap_begin(&s->object, s->request == REQUEST_CREATE, &s->body);
+	jsonout_add(&s->body, "@r}", s->data.at);
 	s->changed = false;
 }
 
@@ -290,9 +246,7 @@ static void request_send(struct past_store *s, enum request request)
 
 	s->request = request;
 	jsonout_clear(&s->path);
-	jsonout_add(&s->path, "/api/v1/namespaces/@p/configmaps", s->config.namespace);
-	if (request != REQUEST_CREATE)
-		jsonout_add(&s->path, "/@p", s->config.name);
+	configmap_path(&s->object, request == REQUEST_CREATE, &s->path);
 	r.path = s->path.at;
 	if (request != REQUEST_GET) {
 		body_write(s);
@@ -318,9 +272,9 @@ uint64_t past_store_poll(struct past_store *s)
 	if (now < s->retry_ns)
 		return s->read || s->retry_ns < s->claimed_ns + PATIENCE_NS ? s->retry_ns
 		                                                            : s->claimed_ns + PATIENCE_NS;
-	if (!s->read || (!s->metadata && !s->absent))
+	if (!s->read || (!s->object.metadata && !s->object.absent))
 		request_send(s, REQUEST_GET);
 	else
-		request_send(s, s->absent ? REQUEST_CREATE : REQUEST_UPDATE);
+		request_send(s, s->object.absent ? REQUEST_CREATE : REQUEST_UPDATE);
 	return NEVER_NS;
 }
