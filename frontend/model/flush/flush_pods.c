@@ -116,13 +116,7 @@ static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry
 		e.keep_ms = p->keep_ms;
 	}
 	memcpy(at, &e, sizeof(e));
-	at += sizeof(e);
-	if (labels > 0)
-		memcpy(at, p->labels, labels);
-	at += labels;
-	memcpy(at, p->texts, namespace);
-	at[namespace] = '/';
-	memcpy(at + namespace + 1, p->texts + namespace + 1, name);
+	pod_tail_write(p, namespace, e.name_bytes, at + sizeof(e));
 	return true;
 }
 

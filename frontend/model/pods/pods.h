@@ -66,6 +66,19 @@ static inline struct pod_entry *pod_at(const struct model *m, uint32_t s)
 	return store_at(&m->pods, s);
 }
 
+/* What follows a struct event_pod: the labels, and NAMESPACE/NAME of name_bytes. */
+static inline void pod_tail_write(const struct pod_entry *p, size_t namespace_bytes,
+                                  size_t name_bytes, char *at)
+{
+	const size_t labels = p->labels_n * sizeof(*p->labels);
+
+	if (labels > 0)
+		memcpy(at, p->labels, labels);
+	at += labels;
+	memcpy(at, p->texts, name_bytes);
+	at[namespace_bytes] = '/';
+}
+
 /* status.nominatedNodeName, of pod_entry.texts. */
 static inline const char *pod_nominated(const char *texts)
 {

@@ -148,7 +148,6 @@ static bool pod_write(struct model *m, uint32_t pod, struct outsider_records *ou
 	const size_t labels = p->labels_n * sizeof(*p->labels);
 	struct event_pod *e = record_add(&out->pod, &out->pod.pod_bytes, EVENT_POD,
 	                                 sizeof(*e) + labels + namespace + 1 + name);
-	char *at;
 
 	if (!e)
 		return false;
@@ -164,13 +163,7 @@ static bool pod_write(struct model *m, uint32_t pod, struct outsider_records *ou
 		                     .queue = QUEUE_MISSING,
 		                     .run_s = jobs_run_s(m, pod, p->run_s),
 		                     .expected_s = p->expected_s };
-	at = (char *)(e + 1);
-	if (labels > 0)
-		memcpy(at, p->labels, labels);
-	at += labels;
-	memcpy(at, p->texts, namespace);
-	at[namespace] = '/';
-	memcpy(at + namespace + 1, p->texts + namespace + 1, name);
+	pod_tail_write(p, namespace, e->name_bytes, (char *)(e + 1));
 	return true;
 }
 
