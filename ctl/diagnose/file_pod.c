@@ -123,7 +123,7 @@ static int records_ask(const char *command, const struct object *pod, struct tex
 	long status;
 	int rc = EXIT_NO;
 
-	snprintf(url, sizeof(url), "http://%s%s/pod", listen[0] == ':' ? "127.0.0.1" : "", listen);
+	http_url(listen, "/pod", url, sizeof(url));
 	status = http_post(url, TIMEOUT_MS, json.at, json.bytes, &body, error, sizeof(error));
 	if (status == 0)
 		fprintf(stderr, "%s: %s; is muster-frontend there? See --listen\n", command, error);

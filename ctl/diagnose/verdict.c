@@ -2,12 +2,11 @@
 /* musterctl verdict: filters and scores of each node for a pending pod, alone, from files or by the
  * running core. */
 #include "ctl/diagnose/verdict_live.h"
+#include "ctl/live/http.h"
 #include "ctl/offline/verdict.h"
 
 #include <getopt.h>
 #include <stdlib.h>
-
-#define DEFAULT_LISTEN "127.0.0.1:10261"
 
 struct options {
 	struct verdict_options of;
@@ -25,8 +24,8 @@ static const struct flag flags[] = {
 	  "with -f, about one that the cluster does not have",
 	  NULL, NULL, offsetof(struct options, is_live) },
 	{ "listen", 0, "--listen ADDR:PORT",
-	  "with --live -f: where muster-frontend serves (default " DEFAULT_LISTEN ")", NULL,
-	  option_text, offsetof(struct options, listen) },
+	  "with --live -f: where muster-frontend serves (default " HTTP_LISTEN ")", NULL, option_text,
+	  offsetof(struct options, listen) },
 	FLAG_SOCKET(struct options, live.socket),
 	FLAG_OUTPUT(struct options, of.output,
 	            "JSON instead of tables: an object, or an array for several pods"),
@@ -45,7 +44,7 @@ static int live(struct options *o)
 		return ctl_usage(o->live.command, "--live judges the pod of -f, or pods of the cluster");
 	rc = live_open(&o->live);
 	if (rc == EXIT_DONE) {
-		rc = verdict_live(&o->live, &o->of, o->listen != NULL ? o->listen : DEFAULT_LISTEN);
+		rc = verdict_live(&o->live, &o->of, o->listen != NULL ? o->listen : HTTP_LISTEN);
 		live_close(&o->live);
 	}
 	return rc;

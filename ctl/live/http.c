@@ -20,6 +20,11 @@ static size_t on_body(char *at, size_t one, size_t n, void *context)
 	return n;
 }
 
+void http_url(const char *listen, const char *path, char *out, size_t out_bytes)
+{
+	snprintf(out, out_bytes, "http://%s%s%s", listen[0] == ':' ? "127.0.0.1" : "", listen, path);
+}
+
 static CURL *begin(const char *url, long timeout_ms, bool any_tls, struct bytes *body)
 {
 	CURL *curl = curl_easy_init();

@@ -8,6 +8,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Where muster-frontend serves by default. */
+#define HTTP_LISTEN "127.0.0.1:10261"
+
+/* The URL of a path of the muster-frontend that has --listen `listen`: ":PORT" is every address for
+ * a server, and this host for a client. */
+void http_url(const char *listen, const char *path, char *out, size_t out_bytes);
+
 /* GET url into `body`, ended by a NUL that is not counted.  `any_tls`: https as well, and any
  * certificate; for servers of tests on the loopback interface.  False and `error`, with the URL,
  * for anything but status 200. */

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #define TIMEOUT_MS 5000L
-#define DEFAULT_LISTEN "127.0.0.1:10261"
 #define LAST_MOST_S 3600
 
 struct options {
@@ -58,7 +57,7 @@ static bool option_format(const char *command, const char *text, void *to)
 
 static const struct flag flags[] = {
 	{ "listen", 0, "--listen ADDR:PORT",
-	  "where muster-frontend serves /latency (default " DEFAULT_LISTEN ")", NULL, option_text,
+	  "where muster-frontend serves /latency (default " HTTP_LISTEN ")", NULL, option_text,
 	  offsetof(struct options, listen) },
 	FLAG_OUTPUT(struct options, output, "the server's JSON, unchanged; times in ns"),
 	{ "follow", 0, "--follow", "again each second, until interrupted", NULL, NULL,
@@ -282,13 +281,11 @@ static bool write_svg(const struct options *o, const struct latency_page *p)
 	return false;
 }
 
-/* ":PORT" is every address for a server, and this host for a client. */
 static int fetch(const struct options *o, const char *path, struct bytes *body)
 {
 	char error[800], url[1200];
 
-	snprintf(url, sizeof(url), "http://%s%s%s", o->listen[0] == ':' ? "127.0.0.1" : "", o->listen,
-	         path);
+	http_url(o->listen, path, url, sizeof(url));
 	if (!http_get(url, TIMEOUT_MS, false, body, error, sizeof(error)))
 		return ctl_usage(o->command, "%s; is muster-frontend there? See --listen", error);
 	return EXIT_DONE;
@@ -351,7 +348,7 @@ static int show(const struct options *o, bool blocks, struct bytes *body)
 static int run(int argc, char **argv)
 {
 	struct bytes body = { 0 };
-	struct options o = { .command = argv[0], .listen = DEFAULT_LISTEN };
+	struct options o = { .command = argv[0], .listen = HTTP_LISTEN };
 	int code = command_read_flags(&latency_command, argc, argv, &o);
 	bool blocks;
 
