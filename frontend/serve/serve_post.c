@@ -278,6 +278,7 @@ static enum MHD_Result post_begin(struct serve *s, struct MHD_Connection *connec
                                   const char *url, void **state)
 {
 	struct post *p = must_alloc(sizeof(*p));
+	enum extender_auth auth;
 
 	p->serve = s;
 	p->connection = connection;
@@ -286,11 +287,10 @@ static enum MHD_Result post_begin(struct serve *s, struct MHD_Connection *connec
 	p->has_length = length_read(p);
 	*state = p;
 	/* Who asks about a pod learns what the page shows: as for the page, it may be anybody. */
-	if (p->of_pod)
-		;
-	else if (s->config.auth == EXTENDER_AUTH_MTLS)
+	auth = p->of_pod ? EXTENDER_AUTH_NONE : s->config.auth;
+	if (auth == EXTENDER_AUTH_MTLS)
 		post_check_certificate(p);
-	else if (s->config.auth == EXTENDER_AUTH_TOKEN)
+	else if (auth == EXTENDER_AUTH_TOKEN)
 		post_check_token(p);
 	if (!p->refusal && p->step == POST_BODY)
 		post_admit(p);
