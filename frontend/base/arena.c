@@ -5,7 +5,6 @@
 
 #include <stdarg.h>
 #include <stdalign.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +28,21 @@ bool text_starts(struct text t, const char *prefix)
 bool text_equal(struct text a, struct text b)
 {
 	return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.at, b.at, a.bytes) == 0);
+}
+
+bool text_digits(struct text t, size_t most, uint64_t *out)
+{
+	uint64_t n = 0;
+
+	if (t.bytes == 0 || t.bytes > most)
+		return false;
+	for (size_t i = 0; i < t.bytes; i++) {
+		if (t.at[i] < '0' || t.at[i] > '9')
+			return false;
+		n = n * 10 + (uint64_t)(t.at[i] - '0');
+	}
+	*out = n;
+	return true;
 }
 
 int text_order(struct text a, struct text b)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* A piece of text, not terminated.  The memory is not its own. */
@@ -25,6 +26,8 @@ static inline bool text_is(struct text t, const char *literal)
 }
 
 bool text_equal(struct text a, struct text b);
+/* The number that 1 to `most` decimal digits are, of 19 at most.  False: it is something else. */
+bool text_digits(struct text t, size_t most, uint64_t *out);
 /* By bytes, the shorter one first: the order of Go's strings. */
 int text_order(struct text a, struct text b);
 bool text_starts(struct text t, const char *prefix);

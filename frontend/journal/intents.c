@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define FORMAT "1"
+#define EPOCH_DIGITS 18u
 #define FIELD_BYTES_MAX 253u /* a node's name */
 #define VALUE_BYTES_SHOWN 120
 
@@ -53,21 +54,6 @@ static const struct json_field data_fields[] = {
 	JSON_FIELD("fence", json_field_text, struct data, fence),
 	JSON_FIELD("intents", json_field_text, struct data, intents),
 };
-
-static bool epoch_read(struct text t, uint64_t *out)
-{
-	uint64_t n = 0;
-
-	if (t.bytes == 0 || t.bytes > 18)
-		return false;
-	for (size_t i = 0; i < t.bytes; i++) {
-		if (t.at[i] < '0' || t.at[i] > '9')
-			return false;
-		n = n * 10 + (uint64_t)(t.at[i] - '0');
-	}
-	*out = n;
-	return true;
-}
 
 static bool fence_parse(struct text t, enum intents_fence *out)
 {
@@ -158,7 +144,7 @@ static int data_read(const struct data *d, struct arena *arena, struct intents *
 	out->writer = d->writer.at ? arena_copy(arena, d->writer) : "";
 	if (!text_is(d->format, FORMAT))
 		return value_bad(why, why_bytes, "format", d->format);
-	if (!epoch_read(d->epoch, &out->epoch))
+	if (!text_digits(d->epoch, EPOCH_DIGITS, &out->epoch))
 		return value_bad(why, why_bytes, "epoch", d->epoch);
 	if (d->writer.bytes == 0)
 		return value_bad(why, why_bytes, "writer", d->writer);

@@ -155,17 +155,7 @@ static bool bad(const struct reading *r, const char *field, struct text value, c
 /* Digits alone; false: none, others, or above `most`. */
 static bool whole_read(struct text t, uint64_t most, uint64_t *out)
 {
-	uint64_t n = 0;
-
-	if (t.bytes == 0 || t.bytes > 19)
-		return false;
-	for (size_t i = 0; i < t.bytes; i++) {
-		if (t.at[i] < '0' || t.at[i] > '9')
-			return false;
-		n = n * 10 + (uint64_t)(t.at[i] - '0');
-	}
-	*out = n;
-	return n <= most;
+	return text_digits(t, 19, out) && *out <= most;
 }
 
 /* Whole, or with a point and up to DIGITS digits. */
@@ -180,7 +170,7 @@ static bool amount_read(struct text t, int64_t *value, uint32_t *part)
 		digits = (struct text){ point + 1, t.bytes - whole.bytes - 1 };
 	}
 	if (!whole_read(whole, (uint64_t)PAST_MOST, &n) ||
-	    (point && (digits.bytes > DIGITS || !whole_read(digits, DIGITS_ONE, &rest))))
+	    (point && !text_digits(digits, DIGITS, &rest)))
 		return false;
 	for (size_t i = digits.bytes; i < DIGITS; i++)
 		rest *= 10;
