@@ -4,11 +4,10 @@
 #ifndef MUSTER_IPC_CLOCK_H
 #define MUSTER_IPC_CLOCK_H
 
+#include "ipc/units.h"
+
 #include <stdint.h>
 #include <time.h>
-
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S UINT64_C(1000000000)
 
 static inline uint64_t clock_ns(clockid_t clock)
 {

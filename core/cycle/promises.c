@@ -8,11 +8,11 @@
 #include "core/lifecycle/nominate.h"
 #include "core/lifecycle/queued.h"
 #include "ipc/memory.h"
+#include "ipc/units.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#define SECOND_NS UINT64_C(1000000000)
 #define BEFORE_MOST 4096u /* promises of before: more than stand by a depth of some hundreds */
 
 /* True if free amounts and the node's own rules alone decide where a pod of the class fits. */
@@ -70,7 +70,7 @@ static void ask_find(struct core *c, uint32_t index)
 			certain = want_add(ask, p->shape, 1);
 	}
 	if (ask->length_ns != TIME_NEVER)
-		ask->length_ns = most_s * SECOND_NS;
+		ask->length_ns = most_s * NS_PER_S;
 	ask->some_suffice = g->ready_class == CLASS_NONE && n > c->need.total;
 	if (!certain)
 		ask->wants_n = 0;

@@ -4,11 +4,10 @@
 #include "core/cycle/queue_past.h"
 #include "core/lifecycle/queued.h"
 #include "ipc/memory.h"
+#include "ipc/units.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define NS_PER_S UINT64_C(1000000000)
 
 static void scratch_free(struct turns *t)
 {

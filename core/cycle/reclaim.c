@@ -5,10 +5,9 @@
 #include "core/lifecycle/queued.h"
 #include "core/lifecycle/reservation.h"
 #include "ipc/memory.h"
+#include "ipc/units.h"
 
 #include <stdlib.h>
-
-#define NS_PER_S UINT64_C(1000000000)
 
 bool reclaim_is_on(const struct core *c)
 {

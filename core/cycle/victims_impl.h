@@ -8,8 +8,7 @@
 #include "core/lifecycle/nominate.h"
 #include "core/lifecycle/state.h"
 #include "core/shm/records.h"
-
-#define NS_PER_S UINT64_C(1000000000)
+#include "ipc/units.h"
 
 /* A question: what is released tentatively, and for whom. */
 struct trial {

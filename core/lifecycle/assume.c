@@ -8,12 +8,11 @@
 #include "core/lifecycle/state.h"
 #include "core/plan/reason.h"
 #include "ipc/memory.h"
+#include "ipc/units.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NS_PER_MS UINT64_C(1000000)
 
 static void request_pop(struct assumes *as)
 {

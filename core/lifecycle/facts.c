@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/lifecycle/facts.h"
+#include "ipc/units.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 #define GRACE_MOST_S 3600u
 
 /* A second DELETE only shortens the grace, and that of the same time. */

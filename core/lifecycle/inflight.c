@@ -6,12 +6,12 @@
 #include "core/lifecycle/precedence.h"
 #include "core/lifecycle/retain.h"
 #include "ipc/memory.h"
+#include "ipc/units.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_MS UINT64_C(1000000)
 #define ASSUME_AGAIN_MS 30000u /* not told: the earlier epoch's expiry is lost */
 
 /* Everything with a node that the initial lists need not show: not CONFIRMED; nor NOMINATED, which

@@ -3,11 +3,11 @@
 #include "core/lifecycle/members.h"
 
 #include "core/base/probe.h"
+#include "ipc/units.h"
 
 #include <assert.h>
 
 /* As kube-scheduler's podInitialBackoffSeconds and podMaxBackoffSeconds. */
-#define NS_PER_MS UINT64_C(1000000)
 #define BACKOFF_FIRST_MS 1000u
 #define BACKOFF_MOST_MS 10000u
 #define BACKOFF_GRAIN_NS (20 * NS_PER_MS) /* so that many refusals need few walks over the list */

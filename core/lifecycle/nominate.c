@@ -7,11 +7,11 @@
 #include "core/lifecycle/tickets.h"
 #include "core/shm/ledger.h"
 #include "ipc/memory.h"
+#include "ipc/units.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#define NS_PER_S UINT64_C(1000000000)
 #define COMMANDS_FIRST 64u
 #define COMMANDS_MOST 65536u /* that wait: then no gang is nominated */
 

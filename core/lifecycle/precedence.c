@@ -3,10 +3,9 @@
 
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/retain.h"
+#include "ipc/units.h"
 
 #include <assert.h>
-
-#define NS_PER_S UINT64_C(1000000000)
 
 void precedence_note(struct core *c, struct gang *g)
 {

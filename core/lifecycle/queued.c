@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/lifecycle/queued.h"
+#include "ipc/units.h"
 
 #include <assert.h>
-
-#define NS_PER_S UINT64_C(1000000000)
 
 void queued_add(const struct core *c, struct shares *s, const struct pod *p, uint32_t queue,
                 int times)

@@ -5,12 +5,12 @@
 #include "core/lifecycle/nominate.h"
 #include "core/shm/ledger.h"
 #include "ipc/memory.h"
+#include "ipc/units.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_S UINT64_C(1000000000)
 #define EXPIRE_NS (10 * NS_PER_S)
 #define WAIT_FIRST_NS (2 * NS_PER_S)
 #define WAIT_MOST_NS (60 * NS_PER_S)

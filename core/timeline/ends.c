@@ -67,7 +67,7 @@ static uint64_t end_of(const struct timeline *t, const struct stay *s, uint32_t 
 
 	if (run_s == 0)
 		return TIME_NEVER;
-	return time_grain(t, time_add(time_add(s->since_ns, late_ns), run_s * NS_PER_SECOND));
+	return time_grain(t, time_add(time_add(s->since_ns, late_ns), run_s * NS_PER_S));
 }
 
 /* Sets when the stay ends, of a pod that has a node. */
@@ -99,7 +99,7 @@ void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t e
 	struct stay *s = &t->stays[pod];
 	/* One that has no node may be of a slot that another pod had. */
 	const bool known = since_s > 0 || s->node == ID_NONE;
-	const uint64_t since_ns = known ? since_s * NS_PER_SECOND : s->since_ns;
+	const uint64_t since_ns = known ? since_s * NS_PER_S : s->since_ns;
 	const bool bound = known ? since_s > 0 : s->bound;
 
 	assert(pod < t->pods);

@@ -311,9 +311,9 @@ static void kept_count(struct timeline *t, const struct promise *p, uint64_t now
 
 	t->counts.errors[promise_error_bucket(late ? (int64_t)by_ns : -(int64_t)by_ns)]++;
 	if (late)
-		t->counts.late_s += by_ns / NS_PER_SECOND;
+		t->counts.late_s += by_ns / NS_PER_S;
 	else
-		t->counts.early_s += by_ns / NS_PER_SECOND;
+		t->counts.early_s += by_ns / NS_PER_S;
 }
 
 void promises_started(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns)

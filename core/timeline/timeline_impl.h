@@ -4,8 +4,7 @@
 #define MUSTER_CORE_TIMELINE_IMPL_H
 
 #include "core/timeline/timeline.h"
-
-#define NS_PER_SECOND UINT64_C(1000000000)
+#include "ipc/units.h"
 
 struct known_end {
 	uint64_t end_ns;
@@ -113,7 +112,7 @@ static inline uint64_t time_grain(const struct timeline *t, uint64_t at_ns)
  * is planned, and the requests until it is bound. */
 static inline uint64_t late_start_ns(const struct timeline *t)
 {
-	return t->grain_ns >= 10 * NS_PER_SECOND ? t->grain_ns / 6 : 0;
+	return t->grain_ns >= 10 * NS_PER_S ? t->grain_ns / 6 : 0;
 }
 
 /* It has a place of its own in pictures. */

@@ -9,13 +9,13 @@
 #include "core/world/victims_row.h"
 #include "ipc/logline.h"
 #include "ipc/memory.h"
+#include "ipc/units.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_S UINT64_C(1000000000)
 #define TICK_NS (2 * NS_PER_S)
 #define REST_NS (NS_PER_S / 10) /* between two ticks, with tickets */
 #define WAIT_MOST_NS (60 * NS_PER_S)
