@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/dialect/reason.h"
 
+#include "frontend/dialect/reason_out.h"
 #include "frontend/json/json_scan.h"
 #include "ipc/promises.h"
 #include "ipc/clean.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,26 +15,6 @@
 #define DEVICE_TEXT_BYTES 1024
 #define SCHEDULER_NAME_MAX 63u
 #define NO_NODES "no nodes available to schedule pods"
-
-/* Output that is truncated at `room`; n counts on. */
-struct out {
-	char *at;
-	size_t cap;
-	size_t n;
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct out *o, const char *format, ...)
-{
-	size_t used = o->n < o->cap ? o->n : o->cap;
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(used < o->cap ? o->at + used : NULL, o->cap - used, format, args);
-	va_end(args);
-	if (n > 0)
-		o->n += (size_t)n;
-}
 
 static void put_bytes(struct out *o, int64_t value)
 {

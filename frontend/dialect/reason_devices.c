@@ -1,28 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The numbers of devices in a reason as text. */
 #include "frontend/dialect/reason.h"
+#include "frontend/dialect/reason_out.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-struct out {
-	char *at;
-	size_t cap, n;
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct out *o, const char *format, ...)
-{
-	const size_t used = o->n < o->cap ? o->n : o->cap;
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(used < o->cap ? o->at + used : NULL, o->cap - used, format, args);
-	va_end(args);
-	o->n += n > 0 ? (size_t)n : 0;
-}
 
 /* Ends the word at `at`; returns the next one. */
 static char *word_end(char *at)
