@@ -73,6 +73,7 @@ struct search_facts {
 	const int32_t *allowed;          /* by budget: status.disruptionsAllowed */
 	uint32_t budgets_n;
 	const uint8_t *reclaim; /* by pod: enum search_reclaim, for one gang; NULL: all by priority */
+	bool reclaims;          /* pods that end soon are waited for */
 	bool respect;           /* no budget may be exceeded; else violations are the first criterion */
 	uint64_t steps_most;    /* then the search gives up */
 	/* Asked every SEARCH_ASKS steps: true ends the search as if its steps were spent.  NULL: never.

@@ -196,7 +196,7 @@ static bool fits_soon(struct gang_question *q)
 {
 	bool fits;
 
-	if (search_remove_soon(&q->s, true) == 0)
+	if (!q->s.facts->reclaims || search_remove_soon(&q->s, true) == 0)
 		return false;
 	fits = gang_ask(q) == PLAN_PLACED;
 	search_remove_soon(&q->s, false);

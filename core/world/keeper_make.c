@@ -447,6 +447,7 @@ static int facts_make(const struct keeper *k, const struct core *world,
 		                                .items = m->items,
 		                                .allowed = m->allowed,
 		                                .budgets_n = budgets->used,
+		                                .reclaims = k->terms.flags & PREEMPTION_RECLAIM,
 		                                .respect = !(k->terms.flags & PREEMPTION_BEST_EFFORT) };
 	return rc;
 }
