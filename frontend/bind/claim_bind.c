@@ -434,7 +434,6 @@ static void give_back(struct claim_bind *cb, const struct pod_view *pod)
 		live_avoid(cb->live, w->pod, w->items[i].index,
 		           env_now(cb->env) + CLAIM_AVOID_MS * NS_PER_MS);
 	}
-	cb->counts.kept++;
 }
 
 static void look_at(struct claim_bind *cb, const struct binder *binder, pod_id id, uint64_t now)

@@ -42,9 +42,8 @@
 
 struct claim_bind_counts {
 	uint64_t allocated; /* claims */
-	uint64_t failed;    /* pods */
 	uint64_t undone;    /* claims */
-	uint64_t kept;      /* of these, of pods that waited for CLAIM_KEPT_MS */
+	uint64_t failed;    /* pods, planned again */
 	uint64_t conflicts; /* a device was in another claim too */
 };
 

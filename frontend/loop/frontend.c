@@ -683,6 +683,8 @@ void frontend_metrics(const struct frontend *f, struct metrics *out)
 	out->takeover = *takeover_counts(f->takeover);
 	if (f->volume_bind)
 		out->volumes = *volume_bind_counts(f->volume_bind);
+	if (f->claims)
+		out->claims = *claim_bind_counts(f->claims);
 	out->binds_queued = binder_queued(f->binder);
 	out->binds_held = binder_held(f->binder);
 	out->binds_in_flight = binder_flying(f->binder);

@@ -14,6 +14,7 @@
 #include "frontend/report/report.h"
 #include "frontend/watch/watch.h"
 #include "frontend/bind/takeover.h"
+#include "frontend/bind/claim_bind.h"
 #include "frontend/bind/volume_bind.h"
 #include "frontend/bind/binder.h"
 #include "frontend/evict/evictor.h"
@@ -168,6 +169,7 @@ struct metrics {
 	struct binder_counts binder;
 	struct takeover_counts takeover;
 	struct volume_bind_counts volumes;
+	struct claim_bind_counts claims; /* zeros while devices are off */
 	uint64_t binds_queued, binds_held, binds_in_flight, binds_window, events_window;
 	struct report_counts report;
 	uint64_t reports_queued;

@@ -260,8 +260,19 @@ static void binder_write(const struct metrics *m, FILE *out)
 	         "again), or what was written was taken back.",
 	         { "bound", m->volumes.bound }, { "failed", m->volumes.failed },
 	         { "undone", m->volumes.undone });
+	LABELLED(out, "muster_device_claims_total", "result",
+	         "Writes to claims of devices: allocated, or what was written was taken back.",
+	         { "allocated", m->claims.allocated }, { "undone", m->claims.undone });
 	FIGURES(
-		out, COUNTER("muster_bind_posts_total", "Bindings sent, repeats included.", w->posts),
+		out,
+		COUNTER("muster_device_pods_failed_total",
+	            "Pods planned again since their claims could not be allocated, or their devices "
+	            "were not ready.",
+	            m->claims.failed),
+		COUNTER("muster_device_conflicts_total",
+	            "Devices that another scheduler had allocated to another claim too.",
+	            m->claims.conflicts),
+		COUNTER("muster_bind_posts_total", "Bindings sent, repeats included.", w->posts),
 		COUNTER("muster_bind_seconds_total", "Time of all binding requests together.",
 	            w->post_ns_sum * 1e-9),
 		COUNTER("muster_binds_ambiguous_total",

@@ -52,7 +52,7 @@ class Pair:
         return self
 
     def metric(self, name):
-        """Of a single one, without labels; 0 without a response."""
+        """Of a single one, by its name with its labels; 0 without a response."""
         rows = [line.split() for line in self.fetch("/metrics")[1].splitlines()]
         return next((float(row[1]) for row in rows if len(row) == 2 and row[0] == name), 0)
 

@@ -190,12 +190,15 @@ def test_another_scheduler_takes_the_same_device():
             call.pass_on()
 
         proxy.rule(writes_status("a"), before, 1)
-        Pair(c, 1, proxy.kubeconfig, *ON).ready()
+        pair = Pair(c, 1, proxy.kubeconfig, *ON)
+        pair.ready()
         c.create(pod_with("a"))
         c.make_claim("a", claim_spec())
         bound(c, "a", 1, 20)
         equal(devices(c, "a-gpu"), ["gpu-1"])
         equal(len(allocated(c)), 2)
+        equal(pair.metric("muster_device_pods_failed_total"), 1)
+        check(pair.metric('muster_device_claims_total{result="allocated"}') >= 1)
 
 
 def test_another_scheduler_takes_a_device_that_a_pod_has():
