@@ -13,12 +13,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lib import muster  # noqa: E402
 from lib.cluster import run  # noqa: E402
 from lib.harness import Skip, check, equal, main  # noqa: E402
-from real.cluster import built  # noqa: E402
+from real.cluster import built, has_native_gangs, version  # noqa: E402
 
 
 def test_compare():
     if not built("kube-scheduler"):
         raise Skip("kube-scheduler is not built; tests/real/build.sh kube-scheduler does it in some minutes")
+    if not has_native_gangs():
+        raise Skip(f"Kubernetes {version()} has no native gang API of this version, which the gangs compared are of")
     code, out, err = run("muster-bench", "compare", "--nodes", "40", "--pods", "60", "--gang", "20", "-o", "json",
                          timeout_s=600)
     equal(code, 0, err)
