@@ -116,7 +116,7 @@ struct shares *shares_new(const struct share_set *set)
 			s->queues[set->defs[q].parent].leaf = false;
 	}
 	ranks_find(s);
-	shares_clear(s);
+	shares_capacity(s, s->total); /* none yet */
 	return s;
 }
 
@@ -245,15 +245,6 @@ void shares_capacity(struct shares *s, const wide *total)
 	for (uint32_t q = 0; q < s->set->n; q++)
 		s->queues[q].stale = true;
 	s->eased++;
-}
-
-void shares_clear(struct shares *s)
-{
-	const size_t rows = (size_t)s->set->n * s->set->resources;
-
-	memset(s->used, 0, rows * sizeof(*s->used));
-	memset(s->total, 0, s->set->resources * sizeof(*s->total));
-	shares_capacity(s, s->total);
 }
 
 static void use(struct shares *s, uint32_t queue, uint32_t r, wide delta, bool supposed)

@@ -72,11 +72,9 @@ struct share_block {
 
 struct shares;
 
-/* `set` outlives it. */
+/* `set` outlives it. Nothing is used, and there is no capacity. */
 struct shares *shares_new(const struct share_set *set);
 void shares_free(struct shares *s);
-/* Nothing is used, and there is no capacity. */
-void shares_clear(struct shares *s);
 
 const struct share_set *shares_set(const struct shares *s);
 

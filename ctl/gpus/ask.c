@@ -13,7 +13,8 @@
 #define VALUE_BYTES_MAX 64 /* of a value: longer ones are none */
 #define MEMORY_MIB_MAX 100000000u
 
-const char *const gpu_resources[2] = { "nvidia.com/gpu", ALIBABA "count" };
+/* Resources of a pod or node that count whole GPUs; the first one that is there counts. */
+static const char *const gpu_resources[2] = { "nvidia.com/gpu", ALIBABA "count" };
 
 enum { FRACTION, MEMORY, DEVICES, MILLI, COUNT, MODEL, KEYS };
 

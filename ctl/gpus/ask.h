@@ -27,9 +27,6 @@ struct gpu_ask {
 	uint32_t models_n;
 };
 
-/* The resource of a pod or node that counts whole GPUs; the first one that is there counts. */
-extern const char *const gpu_resources[2];
-
 /* True if the text may have one of the annotations: others need not be read. */
 bool gpu_ask_maybe(struct text pod);
 

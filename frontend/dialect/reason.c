@@ -209,7 +209,8 @@ static void put_room(struct out *o, const struct reason *r, const char *gang,
 	"exclusive-topology, MPIJob with WaitForWorkersReady, StatefulSet with OrderedReady) create "  \
 	"no others"
 
-const struct dialect_texts texts_podgroup = {
+/* scheduler-plugins */
+static const struct dialect_texts texts_podgroup = {
 	.held_back = HELD_BACK,
 	.missing = "PodGroup not found",
 	.pre_filter = true,

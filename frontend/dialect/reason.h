@@ -66,7 +66,7 @@ struct dialect_texts {
 /* For how long the number of members is the same when a reason names them. */
 #define HELD_BACK_NS (30 * UINT64_C(1000000000))
 
-extern const struct dialect_texts texts_podgroup; /* scheduler-plugins; the default */
+/* The default are those of scheduler-plugins. */
 extern const struct dialect_texts texts_configmap;
 extern const struct dialect_texts texts_plain; /* systems without texts of their own */
 extern const struct dialect_texts texts_leaderworkerset;

@@ -140,7 +140,8 @@ void queue_priority_read(struct json *j, struct queue_read *q)
 		json_fail(j, "%lld is beyond 32 bits", (long long)q->priority);
 }
 
-void queue_seconds_read(struct json *j, uint32_t *out)
+/* A whole number of seconds below 2^32. */
+static void seconds_read(struct json *j, uint32_t *out)
 {
 	int64_t value;
 
@@ -268,7 +269,7 @@ static void item_read(struct json *j, struct queue_read *q)
 		else if (text_is(key, "reclaimable"))
 			queue_reclaimable_read(j, q);
 		else if (text_is(key, "minRunSeconds"))
-			queue_seconds_read(j, &q->min_run_s);
+			seconds_read(j, &q->min_run_s);
 		else if (text_is(key, "namespaces"))
 			queue_texts_read(j, q);
 		else

@@ -19,8 +19,6 @@ bool queue_quantity_read(struct json *j, bool milli, bool negative, int64_t *out
 void queue_amounts_read(struct json *j, struct queue_values *a);
 void queue_weights_read(struct json *j, struct queue_read *q);
 void queue_texts_read(struct json *j, struct queue_read *q);
-/* A whole number of seconds below 2^32. */
-void queue_seconds_read(struct json *j, uint32_t *out);
 /* "1h30m": a duration of Go, not below 0, rounded up to seconds. */
 void queue_duration_read(struct json *j, uint32_t *out);
 void queue_text_read(struct json *j, char **out);
