@@ -152,6 +152,8 @@ BUGS = [
     bug("devices in claims of other schedulers are free", sim(1000),
         ("frontend/devices/live.c", "if (jsontree_true(jsontree_get(result, \"adminAccess\")))\n\t\t\tcontinue;",
          "if (jsontree_true(jsontree_get(result, \"adminAccess\")) || !c->finalizer)\n\t\t\tcontinue;")),
+    bug("devices that failed are avoided for ever", sim(100),
+        ("frontend/devices/conditions.c", "l->avoids[0].until_ns <= now_ns", "l->avoids[0].until_ns <= now_ns / 1000")),
     bug("gpus: the first pods with claims are not in the mix", unit("core/filter/test_gpus"),
         ("core/filter/gpus.c", "\tg->due = true;\n}", "}")),
     bug("gpus: a mix outlives its questions", unit("core/filter/test_gpus"),

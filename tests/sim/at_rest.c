@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What must hold when nothing goes on any more: gangs are whole, and what waits says why. */
+#include "tests/sim/claims.h"
 #include "tests/sim/invariants_impl.h"
 
 #include <stdio.h>
@@ -19,6 +20,18 @@ static int64_t missing_n(const struct invariants *b, const struct gang_history *
 	return n;
 }
 
+/* Those of them that miss a device which another scheduler gave away after the gang's first
+ * Binding, and for which no other devices are left. */
+static int64_t robbed_n(const struct invariants *b, const struct gang_history *g)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < b->members_n; i++)
+		n += is_missing(&b->members[i], g) && b->members[i].robbed &&
+		     !claims_serve(b, &b->members[i]);
+	return n;
+}
+
 /* The places that were chosen for members that are not bound; all if no choice is known, since a
  * core died, or forgot all, before it sent it. */
 static uint64_t chosen_for_missing(const struct invariants *b, const struct gang_history *g)
@@ -35,7 +48,8 @@ static uint64_t chosen_for_missing(const struct invariants *b, const struct gang
  * more, after the plan, or edited the group at any time, so that a core that starts in the middle
  * of the placement can't prove that it is one (docs/decisions/046); or a node that was chosen for a
  * member has less capacity than it had, since others use it or it shrank: not before the decision,
- * but for what a silent watch withholds.  All else is a fault. */
+ * but for what a silent watch withholds; or members lack devices that others took.  All else is a
+ * fault. */
 static enum tear tear_of(const struct invariants *b, const struct gang_history *g, int64_t bound)
 {
 	const uint64_t chosen = chosen_for_missing(b, g);
@@ -51,6 +65,8 @@ static enum tear tear_of(const struct invariants *b, const struct gang_history *
 		return TEAR_PERSON;
 	if (g->edited && g->first_plan_ns > 0 && b->began_ns >= g->first_plan_ns)
 		return TEAR_PERSON;
+	if (bound + missing_n(b, g) - robbed_n(b, g) < g->quorum)
+		return TEAR_OTHERS;
 	for (size_t i = 0; i < b->places_n; i++) {
 		const struct place *p = &b->places[i];
 

@@ -67,7 +67,7 @@ const char *claims_name(const struct as_json *pod)
 	return json_text(ref, "resourceClaimName");
 }
 
-static const char *owner_uid(const struct as_json *claim)
+const char *claims_owner(const struct as_json *claim)
 {
 	return json_text(claims_first(as_json_get(claim, "metadata"), "ownerReferences"), "uid");
 }
@@ -82,13 +82,18 @@ static const char *path_of(const char *claim, const char *rest)
 
 /* What the run begins with. */
 
+uint32_t claims_devices(uint32_t node)
+{
+	return 1 + node % 3;
+}
+
 static void slice_make(struct sim *s, uint32_t node)
 {
 	static const char binds[] =
 		",\"bindingConditions\":[\"Ready\"],\"bindingFailureConditions\":[\"Broken\"]";
 	char devices[512] = "";
 
-	for (uint32_t i = 0; i < 1 + node % 3; i++)
+	for (uint32_t i = 0; i < claims_devices(node); i++)
 		snprintf(devices + strlen(devices), sizeof(devices) - strlen(devices),
 		         "%s{\"name\":\"d%u\"%s}", i > 0 ? "," : "", i,
 		         node % 3 == 2 && i > 0 ? binds : "");
@@ -211,7 +216,7 @@ static bool tidy(struct claims *c, const struct as_object *claim)
 	const struct as_json *tree = as_object_tree(&c->arena, claim),
 						 *status = claims_status(c, claim);
 	const struct as_json *reserved = claims_first(status, "reservedFor");
-	const struct as_object *owner = claims_pod(c, owner_uid(tree));
+	const struct as_object *owner = claims_pod(c, claims_owner(tree));
 	char name[NAME_BYTES], kept[2048] = "";
 	bool gone = false;
 
@@ -223,7 +228,7 @@ static bool tidy(struct claims *c, const struct as_object *claim)
 			         "%s{\"resource\":\"pods\",\"name\":\"%s\",\"uid\":\"%s\"}", kept[0] ? "," : "",
 			         json_text(r, "name"), json_text(r, "uid"));
 	}
-	if (owner_uid(tree)[0] != '\0' && (owner == NULL || claims_pod_over(owner))) {
+	if (claims_owner(tree)[0] != '\0' && (owner == NULL || claims_pod_over(owner))) {
 		clear(c, name);
 		sim_user(c->sim, "PATCH", path_of(name, ""), "%s", "{\"metadata\":{\"finalizers\":null}}");
 		sim_user(c->sim, "DELETE", path_of(name, ""), "%s", "");
@@ -299,8 +304,7 @@ static bool act(struct claims *c)
 
 /* Another scheduler. */
 
-/* `stale`: by a view that has no claims of muster's. */
-static bool is_taken(struct claims *c, const char *pool, const char *device, bool stale)
+bool claims_taken(struct claims *c, const char *pool, const char *device, bool stale)
 {
 	for (struct as_index_entry *e = c->all->index.first[0]; e != NULL; e = e->next[0])
 		for (const struct as_json *r =
@@ -324,7 +328,7 @@ static void foreign_take(struct claims *c, uint32_t number, uint32_t from, bool 
 
 		snprintf(pool, sizeof(pool), "n%u", node);
 		snprintf(device, sizeof(device), "d%u", i % 3);
-		if (i % 3 > node % 3 || is_taken(c, pool, device, stale))
+		if (i % 3 >= claims_devices(node) || claims_taken(c, pool, device, stale))
 			continue;
 		claim_make(c->sim, claim, "", 1);
 		sim_user(

@@ -6,6 +6,8 @@
 #include "tests/apisim/store.h"
 #include "tests/sim/sim.h"
 
+struct member;
+
 void claims_start(struct sim *s);
 void claims_free(struct sim *s);
 /* A part of the pod's spec. */
@@ -20,6 +22,8 @@ void claims_judge(struct invariants *b, const struct as_event *e);
 void claims_judge_bound(struct invariants *b, const struct as_object *pod, const char *node);
 /* A Binding leaves an instance: by its claims as the instance has them, no device is gone. */
 void claims_judge_sent(struct sim *s, struct model *m, const char *path, const char *body);
+/* A node has room for that pod, and enough devices in no claim for its one claim. */
+bool claims_serve(const struct invariants *b, const struct member *m);
 /* False: a claim is allocated to no pod that has a node. */
 bool claims_at_rest(struct sim *s, char *why, size_t why_bytes);
 

@@ -46,6 +46,12 @@ bool claims_pod_over(const struct as_object *pod); /* Succeeded or Failed */
 const struct as_object *claims_pod(const struct claims *c, const char *uid);
 /* The name of the pod's one claim; NULL: it has none; "": it is not made yet. */
 const char *claims_name(const struct as_json *pod);
+/* The uid of the pod for which the controller made it; "": for none. */
+const char *claims_owner(const struct as_json *claim);
+/* How many devices the slice of that node has. */
+uint32_t claims_devices(uint32_t node);
+/* A claim has that device.  `stale`: by a view that has no claims of muster's. */
+bool claims_taken(struct claims *c, const char *pool, const char *device, bool stale);
 /* Fails when one is left for too long. */
 void claims_look_for_left(struct claims *c);
 

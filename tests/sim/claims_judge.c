@@ -5,6 +5,7 @@
 #include "tests/sim/claims_impl.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define KEPT_MOST_NS (60 * SIM_S)
@@ -157,6 +158,25 @@ static void judge_kept(struct invariants *b, const char *claim)
 	}
 }
 
+/* A claim has just got its devices.  Muster's: its pod misses none any more.  Another scheduler's:
+ * the pod that had that device misses it, and that may tear its gang if it has begun. */
+static void note_robbed(struct invariants *b, const struct as_object *given,
+                        const struct as_json *results)
+{
+	struct claims *c = b->sim->claims;
+	const bool foreign = claims_foreign(given->name);
+
+	for (const struct as_json *r = results; r != NULL; r = r->next) {
+		const struct as_object *had = foreign ? also_in(c, given->name, r) : given;
+		struct member *m = had == NULL || claims_foreign(had->name)
+		                       ? NULL
+		                       : member_find(b, claims_owner(as_object_tree(&c->arena, had)));
+
+		if (m != NULL && m->node[0] == '\0')
+			m->robbed = foreign && gang_has_begun(b, m->group);
+	}
+}
+
 void claims_judge(struct invariants *b, const struct as_event *e)
 {
 	struct claims *c = b->sim->claims;
@@ -167,6 +187,8 @@ void claims_judge(struct invariants *b, const struct as_event *e)
 	as_arena_reset(&c->arena);
 	status = claims_status(c, e->object);
 	results = e->kind != AS_DELETED ? claims_results(as_json_get(status, "allocation")) : NULL;
+	if (results != NULL && given_find(c, e->object->name) == NULL)
+		note_robbed(b, e->object, results);
 	given_note(c, e->object->name, status, results);
 	for (const struct as_json *r = results; r != NULL; r = r->next)
 		judge_device(c, e->object->name, r);
@@ -218,6 +240,48 @@ void claims_judge_bound(struct invariants *b, const struct as_object *pod, const
 		fault = devices_fault(c, name);
 	if (fault != NULL)
 		sim_fail(b->sim, "claim: %s is bound to %s and %s", pod->key, node, fault);
+}
+
+/* Devices of that node that are in no claim. */
+static int64_t free_n(struct claims *c, uint32_t node)
+{
+	char pool[16], device[16];
+	int64_t n = 0;
+
+	snprintf(pool, sizeof(pool), "n%u", node);
+	for (uint32_t i = 0; i < claims_devices(node); i++) {
+		snprintf(device, sizeof(device), "d%u", i);
+		n += !claims_taken(c, pool, device, false);
+	}
+	return n;
+}
+
+bool claims_serve(const struct invariants *b, const struct member *m)
+{
+	struct claims *c = b->sim->claims;
+	const struct as_object *pod = as_index_find(&b->sim->api->pods->index, m->key), *claim = NULL;
+	const struct as_json *request;
+	char key[NAME_BYTES + 16];
+	int64_t count = 0;
+
+	as_arena_reset(&c->arena);
+	if (pod != NULL) {
+		snprintf(key, sizeof(key), "default/%s", claims_name(as_object_tree(&c->arena, pod)));
+		claim = as_index_find(&c->all->index, key);
+	}
+	if (claim == NULL) /* it has lost more than devices */
+		return true;
+	request = claims_first(
+		as_json_get(as_json_get(as_object_tree(&c->arena, claim), "spec"), "devices"), "requests");
+	as_json_integer(as_json_get(request, "exactly"), "count", &count);
+	for (size_t i = 0; i < b->places_n; i++) {
+		const char *name = b->places[i].name;
+		const uint32_t node = (uint32_t)strtoul(name + 1, NULL, 10);
+
+		if (node < SIM_NODES && place_has_room(b, &b->places[i], m) && free_n(c, node) >= count)
+			return true;
+	}
+	return false;
 }
 
 /* Some pod that has a node uses it. */

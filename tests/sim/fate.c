@@ -155,6 +155,12 @@ bool fate_has_effect(const struct http_call *c)
 	}
 }
 
+bool fate_refuses(const struct http_call *c)
+{
+	return c->fate == FATE_NOT_SENT || c->fate == FATE_429 || c->fate == FATE_403 ||
+	       c->fate == FATE_401 || (c->fate == FATE_QUEUE && c->dropped);
+}
+
 static void status_text(struct http_call *c, int code, const char *reason, const char *message)
 {
 	c->said.bytes = 0;

@@ -64,7 +64,7 @@ static void put(char *to, const char *text)
 	snprintf(to, NAME_BYTES, "%s", text);
 }
 
-static struct member *member_find(struct invariants *b, const char *uid)
+struct member *member_find(struct invariants *b, const char *uid)
 {
 	for (size_t i = b->members_n; i-- > 0;)
 		if (strcmp(b->members[i].uid, uid) == 0)
@@ -106,6 +106,11 @@ static struct gang_history *gang_of(struct invariants *b, const char *name)
 		as_die("the simulator has too many groups");
 	put(b->gangs[b->gangs_n].name, name);
 	return &b->gangs[b->gangs_n++];
+}
+
+bool gang_has_begun(struct invariants *b, const char *name)
+{
+	return name[0] != '\0' && gang_of(b, name)->sent;
 }
 
 /* m no longer counts: too few members are left, or it was among those planned, and the rest may not
@@ -179,6 +184,16 @@ static struct sum others_on(const struct invariants *b, const char *node, const 
 			sum_add(&sum, &m->wants);
 	}
 	return sum;
+}
+
+bool place_has_room(const struct invariants *b, const struct place *p, const struct member *m)
+{
+	struct sum sum = m->wants;
+
+	for (size_t i = 0; i < b->members_n; i++)
+		if (!b->members[i].over && strcmp(b->members[i].node, p->name) == 0)
+			sum_add(&sum, &b->members[i].wants);
+	return p->there && !p->cordoned && sum_fits(sum, p->size);
 }
 
 /* Another member of its gang has a node, or an earlier plan chose one: its Binding may have landed.
@@ -408,26 +423,41 @@ static void cut_ends(struct invariants *b, const char *group)
 		g->cut_ns = 0;
 }
 
-void invariants_evicted(struct invariants *b, const char *path)
+/* The last pod of that name. */
+static struct member *member_of_path(struct invariants *b, const char *path)
 {
 	const char *namespace = strstr(path, "/namespaces/") + strlen("/namespaces/");
 	const char *pod = strstr(path, "/pods/") + strlen("/pods/");
 	char key[NAME_BYTES];
 
-	invariants_check(b);
 	snprintf(key, sizeof(key), "%.*s/%.*s", (int)strcspn(namespace, "/"), namespace,
 	         (int)strcspn(pod, "/?"), pod);
-	for (size_t i = b->members_n; i-- > 0;) {
-		struct member *m = &b->members[i];
+	for (size_t i = b->members_n; i-- > 0;)
+		if (strcmp(b->members[i].key, key) == 0)
+			return &b->members[i];
+	return NULL;
+}
 
-		if (strcmp(m->key, key) != 0)
-			continue;
-		if (!m->evicted && m->group[0] != '\0' && gang_of(b, m->group)->cut_ns == 0)
-			gang_of(b, m->group)->cut_ns = b->sim->now_ns;
-		m->evicted = true;
-		cut_ends(b, m->group);
+void invariants_evicted(struct invariants *b, const char *path)
+{
+	struct member *m;
+
+	invariants_check(b);
+	m = member_of_path(b, path);
+	if (m == NULL)
 		return;
-	}
+	if (!m->evicted && m->group[0] != '\0' && gang_of(b, m->group)->cut_ns == 0)
+		gang_of(b, m->group)->cut_ns = b->sim->now_ns;
+	m->evicted = true;
+	cut_ends(b, m->group);
+}
+
+void invariants_sent(struct invariants *b, const char *path)
+{
+	const struct member *m = member_of_path(b, path);
+
+	if (m != NULL && m->group[0] != '\0')
+		gang_of(b, m->group)->sent = true;
 }
 
 static void member_bound(struct invariants *b, struct member *m, const struct as_object *o,
@@ -502,6 +532,7 @@ static void look_node(struct invariants *b, const struct as_event *e)
 	if (p->there && (e->kind == AS_DELETED || cordoned || !sum_fits(p->size, size)))
 		p->less_ns = b->sim->now_ns;
 	p->there = e->kind != AS_DELETED;
+	p->cordoned = cordoned;
 	p->size = size;
 }
 

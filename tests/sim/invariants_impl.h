@@ -38,6 +38,8 @@ struct member {
 	uint32_t instance;
 	struct sum others; /* on that node, that the core knew then */
 	struct sum size;   /* of that node, as it knew it then */
+	/* Another scheduler gave a device of its claim away after its gang's first Binding. */
+	bool robbed;
 	/* The last Binding that reached the server. */
 	char posted_node[NAME_BYTES], posted_version[24];
 };
@@ -56,6 +58,7 @@ struct gang_history {
 	int64_t quorum;
 	uint64_t first_plan_ns; /* when a core chose a node for a member first; 0: never */
 	uint64_t first_bind_ns; /* 0: none yet */
+	bool sent; /* a Binding of a member has left that may land, as its sender sees it */
 	uint64_t
 		lost_ns; /* when a member was lost last that left too few, or had been chosen; 0: never */
 	bool edited; /* since it was created: its first placement can't be proved (046) */
@@ -88,6 +91,12 @@ struct invariants {
 
 /* A member of a group that another scheduler bound. */
 bool member_helps(const struct member *m);
+/* NULL: none has that uid. */
+struct member *member_find(struct invariants *b, const char *uid);
+/* A Binding of one of its members has landed, or may. */
+bool gang_has_begun(struct invariants *b, const char *name);
+/* The pod would fit on that node beside what is there, but for its devices. */
+bool place_has_room(const struct invariants *b, const struct place *p, const struct member *m);
 
 /* "" if there is none. */
 const char *json_text(const struct as_json *o, const char *name);

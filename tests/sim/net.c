@@ -85,6 +85,8 @@ static struct http_call *net_start(struct transport *t, const struct http_reques
 	c->deadline_ns = r->timeout_ms > 0 ? now + r->timeout_ms * SIM_MS : SIM_NEVER;
 	c->speaks_ns = SIM_NEVER;
 	fate_delay(n, c);
+	if (call_is_binding(c) && !fate_refuses(c))
+		invariants_sent(n->sim->invariants, c->path);
 	if (call_is_binding(c))
 		claims_judge_sent(n->sim, instance_model(n->context), c->path, c->body);
 	*n->end = c;

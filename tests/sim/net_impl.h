@@ -63,6 +63,8 @@ bool fate_suits(const struct http_call *c, enum fate fate);
 void fate_delay(struct net *n, struct http_call *c);
 /* True if the server handles the request, or will. */
 bool fate_has_effect(const struct http_call *c);
+/* The client learns for certain that it had no effect. */
+bool fate_refuses(const struct http_call *c);
 /* The answer that the client gets in place of the server's. */
 void fate_answer(struct net *n, struct http_call *c);
 

@@ -412,6 +412,8 @@ void invariants_check(struct invariants *b); /* all revisions since the last che
 void invariants_group_read(struct invariants *b, const char *name);
 /* The server has accepted muster's eviction of the pod of that path. */
 void invariants_evicted(struct invariants *b, const char *path);
+/* A Binding leaves for the pod of that path, and its answer will not say that it can't land. */
+void invariants_sent(struct invariants *b, const char *path);
 /* A Binding arrived at the server; it is handled between these two calls. */
 void invariants_post_begin(struct invariants *b, const char *path, const char *body);
 void invariants_post_end(struct invariants *b);
