@@ -145,7 +145,7 @@ BUGS = [
     bug("a pod is tried for ever with a claim of others whose device another has", unit("frontend/devices/test_live"),
         ("frontend/devices/live_conflicts.c", "\tif (!text)\n\t\treturn NULL;", "\tif (l)\n\t\treturn NULL;")),
     bug("a pod whose claim's device is no longer another's is not judged again", unit("frontend/devices/test_live"),
-        ("frontend/devices/live_conflicts.c", "\t\t\tl->conflicts_due = true;", "\t\t\t(void)l;")),
+        ("frontend/devices/live_conflicts.c", "\t\t\tlive_pod_note(l, pod);", "\t\t\t(void)l;")),
     bug("a pod that reserves a claim takes it from those that run with it", sim(1000),
         ("frontend/bind/claim_write.c", "const char *others = v->consumers;", "const char *others = v->consumers + strlen(v->consumers);"),
         ("frontend/bind/claim_write.c", "#include <time.h>", "#include <string.h>\n#include <time.h>")),

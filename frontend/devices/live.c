@@ -60,6 +60,7 @@ static void claim_free(struct live_claim *c)
 	free(c->consumers);
 	free(c->finalizers);
 	free(c->devices);
+	free(c->written);
 	free(c->shares);
 	free(c->states);
 	free(c->failure);
@@ -419,6 +420,7 @@ static void claim_put(struct live *l, const struct tree *t)
 		return;
 	}
 	l->claims[number] = c;
+	live_claim_count(l, c);
 	if (!old || !same_text(old->allocation, c->allocation)) {
 		live_draws_touch(l, &c->draws);
 		if (old) {

@@ -117,6 +117,7 @@ struct live_claim {
 	char *finalizers; /* items of the list as JSON, without LIVE_FINALIZER */
 	size_t reserved_n;
 	uint32_t *devices; /* numbers, each held */
+	uint32_t *written; /* by device: how often the pods that name the claim write it */
 	bool *shares;      /* by device: it has a shareID */
 	uint8_t *states;   /* by device: enum live_conditions */
 	size_t devices_n;
@@ -165,12 +166,14 @@ struct live_pod {
 	struct live_extended *extended; /* NULL: it asks for none */
 	bool due;
 	bool unasked;      /* there was no question for it */
-	bool conflict;     /* live_conflict_wait() refused it */
 	uint32_t *writing; /* devices */
 	uint32_t writing_n;
 	struct live_draws draws; /* of claims that are being written */
 	bool asks;               /* by its last verdict; not with `left` */
 	bool left;               /* live_writing_left() */
+	/* live_conflict_wait() refused it: the list of the device, as slots + 1. */
+	bool conflict;
+	uint32_t contested, contested_before, contested_next;
 };
 
 /* By number of a claim's name. */
@@ -232,10 +235,8 @@ struct live {
 	uint32_t spaces_n;   /* that have any */
 	uint32_t unasked_n;  /* pods */
 	uint32_t unasked_at; /* the last one that was noted */
-	bool *contested;     /* by device: a pod waits since two claims have it */
+	uint32_t *contested; /* by device: the first pod that waits since two claims have it, + 1 */
 	size_t contested_n;
-	uint32_t conflicts_n; /* pods that do */
-	bool conflicts_due;   /* they are to be judged again */
 	uint32_t round[LIVE_KINDS];
 	uint32_t layouts; /* so far */
 	uint32_t pods_live;
@@ -311,11 +312,15 @@ bool live_overdrawn(const struct live *l, const struct live_draws *of, const str
 /* A device of the allocated claim that another claim has too, if consumers but the pod have the
  * claim, so that it can't be given back: the pod waits.  NULL: none. */
 const char *live_conflict_wait(struct live *l, uint32_t pod, const struct live_claim *c);
-void live_conflict_set(struct live *l, struct live_pod *p, bool conflict);
-/* A claim or a pod that writes has these no more, or less of them. */
+/* The pod waits for that no more. */
+void live_conflict_end(struct live *l, uint32_t pod);
+/* A claim or a pod that writes has these no more, or less of them, or there is more of them: the
+ * pods that wait for one are due. */
 void live_conflicts_freed(struct live *l, const uint32_t *devices, size_t n);
-/* Pods whose conflict may be over are due. */
-void live_conflicts_note(struct live *l);
+/* What a pod writes counts with each claim that it names.  Before its refs or its writing change
+ * with sign -1, after it with 1; and for a claim that is new. */
+void live_writings_count(struct live *l, const struct live_pod *p, int sign);
+void live_claim_count(struct live *l, struct live_claim *c);
 
 /* live_questions.c */
 /* LIVE_NONE: all are in use, or `namespace` has its share of them.  The last eighth is for

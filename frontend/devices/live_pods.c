@@ -35,7 +35,6 @@ void live_pod_judge_again(struct live *l, uint32_t pod)
 
 bool live_next_pod(struct live *l, uint32_t *pod)
 {
-	live_conflicts_note(l);
 	while (l->due_n > 0) {
 		*pod = l->due[l->due_first++];
 		if (--l->due_n == 0)
@@ -147,6 +146,7 @@ static void refs_drop(struct live *l, uint32_t pod)
 {
 	struct live_pod *p = &l->pods[pod];
 
+	live_writings_count(l, p, -1);
 	for (uint32_t i = 0; i < p->refs_n; i++) {
 		if (p->refs[i].claim == LIVE_NONE)
 			continue;
@@ -194,7 +194,7 @@ void live_pod_drop(struct live *l, uint32_t pod)
 	live_written(l, pod);
 	refs_drop(l, pod);
 	unasked_set(l, &l->pods[pod], false);
-	live_conflict_set(l, &l->pods[pod], false);
+	live_conflict_end(l, pod);
 	question_drop(l, &l->pods[pod]);
 	live_extended_drop(l, &l->pods[pod]);
 	live_pod_free(&l->pods[pod]);
@@ -280,6 +280,8 @@ bool live_pod_set(struct live *l, uint32_t pod, const char *json, size_t bytes)
 	p->refs = must_array(refs->n, sizeof(*p->refs));
 	TREE_EACH(ref, refs)
 	ref_read(l, pod, ref, jsontree_get(jsontree_get(t, "status"), "resourceClaimStatuses"));
+	live_writings_count(l, p, 1);
+	live_conflicts_freed(l, p->writing, p->writing_n); /* more of them may be ours now */
 	return true;
 }
 
@@ -461,7 +463,7 @@ void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *
 
 	*out = (struct live_verdict){ 0 };
 	unasked_set(l, p, false);
-	live_conflict_set(l, p, false);
+	live_conflict_end(l, pod);
 	if (!placed)
 		judge_waiting(l, p, out);
 	if (p->asks == (out->devices > 0 && !p->left))

@@ -105,8 +105,8 @@ void live_draws_landed(struct live *l, uint32_t claim, struct live_draws *d)
 
 void live_shares_give(struct live *l, struct live_node *n)
 {
-	l->conflicts_due = l->conflicts_due || n->capacities_n > 0; /* there may be more of them now */
 	for (uint32_t i = 0; i < n->capacities_n; i++) {
+		live_conflicts_freed(l, &n->keys[n->capacities[i].device], 1);
 		l->drawn[n->capacities[i].number].known = false;
 		intern_give(&l->draw_names, n->capacities[i].number);
 	}

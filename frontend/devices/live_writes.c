@@ -240,6 +240,7 @@ bool live_writing(struct live *l, uint32_t pod, const char *node_name,
 		if (full[i].claim == q->claims_n - 1)
 			full[i].request = to[full[i].request];
 	}
+	live_writings_count(l, p, 1);
 	if (p->asks)
 		live_draws_hold(l, &p->draws, 1);
 	for (uint32_t i = 0; i < l->store->asked->claims_n; i++) {
@@ -275,6 +276,7 @@ void live_written(struct live *l, uint32_t pod)
 	}
 	if (!p)
 		return;
+	live_writings_count(l, p, -1);
 	live_conflicts_freed(l, p->writing, p->writing_n);
 	if (p->asks)
 		live_draws_hold(l, &p->draws, -1);
