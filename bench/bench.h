@@ -49,10 +49,13 @@ struct bench_options {
 	uint32_t depth;   /* trace: of promises */
 	uint32_t add_nodes;
 	bool true_times;
-	uint32_t score;    /* enum score_policy */
-	const char *gantt; /* trace: SVG to be written */
-	uint32_t rate;     /* e2e: pods a second of the open loop */
-	const char *hgrm;  /* e2e: percentiles of the open loop, to be written */
+	uint32_t score;     /* enum score_policy */
+	const char *gantt;  /* trace: SVG to be written */
+	const char *queues; /* trace: a file, or "users" */
+	const char *busy;   /* trace: a user who submits each job busy_times times */
+	uint32_t busy_times;
+	uint32_t rate;    /* e2e: pods a second of the open loop */
+	const char *hgrm; /* e2e: percentiles of the open loop, to be written */
 };
 
 /* The CPU's own counter if it is steady, since reading it is cheap. */

@@ -60,6 +60,9 @@ static void usage(FILE *out)
 	      "  --true-times       trace: limits are the run times, as if users knew them\n"
 	      "  --add-nodes N      trace: so many nodes more than --nodes or the log say\n"
 	      "  --score NAME       trace: kube (default), pack, bestfit, fgd or muster\n"
+	      "  --queues FILE      trace: the log's users share by these queues; users: each has one\n"
+	      "  --busy USER        trace: also with each job of this user --busy-times N times (10):\n"
+	      "                     how much longer do the others wait?\n"
 	      "  --gantt FILE       trace: write a Gantt chart as SVG\n"
 	      "  --help, --version\n\n"
 	      "Every table names the CPU, the load and the stall floor of its own run.\n",
@@ -111,6 +114,12 @@ static bool read_flag(struct arguments *a, const char *flag, const char *value)
 		return number(flag, value, &o->rate);
 	else if (strcmp(flag, "--gantt") == 0)
 		o->gantt = value;
+	else if (strcmp(flag, "--queues") == 0)
+		o->queues = value;
+	else if (strcmp(flag, "--busy") == 0)
+		o->busy = value;
+	else if (strcmp(flag, "--busy-times") == 0)
+		return number(flag, value, &o->busy_times);
 	else if (strcmp(flag, "--score") == 0)
 		return score(value, &o->score);
 	else if (strcmp(flag, "--promise-depth") == 0 && strcmp(value, "0") == 0)
@@ -191,7 +200,7 @@ static bool run(size_t i, const struct arguments *a)
 
 int main(int argc, char **argv)
 {
-	struct arguments a = { .runs = 1, .options.depth = 64 };
+	struct arguments a = { .runs = 1, .options = { .depth = 64, .busy_times = 10 } };
 	int rc = read_arguments(&a, argc, argv);
 	bool known = false, all;
 

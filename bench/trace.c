@@ -5,11 +5,13 @@
 #include "bench/trace.h"
 
 #include "bench/bench.h"
+#include "bench/trace_queues.h"
 #include "ipc/clock.h"
 
 #include <unistd.h>
 
 #define BAR 40u
+#define QUEUES_LISTED 40u /* rows, of BENCH_ROWS */
 
 static void progress(void *context, uint32_t ended, uint32_t jobs)
 {
@@ -26,54 +28,151 @@ static void progress(void *context, uint32_t ended, uint32_t jobs)
 	fprintf(stderr, "\r[%s] %u of %u jobs", bar, ended, jobs);
 }
 
-/* All rows of one run. */
-static void rows_add(struct bench_report *report, const struct play *p, const struct trace *t,
-                     double seconds)
+/* A log as it is, or with a busy user, and its play. */
+struct run {
+	const struct trace *t;
+	struct play play;
+	struct play_options options;
+	double seconds;
+};
+
+/* False and a message. */
+static bool run_play(struct run *r)
 {
+	uint32_t shown = UINT32_MAX;
+	const uint64_t start_ns = clock_monotonic_ns();
+	bool ok;
+
+	if (isatty(STDERR_FILENO)) {
+		r->options.progress = progress;
+		r->options.context = &shown;
+	}
+	ok = trace_play(&r->play, r->t, &r->options);
+	if (r->options.progress)
+		fprintf(stderr, "\r\033[K");
+	r->seconds = (double)(clock_monotonic_ns() - start_ns) / 1e9;
+	return ok;
+}
+
+static void fair_rows_add(struct bench_report *report, const struct run *r)
+{
+	const struct trace_queues *q = r->options.queues;
+	uint32_t listed = 0;
+
+	bench_add_one(report, "jain", "n", fair_jain(&r->play, r->t, q, r->options.nodes), true, 0);
+	for (uint32_t i = 0; i < q->n && listed < QUEUES_LISTED; i++) {
+		const double p99 = q->at[i].leaf ? fair_wait_p99(&r->play, r->t, q, i) : -1;
+		char name[sizeof(report->rows[0].name)];
+
+		if (p99 < 0)
+			continue;
+		listed++;
+		snprintf(name, sizeof(name), "wait-p99/%.48s", q->at[i].name);
+		bench_add_one(report, name, "s", p99, false, 0);
+	}
+}
+
+/* All rows of one run. */
+static void rows_add(struct bench_report *report, const struct run *r)
+{
+	const struct play *p = &r->play;
+	const struct trace *t = r->t;
+
 	bench_add_one(report, "avebsld", "n", p->slowdown, false, 0);
 	bench_add_one(report, "promises", "n", (double)p->promises, true, 0);
 	bench_add_one(report, "promises-late", "n", (double)p->late, false, 0);
 	bench_add_one(report, "promises-moved-later", "n", (double)p->moved_later, false, 0);
 	bench_add_one(report, "utilisation", "percent", 100 * p->utilisation, true, 0);
 	bench_add_one(report, "wait", "s", p->wait_s, false, 0);
+	bench_add_one(report, "wait-p99", "s", fair_wait_p99(p, t, NULL, QUEUE_MISSING), false, 0);
 	bench_add_one(report, "jobs", "n", (double)(t->jobs_n - p->left_out), true, 0);
 	bench_add_one(report, "jobs-left-out", "n", (double)(t->unusable + p->left_out), false, 0);
-	bench_add_one(report, "seconds", "s", seconds, false, 0);
+	if (r->options.queues)
+		fair_rows_add(report, r);
+}
+
+/* Plays the log again with the busy user; the rows are those of that play. */
+static bool busy_rows_add(struct bench_report *report, const struct run *before,
+                          const struct bench_options *options)
+{
+	const uint32_t user = trace_user(before->t, options->busy);
+	const double wait_s = fair_others_wait(&before->play, before->t, user);
+	struct run r = { .options = before->options };
+	struct trace busy;
+	double busy_s;
+
+	if (!trace_multiply(&busy, before->t, user, options->busy_times))
+		return false;
+	r.t = &busy;
+	if (!run_play(&r)) {
+		trace_free(&busy);
+		return false;
+	}
+	busy_s = fair_others_wait(&r.play, &busy, user);
+	rows_add(report, &r);
+	bench_add_one(report, "others-mean-wait", "s", busy_s, false, 0);
+	bench_add_one(report, "others-mean-wait-before", "s", wait_s, false, 0);
+	bench_add_one(report, "others-wait-grows", "percent",
+	              wait_s > 0 ? 100 * (busy_s - wait_s) / wait_s : 0, false, 0);
+	bench_add_one(report, "seconds", "s", before->seconds + r.seconds, false, 0);
+	play_free(&r.play);
+	trace_free(&busy);
+	return true;
+}
+
+static bool rows_of(struct bench_report *report, struct run *r, const struct bench_options *options)
+{
+	bool ok;
+
+	if (!run_play(r))
+		return false;
+	if (options->busy) {
+		ok = busy_rows_add(report, r, options);
+	} else {
+		rows_add(report, r);
+		bench_add_one(report, "seconds", "s", r->seconds, false, 0);
+		ok = true;
+	}
+	ok = ok && (!options->gantt || play_gantt(&r->play, r->t, r->options.nodes, options->gantt));
+	play_free(&r->play);
+	return ok;
+}
+
+/* What the log has to say for these options; false and a message. */
+static bool log_suits(const struct trace *t, const struct bench_options *options)
+{
+	if (options->nodes == 0 && t->nodes == 0) {
+		fprintf(stderr, "muster-bench: %s does not say how many nodes there are: --nodes\n",
+		        options->file);
+		return false;
+	}
+	if (options->busy && trace_user(t, options->busy) == t->users_n) {
+		fprintf(stderr, "muster-bench: --busy \"%s\": %s has no job of that user\n", options->busy,
+		        options->file);
+		return false;
+	}
+	return true;
 }
 
 bool bench_trace(struct bench_report *report, const struct bench_options *options)
 {
-	uint32_t shown = UINT32_MAX;
-	struct play_options o = { .promise_depth = options->depth,
-		                      .score = (enum score_policy)options->score,
-		                      .true_times = options->true_times };
+	struct trace_queues *queues = NULL;
 	struct trace t;
-	struct play p;
-	uint64_t start_ns;
+	struct run r = { .t = &t };
 	bool ok;
 
 	if (!trace_read(&t, options->file))
 		return false;
-	o.nodes = (options->nodes > 0 ? options->nodes : t.nodes) + options->add_nodes;
-	if (options->nodes == 0 && t.nodes == 0) {
-		fprintf(stderr, "muster-bench: %s does not say how many nodes there are: --nodes\n",
-		        options->file);
-		trace_free(&t);
-		return false;
-	}
-	if (isatty(STDERR_FILENO)) {
-		o.progress = progress;
-		o.context = &shown;
-	}
-	start_ns = clock_monotonic_ns();
-	ok = trace_play(&p, &t, &o);
-	if (o.progress)
-		fprintf(stderr, "\r\033[K");
-	if (ok) {
-		rows_add(report, &p, &t, (double)(clock_monotonic_ns() - start_ns) / 1e9);
-		ok = !options->gantt || play_gantt(&p, &t, o.nodes, options->gantt);
-		play_free(&p);
-	}
+	ok = log_suits(&t, options) &&
+	     (!options->queues || (queues = trace_queues_new(&t, options->queues)));
+	r.options = (struct play_options){ .nodes = (options->nodes > 0 ? options->nodes : t.nodes) +
+		                                        options->add_nodes,
+		                               .promise_depth = options->depth,
+		                               .score = (enum score_policy)options->score,
+		                               .true_times = options->true_times,
+		                               .queues = queues };
+	ok = ok && rows_of(report, &r, options);
+	trace_queues_free(queues);
 	trace_free(&t);
 	return ok;
 }

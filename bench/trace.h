@@ -6,7 +6,7 @@
  *   Standard Workload Format   18 numbers a line, comments from `;` on; -1: not known
  *                              (Parallel Workloads Archive)
  *   Philly                     CSV with num_gpu, submit_time and duration, in minutes, as Chronus
- *                              has prepared it
+ *                              has prepared it, with its virtual clusters as `user`
  *   openb pods                 CSV with num_gpu, gpu_milli, creation_time and deletion_time
  *
  * Files may be gzipped. */
@@ -28,6 +28,7 @@ struct trace_job {
 	uint32_t members;
 	uint32_t milli; /* of a node's places, each member */
 	uint32_t place; /* in the file */
+	uint32_t user;  /* in trace.users */
 };
 
 struct trace {
@@ -35,6 +36,10 @@ struct trace {
 	uint32_t jobs_n;
 	uint32_t nodes;      /* as the log's header says; 0: it does not */
 	uint32_t node_milli; /* places of a node */
+	bool gpus;           /* they are GPUs */
+	/* Names, each once; "": the log names none.  SWF has numbers: "user-12". */
+	char **users;
+	uint32_t users_n;
 	/* Lines that are no jobs: without a size or a run time, or cancelled before their start. */
 	uint64_t unusable;
 };
@@ -43,11 +48,20 @@ struct trace {
 bool trace_read(struct trace *t, const char *path);
 void trace_free(struct trace *t);
 
+/* Its number, or users_n. */
+uint32_t trace_user(const struct trace *t, const char *name);
+/* The log in which each job of a user was submitted `times` times at once; for trace_free().  False
+ * and a message: there would be too many jobs. */
+bool trace_multiply(struct trace *out, const struct trace *t, uint32_t user, uint32_t times);
+
+struct trace_queues; /* bench/trace_queues.h */
+
 struct play_options {
 	uint32_t nodes;         /* of trace.node_milli places each */
 	uint32_t promise_depth; /* gangs of the queue that get a promised start; 0: none */
 	enum score_policy score;
-	bool true_times; /* limits are the run times */
+	bool true_times;                   /* limits are the run times */
+	const struct trace_queues *queues; /* of the same trace; NULL: there are none */
 	/* NULL, or called now and then. */
 	void (*progress)(void *context, uint32_t ended, uint32_t jobs);
 	void *context;
@@ -55,7 +69,7 @@ struct play_options {
 };
 
 struct play_job {
-	uint64_t start_s; /* TRACE_NOT_STARTED: it is larger than the cluster */
+	uint64_t start_s; /* TRACE_NOT_STARTED: it was left out */
 	uint64_t end_s;
 	uint64_t told_s;      /* as first promised; TRACE_NOT_STARTED: never */
 	uint32_t nodes_first; /* in play.nodes: where its members ran */
@@ -65,7 +79,9 @@ struct play {
 	struct play_job *jobs; /* as in the trace */
 	uint32_t *nodes;
 	uint32_t nodes_n, nodes_room;
-	uint32_t left_out;    /* jobs larger than the cluster */
+	/* Jobs larger than the cluster, and those that still waited when all others had ended: their
+	 * queues never let them start. */
+	uint32_t left_out;
 	uint64_t promises;    /* jobs that were promised a start */
 	uint64_t late;        /* of them: started after what was promised first */
 	uint64_t moved_later; /* times that a promise was replaced by a later one */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plays a log through the core: each job is a gang, time is that of the log. */
 #include "bench/builder.h"
-#include "bench/trace.h"
+#include "bench/trace_queues.h"
 
 #include "core/step/core.h"
 #include "ipc/memory.h"
@@ -105,6 +105,20 @@ static void tell_node(struct player *y, node_id node)
 	     PARTS({ &e, sizeof(e) }, { amounts, sizeof(amounts) }, { name, e.name_bytes }));
 }
 
+static void tell_queues(struct player *y)
+{
+	const struct trace_queues *queues = y->o->queues;
+
+	for (uint32_t i = 0; queues && i < queues->n; i++) {
+		const struct trace_queue *q = &queues->at[i];
+
+		step(y, EVENT_QUEUE,
+		     PARTS({ &q->event, sizeof(q->event) },
+		           { &q->amount, q->event.amounts_n * sizeof(q->amount) },
+		           { q->name, q->event.name_bytes }));
+	}
+}
+
 /* The shape of members of that size; told when it is first used. */
 static shape_id shape_for(struct player *y, uint32_t milli)
 {
@@ -165,7 +179,8 @@ static void submit(struct player *y, uint32_t job)
 			                   .namespace = 0,
 			                   .created_ns = g.created_ns,
 			                   .uid = { pod, y->generation },
-			                   .run_s = (uint32_t)limit_s };
+			                   .run_s = (uint32_t)limit_s,
+			                   .queue = y->o->queues ? y->o->queues->of_user[j->user] : 0 };
 
 		l->members[i] = (struct member){ .pod = pod, .generation = e.generation };
 		e.name_bytes = (uint32_t)snprintf(name, sizeof(name), "trace/job-%07u-%u", job, i);
@@ -335,7 +350,9 @@ static void play_all(struct player *y)
 		}
 		plan(y);
 	}
-	if (!y->failed && y->waiting_n > 0) {
+	if (y->o->queues) {
+		y->p->left_out += y->waiting_n;
+	} else if (!y->failed && y->waiting_n > 0) {
 		fprintf(stderr, "muster-bench: trace: %u jobs never started\n", y->waiting_n);
 		y->failed = true;
 	}
@@ -441,6 +458,7 @@ bool trace_play(struct play *p, const struct trace *t, const struct play_options
 	ok = player_init(&y);
 	if (ok) {
 		step(&y, EVENT_BEGIN, NO_PARTS);
+		tell_queues(&y);
 		for (node_id node = 0; node < o->nodes; node++)
 			tell_node(&y, node);
 		step(&y, EVENT_SYNCED, NO_PARTS);

@@ -28,12 +28,14 @@ struct reading {
 	int64_t first_s; /* the earliest submission */
 	uint32_t columns_n;
 	/* CSV: the column of each field, COLUMNS_MOST: there is none. */
-	uint32_t gpus, gpu_milli, submit, length, begin, end, number;
+	uint32_t gpus, gpu_milli, submit, length, begin, end, number, user;
+	uint32_t *users_sorted, users_room; /* numbers by name */
 	enum { FORMAT_UNKNOWN, FORMAT_SWF, FORMAT_PHILLY, FORMAT_OPENB } format;
 };
 
 struct raw {
 	int64_t number, submit_s, run_s, limit_s, milli;
+	const char *user; /* NULL: not known */
 };
 
 static bool wrong(const struct reading *r, const char *field, const char *value)
@@ -56,6 +58,33 @@ static bool number_read(const char **text, int64_t *out)
 	*out = (int64_t)whole;
 	*text = end;
 	return true;
+}
+
+/* The number of a name, which it has from its first job on. */
+static uint32_t user_of(struct reading *r, const char *name)
+{
+	struct trace *t = r->t;
+	uint32_t low = 0, high = t->users_n;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+		const int order = strcmp(t->users[r->users_sorted[middle]], name);
+
+		if (order == 0)
+			return r->users_sorted[middle];
+		low = order < 0 ? middle + 1 : low;
+		high = order < 0 ? high : middle;
+	}
+	if (t->users_n == r->users_room) {
+		r->users_room = r->users_room * 2 + 64;
+		t->users = must_grow(t->users, r->users_room * sizeof(*t->users));
+		r->users_sorted = must_grow(r->users_sorted, r->users_room * sizeof(*r->users_sorted));
+	}
+	memmove(&r->users_sorted[low + 1], &r->users_sorted[low],
+	        (t->users_n - low) * sizeof(*r->users_sorted));
+	r->users_sorted[low] = t->users_n;
+	t->users[t->users_n] = must_copy(name);
+	return t->users_n++;
 }
 
 /* Adds a job, unless it says too little. */
@@ -96,6 +125,7 @@ static bool job_add(struct reading *r, const struct raw *raw)
 		.members = (uint32_t)((raw->milli + each - 1) / each),
 		.milli = (uint32_t)each,
 		.place = t->jobs_n,
+		.user = user_of(r, raw->user ? raw->user : ""),
 	};
 	t->jobs_n++;
 	return true;
@@ -118,11 +148,13 @@ static void header_read(struct reading *r, const char *line)
 	}
 }
 
-/* Columns: 1 job, 2 submission, 4 run time, 5 processors, 8 processors wanted, 9 time wanted. */
+/* Columns: 1 job, 2 submission, 4 run time, 5 processors, 8 processors wanted, 9 time wanted, 12
+ * user. */
 static bool swf_read(struct reading *r, const char *line)
 {
 	int64_t f[18];
 	struct raw raw;
+	char user[32];
 	const char *at = line;
 	size_t n = 0;
 
@@ -143,6 +175,8 @@ static bool swf_read(struct reading *r, const char *line)
 	raw = (struct raw){ .number = f[0], .submit_s = f[1], .run_s = f[3], .limit_s = f[8] };
 	raw.milli = f[7] > 0 ? f[7] : f[4];
 	raw.milli = raw.milli > 0 && raw.milli < INT64_MAX / MILLI ? raw.milli * MILLI : -1;
+	snprintf(user, sizeof(user), "user-%" PRId64, f[11]);
+	raw.user = f[11] >= 0 ? user : NULL;
 	return job_add(r, &raw);
 }
 
@@ -184,7 +218,9 @@ static bool csv_header_read(struct reading *r, char *line)
 	r->length = column(columns, n, "duration");
 	r->begin = column(columns, n, "creation_time");
 	r->end = column(columns, n, "deletion_time");
+	r->user = column(columns, n, "user");
 	r->t->node_milli = 8 * MILLI; /* GPUs of a node */
+	r->t->gpus = true;
 	r->format = r->gpus == COLUMNS_MOST                                ? FORMAT_UNKNOWN
 	            : r->submit < COLUMNS_MOST && r->length < COLUMNS_MOST ? FORMAT_PHILLY
 	            : r->gpu_milli < COLUMNS_MOST && r->begin < COLUMNS_MOST && r->end < COLUMNS_MOST
@@ -243,6 +279,7 @@ static bool csv_read(struct reading *r, char *line)
 	}
 	if (r->number < n && !csv_number(r, columns, n, r->number, "job_id", &raw.number))
 		return false;
+	raw.user = r->user < n ? columns[r->user] : NULL;
 	raw.milli = gpus > 0 && share > 0 && gpus < MEMBERS_MOST && share <= MILLI ? gpus * share : -1;
 	return job_add(r, &raw);
 }
@@ -311,6 +348,7 @@ bool trace_read(struct trace *t, const char *path)
 		ok = false;
 	}
 	gzclose_r(f);
+	free(r.users_sorted);
 	if (ok && t->jobs_n == 0) {
 		fprintf(stderr, "muster-bench: %s: there is no job in it\n", path);
 		ok = false;
@@ -327,6 +365,41 @@ bool trace_read(struct trace *t, const char *path)
 
 void trace_free(struct trace *t)
 {
+	for (uint32_t i = 0; i < t->users_n; i++)
+		free(t->users[i]);
+	free(t->users);
 	free(t->jobs);
 	*t = (struct trace){ 0 };
+}
+
+uint32_t trace_user(const struct trace *t, const char *name)
+{
+	uint32_t i = 0;
+
+	while (i < t->users_n && strcmp(t->users[i], name) != 0)
+		i++;
+	return i;
+}
+
+bool trace_multiply(struct trace *out, const struct trace *t, uint32_t user, uint32_t times)
+{
+	uint64_t more = 0;
+
+	for (uint32_t i = 0; i < t->jobs_n; i++)
+		more += t->jobs[i].user == user ? times - UINT64_C(1) : 0;
+	if (t->jobs_n + more > JOBS_MOST) {
+		fprintf(stderr, "muster-bench: with --busy-times %u there are more than 4000000 jobs\n",
+		        times);
+		return false;
+	}
+	*out = *t;
+	out->jobs = must_array(t->jobs_n + more, sizeof(*out->jobs));
+	out->users = must_array(t->users_n, sizeof(*out->users));
+	out->jobs_n = 0;
+	for (uint32_t i = 0; i < t->users_n; i++)
+		out->users[i] = must_copy(t->users[i]);
+	for (uint32_t i = 0; i < t->jobs_n; i++)
+		for (uint32_t k = 0; k < (t->jobs[i].user == user ? times : 1); k++)
+			out->jobs[out->jobs_n++] = t->jobs[i];
+	return true;
 }

@@ -109,6 +109,29 @@ def test_a_server_without_room_ends_it():
         equal(c.pods(), [])
 
 
+def test_a_log_whose_users_have_queues():
+    with tempfile.TemporaryDirectory() as folder:
+        log, queues = os.path.join(folder, "log.csv"), os.path.join(folder, "queues.yaml")
+        with open(log, "w", encoding="utf-8") as f:
+            f.write("user,num_gpu,submit_time,duration\na,8,0,10\n" + "a,8,0,1\n" * 2 + "b,8,0,1\n" * 2)
+        with open(queues, "w", encoding="utf-8") as f:
+            f.write("- name: a\n  limit: {nvidia.com/gpu: 8}\n- name: b\n")
+        rows = {}
+        for whose in ("users", queues):
+            code, out, err = run("muster-bench", "trace", log, "--nodes", "2", "--promise-depth", "0", "--queues", whose, "--busy", "a",
+                                 "--busy-times", "2", "-o", "json")
+            equal(code, 0, err)
+            rows[whose] = {row["name"]: row["median"] for row in json.loads(out)["rows"]}
+        code, out, err = run("muster-bench", "trace", log, "--nodes", "2", "--busy", "c")
+        equal((code, out), (1, ""), err)
+        check("no job of that user" in err, err)
+    # a begins on both nodes when it is twice as busy, for ten minutes; with a limit b has one from the start.
+    equal((rows["users"]["others-mean-wait-before"], rows[queues]["others-mean-wait-before"]), (30, 30), rows)
+    equal((rows["users"]["others-mean-wait"], rows[queues]["others-mean-wait"]), (30, 30), rows)
+    equal((rows["users"]["wait-p99/b"], rows["users"]["others-wait-grows"]), (60, 0), rows)
+    check(0 < rows[queues]["jain"] <= 1 and rows[queues]["wait-p99/a"] > rows["users"]["wait-p99/a"], rows)
+
+
 def test_report():
     """One page that loads nothing, with every figure."""
     figures = {"decide": {"bench": "decide", "cpu": "one & only", "load1": 0.5, "stall_us_p999": 12.0, "rows": [

@@ -434,6 +434,34 @@ Test(trace, csv_logs_are_read_by_their_headers)
 	trace_free(&t);
 }
 
+Test(trace, users_are_names_of_csv_and_numbers_of_swf)
+{
+	struct trace t, more;
+	char path[64];
+
+	write_log(path, "user,num_gpu,submit_time,duration\nb,1,0,5\na,1,0,5\nb,2,1,5\n,1,2,5\n");
+	cr_assert(trace_read(&t, path));
+	unlink(path);
+	cr_assert_eq(t.users_n, 3);
+	cr_expect_eq(t.jobs[0].user, t.jobs[2].user);
+	cr_expect_str_eq(t.users[t.jobs[1].user], "a");
+	cr_expect_str_eq(t.users[t.jobs[3].user], "");
+	cr_expect_eq(trace_user(&t, "b"), t.jobs[0].user);
+	cr_expect_eq(trace_user(&t, "c"), t.users_n);
+	cr_assert(trace_multiply(&more, &t, t.jobs[0].user, 10));
+	cr_expect_eq(more.jobs_n, 22);
+	cr_expect_eq(more.jobs[10].user, t.jobs[1].user);
+	cr_expect_not(trace_multiply(&more, &t, t.jobs[0].user, 4000000));
+	trace_free(&more);
+	trace_free(&t);
+	write_log(path, "7 100 -1 50 2 -1 -1 2 60 -1 1 12 1 -1 -1 -1 -1 -1\n8 100 -1 50 2\n");
+	cr_assert(trace_read(&t, path));
+	unlink(path);
+	cr_expect_str_eq(t.users[t.jobs[0].user], "user-12");
+	cr_expect_str_eq(t.users[t.jobs[1].user], "");
+	trace_free(&t);
+}
+
 /* 300 jobs of KTH-SP2, where promises differ from EASY; the numbers are those of a model in Python
  * that shares nothing with this one. */
 Test(trace, a_cut_of_kth_sp2)

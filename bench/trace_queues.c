@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queues for the users of a log. */
+#include "bench/trace_queues.h"
+
+#include "ctl/objects/read.h"
+#include "frontend/base/bytes.h"
+#include "frontend/queues/queues.h"
+#include "ipc/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MILLI 1000
+
+/* A list with a queue for each user; jobs without one go to `default`. */
+static void users_list(const struct trace *t, struct bytes *out)
+{
+	bytes_put(out, "{\"queues\":[");
+	for (uint32_t i = 0; i < t->users_n; i++) {
+		const char *name = t->users[i][0] != '\0' ? t->users[i] : "default";
+
+		bytes_put(out, i > 0 ? ",{\"name\":" : "{\"name\":");
+		bytes_quote(out, name, strlen(name));
+		bytes_put(out, "}");
+	}
+	bytes_put(out, "]}");
+}
+
+static bool tree_read(struct trace_queues *q, const struct trace *t, const char *what)
+{
+	char error[1024] = "";
+	struct bytes text = { 0 };
+	bool ok = true;
+
+	q->read = queues_new(QUEUES_CONFIG);
+	if (strcmp(what, "users") == 0)
+		users_list(t, &text);
+	else
+		ok = read_whole(what, &text, error, sizeof(error));
+	ok =
+		ok &&
+		queues_read_config(q->read, what, (struct text){ text.at, text.n }, error, sizeof(error)) &&
+		queues_arrange(q->read, true, error, sizeof(error));
+	bytes_free(&text);
+	if (!ok)
+		fprintf(stderr, "muster-bench: --queues: %s\n", error);
+	return ok;
+}
+
+static uint32_t places_find(const void *context, const char *resource)
+{
+	const struct trace *t = context;
+
+	return strcmp(resource, t->gpus ? "nvidia.com/gpu" : "cpu") == 0 ? RESOURCE_CPU : UINT32_MAX;
+}
+
+/* GPUs are counted in whole ones, places in thousandths as cpu is. */
+static int64_t places(const struct trace *t, int64_t value)
+{
+	if (!t->gpus || value == QUEUE_NO_LIMIT)
+		return value;
+	return value < QUEUE_NO_LIMIT / MILLI ? value * MILLI : QUEUE_NO_LIMIT - 1;
+}
+
+static void queue_fill(struct trace_queues *q, uint32_t i, const struct trace *t)
+{
+	const struct queue_read *r = &q->read->queues[i];
+	struct trace_queue *out = &q->at[i];
+
+	out->name = i == 0 ? "root" : r->name;
+	out->leaf = true;
+	out->event = (struct event_queue){
+		.queue = i,
+		.parent = i > 0 ? (uint32_t)queues_find(q->read, r->parent) : QUEUE_ROOT,
+		.flags = (r->fifo ? QUEUE_FIFO : 0u) | (r->kept ? QUEUE_UNRECLAIMABLE : 0u),
+		.priority = (int32_t)r->priority,
+		.state = r->state,
+		.source = QUEUES_CONFIG,
+		.name_bytes = (uint32_t)strlen(out->name),
+		.weight = queues_weight(r),
+		.min_run_s = r->min_run_s,
+	};
+	out->amount = (struct queue_amount){ .limit = QUEUE_NO_LIMIT, .weight = out->event.weight };
+	out->event.amounts_n = queues_amounts(r, QUEUES_CONFIG, places_find, t, &out->amount, 1);
+	out->amount.guarantee = places(t, out->amount.guarantee);
+	out->amount.reserved = places(t, out->amount.reserved);
+	out->amount.limit = places(t, out->amount.limit);
+	if (i > 0)
+		q->at[out->event.parent].leaf = false;
+}
+
+static bool users_go(struct trace_queues *q, const struct trace *t)
+{
+	q->of_user = must_array(t->users_n, sizeof(*q->of_user));
+	for (uint32_t i = 0; i < t->users_n; i++) {
+		const char *user = t->users[i];
+		const bool named = user[0] != '\0' && queues_find(q->read, user) != SIZE_MAX;
+		const char *name = queues_name_of(q->read, named ? user : NULL, NULL, user);
+		const size_t queue = queues_find(q->read, name);
+
+		if (queue == SIZE_MAX || !q->at[queue].leaf) {
+			fprintf(stderr,
+			        "muster-bench: --queues: user \"%s\" of the log goes to queue %s, which %s\n",
+			        user, name, queue == SIZE_MAX ? "does not exist" : "has children");
+			return false;
+		}
+		q->of_user[i] = (uint32_t)queue;
+	}
+	return true;
+}
+
+struct trace_queues *trace_queues_new(const struct trace *t, const char *what)
+{
+	struct trace_queues *q = must_alloc(sizeof(*q));
+
+	if (!tree_read(q, t, what))
+		goto free;
+	q->n = (uint32_t)q->read->n;
+	q->at = must_array(q->n, sizeof(*q->at));
+	for (uint32_t i = 0; i < q->n; i++) {
+		if (strlen(q->read->queues[i].name) >= QUEUE_NAME_MAX) {
+			fprintf(stderr, "muster-bench: --queues: the name of a queue has more than %u bytes\n",
+			        QUEUE_NAME_MAX - 1);
+			goto free;
+		}
+		queue_fill(q, i, t);
+	}
+	if (users_go(q, t))
+		return q;
+
+free:
+	trace_queues_free(q);
+	return NULL;
+}
+
+void trace_queues_free(struct trace_queues *q)
+{
+	if (!q)
+		return;
+	queues_read_free(q->read);
+	free(q->at);
+	free(q->of_user);
+	free(q);
+}

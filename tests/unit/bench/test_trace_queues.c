@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Logs of several users through the core with queues, and what is measured of them. */
+#include "bench/trace_queues.h"
+
+#include "ipc/memory.h"
+#include "tests/unit/support_random.h"
+#include "tests/unit/test.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static void file_write(char path[64], const char *text)
+{
+	int fd;
+
+	snprintf(path, 64, "/tmp/muster-trace-XXXXXX");
+	fd = mkstemp(path);
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+static void log_read(struct trace *t, const char *text)
+{
+	char path[64];
+
+	file_write(path, text);
+	cr_assert(trace_read(t, path));
+	unlink(path);
+}
+
+static struct trace_queues *queues_of(const struct trace *t, const char *yaml)
+{
+	struct trace_queues *q;
+	char path[64];
+
+	file_write(path, yaml);
+	q = trace_queues_new(t, path);
+	unlink(path);
+	return q;
+}
+
+static void play(struct play *p, const struct trace *t, uint32_t nodes,
+                 const struct trace_queues *q)
+{
+	const struct play_options o = { .nodes = nodes, .queues = q, .check = true };
+
+	cr_assert(trace_play(p, t, &o));
+}
+
+/* Jobs of a node each, a long one first: while it runs, `a` has more than `b`. */
+#define TURNS "user,num_gpu,submit_time,duration\na,8,0,10\na,8,0,1\na,8,0,1\nb,8,0,1\nb,8,0,1\n"
+
+Test(trace_queues, users_take_turns)
+{
+	static const uint64_t starts[] = { 0, 120, 180, 0, 60 };
+	struct trace t;
+	struct trace_queues *q;
+	struct play p;
+
+	log_read(&t, TURNS);
+	q = trace_queues_new(&t, "users");
+	cr_assert(q);
+	play(&p, &t, 2, q);
+	for (uint32_t i = 0; i < 5; i++)
+		cr_expect_eq(p.jobs[i].start_s, starts[i], "job %u at %lu", i, p.jobs[i].start_s);
+	cr_expect_float_eq(fair_others_wait(&p, &t, trace_user(&t, "a")), 30, 1e-9);
+	cr_expect_float_eq(fair_wait_p99(&p, &t, q, q->of_user[trace_user(&t, "a")]), 180, 1e-9);
+	cr_expect_float_eq(fair_wait_p99(&p, &t, NULL, QUEUE_MISSING), 180, 1e-9);
+	cr_expect_lt(fair_wait_p99(&p, &t, q, 0), 0, "the root has no jobs");
+	play_free(&p);
+	trace_queues_free(q);
+	trace_free(&t);
+}
+
+Test(trace_queues, a_limit_of_gpus_holds)
+{
+	struct trace t;
+	struct trace_queues *q;
+	struct play p;
+
+	log_read(&t, "user,num_gpu,submit_time,duration\na,4,0,1\na,4,0,1\na,9,0,1\nb,4,0,1\n");
+	q = queues_of(&t, "- name: lab\n  limit: {nvidia.com/gpu: 4, cpu: 1}\n  namespaces: [a]\n"
+	                  "- name: b\n");
+	cr_assert(q);
+	play(&p, &t, 2, q);
+	cr_expect_eq(p.jobs[0].start_s, 0);
+	cr_expect_eq(p.jobs[1].start_s, 60, "4 of 4 are used");
+	cr_expect_eq(p.jobs[2].start_s, TRACE_NOT_STARTED, "more than the limit");
+	cr_expect_eq(p.jobs[3].start_s, 0);
+	cr_expect_eq(p.left_out, 1);
+	play_free(&p);
+	trace_queues_free(q);
+	trace_free(&t);
+}
+
+Test(trace_queues, a_user_without_a_queue_is_refused)
+{
+	struct trace t;
+
+	log_read(&t, TURNS);
+	cr_expect_null(queues_of(&t, "- name: a\n"), "b has none");
+	cr_expect_null(queues_of(&t, "- name: a\n- name: b\n- name: c\n  parent: b\n"),
+	               "b has children");
+	cr_expect_null(queues_of(&t, "- name: a\n  weight: x\n"));
+	cr_expect_null(trace_queues_new(&t, "/nowhere/queues.yaml"));
+	trace_free(&t);
+}
+
+/* The index of starts that are given: 2 nodes of 8, and jobs of half an hour by two users. */
+static double jain(const char *yaml, const uint64_t starts_s[4])
+{
+	struct play_job jobs[4];
+	struct play p = { .jobs = jobs };
+	struct trace_queues *q;
+	struct trace t;
+	double index;
+
+	log_read(&t, "user,num_gpu,submit_time,duration\na,8,0,30\nb,8,0,30\na,8,0,30\nb,1,60,1\n");
+	q = queues_of(&t, yaml);
+	cr_assert(q);
+	for (uint32_t i = 0; i < 4; i++)
+		jobs[i] =
+			(struct play_job){ .start_s = starts_s[i], .end_s = starts_s[i] + t.jobs[i].run_s };
+	index = fair_jain(&p, &t, q, 2);
+	trace_queues_free(q);
+	trace_free(&t);
+	return index;
+}
+
+Test(trace_queues, jains_index_is_of_what_queues_are_entitled_to)
+{
+	static const uint64_t fair[] = { 0, 0, 1800, 3600 }, late[] = { 0, 1800, 0, 3600 };
+	static const char equal[] = "[{name: a}, {name: b}]";
+	static const char weights[] = "[{name: a, weight: 3}, {name: b}]";
+	static const char guarantee[] = "[{name: a, guarantee: {nvidia.com/gpu: 16}}, {name: b}]";
+
+	/* Each is entitled to a node while both ask for one. */
+	cr_expect_float_eq(jain(equal, fair), 1, 1e-12);
+	/* a had 2 nodes for 30 minutes, of a node; b one for 30, of a node for 60: 2 and 1/2. */
+	cr_expect_float_eq(jain(equal, late), 2.5 * 2.5 / (2 * (4 + 0.25)), 1e-12);
+	/* Of 16 GPUs 12 and 4.  fair: a is entitled to 12, then 8, and had 8: 16/20; b 8/4. */
+	cr_expect_float_eq(jain(weights, fair), 2.8 * 2.8 / (2 * (0.64 + 4)), 1e-12);
+	/* a is entitled to both nodes, and b to none of the first half hour. */
+	cr_expect_float_eq(jain(guarantee, late), 1, 1e-12);
+}
+
+/* What is entitled does not depend on the order in which children are filled, nor on how the tree
+ * is written: a queue between the root and leaves of the same weights changes nothing. */
+Test(trace_queues, a_parent_of_all_changes_no_index)
+{
+	struct random at = random_start("a_parent_of_all_changes_no_index");
+
+	for (int round = 0; round < 50; round++) {
+		uint64_t starts[4];
+
+		for (uint32_t i = 0; i < 4; i++)
+			starts[i] = (i == 3 ? 3600 : 0) + 60 * random_below(&at, 90);
+		cr_expect_float_eq(
+			jain("[{name: a, weight: 2}, {name: b}]", starts),
+			jain("[{name: top}, {name: a, weight: 2, parent: top}, {name: b, parent: top}]",
+		         starts),
+			1e-9);
+	}
+}
