@@ -26,7 +26,6 @@ import http.client
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
@@ -37,6 +36,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lib import kube, muster  # noqa: E402
 from real import rights  # noqa: E402
+from real.version import gates_of_devices, has_native_gangs, version  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 TESTS, DEPLOY = HERE.parent, HERE.parents[1] / "deploy"
@@ -62,25 +62,6 @@ def build(*parts):
     if done.returncode != 0:
         raise SystemExit("cluster.py: the real API server did not build")
     return pathlib.Path(done.stdout.strip())
-
-
-def pinned():
-    """The version of Kubernetes that k8s/go.mod names."""
-    return re.search(r"\sk8s.io/kubernetes v([0-9.]*)", (HERE / "k8s" / "go.mod").read_text()).group(1)
-
-
-def version():
-    """Of Kubernetes: KUBE, else the pinned one."""
-    return os.environ.get("KUBE") or pinned()
-
-
-def is_at_least(minor):
-    return tuple(map(int, version().split(".")[:2])) >= (1, minor)
-
-
-def has_native_gangs():
-    """Whether the native gang API is the version of it that muster reads."""
-    return is_at_least(36)
 
 
 def built(part):
@@ -199,6 +180,7 @@ class Cluster:
                 "--service-account-issuer=https://localhost", f"--service-account-signing-key-file={key}",
                 f"--service-account-key-file={key}",
                 f"--disable-admission-plugins={','.join(without)}", "--endpoint-reconciler-type=none", "--allow-privileged"]
+        argv += gates_of_devices()
         if self.state["gates"]:
             argv += [*GATES, "--runtime-config=scheduling.k8s.io/v1alpha2=true"]
         child = self._spawn("kube-apiserver", argv)
@@ -252,7 +234,7 @@ class Cluster:
             self.state["programs"] + "/kube-controller-manager", f"--kubeconfig={self.admin_kubeconfig}",
             "--bind-address=127.0.0.1", f"--secure-port={muster.free_port()}", f"--cert-dir={self.dir}/certs",
             "--leader-elect=false", "--kube-api-qps=1000", "--kube-api-burst=1000",
-            f"--controllers={','.join(names)}", *(GATES if self.gates else [])])
+            f"--controllers={','.join(names)}", *gates_of_devices(), *(GATES if self.gates else [])])
         client = self.admin()
 
         def at_work():

@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import muster  # noqa: E402
 from lib.harness import check  # noqa: E402
+from real.version import gates_of_devices  # noqa: E402
 
 CONFIG = """\
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -26,7 +27,7 @@ class KubeScheduler(muster.Process):
         self.port = muster.free_port()
         super().__init__([str(program), f"--config={path}", f"--secure-port={self.port}", "--bind-address=127.0.0.1",
                           f"--cert-dir={folder}/kube-scheduler-certs", f"--authentication-kubeconfig={kubeconfig}",
-                          f"--authorization-kubeconfig={kubeconfig}"], os.path.join(folder, "kube-scheduler.log"))
+                          f"--authorization-kubeconfig={kubeconfig}", *gates_of_devices()], os.path.join(folder, "kube-scheduler.log"))
 
     def ready(self):
         check(self.running(), "kube-scheduler ended:", self.log()[-3000:])

@@ -24,7 +24,8 @@ from lib import kube, load, muster  # noqa: E402
 from lib.check import condition, is_bound, key  # noqa: E402
 from lib.harness import Skip, check, equal, figure, main, until  # noqa: E402
 from real import rules  # noqa: E402
-from real.cluster import Cluster, built, pinned, version  # noqa: E402
+from real.cluster import Cluster, built  # noqa: E402
+from real.version import pinned, version  # noqa: E402
 from real.kube_scheduler import KubeScheduler  # noqa: E402
 
 ROUNDS = 4

@@ -18,7 +18,8 @@ from lib.cluster import run  # noqa: E402
 from lib.harness import equal, main, until  # noqa: E402
 from process import test_claims_live as dra  # noqa: E402
 from process import test_volumes as vol  # noqa: E402
-from real.cluster import DEPLOY, Cluster, built, is_at_least  # noqa: E402
+from real.cluster import DEPLOY, Cluster, built  # noqa: E402
+from real.version import is_at_least  # noqa: E402
 from real.kube_scheduler import KubeScheduler  # noqa: E402
 
 CONTROLLERS = ("resourceclaim", "persistentvolume-binder", "persistentvolumeclaim-protection", "persistentvolume-protection",

@@ -13,7 +13,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lib import muster  # noqa: E402
 from lib.cluster import run  # noqa: E402
 from lib.harness import Skip, check, equal, main  # noqa: E402
-from real.cluster import built, has_native_gangs, version  # noqa: E402
+from real.cluster import built  # noqa: E402
+from real.version import has_native_gangs, version  # noqa: E402
 
 
 def test_compare():

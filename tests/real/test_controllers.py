@@ -13,7 +13,7 @@ from lib import harness, muster  # noqa: E402
 from lib.check import condition, is_bound  # noqa: E402
 from lib.harness import becomes, equal, main, steady, until  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
-from real.cluster import has_native_gangs  # noqa: E402
+from real.version import has_native_gangs  # noqa: E402
 from real.kubelet import Kubelets, report  # noqa: E402
 from real.workloads import job, template, workload  # noqa: E402
 from real.world import SOON_S, STILL_S, World, machines  # noqa: E402

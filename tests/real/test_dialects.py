@@ -15,9 +15,12 @@ from lib.cluster import Follower  # noqa: E402
 from lib.dialects import DIALECTS  # noqa: E402
 from lib.harness import equal, main, until  # noqa: E402
 from process import test_dialects as mixed, test_interlock as interlock  # noqa: E402
+from real.version import has_native_gangs  # noqa: E402
 from real.kubelet import Kubelets  # noqa: E402
 from real.world import SOON_S, World  # noqa: E402
 
+if not has_native_gangs():
+    del DIALECTS["native"]
 PODS, NODES = 400, 20
 ROUNDS = 100 if harness.full else 6
 
@@ -89,6 +92,6 @@ def test_nothing_was_forbidden_and_every_kubelet_got_through():
 
 if __name__ == "__main__":
     muster.exit_on_sigterm()
-    with World(gates=True, controllers=True, flags=("--report-qps", "500")) as world, \
+    with World(gates=has_native_gangs(), controllers=True, flags=("--report-qps", "500")) as world, \
             Kubelets(world.cluster.admin_kubeconfig) as kubelets:
         main(globals())

@@ -17,7 +17,7 @@ from lib import check, harness, kube, muster  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.harness import Skip, becomes, equal, main, steady, until  # noqa: E402
 from lib.objects import gang, node, pod, pod_group  # noqa: E402
-from real.cluster import pinned, version  # noqa: E402
+from real.version import pinned, version  # noqa: E402
 from real.world import SOON_S, STILL_S, World, machines  # noqa: E402
 
 

@@ -12,7 +12,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import muster  # noqa: E402
 from lib.outsider import Outsider  # noqa: E402
-from real.cluster import Cluster, has_native_gangs  # noqa: E402
+from real.cluster import Cluster  # noqa: E402
+from real.version import has_native_gangs  # noqa: E402
 from real.faults import FaultProxy  # noqa: E402
 from scenarios import runner, servers  # noqa: E402
 
