@@ -11,7 +11,7 @@
 #define FIGURES_NS (5 * NS_PER_S)  /* without a request: they show that the loop runs */
 #define READY_NS (100 * NS_PER_MS) /* between two checks of readiness */
 
-static void figures_take(struct daemon *d, bool asked)
+static void figures_take(struct daemon *d, bool whole)
 {
 	struct observer ledger;
 
@@ -22,9 +22,9 @@ static void figures_take(struct daemon *d, bool asked)
 		metrics_read_core(&d->metrics.core, corelink_ledger(d->link));
 		corelink_figures(d->link, &d->metrics.link);
 		corelink_observe(d->link, &ledger);
-		if (asked)
+		if (whole)
 			usage_read(&d->metrics.usage, &ledger);
-		if (asked)
+		if (whole)
 			metrics_queues_read(&d->metrics, &ledger);
 	}
 	if (!d->metrics.core_up)
@@ -73,23 +73,24 @@ void publish(struct daemon *d)
 {
 	uint64_t now = env_now(&d->env);
 	struct question q;
-	bool asked, figures, question, history;
+	bool asked, figures, question, history, whole;
 
 	if (!d->serve)
 		return;
-	asked = serve_is_wanted(d->serve);
+	asked = serve_is_wanted(d->serve, &whole);
 	figures = asked || now >= d->figures_ns;
 	question = serve_take_question(d->serve, &q);
 	history =
 		figures && corelink_is_up(d->link) && history_is_due(d->history, system_wall_ns(NULL));
 	if (!figures && !question)
 		return;
-	figures_take(d, asked || history);
+	whole = whole || history;
+	figures_take(d, whole);
 	if (history)
 		history_take(d->history, &d->metrics, system_wall_ns(NULL));
 	if (figures) {
 		d->figures_ns = now + FIGURES_NS;
-		serve_update(d->serve, &d->metrics);
+		serve_update(d->serve, &d->metrics, whole);
 	}
 	if (question && q.kind == QUESTION_OUTSIDER)
 		outsider_answer(d);

@@ -308,19 +308,24 @@ unsigned serve_port(const struct serve *s)
 	return info ? info->port : 0;
 }
 
-bool serve_is_wanted(struct serve *s)
+bool serve_is_wanted(struct serve *s, bool *whole)
 {
+	bool wanted;
+
 	/* Relaxed: see serve_wait_fresh(). */
-	return atomic_exchange_explicit(&s->wanted, false, memory_order_relaxed);
+	wanted = atomic_exchange_explicit(&s->wanted, false, memory_order_relaxed);
+	*whole = atomic_exchange_explicit(&s->whole_wanted, false, memory_order_relaxed);
+	return wanted || *whole;
 }
 
-void serve_update(struct serve *s, const struct metrics *m)
+void serve_update(struct serve *s, const struct metrics *m, bool whole)
 {
 	pthread_mutex_lock(&s->lock);
 	metrics_queues_give(&s->metrics);
 	s->metrics = *m;
 	metrics_queues_hold(&s->metrics);
 	s->updates++;
+	s->whole_updates += whole;
 	pthread_cond_broadcast(&s->fresh);
 	pthread_mutex_unlock(&s->lock);
 }

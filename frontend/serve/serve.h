@@ -72,11 +72,12 @@ struct extender_job *serve_take_job(struct serve *s);
 /* The next token to review, or NULL.  The same. */
 struct review_job *serve_take_review(struct serve *s);
 
-/* True if a client waits for a snapshot. */
-bool serve_is_wanted(struct serve *s);
+/* True if a client waits for a snapshot.  *whole: also for what is summed over all nodes and queues
+ * (the usage, and the waits of queues), which probes of health do not need. */
+bool serve_is_wanted(struct serve *s, bool *whole);
 
-/* Replaces the snapshot; *m is copied. */
-void serve_update(struct serve *s, const struct metrics *m);
+/* Replaces the snapshot; *m is copied.  `whole`: those sums are of now. */
+void serve_update(struct serve *s, const struct metrics *m, bool whole);
 
 /* The page's question that waits for an answer; false: there is none.  serve_give_answer() has to
  * follow. */

@@ -120,7 +120,7 @@ static void figures_take(struct serve *s, struct metrics *m)
 		while (pthread_cond_timedwait(&s->fresh, &s->lock, &until) == 0)
 			;
 	}
-	serve_wait_fresh(s, &s->wanted, &s->updates);
+	serve_wait_fresh(s, &s->whole_wanted, &s->whole_updates);
 	*m = s->metrics;
 	metrics_queues_hold(m);
 	pthread_mutex_unlock(&s->lock);

@@ -64,10 +64,10 @@ struct serve {
 
 	pthread_mutex_t lock; /* protects everything below */
 	pthread_cond_t fresh;
-	uint64_t updates;
+	uint64_t updates, whole_updates;
 	struct metrics metrics;
-	_Atomic bool wanted;
-	uint64_t hasty_until_ns; /* health does not wait for a snapshot: the loop was late */
+	_Atomic bool wanted, whole_wanted; /* serve_is_wanted() */
+	uint64_t hasty_until_ns;           /* health does not wait for a snapshot: the loop was late */
 	struct asked asked;
 	TAILQ_HEAD(, extender_job) jobs; /* not taken by the loop yet */
 	TAILQ_HEAD(, review_job) reviews;
