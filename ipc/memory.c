@@ -2,9 +2,12 @@
 #include "ipc/memory.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define LINE 64u /* CACHE_LINE of ipc/abi.h, which is not needed here */
 
 static void (*before_end)(void);
 
@@ -52,6 +55,14 @@ void *must_aligned(size_t align, size_t bytes)
 	if (!memory)
 		fatal_memory();
 	return memset(memory, 0, whole);
+}
+
+void *must_lines(size_t bytes, void **memory)
+{
+	/* aligned_alloc() has no zeroed pages to give: it would have to write them. */
+	unsigned char *at = *memory = must_array(1, bytes + LINE);
+
+	return at + LINE - (uintptr_t)at % LINE;
 }
 
 char *must_copy(const char *text)

@@ -25,6 +25,10 @@ void *must_aligned(size_t align, size_t bytes); /* zeroed; the address is a mult
 char *must_copy(const char *text);
 void *must_grow(void *items, size_t bytes); /* realloc(); what is new is not set */
 
+/* Zeroed and on a cache line, for arrays as long as a limit: pages that are never touched take no
+ * memory.  *memory is what to free. */
+void *must_lines(size_t bytes, void **memory);
+
 /* Grows `items` of `each` bytes until index `wanted` exists: *n of them afterwards, `first` at
  * least, the new ones zeroed.  Returns where they are now. */
 void *must_reach(void *items, size_t *n, size_t wanted, size_t first, size_t each);

@@ -11,19 +11,6 @@
 
 #define STRIDE_FIRST (2 * AMOUNTS_BLOCK) /* resources: one cache line */
 
-/* Zeroed memory in whole cache lines. */
-static void *lines_new(size_t bytes)
-{
-	void *memory;
-
-	bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-	memory = aligned_alloc(CACHE_LINE, bytes);
-	if (!memory)
-		fatal_memory();
-	memset(memory, 0, bytes);
-	return memory;
-}
-
 void nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_view *ledger)
 {
 	const size_t n = limits->nodes;
@@ -38,8 +25,8 @@ void nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_vie
 		                  .log_n = 1 };
 	ns->slots = must_array(n, sizeof(*ns->slots));
 	ns->stride = STRIDE_FIRST;
-	ns->free = lines_new(n * ns->stride * sizeof(*ns->free));
-	ns->fits = lines_new(n * sizeof(*ns->fits));
+	ns->free = must_lines(n * ns->stride * sizeof(*ns->free), &ns->free_memory);
+	ns->fits = must_lines(n * sizeof(*ns->fits), &ns->fits_memory);
 	ns->scored = must_array(n * SCORED_N, sizeof(*ns->scored));
 	ns->order = must_array(n, sizeof(*ns->order));
 	ns->ranks = must_array(n, sizeof(*ns->ranks));
@@ -57,7 +44,7 @@ static void wide_sums_free(struct wide_sums *w)
 {
 	if (!w)
 		return;
-	free(w->sums);
+	free(w->memory);
 	free(w->scored);
 	free(w);
 }
@@ -67,9 +54,9 @@ void nodes_free(struct nodes *ns)
 	for (node_id id = 0; id < ns->used; id++)
 		node_forget(&ns->slots[id]);
 	free(ns->slots);
-	free(ns->free);
+	free(ns->free_memory);
 	wide_sums_free(ns->wide_sums);
-	free(ns->fits);
+	free(ns->fits_memory);
 	free(ns->scored);
 	free(ns->order);
 	free(ns->ranks);
@@ -176,36 +163,33 @@ static void fit_change(struct nodes *ns, node_id id, const struct shape_fit *s, 
 		fit_add(f, s, by);
 }
 
-/* A copy with longer rows. */
-static void *rows_grown(const struct nodes *ns, const void *rows, size_t bytes, uint32_t stride)
+/* A copy with longer rows; *memory is freed and replaced. */
+static void *rows_grown(const struct nodes *ns, const void *rows, size_t bytes, uint32_t stride,
+                        void **memory)
 {
-	char *grown = lines_new((size_t)ns->limit * stride * bytes);
+	void *old = *memory;
+	char *grown = must_lines((size_t)ns->limit * stride * bytes, memory);
 
 	for (node_id id = 0; id < ns->used; id++)
 		memcpy(grown + (size_t)id * stride * bytes,
 		       (const char *)rows + (size_t)id * ns->stride * bytes, ns->stride * bytes);
+	free(old);
 	return grown;
 }
 
 void nodes_reach(struct nodes *ns, uint32_t resources)
 {
+	struct wide_sums *w = ns->wide_sums;
 	uint32_t stride = ns->stride;
-	int64_t *rows;
-	wide *sums;
 
 	assert(resources <= ns->resources);
 	ledger_reach_resources(ns->ledger, resources);
 	while (stride < resources)
 		stride *= 2;
 	if (stride > ns->stride) {
-		rows = rows_grown(ns, ns->free, sizeof(*rows), stride);
-		free(ns->free);
-		ns->free = rows;
-		if (ns->wide_sums) {
-			sums = rows_grown(ns, ns->wide_sums->sums, sizeof(*sums), stride);
-			free(ns->wide_sums->sums);
-			ns->wide_sums->sums = sums;
-		}
+		ns->free = rows_grown(ns, ns->free, sizeof(*ns->free), stride, &ns->free_memory);
+		if (w)
+			w->sums = rows_grown(ns, w->sums, sizeof(*w->sums), stride, &w->memory);
 		ns->stride = stride;
 	}
 	if (resources > ns->columns)
@@ -234,7 +218,7 @@ void nodes_widen(struct nodes *ns, const struct shape_record *record)
 	if (ns->wide_sums || !is_large(ns, record))
 		return;
 	w = must_alloc(sizeof(*w));
-	w->sums = lines_new((size_t)ns->limit * ns->stride * sizeof(*w->sums));
+	w->sums = must_lines((size_t)ns->limit * ns->stride * sizeof(*w->sums), &w->memory);
 	w->scored = must_array((size_t)ns->limit * SCORED_N, sizeof(*w->scored));
 	for (node_id id = 0; id < ns->used; id++) {
 		for (uint32_t r = 0; r < ns->columns; r++)

@@ -48,6 +48,7 @@ enum { SCORED_CPU, SCORED_MEMORY, SCORED_N };
 struct wide_sums {
 	wide *sums;   /* [node * stride + resource] */
 	wide *scored; /* [node * SCORED_N + ...] */
+	void *memory; /* of `sums` */
 };
 
 struct nodes {
@@ -61,9 +62,10 @@ struct nodes {
 	uint32_t resources; /* limit */
 	uint32_t columns;   /* resources below are in use */
 
-	uint32_t stride;       /* of the rows: whole blocks of amounts */
-	int64_t *free;         /* [node * stride + resource]: allocatable - sum, saturated */
-	struct node_fit *fits; /* by node */
+	void *free_memory, *fits_memory; /* what they are in, by must_lines() */
+	uint32_t stride;                 /* of the rows: whole blocks of amounts */
+	int64_t *free;                   /* [node * stride + resource]: allocatable - sum, saturated */
+	struct node_fit *fits;           /* by node */
 	int64_t *scored; /* [node * SCORED_N + ...]: as scores count requests; unused with wide_sums */
 	struct wide_sums *wide_sums;  /* NULL: no sum can saturate, and `free` is exact */
 	wide free_sum[RESOURCES_MAX]; /* sum over present nodes of free capacity, 0 if negative */

@@ -22,13 +22,13 @@ void columns_init(struct columns *c, const struct limits *limits)
 {
 	*c = (struct columns){ .most = limits->pods,
 		                   .order_version = UINT64_MAX,
-		                   .steps = must_aligned(CACHE_LINE, steps_bytes(limits->nodes)),
 		                   .first = must_array(blocks_of(limits->nodes), sizeof(*c->first)) };
+	c->steps = must_lines(steps_bytes(limits->nodes), &c->memory);
 }
 
 void columns_free(struct columns *c)
 {
-	free(c->steps);
+	free(c->memory);
 	free(c->first);
 	*c = (struct columns){ 0 };
 }
@@ -78,7 +78,7 @@ static uint32_t first_of(const node_id *ids, uint32_t n)
 
 static void compute_all(struct columns *c, const struct nodes *ns)
 {
-	memset(c->steps, 0, steps_bytes(ns->limit));
+	memset(c->steps, 0, steps_bytes(ns->count));
 	for (uint32_t rank = 0; rank < ns->count; rank++)
 		node_set(c, rank, &ns->fits[ns->order[rank]]);
 	for (uint32_t rank = 0; rank < ns->count; rank += COLUMN_BLOCK)

@@ -39,7 +39,8 @@ struct columns_step {
 #define COLUMN_UNSURE 2.0f
 
 struct columns {
-	struct columns_step *steps; /* zeros from the last node on */
+	struct columns_step *steps; /* zeros from the last node to the end of its block */
+	void *memory;               /* of `steps`, by must_lines() */
 	/* by block: id of its first node if the ids of all are consecutive, else ID_NONE */
 	uint32_t *first;
 	uint32_t most;          /* pods are cut off here */

@@ -102,8 +102,9 @@ struct views {
 	struct view *slots;
 	uint64_t *last_used; /* by slot, value of `uses`; 0: unused */
 	uint32_t slots_n;
-	void *memory;          /* of the arrays of all views */
-	uint32_t *of_class[2]; /* index in slots, NO_NODE: none; [1]: with the reservation subtracted */
+	void *memory; /* of the arrays of all views */
+	/* by class: index in slots + 1, 0: none; [1]: with the reservation subtracted */
+	uint32_t *of_class[2];
 	struct hold hold;
 	uint64_t holds;                    /* reservations so far */
 	uint64_t *hold_nodes, *hold_whole; /* bits by node */

@@ -63,7 +63,6 @@ void views_init(struct views *vs, const struct limits *limits, struct pod_counts
 	slots_init(vs, limits->nodes);
 	vs->of_class[0] = must_array(2 * classes, sizeof(*vs->of_class[0]));
 	vs->of_class[1] = vs->of_class[0] + classes;
-	memset(vs->of_class[0], 0xff, 2 * classes * sizeof(*vs->of_class[0]));
 	vs->hold_nodes = must_array((limits->nodes + 63) / 64, sizeof(*vs->hold_nodes));
 	vs->hold_whole = must_array((limits->nodes + 63) / 64, sizeof(*vs->hold_whole));
 	vs->batch_at = must_array(limits->nodes, sizeof(*vs->batch_at));
@@ -97,8 +96,8 @@ static void evict(struct views *vs, uint32_t at)
 	struct view *v = &vs->slots[at];
 
 	assert(v->class != CLASS_NONE);
-	assert(vs->of_class[v->hold > 0][v->class] == at);
-	vs->of_class[v->hold > 0][v->class] = NO_NODE;
+	assert(vs->of_class[v->hold > 0][v->class] == at + 1);
+	vs->of_class[v->hold > 0][v->class] = 0;
 	v->class = CLASS_NONE;
 	vs->last_used[at] = 0;
 	v->masked = 0;
@@ -125,8 +124,8 @@ void views_forget(struct views *vs, class_id class)
 		if (vs->hold.classes[i] == class)
 			views_hold(vs, NULL, 0, NULL, NULL);
 	for (int behind = 0; behind < 2; behind++)
-		if (vs->of_class[behind][class] != NO_NODE)
-			evict(vs, vs->of_class[behind][class]);
+		if (vs->of_class[behind][class] > 0)
+			evict(vs, vs->of_class[behind][class] - 1);
 }
 
 static uint32_t slot_least_recent(const struct views *vs)
@@ -151,7 +150,7 @@ static uint32_t slot_new(struct views *vs, bool behind, class_id class)
 	v->hold = 0;
 	v->order_version = vs->nodes->order_version - 1;
 	v->nodes = 0;
-	vs->of_class[behind][class] = at;
+	vs->of_class[behind][class] = at + 1;
 	return at;
 }
 
@@ -169,8 +168,7 @@ struct view *views_get(struct views *vs, const struct view_scope *scope, class_i
 	uint32_t at = vs->of_class[behind][class];
 	struct view *v;
 
-	if (at == NO_NODE)
-		at = slot_new(vs, behind, class);
+	at = at > 0 ? at - 1 : slot_new(vs, behind, class);
 	v = &vs->slots[at];
 	if (behind && v->hold != vs->hold.version) {
 		v->hold = vs->hold.version;

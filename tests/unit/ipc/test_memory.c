@@ -9,6 +9,8 @@ Test(memory, is_zeroed_and_grows)
 	size_t n = 0;
 	char *items = must_reach(NULL, &n, 5, 4, 3), *copy = must_copy("text");
 	unsigned char *aligned = must_aligned(64, 100);
+	void *memory;
+	unsigned char *lines = must_lines(100, &memory);
 
 	cr_assert_eq(n, 8);
 	for (size_t i = 0; i < n * 3; i++)
@@ -22,8 +24,12 @@ Test(memory, is_zeroed_and_grows)
 	cr_assert_str_eq(copy, "text");
 	cr_assert_eq((uintptr_t)aligned % 64, 0);
 	cr_assert_eq(aligned[99], 0);
+	cr_assert_eq((uintptr_t)lines % 64, 0);
+	cr_assert_eq(lines[99], 0);
+	lines[99] = 1;
 	free(items);
 	free(copy);
 	free(aligned);
+	free(memory);
 	free(must_array(0, 8));
 }
