@@ -20,8 +20,11 @@ void gangs_clear(struct gangs *gs)
 		free(gs->slots[i].parts);
 		memset(&gs->slots[i], 0, sizeof(gs->slots[i]));
 	}
-	/* Gangs of lone pods own no memory. */
-	memset(&gs->slots[gs->groups], 0, gs->pods->used * sizeof(*gs->slots));
+	/* Gangs of lone pods own no memory.  Slots of other pods are zero; most were never used, and
+	 * take no memory as long as they are not written. */
+	for (pod_id id = 0; id < gs->pods->used; id++)
+		if (gs->pods->slots[id].gang == gs->groups + id)
+			memset(&gs->slots[gs->groups + id], 0, sizeof(*gs->slots));
 	gs->used = gs->count = 0;
 	memset(gs->states, 0, sizeof(gs->states));
 }
