@@ -102,16 +102,21 @@ static void containers_amounts(const struct pod_object *pod, const struct counti
 {
 	struct amounts one, sidecars, peak, at_once;
 	uint32_t n = pod->resources.n;
+	bool has_init = false;
 
 	amounts_clear(out, n);
-	amounts_clear(&sidecars, n);
-	amounts_clear(&peak, n);
 	for (size_t i = 0; i < pod->containers_n; i++) {
-		if (pod->containers[i].is_init)
+		if (pod->containers[i].is_init) {
+			has_init = true;
 			continue;
+		}
 		container_amounts(pod, &pod->containers[i], how, &one);
 		amounts_add(out, &one);
 	}
+	if (!has_init)
+		return;
+	amounts_clear(&sidecars, n);
+	amounts_clear(&peak, n);
 	for (size_t i = 0; i < pod->containers_n; i++) {
 		if (!pod->containers[i].is_init)
 			continue;
@@ -225,5 +230,8 @@ void extract_effective(const struct pod_object *pod, bool bound, struct effectiv
 	for (uint32_t r = 0; r < a.n; r++)
 		out->amount[r] = r == RESOURCE_CPU ? quantity_milli(a.at[r]) : quantity_value(a.at[r]);
 	scored_amounts(pod, bound, a.stated, &out->scored_cpu_milli, &out->scored_memory_bytes);
-	scored_amounts(pod, true, a.stated, &out->placed_cpu_milli, &out->placed_memory_bytes);
+	out->placed_cpu_milli = out->scored_cpu_milli;
+	out->placed_memory_bytes = out->scored_memory_bytes;
+	if (!bound)
+		scored_amounts(pod, true, a.stated, &out->placed_cpu_milli, &out->placed_memory_bytes);
 }
