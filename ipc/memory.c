@@ -83,17 +83,23 @@ void *must_grow(void *items, size_t bytes)
 	return memory;
 }
 
+void *must_extend(void *items, size_t n, size_t to, size_t each)
+{
+	char *grown = must_grow(items, to * each);
+
+	memset(grown + n * each, 0, (to - n) * each);
+	return grown;
+}
+
 void *must_reach(void *items, size_t *n, size_t wanted, size_t first, size_t each)
 {
 	size_t more = *n ? *n : first;
-	char *grown;
 
 	if (wanted < *n)
 		return items;
 	while (more <= wanted)
 		more *= 2;
-	grown = must_grow(items, more * each);
-	memset(grown + *n * each, 0, (more - *n) * each);
+	items = must_extend(items, *n, more, each);
 	*n = more;
-	return grown;
+	return items;
 }

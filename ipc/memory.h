@@ -29,6 +29,10 @@ void *must_grow(void *items, size_t bytes); /* realloc(); what is new is not set
  * memory.  *memory is what to free. */
 void *must_lines(size_t bytes, void **memory);
 
+/* Grows an array from n items of `each` bytes to `to`, the new ones zeroed.  Returns where it is.
+ */
+void *must_extend(void *items, size_t n, size_t to, size_t each);
+
 /* Grows `items` of `each` bytes until index `wanted` exists: *n of them afterwards, `first` at
  * least, the new ones zeroed.  Returns where they are now. */
 void *must_reach(void *items, size_t *n, size_t wanted, size_t first, size_t each);

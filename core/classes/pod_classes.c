@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CLASSES_FIRST (1u << 16) /* space in the table of ids, which grows up to the limit */
+
 static void match_sets_begin(struct pod_classes *pc)
 {
 	uint32_t match_set = match_set_ref(pc, NULL, 0); /* permanent */
@@ -22,7 +24,7 @@ void pod_classes_init(struct pod_classes *pc, const struct limits *limits)
 		                        .idle_last = CLASS_NONE };
 	pc->limit = limits->shapes + limits->pods + 2; /* far from 2^32: core/shm/ledger.c */
 	pc->slots = must_array(pc->limit, sizeof(*pc->slots));
-	id_table_init(&pc->ids, pc->limit);
+	id_table_init(&pc->ids, pc->limit < CLASSES_FIRST ? pc->limit : CLASSES_FIRST);
 	id_table_init(&pc->match_set_ids, 0);
 	match_sets_begin(pc);
 }
@@ -175,6 +177,7 @@ class_id class_ref(struct pod_classes *pc, shape_id shape, uint32_t match_set)
 	       (pc->slots[id].shape != shape || pc->slots[id].match_set != match_set))
 		id = id_table_next(&pc->ids, id);
 	if (id == ID_TABLE_NONE) {
+		id_table_reserve(&pc->ids, 1);
 		id = id_table_add(&pc->ids, hash);
 		pc->slots[id] = (struct pod_class){ .shape = shape, .match_set = match_set };
 		match_set_ref_id(pc, match_set);

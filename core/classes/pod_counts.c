@@ -33,6 +33,20 @@ void pod_counts_init(struct pod_counts *cs, const struct limits *limits, struct 
 	id_table_init(&cs->placed_term_ids, 0);
 }
 
+void pod_counts_reach(struct pod_counts *cs, uint32_t from)
+{
+	const uint32_t span = cs->nodes->span;
+
+	selectors_reach(&cs->selectors, span);
+	topologies_reach(&cs->topologies, from);
+	for (placed_term_id id = 0; id < cs->placed_terms_n; id++) {
+		struct placed_term *b = &cs->placed_terms[id];
+
+		if (b->holders)
+			b->holders = must_extend(b->holders, from, span, sizeof(*b->holders));
+	}
+}
+
 void links_forget(struct shape_links *links)
 {
 	if (!links)
@@ -307,7 +321,7 @@ bool pod_counts_node_set(struct pod_counts *cs, const struct node_record *record
 
 void pod_counts_node_drop(struct pod_counts *cs, node_id node, bool existed)
 {
-	assert(node < cs->nodes->limit);
+	assert(node < cs->nodes->span);
 	assert(cs->nodes->slots[node].pods == 0);
 	sums_follow(cs, node, existed);
 	rules_follow(cs, node, existed);

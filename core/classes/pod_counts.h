@@ -101,6 +101,8 @@ struct pod_counts {
 void pod_counts_init(struct pod_counts *cs, const struct limits *limits, struct nodes *nodes,
                      struct shapes *shapes, struct pods *pods);
 void pod_counts_clear(struct pod_counts *cs);
+/* The nodes' span, which was `from`, has grown: counts of nodes move. */
+void pod_counts_reach(struct pod_counts *cs, uint32_t from);
 void pod_counts_free(struct pod_counts *cs);
 
 /* The links of a shape, made before the shape of that id is replaced and set after it.  Pods that

@@ -41,7 +41,7 @@ static placed_term_id placed_term_ref(struct pod_counts *cs, struct placed_term 
 	id_table_fit(&cs->placed_term_ids, &cs->placed_terms, &cs->placed_terms_cap,
 	             sizeof(*cs->placed_terms));
 	want.refs = 1;
-	want.holders = must_array(cs->nodes->limit, sizeof(*want.holders));
+	want.holders = must_array(cs->nodes->span, sizeof(*want.holders));
 	id = id_table_add(&cs->placed_term_ids, hash);
 	cs->placed_terms[id] = want;
 	cs->placed_terms_n = cs->placed_term_ids.used;

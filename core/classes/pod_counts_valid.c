@@ -81,7 +81,7 @@ static bool selector_valid(struct recount *k, selector_id id)
 {
 	const struct pod_counts *cs = k->cs;
 	const struct selector *s = &cs->selectors.slots[id];
-	const uint32_t nodes = cs->nodes->limit;
+	const uint32_t nodes = cs->nodes->span;
 	uint64_t sum = 0;
 
 	memset(k->numbers, 0, nodes * sizeof(*k->numbers));
@@ -107,7 +107,7 @@ static bool placed_term_valid(struct recount *k, placed_term_id id)
 	const struct pod_counts *cs = k->cs;
 	uint64_t sum = 0;
 
-	memset(k->numbers, 0, cs->nodes->limit * sizeof(*k->numbers));
+	memset(k->numbers, 0, cs->nodes->span * sizeof(*k->numbers));
 	for (pod_id pod = 0; pod < cs->pods->used; pod++) {
 		const struct pod *p = &cs->pods->slots[pod];
 		const struct shape_links *links = p->generation ? cs->links[p->shape] : NULL;
@@ -117,7 +117,7 @@ static bool placed_term_valid(struct recount *k, placed_term_id id)
 			sum += links->terms[i].placed_term == id && node_present(&cs->nodes->slots[p->node]);
 		}
 	}
-	if (memcmp(k->numbers, cs->placed_terms[id].holders, cs->nodes->limit * sizeof(*k->numbers)) !=
+	if (memcmp(k->numbers, cs->placed_terms[id].holders, cs->nodes->span * sizeof(*k->numbers)) !=
 	        0 ||
 	    sum != cs->placed_terms[id].holders_n)
 		return wrong(k, "the holders of a placed term are miscounted");
@@ -142,8 +142,8 @@ static bool topology_valid(struct recount *k, const struct topology *t)
 	const struct nodes *ns = k->cs->nodes;
 	uint32_t live = 0;
 
-	memset(k->numbers, 0, ns->limit * sizeof(*k->numbers));
-	for (node_id id = 0; id < ns->limit; id++) {
+	memset(k->numbers, 0, ns->span * sizeof(*k->numbers));
+	for (node_id id = 0; id < ns->span; id++) {
 		const struct node *n = &ns->slots[id];
 		const struct node_label *label = NULL;
 		uint32_t domain = t->domain[id];
@@ -192,10 +192,10 @@ static bool usage_valid(struct recount *k)
 bool pod_counts_valid(const struct pod_counts *cs, const char **why)
 {
 	const size_t most =
-		cs->pod_classes.limit > cs->nodes->limit ? cs->pod_classes.limit : cs->nodes->limit;
+		cs->pod_classes.limit > cs->nodes->span ? cs->pod_classes.limit : cs->nodes->span;
 	struct recount k = { .cs = cs,
 		                 .numbers = must_array(most, sizeof(uint32_t)),
-		                 .staying = must_array(cs->nodes->limit, sizeof(uint32_t)) };
+		                 .staying = must_array(cs->nodes->span, sizeof(uint32_t)) };
 	const bool valid = labels_valid(&k) && pod_classes_valid(&k) && counts_valid(&k) &&
 	                   topologies_valid(&k) && usage_valid(&k);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/classes/selectors.h"
 
+#include "core/base/span.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
@@ -291,9 +292,26 @@ static void anchor_remove(struct selectors *ss, selector_id id, uint32_t key, ui
 
 void selectors_init(struct selectors *ss, const struct limits *limits, struct labels *labels)
 {
-	*ss = (struct selectors){ .nodes = limits->nodes, .labels = labels };
+	*ss = (struct selectors){ .span = span_first(limits), .labels = labels };
 	id_table_init(&ss->ids, 0);
 	id_table_init(&ss->anchor_ids, 0);
+}
+
+void selectors_reach(struct selectors *ss, uint32_t span)
+{
+	for (selector_id id = 0; id < ss->ids.used; id++) {
+		struct selector *s = &ss->slots[id];
+		uint32_t *old = s->placed;
+
+		if (!s->body)
+			continue;
+		s->placed = must_array(2 * (size_t)span, sizeof(*s->placed));
+		memcpy(s->placed, old, ss->span * sizeof(*old));
+		memcpy(s->placed + span, s->staying, ss->span * sizeof(*old));
+		s->staying = s->placed + span;
+		free(old);
+	}
+	ss->span = span;
 }
 
 static void selector_forget(struct selector *s)
@@ -364,7 +382,7 @@ static selector_id selector_new(struct selectors *ss, struct selector_body *b, u
 {
 	const bool nothing = b->words[0] == MATCHES_NOTHING;
 	struct anchoring anchoring = { 0 };
-	uint32_t *counts = must_array(2 * (size_t)ss->nodes, sizeof(*counts));
+	uint32_t *counts = must_array(2 * (size_t)ss->span, sizeof(*counts));
 	selector_id id;
 
 	if (!nothing)
@@ -375,7 +393,7 @@ static selector_id selector_new(struct selectors *ss, struct selector_body *b, u
 	id_table_fit(&ss->anchor_ids, &ss->anchors, &ss->anchors_cap, sizeof(*ss->anchors));
 	id = id_table_add(&ss->ids, hash);
 	ss->slots[id] =
-		(struct selector){ .refs = 1, .placed = counts, .staying = counts + ss->nodes, .body = b };
+		(struct selector){ .refs = 1, .placed = counts, .staying = counts + ss->span, .body = b };
 	ss->chosen_n += b->chooses;
 	for (uint32_t i = 0; i < anchoring.n; i++)
 		anchor_add(ss, id, anchoring.key, anchoring.values[i]);

@@ -48,7 +48,7 @@ struct selector {
 struct selectors {
 	struct selector *slots;
 	uint32_t cap;
-	uint32_t nodes; /* limits.nodes */
+	uint32_t span; /* of nodes */
 	uint32_t idle_n;
 	uint32_t chosen_n; /* with a namespaceSelector */
 	struct labels *labels;
@@ -59,6 +59,8 @@ struct selectors {
 };
 
 void selectors_init(struct selectors *ss, const struct limits *limits, struct labels *labels);
+/* The span of nodes has grown. */
+void selectors_reach(struct selectors *ss, uint32_t span);
 void selectors_clear(struct selectors *ss);
 void selectors_free(struct selectors *ss);
 

@@ -67,7 +67,7 @@ static void node_follow(struct topology *t, node_id id, const struct node *n)
 
 void topologies_follow(struct topologies *ts, node_id node)
 {
-	assert(node < ts->nodes->limit);
+	assert(node < ts->nodes->span);
 	for (topology_id id = 0; id < ts->n; id++)
 		if (ts->slots[id].refs > 0)
 			node_follow(&ts->slots[id], node, &ts->nodes->slots[node]);
@@ -86,14 +86,38 @@ static topology_id slot_new(struct topologies *ts)
 	return id;
 }
 
+static void arrays_new(struct topology *t, uint32_t span)
+{
+	t->domain = must_array(3 * (size_t)span, sizeof(*t->domain));
+	t->values = t->domain + span;
+	t->present = t->values + span;
+	memset(t->domain, 0xff, span * sizeof(*t->domain)); /* DOMAIN_NONE */
+}
+
+void topologies_reach(struct topologies *ts, uint32_t from)
+{
+	const uint32_t span = ts->nodes->span;
+
+	for (topology_id id = 0; id < ts->n; id++) {
+		struct topology *t = &ts->slots[id];
+		const struct topology old = *t;
+
+		if (t->refs == 0)
+			continue;
+		arrays_new(t, span);
+		memcpy(t->domain, old.domain, from * sizeof(*t->domain));
+		memcpy(t->values, old.values, from * sizeof(*t->values));
+		memcpy(t->present, old.present, from * sizeof(*t->present));
+		free(old.domain);
+		id_table_reserve(&t->ids, span - t->ids.count);
+	}
+}
+
 static void topology_fill(struct topology *t, uint32_t key, const struct nodes *nodes)
 {
 	*t = (struct topology){ .refs = 1, .key = key };
-	t->domain = must_array(3 * (size_t)nodes->limit, sizeof(*t->domain));
-	t->values = t->domain + nodes->limit;
-	t->present = t->values + nodes->limit;
-	id_table_init(&t->ids, nodes->limit);
-	memset(t->domain, 0xff, nodes->limit * sizeof(*t->domain));
+	arrays_new(t, nodes->span);
+	id_table_init(&t->ids, nodes->span);
 	for (node_id id = 0; id < nodes->used; id++)
 		node_follow(t, id, &nodes->slots[id]);
 }

@@ -21,7 +21,7 @@ struct topology {
 	uint32_t *present;   /* by domain: number of nodes; 0: unused */
 	uint32_t domains;    /* ids below were used at least once */
 	uint32_t live;       /* domains with a node */
-	struct id_table ids; /* domains by value; limits.nodes at most */
+	struct id_table ids; /* domains by value; as many as the span of nodes at most */
 	uint64_t version;    /* counts changes of `domain` */
 };
 
@@ -35,6 +35,8 @@ struct topologies {
 void topologies_init(struct topologies *ts, struct nodes *nodes);
 void topologies_clear(struct topologies *ts);
 void topologies_free(struct topologies *ts);
+/* The nodes' span, which was `from`, has grown. */
+void topologies_reach(struct topologies *ts, uint32_t from);
 
 /* Returns the topology of a label key and adds a reference; the last unref frees it. */
 topology_id topology_ref(struct topologies *ts, uint32_t key);

@@ -21,7 +21,7 @@ struct usage *usage_new(const struct nodes *nodes)
 
 void usage_clear(struct usage *t)
 {
-	for (node_id id = 0; id < t->nodes->limit; id++) {
+	for (node_id id = 0; id < t->nodes->span; id++) {
 		free(t->has[id]);
 		t->has[id] = NULL;
 	}

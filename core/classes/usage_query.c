@@ -129,7 +129,7 @@ struct usage *usage_of_nodes(const struct usage *t)
 {
 	struct usage *again = usage_new(t->nodes);
 
-	for (node_id id = 0; id < t->nodes->limit; id++)
+	for (node_id id = 0; id < t->nodes->used; id++)
 		if (t->has[id])
 			has_again(again, id, t->has[id]);
 	return again;

@@ -2,6 +2,7 @@
 #include "core/cluster/nodes.h"
 
 #include "core/base/probe.h"
+#include "core/base/span.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
@@ -17,6 +18,7 @@ void nodes_init(struct nodes *ns, const struct limits *limits, struct ledger_vie
 
 	*ns = (struct nodes){ .ledger = ledger,
 		                  .limit = limits->nodes,
+		                  .span = span_first(limits),
 		                  .resources = limits->resources,
 		                  .most = INT64_MAX / limits->pods,
 		                  .columns = RESOURCE_EXTENDED,
@@ -432,7 +434,7 @@ int nodes_set(struct nodes *ns, const struct node_record *record, bool *rules)
 	bool fresh = n->generation == 0, differs;
 	int rc;
 
-	assert(e->node < ns->limit);
+	assert(e->node < ns->span);
 	if (!fresh && (n->generation != e->generation ||
 	               node_name_compare(ns, n, record->name, e->name_bytes) != 0))
 		return -EPROTO;

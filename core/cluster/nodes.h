@@ -55,6 +55,7 @@ struct nodes {
 	struct node *slots;
 	struct ledger_view *ledger;
 	uint32_t limit;
+	uint32_t span;      /* core/base/span.h */
 	int64_t most;       /* no sum of requests up to this saturates */
 	uint32_t used;      /* slots below were used at least once */
 	uint32_t count;     /* in use */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cluster/shapes.h"
 
+#include "core/base/span.h"
 #include "core/cluster/nodes.h"
 #include "core/cluster/rule_node.h"
 #include "ipc/memory.h"
@@ -160,17 +161,53 @@ static void nodes_evaluate_all(struct shapes *ss, const struct shape *s, const s
 		node_evaluate(s, node, &nodes[node]);
 }
 
-void shapes_init(struct shapes *ss, const struct limits *limits)
+static void sets_new(struct shapes *ss)
 {
-	*ss = (struct shapes){ .limit = limits->shapes,
-		                   .words = (limits->nodes + 63) / 64,
-		                   .resources = limits->resources };
-	ss->slots = must_array(limits->shapes, sizeof(*ss->slots));
 	ss->open = must_array(4 * (size_t)ss->words, sizeof(*ss->open));
 	ss->barred = ss->open + ss->words;
 	ss->soft = ss->barred + ss->words;
 	ss->single = ss->soft + ss->words;
+}
+
+void shapes_init(struct shapes *ss, const struct limits *limits)
+{
+	*ss = (struct shapes){ .limit = limits->shapes,
+		                   .words = span_words(span_first(limits)),
+		                   .resources = limits->resources };
+	ss->slots = must_array(limits->shapes, sizeof(*ss->slots));
+	sets_new(ss);
 	taint_sets_init(&ss->tainted, ss->words);
+}
+
+static void columns_forget(struct shapes *ss)
+{
+	for (uint32_t i = 0; i < COLUMNS_MOST; i++) {
+		free(ss->columns[i].values);
+		ss->columns[i] = (struct label_column){ 0 };
+	}
+}
+
+void shapes_reach(struct shapes *ss, uint32_t span)
+{
+	const uint32_t words = span_words(span), old_words = ss->words;
+	uint64_t *old = ss->open;
+
+	if (words == old_words)
+		return;
+	columns_forget(ss);
+	ss->words = words;
+	sets_new(ss);
+	for (uint32_t set = 0; set < 4; set++)
+		memcpy(ss->open + (size_t)set * words, old + (size_t)set * old_words,
+		       old_words * sizeof(*old));
+	free(old);
+	taint_sets_reach(&ss->tainted, words);
+	for (shape_id id = 0; id < ss->used; id++) {
+		struct shape *s = &ss->slots[id];
+
+		if (s->body)
+			s->allowed = must_extend(s->allowed, old_words, words, sizeof(*s->allowed));
+	}
 }
 
 static void shape_clear(struct shape *s)
@@ -188,10 +225,7 @@ void shapes_clear(struct shapes *ss)
 		shape_clear(&ss->slots[id]);
 	ss->used = 0;
 	ss->count = 0;
-	for (uint32_t i = 0; i < COLUMNS_MOST; i++) {
-		free(ss->columns[i].values);
-		ss->columns[i] = (struct label_column){ 0 };
-	}
+	columns_forget(ss);
 	taint_sets_clear(&ss->tainted);
 	memset(ss->open, 0, 4 * (size_t)ss->words * sizeof(*ss->open));
 	ss->soft_n = 0;

@@ -25,7 +25,7 @@ struct shapes {
 	uint32_t limit;
 	uint32_t used;      /* slots below were used at least once */
 	uint32_t count;     /* in use */
-	uint32_t words;     /* of a node set */
+	uint32_t words;     /* of a node set: of the span */
 	uint32_t resources; /* columns */
 	/* Sets of present nodes: */
 	uint64_t *open;   /* without taints and not cordoned */
@@ -40,6 +40,8 @@ struct shapes {
 
 void shapes_init(struct shapes *ss, const struct limits *limits);
 void shapes_free(struct shapes *ss);
+/* The span of nodes has grown. */
+void shapes_reach(struct shapes *ss, uint32_t span);
 void shapes_clear(struct shapes *ss);
 
 static inline struct shape *shapes_find(const struct shapes *ss, shape_id id)

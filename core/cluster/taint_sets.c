@@ -12,6 +12,15 @@ void taint_sets_init(struct taint_sets *ts, uint32_t words)
 	*ts = (struct taint_sets){ .words = words };
 }
 
+void taint_sets_reach(struct taint_sets *ts, uint32_t words)
+{
+	for (uint32_t i = 0; i < TAINT_SETS_MOST; i++)
+		if (ts->at[i].nodes)
+			ts->at[i].nodes =
+				must_extend(ts->at[i].nodes, ts->words, words, sizeof(*ts->at[i].nodes));
+	ts->words = words;
+}
+
 void taint_sets_clear(struct taint_sets *ts)
 {
 	for (uint32_t i = 0; i < TAINT_SETS_MOST; i++) {

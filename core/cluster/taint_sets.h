@@ -26,6 +26,8 @@ struct taint_sets {
 };
 
 void taint_sets_init(struct taint_sets *ts, uint32_t words);
+/* Sets of nodes get so many words; not fewer than before. */
+void taint_sets_reach(struct taint_sets *ts, uint32_t words);
 void taint_sets_clear(struct taint_sets *ts);
 
 /* Moves the node to the set of these taints.  False: it has taints and no set is left for them. */

@@ -56,8 +56,8 @@ static void reach_find(const struct core *c, class_id class, topology_id topolog
 	const struct topology *t = &c->pod_counts.topologies.slots[topology];
 	const struct shape *s = class_shape(&c->pod_counts, class);
 
-	memset(r->sums, 0, c->nodes.limit * sizeof(*r->sums));
-	memset(r->counted, 0, c->nodes.limit * sizeof(*r->counted));
+	memset(r->sums, 0, c->nodes.span * sizeof(*r->sums));
+	memset(r->counted, 0, c->nodes.span * sizeof(*r->counted));
 	r->without = 0;
 	r->domains = t->domains;
 	for (node_id id = 0; id < c->nodes.used; id++) {
@@ -149,8 +149,8 @@ static uint64_t rules_most(const struct core *c, const struct lasting *lasting, 
 {
 	const struct shape_links *links = class_links(&c->pod_counts, class);
 	struct reach r = { .lasting = lasting,
-		               .sums = must_array(c->nodes.limit, sizeof(*r.sums)),
-		               .counted = must_array(c->nodes.limit, sizeof(*r.counted)) };
+		               .sums = must_array(c->nodes.span, sizeof(*r.sums)),
+		               .counted = must_array(c->nodes.span, sizeof(*r.counted)) };
 	uint64_t least = most, now;
 
 	for (uint32_t i = 0; least > 0 && i < links->terms_n; i++) {

@@ -2,6 +2,7 @@
 /* The domain in which capacity is reserved for a gang with required levels (design.md, Levels). */
 #include "core/cycle/backfill_impl.h"
 
+#include "core/base/span.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
@@ -66,7 +67,7 @@ static void bits_write(struct core *c, uint32_t domain)
 {
 	struct domains *d = &c->plan.domains;
 
-	memset(d->mask, 0, (c->nodes.limit + 63) / 64 * sizeof(*d->mask));
+	memset(d->mask, 0, span_words(c->nodes.span) * sizeof(*d->mask));
 	for (uint32_t rank = 0; rank < c->nodes.count; rank++) {
 		const node_id id = c->nodes.order[rank];
 

@@ -5,6 +5,7 @@
  * each other there as they end could keep larger members out forever; on a node that is reserved
  * whole they are not replaced. */
 #include "core/cycle/backfill_impl.h"
+#include "core/base/span.h"
 
 #include <assert.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static void choose(struct core *c, const struct wanted *w, const struct shape *s
 
 	nodes_sort(&c->nodes);
 	memset(c->backfill.whole_nodes, 0,
-	       (c->nodes.limit + 63) / 64 * sizeof(*c->backfill.whole_nodes));
+	       span_words(c->nodes.span) * sizeof(*c->backfill.whole_nodes));
 	for (uint32_t step = 0; step <= STEPS && sum < need; step++) {
 		for (uint32_t rank = 0; rank < c->nodes.count && sum < need; rank++) {
 			const node_id id = c->nodes.order[rank];
@@ -86,7 +87,7 @@ void whole_nodes_find(struct core *c, struct wanted *w, uint64_t need, uint32_t 
 		return;
 	if (same_suffice(c, w, s, need, used_most))
 		memcpy(c->backfill.whole_nodes, c->views.hold_whole,
-		       (c->nodes.limit + 63) / 64 * sizeof(*c->backfill.whole_nodes));
+		       span_words(c->nodes.span) * sizeof(*c->backfill.whole_nodes));
 	else
 		choose(c, w, s, need, used_most);
 	w->whole = c->backfill.whole_nodes;

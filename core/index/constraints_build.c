@@ -3,6 +3,7 @@
 #include "core/index/constraints.h"
 #include "core/index/constraints_impl.h"
 
+#include "core/base/span.h"
 #include "core/cluster/rule_node.h"
 #include "ipc/memory.h"
 
@@ -35,7 +36,7 @@ static bool spread_counts(const struct constraints *c, const struct spread *spre
 
 static uint64_t *eligible_new(const struct constraints *c, const struct spread *spread)
 {
-	uint64_t *eligible = must_array((c->pod_counts->nodes->limit + 63) / 64, sizeof(*eligible));
+	uint64_t *eligible = must_array(span_words(c->pod_counts->nodes->span), sizeof(*eligible));
 
 	for (uint32_t rank = 0; rank < c->nodes; rank++) {
 		node_id id = constraints_node(c, rank);
@@ -70,7 +71,7 @@ static void constraint_sum(const struct constraints *c, struct constraint *con)
 
 	con->single = con->kind != CONSTRAINT_POLICY && topology_single(t);
 	con->domains = t->domains;
-	con->seen = must_array(c->pod_counts->nodes->limit, sizeof(*con->seen));
+	con->seen = must_array(c->pod_counts->nodes->span, sizeof(*con->seen));
 	con->sums = must_array(t->domains, sizeof(*con->sums));
 	con->floors = must_array(t->domains, sizeof(*con->floors));
 	memset(con->floors, 0xff, t->domains * sizeof(*con->floors));

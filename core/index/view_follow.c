@@ -143,11 +143,11 @@ static void rebuild(struct views *vs, struct view *v)
 	v->constraints = NULL;
 	v->soft = NULL;
 	v->masked = 0;
-	memset(v->tree.levels[0] + ns->count, 0, (ns->limit - ns->count) * sizeof(tree_key));
+	memset(v->tree.levels[0] + ns->count, 0, (ns->span - ns->count) * sizeof(tree_key));
 	v->mode = mode_of(vs, v->class);
 	v->plain_counts = s->body->ports_n == 0 && v->hold == 0;
 	if (v->mode == VIEW_WEIGHED && s->body->preferences_n > 0 && !v->preferred)
-		v->preferred = must_array(ns->limit, sizeof(*v->preferred));
+		v->preferred = must_array(ns->span, sizeof(*v->preferred));
 	if (v->mode == VIEW_EVALUATED)
 		view_reevaluate(vs, v);
 	else

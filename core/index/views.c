@@ -3,6 +3,7 @@
 #include "core/index/views.h"
 #include "core/index/views_impl.h"
 
+#include "core/base/span.h"
 #include "core/classes/usage.h"
 #include "ipc/memory.h"
 
@@ -60,18 +61,18 @@ void views_init(struct views *vs, const struct limits *limits, struct pod_counts
 		                  .score = score,
 		                  .most = limits->pods,
 		                  .avx2 = simd_has_avx2() };
-	slots_init(vs, limits->nodes);
+	slots_init(vs, vs->nodes->span);
 	vs->of_class[0] = must_array(2 * classes, sizeof(*vs->of_class[0]));
 	vs->of_class[1] = vs->of_class[0] + classes;
-	vs->hold_nodes = must_array((limits->nodes + 63) / 64, sizeof(*vs->hold_nodes));
-	vs->hold_whole = must_array((limits->nodes + 63) / 64, sizeof(*vs->hold_whole));
+	vs->hold_nodes = must_array(span_words(limits->nodes), sizeof(*vs->hold_nodes));
+	vs->hold_whole = must_array(span_words(limits->nodes), sizeof(*vs->hold_whole));
 	vs->batch_at = must_array(limits->nodes, sizeof(*vs->batch_at));
 	vs->batch = must_array(limits->nodes, sizeof(*vs->batch));
 	columns_init(&vs->columns, limits);
 	evaluation_init(&vs->evaluation, limits, false);
 }
 
-void views_free(struct views *vs)
+static void slots_free(struct views *vs)
 {
 	for (uint32_t i = 0; i < vs->slots_n; i++) {
 		constraints_free(vs->slots[i].constraints);
@@ -81,6 +82,11 @@ void views_free(struct views *vs)
 	free(vs->slots);
 	free(vs->last_used);
 	free(vs->memory);
+}
+
+void views_free(struct views *vs)
+{
+	slots_free(vs);
 	free(vs->of_class[0]);
 	free(vs->hold_nodes);
 	free(vs->hold_whole);
@@ -109,11 +115,23 @@ static void evict(struct views *vs, uint32_t at)
 	v->preferred = NULL;
 }
 
-void views_clear(struct views *vs)
+static void evict_all(struct views *vs)
 {
 	for (uint32_t i = 0; i < vs->slots_n; i++)
 		if (vs->slots[i].class != CLASS_NONE)
 			evict(vs, i);
+}
+
+void views_reach(struct views *vs)
+{
+	evict_all(vs);
+	slots_free(vs);
+	slots_init(vs, vs->nodes->span);
+}
+
+void views_clear(struct views *vs)
+{
+	evict_all(vs);
 	vs->hold = (struct hold){ 0 };
 }
 
@@ -199,9 +217,9 @@ void views_hold(struct views *vs, const class_id *classes, uint32_t n, const uin
 	vs->hold.within = within != NULL;
 	vs->hold.some_whole = whole != NULL;
 	if (within)
-		memcpy(vs->hold_nodes, within, (vs->nodes->limit + 63) / 64 * sizeof(*within));
+		memcpy(vs->hold_nodes, within, span_words(vs->nodes->span) * sizeof(*within));
 	if (whole)
-		memcpy(vs->hold_whole, whole, (vs->nodes->limit + 63) / 64 * sizeof(*whole));
+		memcpy(vs->hold_whole, whole, span_words(vs->nodes->span) * sizeof(*whole));
 	vs->hold.version = n > 0 ? ++vs->holds : 0;
 }
 
@@ -209,7 +227,7 @@ static bool same_bits(const struct views *vs, bool has, const uint64_t *bits,
                       const uint64_t *others)
 {
 	return has == (others != NULL) &&
-	       (!has || memcmp(bits, others, (vs->nodes->limit + 63) / 64 * sizeof(*bits)) == 0);
+	       (!has || memcmp(bits, others, span_words(vs->nodes->span) * sizeof(*bits)) == 0);
 }
 
 bool views_holds_within(const struct views *vs, const uint64_t *within, const uint64_t *whole)

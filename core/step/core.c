@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/step/core.h"
 
+#include "core/base/span.h"
 #include "core/lifecycle/assume.h"
 #include "core/lifecycle/backfill_state.h"
 #include "core/lifecycle/inflight.h"
@@ -267,13 +268,29 @@ static const char *node_fault(const struct core *c, const struct node_record *re
 	return NULL;
 }
 
+/* Before a node beyond the span is stored.  Views have pointers to what moves. */
+static void node_reach(struct core *c, node_id id)
+{
+	const uint32_t from = c->nodes.span;
+
+	if (id < from)
+		return;
+	c->nodes.span = span_with(from, id, c->nodes.limit);
+	shapes_reach(&c->shapes, c->nodes.span);
+	pod_counts_reach(&c->pod_counts, from);
+	views_reach(&c->views);
+}
+
 static int node_set(struct core *c, const struct node_record *record)
 {
 	const node_id id = record->body->node;
 	struct node *n = &c->nodes.slots[id];
 	const bool existed = node_present(n);
 	bool rules, differs;
-	int rc = nodes_set(&c->nodes, record, &rules);
+	int rc;
+
+	node_reach(c, id);
+	rc = nodes_set(&c->nodes, record, &rules);
 
 	if (rc < 0)
 		return rc == -EPROTO ? refuse(c, "a node changed its name") : rc;

@@ -141,6 +141,8 @@ static struct world *world_new(void)
 	nodes_init(&w->nodes, &limits, &w->ledger);
 	nodes_reach(&w->nodes, 5);
 	shapes_init(&w->shapes, &limits);
+	w->nodes.span = limits.nodes;
+	shapes_reach(&w->shapes, limits.nodes);
 	for (uint32_t id = 0; id < NODES; id++) {
 		node_make(w, id);
 		shapes_follow(&w->shapes, id, &w->nodes.slots[id]);
@@ -313,6 +315,7 @@ Test(scan, shapes_may_select_by_more_keys_than_have_a_column)
 	struct shapes ss;
 
 	shapes_init(&ss, &limits);
+	shapes_reach(&ss, limits.nodes);
 	for (uint32_t id = 0; id < NODES; id++) {
 		nodes[id] = (struct node){ .generation = 1, .flags = NODE_PRESENT };
 		labels_change(&r, &nodes[id]);
