@@ -26,7 +26,10 @@ struct http_call {
 	struct as_text said; /* body of the answer */
 
 	struct as_watch *watch;
-	uint64_t speaks_ns;  /* when the next piece arrives; NEVER: the server has none */
+	uint64_t speaks_ns; /* when the next piece arrives; NEVER: the server has none */
+	/* At that version the server has nothing to send before that time (of as_watch_due_ns()).  0:
+	 * it was not asked since the last piece. */
+	uint64_t quiet_version, quiet_ns;
 	bool silent;         /* half open */
 	bool cut;            /* broken, and the client is suspended */
 	struct as_text line; /* the last event, for FATE_TWICE */
