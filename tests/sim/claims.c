@@ -38,9 +38,30 @@ bool claims_pod_over(const struct as_object *pod)
 	return strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0;
 }
 
+/* No tree may be in use. */
+void claims_trees_begin(struct claims *c)
+{
+	if (c->trees_made < TREES)
+		return;
+	c->trees_made = 0;
+	memset(c->trees, 0, sizeof(c->trees));
+	as_arena_reset(&c->trees_arena);
+}
+
+const struct as_json *claims_tree(struct claims *c, const struct as_object *o)
+{
+	struct claims_tree *t = &c->trees[o->version % TREES];
+
+	if (t->version != o->version) {
+		c->trees_made++;
+		*t = (struct claims_tree){ o->version, as_object_tree(&c->trees_arena, o) };
+	}
+	return t->tree;
+}
+
 const struct as_json *claims_status(struct claims *c, const struct as_object *claim)
 {
-	return as_json_get(as_object_tree(&c->arena, claim), "status");
+	return as_json_get(claims_tree(c, claim), "status");
 }
 
 const struct as_json *claims_results(const struct as_json *allocation)
@@ -137,7 +158,7 @@ void claims_free(struct sim *s)
 {
 	if (s->claims == NULL)
 		return;
-	as_arena_free(&s->claims->arena);
+	as_arena_free(&s->claims->trees_arena);
 	free(s->claims);
 }
 
@@ -176,7 +197,7 @@ static bool make_of(struct claims *c, const struct as_object *pod)
 	if (pod->deleting || claims_pod_over(pod) || !mentions(pod, "resourceClaimTemplateName") ||
 	    mentions(pod, "resourceClaimStatuses"))
 		return false;
-	tree = as_object_tree(&c->arena, pod);
+	tree = claims_tree(c, pod);
 	ref = claims_first(as_json_get(tree, "spec"), "resourceClaims");
 	name = claims_name(tree);
 	if (name == NULL || name[0] != '\0')
@@ -213,8 +234,7 @@ static void clear(struct claims *c, const char *name)
 /* resourceclaim controller: syncClaim. */
 static bool tidy(struct claims *c, const struct as_object *claim)
 {
-	const struct as_json *tree = as_object_tree(&c->arena, claim),
-						 *status = claims_status(c, claim);
+	const struct as_json *tree = claims_tree(c, claim), *status = claims_status(c, claim);
 	const struct as_json *reserved = claims_first(status, "reservedFor");
 	const struct as_object *owner = claims_pod(c, claims_owner(tree));
 	char name[NAME_BYTES], kept[2048] = "";
@@ -292,7 +312,7 @@ static bool tell(struct claims *c, const struct as_object *claim)
 /* An action of one changes what is iterated. */
 static bool act(struct claims *c)
 {
-	as_arena_reset(&c->arena);
+	claims_trees_begin(c);
 	for (struct as_index_entry *e = c->sim->api->pods->index.first[0]; e != NULL; e = e->next[0])
 		if (make_of(c, e->object))
 			return true;
@@ -348,7 +368,7 @@ void claims_do(struct sim *s, const struct action *a)
 	char claim[16];
 
 	snprintf(claim, sizeof(claim), "f%u", a->a);
-	as_arena_reset(&s->claims->arena);
+	claims_trees_begin(s->claims);
 	if (a->kind == ACTION_CLAIM_TAKE)
 		foreign_take(s->claims, a->a, a->b, a->c > 0);
 	else

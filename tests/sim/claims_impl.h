@@ -6,6 +6,7 @@
 #include "tests/sim/claims.h"
 #include "tests/sim/invariants_impl.h"
 
+#define TREES 256u
 #define LEFT_MAX 256u /* claims that are allocated at a time */
 
 struct left {
@@ -22,10 +23,18 @@ struct given {
 	uint64_t unready_ns; /* when a driver took that back last; 0: never */
 };
 
+/* Of an object of that version, which no other object ever has. */
+struct claims_tree {
+	uint64_t version; /* 0: none */
+	const struct as_json *tree;
+};
+
 struct claims {
 	struct sim *sim;
 	struct as_resource *all;
-	struct as_arena arena;
+	struct claims_tree trees[TREES]; /* by version */
+	struct as_arena trees_arena;
+	uint32_t trees_made;                  /* in that arena */
 	uint64_t random, taken_back, look_ns; /* two sequences of random numbers, and a time */
 	uint32_t made;
 	uint64_t bound, twice, unready;
@@ -39,6 +48,10 @@ struct claims {
 const struct as_json *claims_first(const struct as_json *o, const char *list);
 /* By its name it is another scheduler's. */
 bool claims_foreign(const char *name);
+/* The object as JSON.  Claims are looked at far more often than they change. */
+const struct as_json *claims_tree(struct claims *c, const struct as_object *o);
+/* All trees so far may go: called first where no tree is in use. */
+void claims_trees_begin(struct claims *c);
 const struct as_json *claims_status(struct claims *c, const struct as_object *claim);
 /* The first result of an allocation. */
 const struct as_json *claims_results(const struct as_json *allocation);

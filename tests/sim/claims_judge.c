@@ -151,7 +151,7 @@ static void judge_kept(struct invariants *b, const char *claim)
 
 		if (pod == NULL || strcmp(pod->uid, m->uid) != 0 || claims_pod_over(pod))
 			continue;
-		name = claims_name(as_object_tree(&c->arena, pod));
+		name = claims_name(claims_tree(c, pod));
 		fault = name != NULL && strcmp(name, claim) == 0 ? fault_of(c, pod, m->node, name) : NULL;
 		if (fault != NULL)
 			sim_fail(b->sim, "claim: %s runs on %s and %s", m->key, m->node, fault);
@@ -170,7 +170,7 @@ static void note_robbed(struct invariants *b, const struct as_object *given,
 		const struct as_object *had = foreign ? also_in(c, given->name, r) : given;
 		struct member *m = had == NULL || claims_foreign(had->name)
 		                       ? NULL
-		                       : member_find(b, claims_owner(as_object_tree(&c->arena, had)));
+		                       : member_find(b, claims_owner(claims_tree(c, had)));
 
 		if (m != NULL && m->node[0] == '\0')
 			m->robbed = foreign && gang_has_begun(b, m->group);
@@ -184,7 +184,7 @@ void claims_judge(struct invariants *b, const struct as_event *e)
 
 	if (c == NULL)
 		return;
-	as_arena_reset(&c->arena);
+	claims_trees_begin(c);
 	status = claims_status(c, e->object);
 	results = e->kind != AS_DELETED ? claims_results(as_json_get(status, "allocation")) : NULL;
 	if (results != NULL && given_find(c, e->object->name) == NULL)
@@ -230,8 +230,8 @@ void claims_judge_bound(struct invariants *b, const struct as_object *pod, const
 
 	if (c == NULL || claims_pod_over(pod))
 		return;
-	as_arena_reset(&c->arena);
-	name = claims_name(as_object_tree(&c->arena, pod));
+	claims_trees_begin(c);
+	name = claims_name(claims_tree(c, pod));
 	if (name == NULL)
 		return;
 	c->bound++;
@@ -264,15 +264,15 @@ bool claims_serve(const struct invariants *b, const struct member *m)
 	char key[NAME_BYTES + 16];
 	int64_t count = 0;
 
-	as_arena_reset(&c->arena);
+	claims_trees_begin(c);
 	if (pod != NULL) {
-		snprintf(key, sizeof(key), "default/%s", claims_name(as_object_tree(&c->arena, pod)));
+		snprintf(key, sizeof(key), "default/%s", claims_name(claims_tree(c, pod)));
 		claim = as_index_find(&c->all->index, key);
 	}
 	if (claim == NULL) /* it has lost more than devices */
 		return true;
-	request = claims_first(
-		as_json_get(as_json_get(as_object_tree(&c->arena, claim), "spec"), "devices"), "requests");
+	request = claims_first(as_json_get(as_json_get(claims_tree(c, claim), "spec"), "devices"),
+	                       "requests");
 	as_json_integer(as_json_get(request, "exactly"), "count", &count);
 	for (size_t i = 0; i < b->places_n; i++) {
 		const char *name = b->places[i].name;
@@ -347,7 +347,7 @@ bool claims_at_rest(struct sim *s, char *why, size_t why_bytes)
 
 	if (c == NULL)
 		return true;
-	as_arena_reset(&c->arena);
+	claims_trees_begin(c);
 	for (struct as_index_entry *e = c->all->index.first[0]; e != NULL; e = e->next[0]) {
 		if (claims_foreign(e->object->name) ||
 		    as_json_get(claims_status(c, e->object), "allocation") == NULL || is_used(c, e->object))
