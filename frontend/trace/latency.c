@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define WINDOW_NS (300 * NS_PER_S)
+#define PART 1024u /* slots */
 
 enum mark {
 	MARK_READ,
@@ -37,7 +38,7 @@ struct latency_slot {
 
 struct latency {
 	struct latency_figures figures;
-	struct latency_slot slots[LATENCY_SLOTS]; /* pages are touched as ids are used */
+	struct latency_slot *parts[LATENCY_SLOTS / PART]; /* made as ids are used */
 };
 
 const char *const stage_names[STAGES] = {
@@ -79,6 +80,8 @@ struct latency *latency_new(void)
 
 void latency_free(struct latency *l)
 {
+	for (size_t i = 0; i < sizeof(l->parts) / sizeof(l->parts[0]); i++)
+		free(l->parts[i]);
 	free(l);
 }
 
@@ -87,11 +90,28 @@ const struct latency_figures *latency_figures(const struct latency *l)
 	return &l->figures;
 }
 
+/* NULL: no id of that part was used yet. */
+static struct latency_slot *slot_at(const struct latency *l, pod_id id)
+{
+	struct latency_slot *part = l->parts[id % LATENCY_SLOTS / PART];
+
+	return part ? &part[id % PART] : NULL;
+}
+
+static struct latency_slot *slot_make(struct latency *l, pod_id id)
+{
+	struct latency_slot **part = &l->parts[id % LATENCY_SLOTS / PART];
+
+	if (!*part)
+		*part = must_array(PART, sizeof(**part));
+	return slot_at(l, id);
+}
+
 static struct latency_slot *slot_of(struct latency *l, pod_id id, uint32_t generation)
 {
-	struct latency_slot *s = &l->slots[id % LATENCY_SLOTS];
+	struct latency_slot *s = slot_at(l, id);
 
-	return s->state > SLOT_SEEN && s->id == id && s->generation == generation ? s : NULL;
+	return s && s->state > SLOT_SEEN && s->id == id && s->generation == generation ? s : NULL;
 }
 
 static void slot_leave_queue(struct latency *l, const struct latency_slot *s)
@@ -117,7 +137,7 @@ static void slot_free(struct latency *l, struct latency_slot *s)
 static void slot_begin(struct latency *l, const struct pod_put *p, uint64_t heard_ns,
                        uint64_t now_ns)
 {
-	struct latency_slot *s = &l->slots[p->id % LATENCY_SLOTS];
+	struct latency_slot *s = slot_make(l, p->id);
 
 	if (s->state > SLOT_SEEN) {
 		/* The same id with another generation: its last pod is gone, and its drop follows. */
@@ -357,23 +377,24 @@ struct latency_story *latency_bound(struct latency *l, const struct cmd_bind *cm
 
 uint64_t latency_read_ns(const struct latency *l, pod_id id, uint32_t generation)
 {
-	const struct latency_slot *s = &l->slots[id % LATENCY_SLOTS];
+	const struct latency_slot *s = slot_at(l, id);
 
-	return s->state > SLOT_SEEN && s->id == id && s->generation == generation ? s->at[MARK_READ]
-	                                                                          : 0;
+	return s && s->state > SLOT_SEEN && s->id == id && s->generation == generation
+	           ? s->at[MARK_READ]
+	           : 0;
 }
 
 bool latency_times(const struct latency *l, pod_id id, uint32_t generation, uint64_t now_ns,
                    struct latency_times *out)
 {
-	const struct latency_slot *s = &l->slots[id % LATENCY_SLOTS];
-	/* Marks of an attempt that was refused stay until the next one. */
-	const int last = s->state == SLOT_WAITS ? MARK_SENT : MARK_ANSWERED;
-	int mark = MARK_TAKEN;
+	const struct latency_slot *s = slot_at(l, id);
+	int mark = MARK_TAKEN, last;
 
-	if (s->state == SLOT_FREE || s->id != id || s->generation != generation)
+	if (!s || s->state == SLOT_FREE || s->id != id || s->generation != generation)
 		return false;
 	*out = (struct latency_times){ .read_ns = s->at[MARK_READ] };
+	/* Marks of an attempt that was refused stay until the next one. */
+	last = s->state == SLOT_WAITS ? MARK_SENT : MARK_ANSWERED;
 	for (; mark <= last && s->at[mark] != 0; mark++)
 		out->ns[mark - 1] = between(s->at[mark - 1], s->at[mark]);
 	out->stage = (uint32_t)mark - 1;
