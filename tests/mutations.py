@@ -567,6 +567,8 @@ BUGS = [
         (ADMIT, "\teach_together(b, member_look, &all);", "")),
     bug("the same look before the POST, in the simulator", sim(1000),
         (ADMIT, "\teach_together(b, member_look, &all);", "")),
+    bug("a first Binding without effect parts the gang", unit("frontend/bind/test_prebind"),
+        (ADMIT, "\teach_together(b, member_join, NULL);", "")),
     bug("a claim is taken back while a POST may land", unit("frontend/bind/test_prebind"),
         (ADMIT, "\tif (b->maybe)", "\tif (false)")),
     bug("two claims get one volume", unit("frontend/bind/test_volume_bind"),

@@ -177,6 +177,9 @@ bool prebind_take_back(struct bind *b);
 /* Before each POST of b, which has works and is in no list.  False: something of it, or of its
  * gang, does not hold any more, and b waits. */
 bool prebind_admits(struct bind *b);
+/* The last POST of b, which is in no list, certainly had no effect: if its gang has not begun by
+ * another one, its members are looked at together again. */
+void prebind_had_no_effect(struct bind *b);
 /* The outcome of b, which is in no stage, is known: its works end. */
 void prebind_end(struct bind *b);
 uint64_t prebind_poll(struct binder *w);

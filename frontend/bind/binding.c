@@ -216,13 +216,17 @@ static void post_done(void *context, const struct http_answer *answer, const cha
 {
 	struct bind *b = context;
 	struct binder *w = b->binder;
+	enum bind_answer said;
 
 	PROBE(answered, b->cmd.pod, b->cmd.pod_generation, answer->status);
 	bind_unfly(b);
 	w->counts.post_ns_sum += binder_now(w) - b->sent_ns;
 	/* What this server rejects, another one may have applied before it died. */
 	b->maybe = b->maybe || answer->repeated;
-	switch (bind_answer_read(answer, body, body_bytes)) {
+	said = bind_answer_read(answer, body, body_bytes);
+	if (said == BIND_NOT_SENT || said == BIND_SLOWER || said == BIND_RENEW)
+		prebind_had_no_effect(b);
+	switch (said) {
 	case BIND_TAKEN:
 		binder_window_answered(b);
 		bind_landed(b);

@@ -23,7 +23,8 @@
  * again.  So the works stay until its outcome is known, suspended: they write nothing for a pod
  * that may run already.  Each POST asks look() first; the first one of a gang asks for all that
  * were released with it.  If one of them has lost something, all of them go back to HOLD, which
- * waits for it or undoes; after the first POST it is the member alone.  A pod on which a POST of
+ * waits for it or undoes; after the first POST it is the member alone, but if the answers say that
+ * none of the gang's had an effect (not sent, 401, 429).  A pod on which a POST of
  * this process may land is fenced before, so nothing is taken back from one that runs
  * (docs/decisions/093).
  *

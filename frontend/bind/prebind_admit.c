@@ -23,6 +23,7 @@ void prebind_release(struct bind *b)
 	prebind_line_return(b);
 	TAILQ_REMOVE(&h->stage->binds, b, link);
 	h->together = h->stage->gang != ID_NONE;
+	h->parted = false;
 	h->stage = NULL;
 	suspend(b, true);
 	b->prebound = true;
@@ -39,7 +40,7 @@ static bool is_together(const struct bind *b)
 {
 	struct gang_view gang;
 
-	return b->held->together &&
+	return b->held->together && !b->held->parted &&
 	       model_gang(b->binder->config.model, b->cmd.gang, b->cmd.gang_generation, &gang) &&
 	       gang.pods.bound == 0;
 }
@@ -80,7 +81,14 @@ static void member_part(struct bind *m, struct bind_list *list, void *context)
 {
 	(void)list;
 	(void)context;
-	m->held->together = false;
+	m->held->parted = true;
+}
+
+static void member_join(struct bind *m, struct bind_list *list, void *context)
+{
+	(void)list;
+	(void)context;
+	m->held->parted = false;
 }
 
 static void member_back(struct bind *m, struct bind_list *list, void *context)
@@ -141,4 +149,29 @@ bool prebind_admits(struct bind *b)
 	else
 		go_back(b);
 	return false;
+}
+
+/* A Binding of the gang is on its way, has landed, or may. */
+static bool may_have_begun(const struct bind *b, const struct bind_list *list, bool all)
+{
+	const struct bind *m;
+
+	TAILQ_FOREACH (m, list, link)
+		if (m->cmd.gang == b->cmd.gang && m->cmd.gang_generation == b->cmd.gang_generation &&
+		    (all || m->maybe || m->earlier))
+			return true;
+	return false;
+}
+
+void prebind_had_no_effect(struct bind *b)
+{
+	const struct binder *w = b->binder;
+
+	if (!b->held || !b->held->together || !b->held->parted || b->maybe || b->earlier ||
+	    may_have_begun(b, &w->flying, true) || may_have_begun(b, &w->landed, true) ||
+	    may_have_begun(b, &w->queue, false) || may_have_begun(b, &w->unwritten, false) ||
+	    may_have_begun(b, &w->retries, false))
+		return;
+	b->held->parted = false;
+	each_together(b, member_join, NULL);
 }

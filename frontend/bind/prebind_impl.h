@@ -10,7 +10,8 @@
 /* A binding with works: held, then released and not in a stage, until its outcome is known. */
 struct held {
 	struct prebind_stage *stage; /* NULL: released */
-	bool together;               /* released with others of its gang, and none was sent since */
+	bool together;               /* released with others of its gang */
+	bool parted;                 /* a Binding of these was sent since, and may have had an effect */
 	struct prebind_member member;
 	void *works[PREBIND_KINDS_MAX]; /* NULL: none of that kind, or over */
 	unsigned done;                  /* phases that are over; the next one is started, or waits */

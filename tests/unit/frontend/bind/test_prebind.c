@@ -742,16 +742,32 @@ Test(prebind_wait, a_member_that_is_lost_after_the_first_binding_is_taken_back_a
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
-Test(prebind_wait, one_that_did_not_reach_the_server_is_looked_at_again, .fini = end)
+/* The first Binding of the gang ends with that status, 0: it is not sent; b loses its device. */
+static void first_has_no_effect(int status)
 {
+	struct http_call *post;
+
 	gang_waits_for_a_connection();
 	binding_sent("l");
 	turns();
-	b.kinds[0].state[0] = PREBIND_FAILED;
-	world_fail(world_take(&b.w, "POST", POD "a/binding"), HTTP_NOT_SENT);
+	b.kinds[0].state[1] = PREBIND_FAILED;
+	post = world_take(&b.w, "POST", POD "a/binding");
+	if (status == 0)
+		world_fail(post, HTTP_NOT_SENT);
+	else
+		world_answer(post, status, "{}");
 	b.w.now_ns += 10 * NS_PER_S;
 	turns();
-	expect("bound:3 undo:A0 refused:0 ");
+	expect("bound:3 undo:A1 undo:A0 refused:1 refused:0 ");
+	cr_assert_eq(world_open(&b.w), 0);
+	end();
+}
+
+Test(prebind_wait, a_first_binding_without_effect_does_not_part_the_gang)
+{
+	first_has_no_effect(0);
+	first_has_no_effect(429);
+	first_has_no_effect(401);
 }
 
 Test(prebind_wait, a_core_that_dies_drops_what_waits_for_a_connection, .fini = end)
