@@ -247,6 +247,7 @@ enum victims_answer {
 	VICTIMS_ROW_IMPOSSIBLE, /* evicting every candidate would not do */
 	VICTIMS_ROW_NEVER,      /* a member may not preempt */
 	VICTIMS_ROW_FITS,       /* by free capacity alone, or when pods that end have gone */
+	VICTIMS_ROW_DEVICES,    /* not searched: members ask for devices */
 	VICTIMS_ROW_ANSWERS
 };
 
@@ -258,7 +259,7 @@ struct core_searches {
 	_Atomic uint64_t made_ns;    /* ... and making the core that they search */
 	_Atomic uint64_t cut;        /* ended early: the world fell behind */
 	_Atomic uint64_t kept_bytes; /* of records that are kept for them */
-	_Atomic uint64_t reserved[5];
+	_Atomic uint64_t reserved[4];
 };
 
 #define VICTIMS_ROWS 16u   /* gangs that are searched for */

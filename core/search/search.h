@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 struct core;
+struct gang;
 
 enum disruption_mode {
 	DISRUPT_QUORUM, /* any members as long as the others make the quorum; else all */
@@ -157,7 +158,12 @@ enum gang_answer {
 	VICTIMS_PROVED,     /* there is no better set */
 	VICTIMS_IMPOSSIBLE, /* evicting every candidate would not do */
 	VICTIMS_GAVE_UP,    /* steps_most; `found`: a set that is enough, maybe not the best one */
+	VICTIMS_DEVICES,    /* not searched: search_asks_for_devices() */
 };
+
+/* True if a member asks for devices.  A core knows which are taken, and not by which pod: it can't
+ * say whose eviction would free them. */
+bool search_asks_for_devices(const struct core *core, const struct gang *g);
 
 struct gang_search {
 	enum gang_answer answer;

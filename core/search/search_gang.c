@@ -221,6 +221,14 @@ static enum gang_answer answer_of(struct gang_question *q)
 	return q->out->found ? VICTIMS_PROVED : VICTIMS_IMPOSSIBLE;
 }
 
+bool search_asks_for_devices(const struct core *c, const struct gang *g)
+{
+	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next)
+		if (c->shapes.slots[c->pods.slots[id].shape].body->devices != 0)
+			return true;
+	return false;
+}
+
 int search_gang(struct core *c, const struct search_facts *facts, gang_id gang,
                 struct gang_search *out)
 {
@@ -235,6 +243,10 @@ int search_gang(struct core *c, const struct search_facts *facts, gang_id gang,
 		return 0;
 	if (!preemptor(c, facts, q.g, &priority)) {
 		out->answer = VICTIMS_NEVER;
+		return 0;
+	}
+	if (search_asks_for_devices(c, q.g)) {
+		out->answer = VICTIMS_DEVICES;
 		return 0;
 	}
 	search_begin(&q.s, c, facts, priority);

@@ -167,7 +167,8 @@ static bool is_due(const struct target *t, uint64_t changes, uint64_t now_ns)
 /* The more often nothing came of it, the later it is asked again. */
 static void target_wait(struct target *t, enum gang_answer answer, uint64_t now_ns)
 {
-	const bool futile = answer == VICTIMS_IMPOSSIBLE || answer == VICTIMS_GAVE_UP;
+	const bool futile =
+		answer == VICTIMS_IMPOSSIBLE || answer == VICTIMS_GAVE_UP || answer == VICTIMS_DEVICES;
 
 	if (!futile || t->wait_ns == 0)
 		t->wait_ns = TICK_NS;

@@ -20,6 +20,8 @@ static enum victims_answer answer_of(enum gang_answer answer)
 		return VICTIMS_ROW_IMPOSSIBLE;
 	case VICTIMS_NEVER:
 		return VICTIMS_ROW_NEVER;
+	case VICTIMS_DEVICES:
+		return VICTIMS_ROW_DEVICES;
 	default: /* needless, waits; unasked: it lacks members by now */
 		return VICTIMS_ROW_FITS;
 	}

@@ -289,16 +289,6 @@ static void places_fill(const struct asked *a, const struct core *c, const struc
 	free(members);
 }
 
-/* True if a member asks for devices.  The core knows which are taken, and not by which pod: no pod
- * can be left out or evicted for them. */
-static bool asks_for_devices(const struct core *c, const struct gang *g)
-{
-	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next)
-		if (c->shapes.slots[c->pods.slots[id].shape].body->devices != 0)
-			return true;
-	return false;
-}
-
 /* Why it waits in that core, and who would have to go. */
 static void waits_fill(struct asked *a, struct kept *kept, const struct gang *g)
 {
@@ -306,7 +296,7 @@ static void waits_fill(struct asked *a, struct kept *kept, const struct gang *g)
 
 	a->out->verdict = QUESTION_WAITS;
 	a->out->reason = kept->core->ledger.gangs[a->q->gang].reason;
-	if (!waits_for_capacity(a->out->reason.why) || asks_for_devices(kept->core, g))
+	if (!waits_for_capacity(a->out->reason.why))
 		return;
 	kept->facts.steps_most = WHAT_IF_STEPS;
 	kept->facts.ends = ends;
@@ -392,7 +382,7 @@ void what_if(const struct keeper *k, const struct core *world, const struct live
 		answer_refuse(out, "the gang does not wait: its quorum has nodes");
 		return;
 	}
-	if (asks_for_devices(world, g) && leaves_out(q)) {
+	if (search_asks_for_devices(world, g) && leaves_out(q)) {
 		answer_refuse(out, "members of the gang ask for devices, and which ones a pod would leave "
 		                   "is not known here");
 		return;

@@ -51,6 +51,7 @@ static const char *const answers[VICTIMS_ROW_ANSWERS] = {
 	[VICTIMS_ROW_EMPTY] = "none",      [VICTIMS_ROW_PROVED] = "proved",
 	[VICTIMS_ROW_GAVE_UP] = "gave_up", [VICTIMS_ROW_IMPOSSIBLE] = "impossible",
 	[VICTIMS_ROW_NEVER] = "never",     [VICTIMS_ROW_FITS] = "fits",
+	[VICTIMS_ROW_DEVICES] = "devices",
 };
 
 /* Of a row from shared memory. */
@@ -248,6 +249,11 @@ void explain_victims_print(const struct explain_victims *v)
 	case VICTIMS_ROW_FITS:
 		puts("\nNo pod would have to be evicted for it: there is free capacity, or there will be "
 		     "when pods that\nare being deleted have gone.");
+		break;
+	case VICTIMS_ROW_DEVICES:
+		puts(
+			"\nWhose eviction would start it is not known: its pods ask for devices, and the search "
+			"for pods to evict\nknows none. No pod is evicted for it.");
 		break;
 	default:
 		break;

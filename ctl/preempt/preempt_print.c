@@ -247,6 +247,7 @@ static const struct {
 	[VICTIMS_PROVED] = { "proved", "" },
 	[VICTIMS_IMPOSSIBLE] = { "impossible", "evicting every pod of lower priority would not help" },
 	[VICTIMS_GAVE_UP] = { "gave_up", "the search gave up: --search-steps" },
+	[VICTIMS_DEVICES] = { "devices", "its pods ask for devices, which the search does not know" },
 };
 
 static void add_wide(cJSON *object, const char *name, uint64_t value)

@@ -415,7 +415,7 @@ static void searches_write(const struct metrics_core *c, FILE *out)
 	LABELLED(out, "muster_searches_total", "result", "Searches for victims of gangs that wait.",
 	         { "proved", n[VICTIMS_ROW_PROVED] }, { "gave_up", n[VICTIMS_ROW_GAVE_UP] },
 	         { "impossible", n[VICTIMS_ROW_IMPOSSIBLE] }, { "never", n[VICTIMS_ROW_NEVER] },
-	         { "fits", n[VICTIMS_ROW_FITS] });
+	         { "fits", n[VICTIMS_ROW_FITS] }, { "devices", n[VICTIMS_ROW_DEVICES] });
 	FIGURES(
 		out,
 		COUNTER("muster_search_steps_total", "Their work, in steps of about 10 ns.",

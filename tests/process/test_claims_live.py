@@ -142,6 +142,10 @@ def test_questions_about_a_gang_that_lacks_devices():
         code, got = c.ask_json("explain", "default/g", "--what-if", "priority=10")
         equal((code, got["answer"], "victims" in got), (1, "waits", False), got)
         check("6 devices of class gpu are needed, 5 are free on 2 nodes (8 match, 3 are taken)" in got["reason"], got)
+        # It was said to be impossible, by a search without devices; here a's eviction would do.
+        equal(got["preemption"]["answer"], "devices", got)
+        until(lambda: c.ask_json("explain", "default/g")[1].get("preemption", {}).get("answer") == "devices", 20, "preemption")
+        check("the search for pods to evict" in c.ask("explain", "default/g")[1])
         code, _, err = c.ask("explain", "default/g", "--what-if", "without-pod=default/a")
         check(code == 1 and "which ones a pod would leave is not known here" in err, code, err)
         code, _, err = c.ask("explain", "default/g", "--try", "--kubeconfig", c.kubeconfig)

@@ -68,9 +68,8 @@ static unsigned rows_used(void)
 /* "proved a-0 a-1" of the first row, at that time. */
 static const char *answer(uint64_t now_s)
 {
-	static const char *const names[] = {
-		"none", "proved", "gave up", "impossible", "never", "fits"
-	};
+	static const char *const names[] = { "none",  "proved", "gave up", "impossible",
+		                                 "never", "fits",   "devices" };
 	static char text[512];
 
 	flush();
