@@ -290,7 +290,7 @@ CYCLES ?= 1000
 campaign: deps-test programs
 	@seeds=$(if $(filter file,$(origin SEEDS)),4000,$(SEEDS)); { \
 		echo @4; \
-		for part in 1 2; do echo "python3 tests/process/test_kill.py --cycles=$$(($(CYCLES) / 2)) --seed=$$(($(FROM) + part - 1))"; done; \
+		for part in $(if $(filter 0,$(CYCLES)),,1 2); do echo "python3 tests/process/test_kill.py --cycles=$$(($(CYCLES) / 2)) --seed=$$(($(FROM) + part - 1))"; done; \
 		for part in 0 1 2 3; do echo "$(B)/bin/muster-sim --keep-going --from $$(($(FROM) + part * seeds / 4)) --seeds $$((seeds / 4))"; done; \
 	} | MUSTER_TEST_FIGURES=1 MUSTER_TEST_TIMEOUT_S=$$((300 + seeds / 50 + $(CYCLES))) tests/run.sh build/test-logs-campaign
 
