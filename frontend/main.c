@@ -176,6 +176,7 @@ static int serve_begin(struct daemon *d)
 		.tls_key = o->tls_key,
 		.client_ca = o->client_ca,
 		.extends = o->extender_keep_s > 0,
+		.node_names = model_node_names(d->model),
 		.auth = options_auth(o),
 		.users = o->extender_users.at,
 		.users_n = o->extender_users.n,

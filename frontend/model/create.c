@@ -8,6 +8,7 @@
 #include "frontend/model/base/limits.h"
 #include "frontend/model/pods/jobs.h"
 #include "frontend/model/pods/namespaces.h"
+#include "frontend/model/nodes/node_names.h"
 #include "frontend/model/nodes/nodes.h"
 #include "frontend/model/pods/owners.h"
 #include "frontend/model/pods/pods.h"
@@ -175,6 +176,7 @@ struct model *model_new(const struct model_config *config)
 	m->jobs = jobs_new(config);
 	model_resources_init(m);
 	model_tables_init(m);
+	m->node_names = node_names_new(m->hash_key);
 	m->body.at = must_alloc(RECORD_BYTES_MAX);
 	m->volumes = volumes_new(m->hash_key, config->claims_can_wait);
 	if (config->binds_claims)
@@ -227,6 +229,7 @@ void model_free(struct model *m)
 	for (size_t i = 0; i < sizeof(interns) / sizeof(interns[0]); i++)
 		intern_free(interns[i]);
 	table_free(&m->services_index);
+	node_names_free(m->node_names);
 	free(m->image_uses);
 	free(m->evicted);
 	for (size_t i = 0; i < m->scheduler_names_n; i++)

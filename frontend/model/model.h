@@ -229,6 +229,9 @@ bool model_pod_binds(const struct model *m, pod_id id);
 /* A node that exists, or ID_NONE. */
 node_id model_node_id(const struct model *m, struct text name);
 
+/* The same for other threads and for many names; valid as long as the model. */
+struct node_names *model_node_names(const struct model *m);
+
 /* Name of a node that exists, or NULL. */
 const char *model_node(const struct model *m, node_id id, uint32_t generation);
 /* The node exists, and its allocatable has some of the resource. */

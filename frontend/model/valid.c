@@ -7,6 +7,7 @@
 #include "frontend/model/groups/group_pods.h"
 #include "frontend/model/pods/jobs.h"
 #include "frontend/model/pods/namespaces.h"
+#include "frontend/model/nodes/node_names.h"
 #include "frontend/model/nodes/nodes.h"
 #include "frontend/model/pods/owners.h"
 #include "frontend/model/pods/pods.h"
@@ -316,9 +317,13 @@ static void check_nodes(struct check *c)
 	STORE_EACH(&m->nodes, i)
 	{
 		const struct node_entry *n = node_at(m, i);
+		node_id id;
 
 		if (n->body)
 			count_node(c, n->body);
+		node_names_find(m->node_names, &(struct text){ n->name, strlen(n->name) }, 1, &id);
+		if (id != (n->body ? i : ID_NONE))
+			bad(c, "node %s: its name has the id %u", n->name, id);
 		for (uint32_t k = 0; k < n->images_n; k++)
 			c->images[n->images[k].image]++;
 		count_storage(c, n->storage);

@@ -168,6 +168,11 @@ node_id model_node_id(const struct model *m, struct text name)
 	return node != SLOT_NONE && node_at(m, node)->body ? node : ID_NONE;
 }
 
+struct node_names *model_node_names(const struct model *m)
+{
+	return m->node_names;
+}
+
 /* Index of the resource of a dialect, or -1. */
 static int index_of(const struct model *m, uint32_t dialect)
 {

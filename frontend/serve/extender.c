@@ -3,6 +3,7 @@
 
 #include "frontend/base/log.h"
 #include "frontend/base/probe.h"
+#include "frontend/model/nodes/node_names.h"
 #include "frontend/serve/grants.h"
 
 #include <stdlib.h>
@@ -19,8 +20,6 @@ struct extender {
 	struct job_list jobs;
 	size_t sent;
 	uint32_t tickets; /* total */
-	uint64_t *set;    /* scratch: one bit for each node */
-	size_t set_words;
 	struct grants *grants;
 	struct extender_counts counts;
 };
@@ -82,7 +81,6 @@ void extender_free(struct extender *x)
 		return;
 	while ((job = TAILQ_FIRST(&x->jobs)) != NULL)
 		finish(x, job, EXTENDER_NOWHERE, "muster is stopping");
-	free(x->set);
 	grants_free(x->grants);
 	free(x);
 }
@@ -114,19 +112,28 @@ void extender_adopt(struct extender *x, struct intent *line, pod_id pod, uint32_
 	grants_adopt(x->grants, line, pod, generation);
 }
 
-static void set_fill(struct extender *x, const struct extender_question *q, size_t words)
+void extender_find(struct extender_question *q, struct node_names *names, struct arena *arena)
 {
-	if (words > x->set_words) {
-		x->set = must_grow(x->set, words * sizeof(*x->set));
-		x->set_words = words;
-	}
-	memset(x->set, 0, words * sizeof(*x->set));
-	for (size_t i = 0; i < q->nodes_n; i++) {
-		node_id id = model_node_id(x->config.model, q->nodes[i].name);
+	q->ids = arena_alloc(arena, q->nodes_n * sizeof(*q->ids));
+	q->ids_version = node_names_find(names, q->names, q->nodes_n, q->ids);
+}
 
-		if (id != ID_NONE && id / 64 < words)
-			x->set[id / 64] |= UINT64_C(1) << (id % 64);
-	}
+/* With nodes that came and went since: a pod that muster does not know yet may be awaited. */
+static void find_again(struct extender *x, struct extender_question *q)
+{
+	struct node_names *names = model_node_names(x->config.model);
+
+	if (q->ids_version != node_names_version(names))
+		q->ids_version = node_names_find(names, q->names, q->nodes_n, q->ids);
+}
+
+/* One bit for each node. */
+static void set_fill(uint64_t *set, size_t words, const struct extender_question *q)
+{
+	memset(set, 0, words * sizeof(*set));
+	for (size_t i = 0; i < q->nodes_n; i++)
+		if (q->ids[i] / 64 < words) /* ID_NONE is not */
+			set[q->ids[i] / 64] |= UINT64_C(1) << (q->ids[i] % 64);
 }
 
 enum sending { SENT, LATER, FINISHED };
@@ -134,7 +141,7 @@ enum sending { SENT, LATER, FINISHED };
 static enum sending job_send(struct extender *x, struct extender_job *job,
                              const struct frontend_port *port, const struct limits *limits)
 {
-	const struct extender_question *q = &job->question;
+	struct extender_question *q = &job->question;
 	const size_t words = (limits->nodes + (size_t)63) / 64, bytes = words * sizeof(uint64_t);
 	struct event_assume *e;
 	struct pod_view pod;
@@ -152,7 +159,7 @@ static enum sending job_send(struct extender *x, struct extender_job *job,
 		       pod.ours ? "muster places this pod itself" : "the pod is bound already");
 		return FINISHED;
 	}
-	set_fill(x, q, words);
+	find_again(x, q);
 	e = port->event(port->context, EVENT_ASSUME, (uint32_t)(sizeof(*e) + bytes));
 	if (!e)
 		return LATER;
@@ -167,7 +174,7 @@ static enum sending job_send(struct extender *x, struct extender_job *job,
 		                        .ticket = job->ticket,
 		                        .words = (uint32_t)words,
 		                        .keep_ms = reserve_ms(x, job) };
-	memcpy(e + 1, x->set, bytes);
+	set_fill((uint64_t *)(e + 1), words, q);
 	PROBE(assume_sent, pod.id, pod.generation, job->ticket);
 	return SENT;
 }
@@ -236,11 +243,22 @@ static void job_place(struct extender *x, struct extender_job *job, size_t chose
 	written(x, job, env_now(x->config.env));
 }
 
+/* Among the question's nodes; nodes_n: it is none of them.  Ids are of hashes, hence the name. */
+static size_t node_index(const struct extender_question *q, node_id id, const char *name)
+{
+	const struct text wanted = text_of(name);
+	size_t i = 0;
+
+	while (i < q->nodes_n && !(q->ids[i] == id && text_equal(q->names[i], wanted)))
+		i++;
+	return i;
+}
+
 void extender_answered(struct extender *x, const struct cmd_assume *cmd)
 {
 	struct extender_job *job;
 	const char *name;
-	size_t chosen = 0;
+	size_t chosen;
 
 	TAILQ_FOREACH (job, &x->jobs, link)
 		if (job->ticket != 0 && job->ticket == cmd->ticket)
@@ -250,14 +268,12 @@ void extender_answered(struct extender *x, const struct cmd_assume *cmd)
 	PROBE(assume_answered, cmd->pod, cmd->pod_generation, cmd->ticket, cmd->node);
 	name =
 		cmd->node != ID_NONE ? model_node(x->config.model, cmd->node, cmd->node_generation) : NULL;
-	while (name && chosen < job->question.nodes_n &&
-	       !text_is(job->question.nodes[chosen].name, name))
-		chosen++;
-	if (job->reserves && (!name || chosen == job->question.nodes_n))
+	chosen = name ? node_index(&job->question, cmd->node, name) : job->question.nodes_n;
+	if (job->reserves && chosen == job->question.nodes_n)
 		grants_place(x->grants, job->pod, job->pod_generation, ID_NONE, 0);
 	if (cmd->reason.why == WAIT_REFUSED)
 		finish(x, job, EXTENDER_NOWHERE, "the pod is gone");
-	else if (!name || chosen == job->question.nodes_n)
+	else if (chosen == job->question.nodes_n)
 		finish(x, job, EXTENDER_NOWHERE, cmd->node != ID_NONE ? "the node is gone" : NULL);
 	else
 		job_place(x, job, chosen, cmd);

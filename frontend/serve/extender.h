@@ -16,8 +16,8 @@
  * frontend/serve/grants.h. If the journal fails after the core has reserved, the answer goes out as
  * well; what is reserved then ends with the two processes.
  *
- * Everything runs in the loop's thread; serve.c reads a job before it is submitted and after it is
- * done. */
+ * Everything but extender_find() runs in the loop's thread; serve.c reads a job before it is
+ * submitted and after it is done. */
 #ifndef MUSTER_FRONTEND_EXTENDER_H
 #define MUSTER_FRONTEND_EXTENDER_H
 
@@ -60,6 +60,10 @@ struct extender;
 struct extender *extender_new(const struct extender_config *config);
 /* Jobs in flight end with an error. */
 void extender_free(struct extender *x);
+
+/* Finds the nodes of a question that was read; from any thread, so that thousands of names do not
+ * hold the loop up.  Beside extender_read(), and into the same arena. */
+void extender_find(struct extender_question *q, struct node_names *names, struct arena *arena);
 
 void extender_ask(struct extender *x, struct extender_job *job);
 

@@ -64,31 +64,31 @@ static void read_pod(struct json *j, struct extender_question *q)
 	}
 }
 
-/* NULL beyond the limit. */
-static struct extender_node *node_more(struct json *j, struct extender_question *q, size_t *cap)
-{
-	struct extender_node *grown;
+/* Of the arrays of the question. */
+struct caps {
+	size_t names, objects;
+};
 
+/* There is space for one more name; false beyond the limit. */
+static bool name_more(struct json *j, struct extender_question *q, struct caps *caps)
+{
 	if (q->nodes_n == EXTENDER_NODES_MAX) {
 		json_fail(j, "more than %zu nodes", EXTENDER_NODES_MAX);
-		return NULL;
+		return false;
 	}
-	grown = arena_grow(j->arena, q->nodes, q->nodes_n, cap, sizeof(*grown));
-	q->nodes = grown;
-	grown[q->nodes_n] = (struct extender_node){ 0 };
-	return &grown[q->nodes_n];
+	if (q->nodes_n == caps->names)
+		q->names = arena_grow(j->arena, q->names, q->nodes_n, &caps->names, sizeof(*q->names));
+	return true;
 }
 
-static void read_names(struct json *j, struct extender_question *q, size_t *cap)
+static void read_names(struct json *j, struct extender_question *q, struct caps *caps)
 {
-	struct extender_node *n;
-
 	if (!json_array(j))
 		return;
 	q->names_only = true;
 	while (json_item(j)) {
-		n = node_more(j, q, cap);
-		if (!n || !json_string(j, &n->name) || !is_name(j, n->name))
+		if (!name_more(j, q, caps) || !json_string(j, &q->names[q->nodes_n]) ||
+		    !is_name(j, q->names[q->nodes_n]))
 			return;
 		q->nodes_n++;
 	}
@@ -106,10 +106,19 @@ static struct text object_name(struct json *outer, struct text object)
 	return value;
 }
 
-static void read_nodes(struct json *j, struct extender_question *q, size_t *cap)
+/* Objects are stored as long as no names alone came: only then they are answered with. */
+static void add_object(struct json *j, struct extender_question *q, struct caps *caps,
+                       struct text object)
 {
-	struct extender_node *n;
-	struct text name;
+	if (q->names_only)
+		return;
+	q->objects = arena_grow(j->arena, q->objects, q->nodes_n, &caps->objects, sizeof(object));
+	q->objects[q->nodes_n] = object;
+}
+
+static void read_nodes(struct json *j, struct extender_question *q, struct caps *caps)
+{
+	struct text name, object;
 
 	if (!json_object(j))
 		return;
@@ -121,12 +130,12 @@ static void read_nodes(struct json *j, struct extender_question *q, size_t *cap)
 		if (!json_array(j))
 			continue;
 		while (json_item(j)) {
-			n = node_more(j, q, cap);
-			if (!n || !json_raw(j, &n->object))
+			if (!name_more(j, q, caps) || !json_raw(j, &object))
 				return;
-			n->name = object_name(j, n->object);
-			if (j->failed || !is_name(j, n->name))
+			q->names[q->nodes_n] = object_name(j, object);
+			if (j->failed || !is_name(j, q->names[q->nodes_n]))
 				return;
+			add_object(j, q, caps, object);
 			q->nodes_n++;
 		}
 	}
@@ -136,8 +145,8 @@ int extender_read(enum extender_verb verb, const char *body, size_t bytes, struc
                   struct extender_question *out, char *error, size_t error_bytes)
 {
 	struct json j;
+	struct caps caps = { 0 };
 	struct text name;
-	size_t cap = 0;
 	char path[256];
 
 	*out = (struct extender_question){ .verb = verb, .namespace = "", .name = "", .uid = "" };
@@ -147,9 +156,9 @@ int extender_read(enum extender_verb verb, const char *body, size_t bytes, struc
 			if (text_is(name, "Pod"))
 				read_pod(&j, out);
 			else if (text_is(name, "NodeNames"))
-				read_names(&j, out, &cap);
+				read_names(&j, out, &caps);
 			else if (text_is(name, "Nodes"))
-				read_nodes(&j, out, &cap);
+				read_nodes(&j, out, &caps);
 			else
 				json_skip(&j);
 		}
@@ -177,28 +186,28 @@ static void add_named(struct bytes *b, const char *before, struct text name, con
 static void write_failed(const struct extender_question *q, struct bytes *b)
 {
 	for (size_t i = 0; i < q->nodes_n; i++)
-		add_named(b, i > 0 ? ",\"" : "\"", q->nodes[i].name, "\":\"" NO_ROOM "\"");
+		add_named(b, i > 0 ? ",\"" : "\"", q->names[i], "\":\"" NO_ROOM "\"");
 }
 
 static void write_filter(const struct extender_question *q, const struct extender_answer *a,
                          struct bytes *b)
 {
-	const struct extender_node *n = a->chosen != EXTENDER_NOWHERE ? &q->nodes[a->chosen] : NULL;
+	const bool chosen = a->chosen != EXTENDER_NOWHERE;
 	const char *error = a->error ? a->error : "";
 
 	if (q->names_only) {
 		bytes_put(b, "{\"Nodes\":null,\"NodeNames\":[");
-		if (n)
-			add_named(b, "\"", n->name, "\"");
+		if (chosen)
+			add_named(b, "\"", q->names[a->chosen], "\"");
 		bytes_put(b, "]");
 	} else {
 		bytes_put(b, "{\"Nodes\":{\"metadata\":{},\"items\":[");
-		if (n)
-			bytes_add(b, n->object.at, n->object.bytes);
+		if (chosen)
+			bytes_add(b, q->objects[a->chosen].at, q->objects[a->chosen].bytes);
 		bytes_put(b, "]},\"NodeNames\":null");
 	}
 	bytes_put(b, ",\"FailedNodes\":{");
-	if (!n && !a->error)
+	if (!chosen && !a->error)
 		write_failed(q, b);
 	bytes_put(b, "},\"FailedAndUnresolvableNodes\":{},\"Error\":");
 	bytes_quote_clean(b, error, strlen(error));
@@ -210,7 +219,7 @@ static void write_scores(const struct extender_question *q, const struct extende
 {
 	bytes_put(b, "[");
 	for (size_t i = 0; i < q->nodes_n; i++)
-		add_named(b, i > 0 ? ",{\"Host\":\"" : "{\"Host\":\"", q->nodes[i].name,
+		add_named(b, i > 0 ? ",{\"Host\":\"" : "{\"Host\":\"", q->names[i],
 		          i == a->chosen ? "\",\"Score\":" SCORE_MOST "}" : "\",\"Score\":0}");
 	bytes_put(b, "]");
 }

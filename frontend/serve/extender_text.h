@@ -6,6 +6,7 @@
 
 #include "frontend/base/arena.h"
 #include "frontend/base/bytes.h"
+#include "ipc/abi.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,17 +18,15 @@
 
 enum extender_verb { EXTENDER_FILTER, EXTENDER_PRIORITIZE };
 
-struct extender_node {
-	struct text name;
-	struct text object; /* its JSON; at NULL: names alone were sent (nodeCacheCapable) */
-};
-
 /* Texts point into the request's body or the arena. */
 struct extender_question {
 	enum extender_verb verb;
 	const char *namespace, *name, *uid; /* of the pod */
-	struct extender_node *nodes;
 	size_t nodes_n;
+	struct text *names;   /* of the nodes */
+	struct text *objects; /* their JSON; NULL: names alone were sent (nodeCacheCapable) */
+	node_id *ids;         /* ID_NONE: no node has that name.  Not by extender_read() but by */
+	uint64_t ids_version; /* node_names_find(); 0: not yet */
 	bool names_only;
 };
 

@@ -47,6 +47,7 @@ struct serve_config {
 	const char *tls_cert, *tls_key; /* files; NULL: no TLS */
 	const char *client_ca;          /* file; NULL: none */
 	bool extends;                   /* accept the extender's requests: serve_take_job() */
+	struct node_names *node_names;  /* of the model: its questions' */
 	enum extender_auth auth;
 	const char *const *users; /* who may send them, unless auth is none */
 	size_t users_n;

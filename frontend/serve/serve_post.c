@@ -334,6 +334,7 @@ static enum MHD_Result post_ask(struct post *p)
 		post_refuse(p, PORT_BYTES, MHD_HTTP_SERVICE_UNAVAILABLE, NO_MEMORY);
 		return post_answer_refusal(p);
 	}
+	extender_find(&p->job.question, p->serve->config.node_names, &p->arena);
 	p->job.done = post_resume;
 	p->job.context = p;
 	post_suspend(p, POST_ASKED);

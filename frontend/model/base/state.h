@@ -88,8 +88,9 @@ struct model {
 	struct intern images;
 	struct image_use *image_uses; /* by image */
 	size_t image_uses_n;
-	bool images_due;         /* some are fresh */
-	struct volumes *volumes; /* frontend/volume/volume.h; pods and nodes by their slots */
+	bool images_due;               /* some are fresh */
+	struct node_names *node_names; /* of nodes with a body */
+	struct volumes *volumes;       /* frontend/volume/volume.h; pods and nodes by their slots */
 	struct store shapes, nodes, gangs, pods, namespaces, owners, policies, budgets;
 	struct store declared_specs;        /* of groups, by their members */
 	struct store candidates;            /* ConfigMaps */

@@ -6,6 +6,7 @@
 #include "frontend/model/base/columns.h"
 #include "frontend/model/base/limits.h"
 #include "frontend/model/base/objects.h"
+#include "frontend/model/nodes/node_names.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
@@ -312,6 +313,8 @@ static void node_clear(struct model *m, uint32_t node)
 {
 	struct node_entry *e = node_at(m, node);
 
+	if (e->body)
+		node_names_remove(m->node_names, text_of(e->name), node);
 	node_clear_body(m, e);
 	node_set_left_out(m, e, NULL);
 	images_give(m, e->images, e->images_n);
@@ -345,13 +348,17 @@ static void node_set_bad(struct model *m, uint32_t node)
 }
 
 /* Moves the numbers of m->body to the entry; true if it differs from the body before. */
-static bool node_take_body(struct model *m, struct node_entry *e)
+static bool node_take_body(struct model *m, uint32_t node)
 {
+	struct node_entry *e = node_at(m, node);
+
 	assert(m->body.bytes >= sizeof(struct event_node) && m->body.bytes <= NODE_BODY_MAX);
 	if (e->body && e->bytes == m->body.bytes && memcmp(e->body, m->body.at, e->bytes) == 0) {
 		node_release(m, m->body.at);
 		return false;
 	}
+	if (!e->body)
+		node_names_put(m->node_names, text_of(e->name), node);
 	node_clear_body(m, e);
 	e->body = body_copy(&m->body);
 	e->bytes = (uint32_t)m->body.bytes;
@@ -396,7 +403,7 @@ static int node_accept(struct model *m, uint32_t node, const struct node_object 
 	int rc = node_build(m, object, &left_out, &flag);
 
 	if (rc == 0) {
-		bool changed = node_take_body(m, e);
+		bool changed = node_take_body(m, node);
 
 		node_set_left_out(m, e, &left_out);
 

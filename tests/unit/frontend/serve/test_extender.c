@@ -49,7 +49,7 @@ Test(extender, names_alone)
 	cr_assert_str_eq(q.name, "a");
 	cr_assert_str_eq(q.namespace, "ns");
 	cr_assert_str_eq(q.uid, "uid-a");
-	cr_assert(q.nodes_n == 2 && q.names_only && text_is(q.nodes[1].name, "n2"));
+	cr_assert(q.nodes_n == 2 && q.names_only && text_is(q.names[1], "n2"));
 	cr_assert_str_eq(
 		written(&q, 1, NULL),
 		"{\"Nodes\":null,\"NodeNames\":[\"n2\"],\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}");
@@ -78,8 +78,8 @@ Test(extender, whole_nodes)
 		",\"Nodes\":{\"metadata\":{},\"items\":[%s,{\"metadata\":{\"name\":\"n2\"}}]},\"NodeNames\":null}",
 		n1);
 	cr_assert_eq(read_question(&arena, EXTENDER_FILTER, json, &q, error), 0, "%s", error);
-	cr_assert(q.nodes_n == 2 && !q.names_only && text_is(q.nodes[0].name, "n1") &&
-	          text_is(q.nodes[1].name, "n2"));
+	cr_assert(q.nodes_n == 2 && !q.names_only && text_is(q.names[0], "n1") &&
+	          text_is(q.names[1], "n2"));
 	snprintf(
 		wanted, sizeof(wanted),
 		"{\"Nodes\":{\"metadata\":{},\"items\":[%s]},\"NodeNames\":null,\"FailedNodes\":{},\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}",
@@ -255,6 +255,7 @@ static void scene_ask(struct scene *s, enum extender_verb verb)
 	cr_assert_eq(read_question(&s->arena, verb, "{" POD ",\"NodeNames\":[\"n2\",\"gone\",\"n1\"]}",
 	                           &s->job.question, error),
 	             0);
+	extender_find(&s->job.question, model_node_names(s->m), &s->arena);
 	extender_ask(s->x, &s->job);
 }
 
@@ -301,6 +302,29 @@ Test(extender, a_question_and_its_answer)
 	};
 	extender_answered(s.x, &answer);
 	cr_assert(s.done == 2 && !s.error && s.chosen == EXTENDER_NOWHERE);
+	scene_end(&s);
+}
+
+/* Its names were read before. */
+Test(extender, nodes_that_come_and_go_while_a_question_waits)
+{
+	struct scene s;
+	node_id gone;
+	const char *n1;
+
+	scene_begin(&s);
+	scene_ask(&s, EXTENDER_FILTER);
+	extender_poll(s.x, &s.port, &s.limits);
+	cr_assert_eq(s.published, 0);
+	world_put(s.m, RESOURCE_INDEX_NODES, world_node("gone", "1"));
+	n1 = world_node("n1", "1");
+	cr_assert_eq(model_remove(s.m, RESOURCE_INDEX_NODES, n1, strlen(n1), NULL), 0);
+	world_put(s.m, RESOURCE_INDEX_PODS, THEIRS);
+	extender_poll(s.x, &s.port, &s.limits);
+	gone = model_node_id(s.m, text_of("gone"));
+	cr_assert_eq(s.published, 1);
+	cr_assert_eq(s.assume.set[0], UINT64_C(1) << gone | UINT64_C(1)
+	                                                        << model_node_id(s.m, text_of("n2")));
 	scene_end(&s);
 }
 
@@ -364,6 +388,7 @@ static uint32_t reserved_on(struct scene *s, const char *pod_json, const char *n
 	s->job = (struct extender_job){ .done = scene_done, .context = s };
 	cr_assert_eq(read_question(&s->arena, EXTENDER_FILTER, json, &s->job.question, error), 0, "%s",
 	             error);
+	extender_find(&s->job.question, model_node_names(s->m), &s->arena);
 	extender_ask(s->x, &s->job);
 	extender_poll(s->x, &s->port, &s->limits);
 	answer = (struct cmd_assume){ .pod = s->assume.e.pod,
