@@ -20,6 +20,7 @@
 #define BODY_BYTES_MAX (256u << 20) /* a page of a list */
 #define BODY_BYTES_KEPT (64u << 10) /* an idle handle keeps no more */
 #define USER_TIMEOUT_MS 30000u
+#define PERFORM_NS (100 * NS_PER_MS)
 
 struct http_call {
 	TAILQ_ENTRY(http_call) link;
@@ -57,6 +58,7 @@ struct curl_transport {
 	struct call_list active;
 	unsigned active_n[HTTP_LANES];
 	struct curl_counts counts;
+	uint64_t performed_ns;
 };
 
 static void transport_renew(struct transport *interface)
@@ -444,16 +446,32 @@ again:
 	t->pair_generation = t->credentials.pair_generation;
 }
 
+/* Each call asks the kernel about the connection of each transfer, one by one: it is left out when
+ * none has news, no timer of libcurl has run down, and the last one was not long ago. */
+static void perform(struct curl_transport *t, int ready)
+{
+	const uint64_t now = env_now(t->config.env);
+	long due_ms = -1;
+	int running;
+
+	/* 0 as well after a transfer was added, or has more to read */
+	curl_multi_timeout(t->multi, &due_ms);
+	if (ready == 0 && due_ms != 0 && now - t->performed_ns < PERFORM_NS)
+		return;
+	t->performed_ns = now;
+	curl_multi_perform(t->multi, &running);
+}
+
 uint64_t curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int extra_fd,
                              bool *extra_ready)
 {
 	struct curl_waitfd extra = { .fd = extra_fd, .events = CURL_WAIT_POLLIN };
 	struct pollfd look = { .fd = extra_fd, .events = POLLIN };
-	int running, left, ready;
+	int left, ready = 0;
 	uint64_t waited_ns = 0;
 	CURLMsg *m;
 
-	curl_multi_perform(t->multi, &running);
+	perform(t, 0);
 	m = curl_multi_info_read(t->multi, &left);
 	if (!m) {
 		const uint64_t from_ns = env_now(t->config.env);
@@ -461,7 +479,7 @@ uint64_t curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int 
 		curl_multi_poll(t->multi, extra_fd >= 0 ? &extra : NULL, extra_fd >= 0 ? 1 : 0,
 		                (int)timeout_ms, &ready);
 		waited_ns = env_now(t->config.env) - from_ns;
-		curl_multi_perform(t->multi, &running);
+		perform(t, ready);
 		m = curl_multi_info_read(t->multi, &left);
 	} else if (extra_fd >= 0 && poll(&look, 1, 0) > 0) {
 		extra.revents = look.revents;
