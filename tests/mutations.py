@@ -448,6 +448,8 @@ BUGS = [
         ("frontend/bind/intents.c", "\tb->intent = found;",
          "\tif (found && b->withdrawn)\n\t\tjournal_remove(w->config.journal, found), found = NULL;\n"
          "\tb->intent = found;")),
+    bug("the extender leaves out nodes behind those that do not exist", unit("core/lifecycle/test_assume"),
+        ("core/lifecycle/assume.c", "rank < c->nodes.count", "rank < c->nodes.present")),
     bug("what the extender reserved is not in the journal", unit("frontend/serve/test_extender"),
         (GRANTS, "\tif (gs->config.journal)\n\t\tg->line", "\tif (false)\n\t\tg->line")),
     bug("the extender answers before the journal has it", unit("frontend/serve/test_extender"),

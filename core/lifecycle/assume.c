@@ -88,11 +88,11 @@ node_id assume_node(struct core *c, const uint64_t *nodes, uint32_t words, class
 	v = view_scored(c, class);
 	if (!v)
 		evaluate_all(c, class);
-	for (uint32_t rank = 0; rank < c->nodes.present; rank++) {
+	for (uint32_t rank = 0; rank < c->nodes.count; rank++) {
 		const node_id id = c->nodes.order[rank];
 		uint32_t score;
 
-		if (!is_candidate(nodes, words, id))
+		if (!is_candidate(nodes, words, id) || !node_present(&c->nodes.slots[id]))
 			continue;
 		if (v)
 			score = view_open(v, rank) ? view_key(v, rank) : 0;

@@ -30,10 +30,12 @@ static node_id evaluated(struct core *c, const uint64_t *nodes, class_id class,
 	nodes_sort(&c->nodes);
 	gpus_follow(&c->pod_counts);
 	evaluate(&c->pod_counts, class, c->config.score, j);
-	for (uint32_t rank = 0; rank < c->nodes.present; rank++) {
+	/* The order has nodes whose objects do not exist, too. */
+	for (uint32_t rank = 0; rank < c->nodes.count; rank++) {
 		const node_id id = c->nodes.order[rank];
 
-		if (!is_set(nodes, id) || !views_suffice(&c->views, id, class))
+		if (!is_set(nodes, id) || !node_present(&c->nodes.slots[id]) ||
+		    !views_suffice(&c->views, id, class))
 			continue;
 		if (first == ID_NONE)
 			first = id;
