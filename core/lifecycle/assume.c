@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BEST_TRIED 64u
+
 static void request_pop(struct assumes *as)
 {
 	assert(as->n > 0);
@@ -76,6 +78,24 @@ static void evaluate_all(struct core *c, class_id class)
 	evaluate(&c->pod_counts, class, c->config.score, &c->views.evaluation);
 }
 
+/* The choice of assume_node(), if it is among the first nodes with the view's highest key, as it is
+ * where a scheduler asks about most nodes; ID_NONE: look at all of them. */
+static node_id choose_best(const struct core *c, const struct view *v, const uint64_t *nodes,
+                           uint32_t words, class_id class)
+{
+	const tree_key top = v->mode == VIEW_PLAIN ? tree_top(&v->tree) : 0;
+	uint32_t rank = top > 0 ? tree_best(&v->tree) : TREE_NONE;
+
+	for (uint32_t i = 0; i < BEST_TRIED && rank != TREE_NONE; i++) {
+		const node_id id = c->nodes.order[rank];
+
+		if (is_candidate(nodes, words, id) && views_suffice(&c->views, id, class))
+			return id;
+		rank = tree_next(&v->tree, rank + 1, top);
+	}
+	return ID_NONE;
+}
+
 node_id assume_node(struct core *c, const uint64_t *nodes, uint32_t words, class_id class)
 {
 	const struct evaluation *j = &c->views.evaluation;
@@ -88,6 +108,10 @@ node_id assume_node(struct core *c, const uint64_t *nodes, uint32_t words, class
 	v = view_scored(c, class);
 	if (!v)
 		evaluate_all(c, class);
+	else
+		best = choose_best(c, v, nodes, words, class);
+	if (best != ID_NONE)
+		return best;
 	for (uint32_t rank = 0; rank < c->nodes.count; rank++) {
 		const node_id id = c->nodes.order[rank];
 		uint32_t score;
