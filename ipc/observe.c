@@ -168,7 +168,8 @@ const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_
 }
 
 /* 0 for a resource whose block is not committed. */
-static void copy_amounts(const struct observer *o, node_id id, struct node_view *out)
+static void copy_amounts(const struct observer *o, node_id id, uint32_t resources,
+                         struct node_view *out)
 {
 	const struct node_amounts *rows =
 		(const struct node_amounts *)(const void *)(base(o) + o->places.amounts_offset);
@@ -176,7 +177,7 @@ static void copy_amounts(const struct observer *o, node_id id, struct node_view 
 	struct node_amounts a;
 
 	static_assert(RESOURCES_MAX % AMOUNTS_BLOCK == 0, "whole blocks fit into a view");
-	for (uint32_t block = 0; block < AMOUNT_BLOCKS(o->places.limits.resources); block++) {
+	for (uint32_t block = 0; block < AMOUNT_BLOCKS(resources); block++) {
 		const uint32_t r = block * AMOUNTS_BLOCK;
 
 		if (reach(o, PART_AMOUNTS, (block + 1) * nodes * sizeof(a)))
@@ -188,7 +189,19 @@ static void copy_amounts(const struct observer *o, node_id id, struct node_view 
 	}
 }
 
-bool observe_node(const struct observer *o, node_id id, struct node_view *out)
+uint32_t observe_resources_there(const struct observer *o)
+{
+	const uint32_t resources = o->places.limits.resources;
+	const uint64_t block_bytes = o->places.limits.nodes * sizeof(struct node_amounts);
+	uint32_t n = 0;
+
+	while (n < resources && reach(o, PART_AMOUNTS, (n / AMOUNTS_BLOCK + 1) * block_bytes))
+		n += AMOUNTS_BLOCK;
+	return n < resources ? n : resources;
+}
+
+static bool node_read(const struct observer *o, node_id id, uint32_t resources, bool named,
+                      struct node_view *out)
 {
 	const struct node_row *rows =
 		(const struct node_row *)(const void *)(base(o) + o->places.nodes_offset);
@@ -204,8 +217,9 @@ bool observe_node(const struct observer *o, node_id id, struct node_view *out)
 		copy_words(&row, &rows[id], sizeof(row));
 		if (row.generation == 0)
 			return false;
-		copy_amounts(o, id, out);
-		copy_name(o, row.name_offset, row.name_bytes, out->name);
+		copy_amounts(o, id, resources, out);
+		if (named)
+			copy_name(o, row.name_offset, row.name_bytes, out->name);
 		/* V2; relaxed: the loads before it acquire. */
 		if (atomic_load_explicit(&rows[id].version, memory_order_relaxed) != version)
 			continue;
@@ -215,6 +229,17 @@ bool observe_node(const struct observer *o, node_id id, struct node_view *out)
 		return true;
 	}
 	return false;
+}
+
+bool observe_node(const struct observer *o, node_id id, struct node_view *out)
+{
+	return node_read(o, id, o->places.limits.resources, true, out);
+}
+
+bool observe_node_amounts(const struct observer *o, node_id id, uint32_t resources,
+                          struct node_view *out)
+{
+	return node_read(o, id, resources, false, out);
 }
 
 void observe_reason_check(struct reason *r)

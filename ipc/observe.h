@@ -53,6 +53,9 @@ void observer_close(struct observer *o);
  * is zeroed. */
 void observer_own(struct observer *o, const struct ledger *ledger);
 
+/* Number of resources whose amounts have pages; of those after them no node has any. */
+uint32_t observe_resources_there(const struct observer *o);
+
 /* Number of gang rows that have pages; those after them are empty. */
 uint32_t observe_gangs_there(const struct observer *o);
 
@@ -62,6 +65,10 @@ uint32_t observe_queues_there(const struct observer *o);
 /* False: the slot is empty, or no copy of its row was consistent. */
 bool observe_queue(const struct observer *o, uint32_t id, struct queue_copy *out);
 bool observe_node(const struct observer *o, node_id id, struct node_view *out);
+/* The same without its name, and with the amounts of the first `resources` alone: what is summed
+ * over all nodes. */
+bool observe_node_amounts(const struct observer *o, node_id id, uint32_t resources,
+                          struct node_view *out);
 bool observe_gang(const struct observer *o, gang_id id, struct gang_copy *out);
 
 /* A row of an answer to a search for victims, index below VICTIMS_ROWS.  Its text ends with a NUL.

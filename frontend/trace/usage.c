@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void node_take(struct usage_figures *out, const struct node_view *n)
+static void node_take(struct usage_figures *out, uint32_t resources, const struct node_view *n)
 {
 	const bool open = (n->flags & NODE_CORDONED) == 0;
 
-	for (uint32_t r = 0; r < out->n; r++) {
+	for (uint32_t r = 0; r < resources; r++) {
 		struct usage_row *row = &out->rows[r];
 		const double free = (double)n->allocatable[r] - (double)n->used[r];
 
@@ -31,14 +31,15 @@ static void node_take(struct usage_figures *out, const struct node_view *n)
 
 void usage_read(struct usage_figures *out, const struct observer *o)
 {
+	const uint32_t resources = observe_resources_there(o);
 	struct node_view *one = must_alloc(sizeof(*one));
 	char name[OBSERVE_NAME_MAX];
 
 	memset(out, 0, sizeof(*out));
 	out->n = o->places.limits.resources;
 	for (node_id id = 0; id < o->places.limits.nodes; id++)
-		if (observe_node(o, id, one) && (one->flags & NODE_PRESENT))
-			node_take(out, one);
+		if (observe_node_amounts(o, id, resources, one) && (one->flags & NODE_PRESENT))
+			node_take(out, resources, one);
 	for (uint32_t r = 0; r < out->n; r++)
 		snprintf(out->rows[r].name, sizeof(out->rows[r].name), "%.*s", USAGE_NAME_MAX - 1,
 		         observe_name(o, r, name));

@@ -93,6 +93,13 @@ Test(observe, a_row_is_copied)
 	          node.used[RESOURCE_CPU] == 500);
 	cr_assert(node.allocatable[RESOURCE_EXTENDED] == 9 && node.used[RESOURCE_EXTENDED] == 0);
 	cr_assert(!observe_node(&o, NODES, &node));
+	cr_expect_eq(observe_resources_there(&o), o.places.limits.resources);
+	node = (struct node_view){ 0 };
+	cr_assert(observe_node_amounts(&o, 1, RESOURCE_EXTENDED, &node));
+	cr_expect(node.flags == NODE_PRESENT && node.allocatable[RESOURCE_CPU] == 8000 &&
+	          node.used[RESOURCE_CPU] == 500 && node.allocatable[RESOURCE_EXTENDED] == 0);
+	cr_expect_str_eq(node.name, "");
+	cr_expect(!observe_node_amounts(&o, 0, RESOURCE_EXTENDED, &node));
 	free(o.link.ledger.base);
 }
 
@@ -240,6 +247,7 @@ Test(observe, parts_that_are_not_there_are_not_read)
 		cr_expect_str_eq(node.name, "");
 		cr_expect(!observe_gang(&o, 1, &gang));
 		cr_expect_eq(observe_gangs_there(&o), 0);
+		cr_expect_eq(observe_resources_there(&o), 0);
 		cr_expect_eq(pages_of(&ours), 1);
 		for (int part = 0; part < LEDGER_PARTS; part++)
 			ledger->committed[part] = UINT64_MAX;
@@ -251,6 +259,7 @@ Test(observe, parts_that_are_not_there_are_not_read)
 	cr_assert(observe_node(&o, 1, &node));
 	cr_expect(node.allocatable[RESOURCE_CPU] == 8000 && node.used[RESOURCE_CPU] == 500);
 	cr_expect_str_eq(node.name, "node-x");
+	cr_expect_eq(observe_resources_there(&o), o.places.limits.resources);
 	cr_expect(observe_gang(&o, 1, &gang));
 	cr_expect(!observe_gang(&o, GANGS, &gang));
 	segment_close(&o.segment);
