@@ -221,6 +221,8 @@ BUGS = [
         ("core/timeline/timeline_impl.h", "return !p->nominated && !p->stale;", "return !p->nominated;")),
     bug("a pod that is deleted is thought to begin again", story("promises:a_pod_that_ends_or_is_relabelled_ends_no_later"),
         ("core/lifecycle/members_event.c", "\tif (stays)\n\t\ttimeline_pod_goes_on", "\tif (false)\n\t\ttimeline_pod_goes_on")),
+    bug("an edited end of a cluster at rest moves no promise", story("promises:an_end_that_is_edited_moves_promises_of_a_cluster_at_rest"),
+        ("core/timeline/ends.c", "\tt->edited = t->edited || s->end_ns != before_ns;", "\t(void)before_ns;")),
     bug("what was retained moves no promise when it is free", story("promises:what_was_retained_lets_a_promise_move_earlier"),
         ("core/timeline/ends.c", "(struct timeline *t)\n{\n\tnote(t);\n}", "(struct timeline *t)\n{\n\t(void)t;\n}")),
     bug("a retained reservation is taken for free", sim(500),

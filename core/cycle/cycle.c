@@ -392,6 +392,8 @@ static __attribute__((noinline)) void reasons_refresh(struct core *c)
 	backfill_tick(c);
 	if (tickets_are_on(c))
 		tickets_refresh(c);
+	if (c->promises.timeline && timeline_edited(c->promises.timeline))
+		promises_tick(c);
 	while ((index = refresh_pop_deferred(&c->refresh)) != ID_NONE)
 		if (c->gangs.slots[index].generation)
 			gang_requeue(c, index);

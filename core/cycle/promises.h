@@ -46,7 +46,8 @@ void promises_before(struct core *c, const struct event_promised *e);
 /* A new epoch. */
 void promises_clear(struct core *c);
 
-/* promises.due_ns has come: known ends pass, and gangs are due, without a record. */
+/* promises.due_ns has come: known ends pass, and gangs are due, without a record; or one was
+ * edited. */
 __attribute__((cold)) void promises_tick(struct core *c);
 
 #endif

@@ -101,6 +101,7 @@ void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t e
 	const bool known = since_s > 0 || s->node == ID_NONE;
 	const uint64_t since_ns = known ? since_s * NS_PER_S : s->since_ns;
 	const bool bound = known ? since_s > 0 : s->bound;
+	const uint64_t before_ns = s->end_ns;
 
 	assert(pod < t->pods);
 	if (s->run_s == run_s && s->expected_s == expected_s && s->since_ns == since_ns &&
@@ -114,6 +115,7 @@ void timeline_pod_set(struct timeline *t, pod_id pod, uint32_t run_s, uint32_t e
 		return;
 	stay_end(t, pod);
 	t->changed = true;
+	t->edited = t->edited || s->end_ns != before_ns;
 }
 
 uint32_t timeline_length_s(const struct timeline *t, uint32_t run_s, uint32_t expected_s)
@@ -296,6 +298,7 @@ void timeline_clear(struct timeline *t)
 		free(t->promises[i].places);
 	}
 	t->promises_n = t->ends_n = t->untold = 0;
+	t->edited = false;
 	t->suspect = MOVE_NONE;
 	t->facts_version = 0;
 	note(t);

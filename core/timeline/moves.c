@@ -277,6 +277,11 @@ uint64_t timeline_due_ns(const struct timeline *t)
 	return t->ends_n > 0 && t->ends[0].end_ns < due_ns ? t->ends[0].end_ns : due_ns;
 }
 
+bool timeline_edited(const struct timeline *t)
+{
+	return t->edited;
+}
+
 bool timeline_changed(const struct timeline *t, uint64_t now_ns)
 {
 	return t->changed || t->suspect != MOVE_NONE || first_due(t) <= now_ns ||
@@ -304,6 +309,7 @@ void promises_look(struct timeline *t, uint64_t now_ns)
 	if (t->suspect != MOVE_NONE)
 		promises_repair(t, t->suspect, t->suspect_who, now_ns);
 	t->suspect = MOVE_NONE;
+	t->edited = false;
 	if (t->changed)
 		improve_all(t, now_ns);
 	t->changed = false;

@@ -157,6 +157,9 @@ void timeline_overran(struct timeline *t, uint32_t gang);
 /* True if something changed since the last promises_look(), or a known end or promise is due. */
 bool timeline_changed(const struct timeline *t, uint64_t now_ns);
 
+/* True if a known end of a pod that stands became another one since then. */
+bool timeline_edited(const struct timeline *t);
+
 /* The earliest known end or promise; TIME_NEVER: none.  O(promises). */
 uint64_t timeline_due_ns(const struct timeline *t);
 

@@ -68,6 +68,7 @@ struct timeline {
 	int64_t profile_rank; /* of which promises and above are in it */
 
 	bool changed;
+	bool edited;               /* a known end of a pod that stands */
 	enum promise_move suspect; /* promises may no longer hold, for this reason */
 	uint32_t suspect_who;
 	/* Of the gangs for which promises_repair() is called: the highest priority, is one firm, and

@@ -57,9 +57,8 @@ def on(i):
 
 
 def set_deadline(c, name, run_s):
-    """Also of a cluster at rest: a pod that waits brings the next cycle."""
+    """Of a cluster at rest: nothing else brings the next cycle."""
     c.client.patch("Job", name, {"spec": {"activeDeadlineSeconds": run_s}})
-    c.create(pod(f"waits-{run_s or 'none'}"))
 
 
 def seconds(text):
@@ -196,6 +195,7 @@ def test_the_deadline_of_a_job_is_the_end_of_its_pods():
         until(lambda: seconds(told(c, "b-0") or "2100-01-01T00:00:00Z") < first - 200, SOON_S, "it moves earlier")
         set_deadline(c, "a", None)
         until(lambda: c.metric("muster_promises") == 0, SOON_S, "no end, no promise")
+        until(lambda: not told(c, "b-0") and start(c, "b") == {}, SOON_S, "which is told")
 
 
 def test_a_gang_that_waits_has_the_length_of_its_job():

@@ -446,3 +446,20 @@ plan
 	on c=n0
 pod b cpu=1
 	start b=150
+
+story an_end_that_is_edited_moves_promises_of_a_cluster_at_rest
+# Nothing else happens: within four seconds b is told.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=1 run=600
+pod b cpu=1
+	start b=601
+pod a cpu=1 node=n0 scheduled=1 run=100
+ticks 4
+	start b=101
+pod a cpu=1 node=n0 scheduled=1 run=300
+ticks 4
+	start b=301:EndOverrun
+pod a cpu=1 node=n0 scheduled=1
+ticks 4
+	start b=-
