@@ -179,14 +179,6 @@ void shapes_init(struct shapes *ss, const struct limits *limits)
 	taint_sets_init(&ss->tainted, ss->words);
 }
 
-static void columns_forget(struct shapes *ss)
-{
-	for (uint32_t i = 0; i < COLUMNS_MOST; i++) {
-		free(ss->columns[i].values);
-		ss->columns[i] = (struct label_column){ 0 };
-	}
-}
-
 void shapes_reach(struct shapes *ss, uint32_t span)
 {
 	const uint32_t words = span_words(span), old_words = ss->words;
@@ -194,7 +186,13 @@ void shapes_reach(struct shapes *ss, uint32_t span)
 
 	if (words == old_words)
 		return;
-	columns_forget(ss);
+	for (uint32_t i = 0; i < COLUMNS_MOST; i++) {
+		struct label_column *c = &ss->columns[i];
+
+		if (c->values)
+			c->values = must_extend(c->values, old_words * (size_t)64, words * (size_t)64,
+			                        sizeof(*c->values));
+	}
 	ss->words = words;
 	sets_new(ss);
 	for (uint32_t set = 0; set < 4; set++)
@@ -225,7 +223,10 @@ void shapes_clear(struct shapes *ss)
 		shape_clear(&ss->slots[id]);
 	ss->used = 0;
 	ss->count = 0;
-	columns_forget(ss);
+	for (uint32_t i = 0; i < COLUMNS_MOST; i++) {
+		free(ss->columns[i].values);
+		ss->columns[i] = (struct label_column){ 0 };
+	}
 	taint_sets_clear(&ss->tainted);
 	memset(ss->open, 0, 4 * (size_t)ss->words * sizeof(*ss->open));
 	ss->soft_n = 0;
