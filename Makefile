@@ -222,7 +222,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make demo        install what is missing, build, run the main job
 ## make test        install what is missing, build, run the tests but the long ones: 7 minutes on 2 CPUs
 ## make test-long   what takes longer: packages, ports, page, outages; memory orders taken away; models
-## make test-real   the same against a real kube-apiserver 1.36.3, or KUBE=1.34.4
+## make test-real   the same against a real kube-apiserver 1.36.3, or KUBE=1.34.4; ETCD=new over etcd 3.6.8
 ## make test-controllers  JobSet, LeaderWorkerSet, Kueue, MPI operator, Trainer, KubeRay on it, unmodified
 ## make oracle      random tests of evaluations, pod counts, views and plans for SEEDS=20
 ## make sim         core, frontend, API server and faults on virtual time: SEEDS=2000 seeds from FROM=1 on
@@ -359,7 +359,7 @@ test-long: deps-test programs
 # The real kube-apiserver is built once into a cache outside the tree.
 test-real: deps-real
 	@$(MAKE) --no-print-directory -j2 programs
-	@$(if $(KUBE),KUBE=$(KUBE)) tests/real/run.sh
+	@$(if $(KUBE),KUBE=$(KUBE)) $(if $(ETCD),ETCD=$(ETCD)) tests/real/run.sh
 
 # By hand: the controllers take some minutes to build once.
 test-controllers: deps-real

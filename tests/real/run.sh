@@ -5,6 +5,11 @@
 set -eu
 cd "$(dirname "$0")/../.."
 tests/real/build.sh kube-apiserver kube-scheduler kube-controller-manager > /dev/null
+case ${ETCD:-} in
+'') ;;
+new) PATH="$(tests/real/etcd/build.sh):$PATH" && export PATH ;;
+*) echo "run.sh: ETCD=$ETCD: not new" >&2 && exit 2 ;;
+esac
 # Which rights they use: checked at the end.
 export MUSTER_RIGHTS="$PWD/build/test-rights-real"
 rm -rf "$MUSTER_RIGHTS"

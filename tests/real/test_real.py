@@ -17,7 +17,7 @@ from lib import check, harness, kube, muster  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.harness import Skip, becomes, equal, main, steady, until  # noqa: E402
 from lib.objects import gang, node, pod, pod_group  # noqa: E402
-from real.version import pinned, version  # noqa: E402
+from real.version import pinned, streams_lists, version  # noqa: E402
 from real.world import SOON_S, STILL_S, World, machines  # noqa: E402
 
 
@@ -284,6 +284,25 @@ def test_service_account_of_a_pod():
         except harness.Failed:
             print(frontend.log()[-3000:])
             raise
+
+
+def test_lists_come_as_streams():
+    """--stream-lists auto. Over an etcd before 3.5.13 the server refuses them with an ERROR event, and they come in pages."""
+    world.fresh(*machines(2))
+    world.create(*gang("before", 3)[1], pod_group("before", 3))
+    world.settles("before", 3)
+    world.muster.stop()
+    with muster.Muster(world.cluster.muster_kubeconfig, os.path.join(world.folder, "streams"), "--stream-lists",
+                       "auto") as instance:
+        instance.wait_ready()
+        text = instance.fetch("/metrics")[1]
+        streamed = [float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
+                    if line.startswith('muster_lists_streamed_total{group="",resource="pods"}')]
+        equal(streamed, [float(streams_lists())], "lists of pods that came as a stream")
+        harness.figure(f"lists of pods as a stream: {streamed[0]:.0f}")
+        world.create(*gang("after", 3)[1], pod_group("after", 3))
+        world.settles("after", 3)
+        equal(instance.ctl("status")["gangs_placed"], 2, "gangs placed, one before the start")
 
 
 def test_leader_election():

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -29,6 +30,12 @@ def is_at_least(minor):
 def has_native_gangs():
     """Whether the native gang API is the version of it that muster reads."""
     return is_at_least(36)
+
+
+def streams_lists():
+    """Whether kube-apiserver has streaming lists over the etcd on PATH."""
+    text = subprocess.run(["etcd", "--version"], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, re.search(r"etcd Version: ([0-9]+)\.([0-9]+)\.([0-9]+)", text).groups())) >= (3, 5, 13)
 
 
 def gates_of_devices():
