@@ -25,7 +25,7 @@ void pod_counts_init(struct pod_counts *cs, const struct limits *limits, struct 
 	cs->links = must_array(limits->shapes, sizeof(struct shape_links *));
 	cs->usage = usage_new(nodes);
 	labels_init(&cs->labels);
-	selectors_init(&cs->selectors, limits, &cs->labels);
+	selectors_init(&cs->selectors, nodes->span, &cs->labels);
 	topologies_init(&cs->topologies, nodes);
 	pod_classes_init(&cs->pod_classes, limits);
 	cs->pod_classes.gone = class_gone;

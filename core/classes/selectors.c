@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/classes/selectors.h"
 
-#include "core/base/span.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
@@ -290,9 +289,9 @@ static void anchor_remove(struct selectors *ss, selector_id id, uint32_t key, ui
 	id_table_remove(&ss->anchor_ids, i);
 }
 
-void selectors_init(struct selectors *ss, const struct limits *limits, struct labels *labels)
+void selectors_init(struct selectors *ss, uint32_t span, struct labels *labels)
 {
-	*ss = (struct selectors){ .span = span_first(limits), .labels = labels };
+	*ss = (struct selectors){ .span = span, .labels = labels };
 	id_table_init(&ss->ids, 0);
 	id_table_init(&ss->anchor_ids, 0);
 }

@@ -58,7 +58,8 @@ struct selectors {
 	uint32_t anchors_cap;
 };
 
-void selectors_init(struct selectors *ss, const struct limits *limits, struct labels *labels);
+/* `span`: of the nodes that are counted, which may have come before. */
+void selectors_init(struct selectors *ss, uint32_t span, struct labels *labels);
 /* The span of nodes has grown. */
 void selectors_reach(struct selectors *ss, uint32_t span);
 void selectors_clear(struct selectors *ss);

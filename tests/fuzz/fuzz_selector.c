@@ -402,7 +402,7 @@ static void run(const struct pod_object *pod, const cJSON *tree, size_t bytes)
 	memset(&w, 0, sizeof(w));
 	w.r = (struct random){ bytes };
 	labels_init(&w.labels);
-	selectors_init(&w.selectors, &limits, &w.labels);
+	selectors_init(&w.selectors, limits.nodes, &w.labels);
 	number_of(&w.keys, "other", 5);
 	number_of(&w.values, "other", 5);
 	look_at_all(pod, tree, list);
