@@ -37,11 +37,11 @@
 #include "core/index/view.h"
 
 /* The pod counts and the budget outlive the views. */
-/* The nodes' span has grown, and what views refer to has moved: all are built again. */
-void views_reach(struct views *vs);
 void views_init(struct views *vs, const struct limits *limits, struct pod_counts *pod_counts,
                 struct budget *budget, enum score_policy score);
 void views_free(struct views *vs);
+/* The nodes' span has grown, and what views refer to has moved: all are built again. */
+void views_reach(struct views *vs);
 void views_clear(struct views *vs);
 
 /* The view of a class, up to date.  The pointer is good until VIEWS_LEAST other classes were
