@@ -575,6 +575,8 @@ BUGS = [
         (ADMIT, "\teach_together(b, member_look, &all);", "")),
     bug("a first Binding without effect parts the gang", unit("frontend/bind/test_prebind"),
         (ADMIT, "\teach_together(b, member_join, NULL);", "")),
+    bug("members that come after the first Binding take others back", unit("frontend/bind/test_prebind"),
+        (ADMIT, "\th->parted = begun;", "\th->parted = begun && !h->together;")),
     bug("a claim is taken back while a POST may land", unit("frontend/bind/test_prebind"),
         (ADMIT, "\tif (b->maybe)", "\tif (false)")),
     bug("two claims get one volume", unit("frontend/bind/test_volume_bind"),

@@ -337,7 +337,7 @@ static void work(struct prebind_stage *s)
 {
 	struct bind *b, *after;
 	unsigned phase;
-	bool again, all;
+	bool again, all, begun;
 
 	drop_gone(s);
 	all = all_hold(s);
@@ -359,10 +359,11 @@ static void work(struct prebind_stage *s)
 	s->working = s->lined = false;
 	s->lines_ns = 0;
 	s->since_ns = binder_now(s->binder);
+	begun = s->gang != ID_NONE && prebind_has_begun(TAILQ_FIRST(&s->binds));
 	for (b = TAILQ_FIRST(&s->binds); b; b = after) {
 		after = TAILQ_NEXT(b, link);
 		if (!b->held->failed && b->held->prepared)
-			prebind_release(b);
+			prebind_release(b, begun);
 	}
 }
 

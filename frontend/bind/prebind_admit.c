@@ -16,14 +16,14 @@ static void suspend(struct bind *b, bool suspended)
 
 /* One that was sent before, or that a dead core had begun, is in flight for the next core: it is
  * not among those that can be dropped. */
-void prebind_release(struct bind *b)
+void prebind_release(struct bind *b, bool begun)
 {
 	struct held *h = b->held;
 
 	prebind_line_return(b);
 	TAILQ_REMOVE(&h->stage->binds, b, link);
 	h->together = h->stage->gang != ID_NONE;
-	h->parted = false;
+	h->parted = begun;
 	h->stage = NULL;
 	suspend(b, true);
 	b->prebound = true;
@@ -163,14 +163,19 @@ static bool may_have_begun(const struct bind *b, const struct bind_list *list, b
 	return false;
 }
 
-void prebind_had_no_effect(struct bind *b)
+bool prebind_has_begun(const struct bind *b)
 {
 	const struct binder *w = b->binder;
 
+	return may_have_begun(b, &w->flying, true) || may_have_begun(b, &w->landed, true) ||
+	       may_have_begun(b, &w->queue, false) || may_have_begun(b, &w->unwritten, false) ||
+	       may_have_begun(b, &w->retries, false);
+}
+
+void prebind_had_no_effect(struct bind *b)
+{
 	if (!b->held || !b->held->together || !b->held->parted || b->maybe || b->earlier ||
-	    may_have_begun(b, &w->flying, true) || may_have_begun(b, &w->landed, true) ||
-	    may_have_begun(b, &w->queue, false) || may_have_begun(b, &w->unwritten, false) ||
-	    may_have_begun(b, &w->retries, false))
+	    prebind_has_begun(b))
 		return;
 	b->held->parted = false;
 	each_together(b, member_join, NULL);

@@ -62,8 +62,10 @@ enum prebind_state prebind_look(struct bind *b, unsigned phase, struct prebind_w
 
 /* prebind_admit.c */
 
-/* All its works are done: it goes on to its Binding. */
-void prebind_release(struct bind *b);
+/* A Binding of another member of b's gang is on its way, has landed, or may. */
+bool prebind_has_begun(const struct bind *b);
+/* All its works are done: it goes on to its Binding.  `begun`: prebind_has_begun(). */
+void prebind_release(struct bind *b, bool begun);
 
 /* prebind_lines.c */
 

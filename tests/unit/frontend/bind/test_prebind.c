@@ -770,6 +770,39 @@ Test(prebind_wait, a_first_binding_without_effect_does_not_part_the_gang)
 	first_has_no_effect(401);
 }
 
+/* A Binding of a has landed and is not seen yet, and b, whose version had changed, is to be sent
+ * again: then c and d, which came later, have lost their devices. */
+Test(prebind_wait, those_released_after_the_first_binding_are_taken_back_alone, .fini = end)
+{
+	static const char conflict[] =
+		"{\"kind\":\"Status\",\"code\":409,\"reason\":\"Conflict\",\"message\":"
+		"\"Precondition failed: ResourceVersion in precondition: 6\"}";
+
+	gang_waits_for_a_connection();
+	world_put(b.m, RESOURCE_INDEX_PODS, world_member("d", "9", "g", ""));
+	while (!model_flush(b.m, &world_sink))
+		continue;
+	b.kinds[0].wants[2] = b.kinds[0].wants[4] = true;
+	b.kinds[0].state[2] = b.kinds[0].state[4] = PREBIND_DONE;
+	binding_sent("l");
+	turns();
+	command(CMD_BIND, "c");
+	command(CMD_BIND, "d");
+	turns();
+	binding_sent("a");
+	turns();
+	expect("bound:3 start:A2 start:A4 bound:0 ");
+	world_answer(world_take(&b.w, "POST", POD "b/binding"), 409, conflict);
+	binder_poll(b.binder);
+	world_answer(world_take(&b.w, "GET", POD "b"), 200, world_pod("b", "60", "", ""));
+	b.kinds[0].state[2] = b.kinds[0].state[4] = PREBIND_FAILED;
+	binder_poll(b.binder); /* b is not due yet */
+	turns();
+	expect("undo:A2 undo:A4 refused:2 refused:4 ");
+	binding_sent("b");
+	expect("bound:1 ");
+}
+
 Test(prebind_wait, a_core_that_dies_drops_what_waits_for_a_connection, .fini = end)
 {
 	gang_waits_for_a_connection();
