@@ -111,7 +111,7 @@ STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stre
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .PHONY: all help programs unit stress fuzzers fuzz faults failpoints mutations oracle sim sim-versions campaign soak service valgrind coverage demo test test-unit test-long test-process test-clang test-real test-controllers test-stress \
-	test-counts test-watching test-image test-chart counts-baseline bench layers install deb clean deps deps-test deps-real
+	test-counts test-watching test-image test-chart counts-baseline bench compare layers install deb clean deps deps-test deps-real
 all: programs
 
 help:
@@ -237,6 +237,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make coverage    lines and branches that tests reach, and the files that are below their goal
 ## make fuzz        each fuzzer for SECONDS=60, under ASan and UBSan
 ## make bench       measure; needs a quiet machine
+## make compare     muster and other gang schedulers on one real kube-apiserver: ROUNDS=5 NODES=5000 PEERS=
 ## make test-counts instructions of the hot paths; counts-baseline accepts them
 ## make test-watching   what watchers cost both daemons, in instructions
 ## make test-image  build and run the image without an engine; needs buildah, debootstrap, a network
@@ -396,6 +397,11 @@ layers:
 BENCH ?=
 bench: deps-test programs
 	@bench/report.py $(BENCH)
+
+# The others are built from their Go modules once; PEERS='muster volcano' for some of them, PAGE=1 writes docs/peers.md.
+compare: deps-real programs
+	@bench/peers/compare.py $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(NODES),--nodes $(NODES)) $(if $(GANGS),--gangs $(GANGS)) \
+		$(if $(PAGE),--page) $(PEERS)
 
 # What is in /etc already stays.
 UNITDIR ?= $(PREFIX)/lib/systemd/system

@@ -20,14 +20,16 @@ percentageOfNodesToScore: 100
 
 
 class KubeScheduler(muster.Process):
-    def __init__(self, program, kubeconfig, folder, config=None):
+    def __init__(self, program, kubeconfig, folder, config=None, *flags):
+        """flags: more of them."""
         path = os.path.join(folder, "kube-scheduler.yaml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(config or CONFIG.format(kubeconfig=kubeconfig))
         self.port = muster.free_port()
         super().__init__([str(program), f"--config={path}", f"--secure-port={self.port}", "--bind-address=127.0.0.1",
                           f"--cert-dir={folder}/kube-scheduler-certs", f"--authentication-kubeconfig={kubeconfig}",
-                          f"--authorization-kubeconfig={kubeconfig}", *gates_of_devices()], os.path.join(folder, "kube-scheduler.log"))
+                          f"--authorization-kubeconfig={kubeconfig}", *gates_of_devices(), *flags],
+                         os.path.join(folder, "kube-scheduler.log"))
 
     def ready(self):
         check(self.running(), "kube-scheduler ended:", self.log()[-3000:])

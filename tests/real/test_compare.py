@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""muster-bench compare and bench/versions.py, small: muster and the real kube-scheduler, and two builds of muster, on one
-real API server. Only that all of them place everything; their times are not checked.
+"""muster-bench compare, bench/peers/compare.py and bench/versions.py, small: muster and the real kube-scheduler, and two
+builds of muster, on one real API server. Only that all of them place everything; their times are not checked.
 
 Skipped while kube-scheduler is not built: tests/real/build.sh kube-scheduler."""
 import json
@@ -31,6 +31,23 @@ def test_compare():
         wanted |= {f"{who}-preloaded", f"{who}-gang-20"}
     equal(set(rows), wanted, "rows")
     check(all(value > 0 for value in rows.values()), rows)
+
+
+def test_peers():
+    """The two that need nothing from the network, a round each."""
+    if not built("kube-scheduler"):
+        raise Skip("kube-scheduler is not built; tests/real/build.sh kube-scheduler does it in some minutes")
+    if not has_native_gangs():
+        raise Skip(f"Kubernetes {version()} has no native gang API of this version, which the gangs compared are of")
+    done = subprocess.run([sys.executable, str(muster.ROOT / "bench" / "peers" / "compare.py"), "--rounds", "1", "--nodes", "40",
+                           "--gangs", "20", "-o", "json", "muster", "kube-scheduler"], capture_output=True, text=True, timeout=300,
+                          check=False)
+    equal(done.returncode, 0, done.stderr)
+    report = json.loads(done.stdout)
+    equal([(row["peer"], row["bound"]) for row in report["rows"]], [("muster", [20]), ("kube-scheduler", [20])], done.stderr)
+    for row in report["rows"]:
+        check(0 < row["bound_s"]["median"] <= row["events_s"]["median"], row)
+        check(row["events"] >= 20 and row["server_cpu_s"]["median"] > 0, row)
 
 
 def test_versions():
