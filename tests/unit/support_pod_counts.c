@@ -309,9 +309,14 @@ static void node_tell(struct model *m, uint32_t id)
 	must(m);
 }
 
+static uint32_t some_node(struct model *m)
+{
+	return below(m, below(m, 4) > 0 ? NODES_DENSE : NODES);
+}
+
 static void node_step(struct model *m)
 {
-	uint32_t id = below(m, NODES);
+	uint32_t id = some_node(m);
 	struct model_node *n = &m->nodes[id];
 
 	if (n->live && !node_used(m, id) && below(m, 3) == 0) {
@@ -353,7 +358,7 @@ static void pod_tell(struct model *m, uint32_t id)
 
 static void pod_step(struct model *m)
 {
-	uint32_t id = below(m, PODS), shape = below(m, SHAPES), node = below(m, NODES);
+	uint32_t id = below(m, PODS), shape = below(m, SHAPES), node = some_node(m);
 	struct model_pod *p = &m->pods[id];
 
 	if (p->live && below(m, 4) == 0) {

@@ -7,8 +7,10 @@
 #include "core/lifecycle/state.h"
 #include "tests/unit/support_random.h"
 
-/* Of each there are so many at most. */
-enum { NODES = 7, PODS = 40, SHAPES = 9, SPACES = 4, KEYS = 3, VALUES = 3, TERMS = 3, CLAUSES = 2 };
+/* Of each there are so many at most.  Most happens on the first NODES_DENSE; the others make the
+ * span of nodes grow. */
+enum { NODES = 150, NODES_DENSE = 7, PODS = 40, SHAPES = 9, SPACES = 4 };
+enum { KEYS = 3, VALUES = 3, TERMS = 3, CLAUSES = 2 };
 enum {
 	KEY_ZONE = 1,
 	KEY_HOST,
