@@ -565,6 +565,8 @@ BUGS = [
         ("core/classes/outsider.c", "if (!resources_named(cluster->nodes, s))", "if (false)")),
     bug("counts of a pod of a file are as long as those of a new core", unit("core/classes/test_outsider"),
         ("core/classes/pod_counts.c", "nodes->span, &cs->labels", "limits->nodes < 4 ? limits->nodes : 4, &cs->labels")),
+    bug("views are kept when the span of nodes grows", unit("core/cycle/test_churn"),
+        ("core/step/core.c", "\tviews_reach(&c->views);\n", "")),
     bug("pods of files use up memory without a core", unit("core/world/test_live_verdict"),
         ("frontend/model/put/outsider.c", "if (m->outsiders == OUTSIDERS_UNSENT) {", "if (false) {")),
     bug("what was started ends with the core", unit("frontend/bind/test_prebind"),

@@ -96,8 +96,7 @@ static void pod(struct core *c, uint32_t id, uint32_t shape_of, node_id on)
 	feed(c, EVENT_POD, &p, sizeof(p));
 }
 
-/* Bringing the views of all waiting classes up to date takes more steps than a cycle has. */
-Test(busy, who_fits_is_placed_though_others_wait, .timeout = 60)
+static struct core *begin(struct ledger **ledger)
 {
 	const struct limits limits = { .nodes = NODES,
 		                           .pods = 1000,
@@ -109,13 +108,22 @@ Test(busy, who_fits_is_placed_though_others_wait, .timeout = 60)
 		                           .command_ring_bytes = 4096 };
 	const struct core_config config = { .limits = limits, .emit = emit };
 	const uint64_t bytes = (core_ledger_bytes(&limits, NULL) + 63) / 64 * 64;
-	struct ledger *ledger = aligned_alloc(64, bytes);
 	struct core *c;
 
-	cr_assert_not_null(ledger);
-	memset(ledger, 0, bytes);
-	c = core_new(&config, ledger);
+	*ledger = aligned_alloc(64, bytes);
+	cr_assert_not_null(*ledger);
+	memset(*ledger, 0, bytes);
+	c = core_new(&config, *ledger);
 	feed(c, EVENT_BEGIN, NULL, 0);
+	return c;
+}
+
+/* Bringing the views of all waiting classes up to date takes more steps than a cycle has. */
+Test(busy, who_fits_is_placed_though_others_wait, .timeout = 60)
+{
+	struct ledger *ledger;
+	struct core *c = begin(&ledger);
+
 	for (uint32_t i = 0; i < NODES; i++)
 		node(c, i);
 	shape(c, SHAPE_SMALL, 100, false);
@@ -136,6 +144,32 @@ Test(busy, who_fits_is_placed_though_others_wait, .timeout = 60)
 		cr_assert(core_wants_plan(c));
 		feed(c, EVENT_PLAN, NULL, 0);
 		cr_assert_eq(binds, i + 1, "%u of %u are placed", binds, i + 1);
+	}
+	core_free(c);
+	free(ledger);
+}
+
+/* Views of classes are kept while nodes come, and arrays by node grow: core_valid() compares each
+ * view with scores computed again. */
+Test(busy, views_follow_a_cluster_that_grows, .timeout = 60)
+{
+	struct ledger *ledger;
+	struct core *c = begin(&ledger);
+	char why[256];
+	uint32_t placed = 0;
+
+	binds = 0;
+	shape(c, SHAPE_SMALL, 3000, false);
+	for (uint32_t i = 0; i < 4; i++)
+		shape(c, SHAPE_WEIGHED + i, 1500 + i, true);
+	feed(c, EVENT_SYNCED, NULL, 0);
+	for (uint32_t i = 0; i < 300; i++) {
+		node(c, i);
+		pod(c, i, i % 3 ? SHAPE_SMALL : SHAPE_WEIGHED + i % 4, ID_NONE);
+		placed++;
+		feed(c, EVENT_PLAN, NULL, 0);
+		cr_assert_eq(binds, placed, "%u of %u are placed", binds, placed);
+		cr_assert(i % 8 > 0 || core_valid(c, why, sizeof(why)), "%u nodes: %s", i + 1, why);
 	}
 	core_free(c);
 	free(ledger);
