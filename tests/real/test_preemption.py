@@ -22,6 +22,7 @@ from real import cluster  # noqa: E402
 from real.kube_scheduler import KubeScheduler  # noqa: E402
 from real.kubelet import Kubelets  # noqa: E402
 from real.test_extender import config_for  # noqa: E402
+from real.version import is_at_least  # noqa: E402
 from real.world import SOON_S, World, machines  # noqa: E402
 
 cluster.CONTROLLERS += ("disruption",)
@@ -130,7 +131,7 @@ def test_as_few_as_have_to_go_and_nominations_are_seen():
         world.release(name)
     world.starts("g", 2)
     equal(world.gone(), gone)
-    nominated = None if cluster.is_at_least(35) else "n00"  # gate ClearingNominatedNodeNameAfterBinding
+    nominated = None if is_at_least(35) else "n00"  # gate ClearingNominatedNodeNameAfterBinding
     becomes(lambda: [(p["spec"]["nodeName"], p["status"].get("nominatedNodeName")) for p in world.pods("g-")],
             [("n00", nominated)] * 2)
     until(lambda: all(world.notes(name, "Preempted") for name in gone), SOON_S, "their events")
