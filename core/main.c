@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <grp.h>
-#include <malloc.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -310,11 +309,6 @@ static bool limits_complete(struct limits *l)
 	return false;
 }
 
-/* An array as long as a limit is a mapping of its own, which the kernel zeroes page by page as it
- * is touched.  malloc() would raise this threshold up to 32 MiB when such arrays are freed, and
- * from then on clear them whole. */
-#define MAPPED_BYTES (1 << 20)
-
 int main(int argc, char **argv)
 {
 	struct control_config config = {
@@ -354,7 +348,6 @@ int main(int argc, char **argv)
 	}
 	if (!limits_complete(&config.core.limits))
 		return USAGE;
-	mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
 	config.no_new_privileges = confine_privileges();
 	return control_run(&config);
 }
