@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ipc/memory.h"
 
+#include "ipc/abi.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define LINE 64u /* CACHE_LINE of ipc/abi.h, which is not needed here */
 
 static void (*before_end)(void);
 
@@ -60,9 +60,9 @@ void *must_aligned(size_t align, size_t bytes)
 void *must_lines(size_t bytes, void **memory)
 {
 	/* aligned_alloc() has no zeroed pages to give: it would have to write them. */
-	unsigned char *at = *memory = must_array(1, bytes + LINE);
+	unsigned char *at = *memory = must_array(1, bytes + CACHE_LINE);
 
-	return at + LINE - (uintptr_t)at % LINE;
+	return at + CACHE_LINE - (uintptr_t)at % CACHE_LINE;
 }
 
 char *must_copy(const char *text)
