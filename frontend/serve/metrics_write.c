@@ -255,6 +255,39 @@ static void binder_write(const struct metrics *m, FILE *out)
 	LABELLED(out, "muster_ambiguous_binds_total", "outcome",
 	         "Bindings whose answer did not say whether they hold, by what became of them.",
 	         { "bound", w->ambiguous_bound }, { "refused", w->ambiguous_refused });
+	FIGURES(out, COUNTER("muster_bind_posts_total", "Bindings sent, repeats included.", w->posts),
+	        COUNTER("muster_bind_seconds_total", "Time of all binding requests together.",
+	                w->post_ns_sum * 1e-9),
+	        COUNTER("muster_binds_ambiguous_total",
+	                "Bindings whose answer did not say whether they hold.", w->ambiguous),
+	        COUNTER("muster_bind_reads_total", "Pods read to learn what became of a binding.",
+	                w->reads),
+	        COUNTER("muster_bind_fences_total",
+	                "Status writes that keep an old binding from landing.", w->fences),
+	        COUNTER("muster_binds_cancelled_total",
+	                "Bindings of an earlier frontend that the core cancelled.", w->cancelled),
+	        COUNTER("muster_takeover_pods_fenced_total",
+	                "Waiting pods of partially bound gangs that were fenced before the first plan.",
+	                m->takeover.fenced),
+	        COUNTER("muster_takeover_pods_failed_total", "The same where the write failed.",
+	                m->takeover.left),
+	        COUNTER("muster_group_reads_total",
+	                "Groups read before the first binding of their gang.", w->group_reads),
+	        COUNTER("muster_plans_outdated_total",
+	                "Plans given back to the core since the group had changed.", w->groups_changed),
+	        COUNTER("muster_bind_slowed_total", "Bindings answered with 429.", w->slowed),
+	        COUNTER("muster_bind_not_sent_total", "Bindings that did not reach the API server.",
+	                w->retries),
+	        GAUGE("muster_binds_queued", "Bindings not sent yet.", m->binds_queued),
+	        GAUGE("muster_binds_held",
+	              "Bindings that wait until what their gang needs is written, such as volumes.",
+	              m->binds_held),
+	        GAUGE("muster_binds_in_flight", "Binding requests under way.", m->binds_in_flight),
+	        GAUGE("muster_binds_window", "Binding requests allowed at once.", m->binds_window));
+}
+
+static void claims_write(const struct metrics *m, FILE *out)
+{
 	LABELLED(out, "muster_volume_binds_total", "result",
 	         "Claims that waited for their first consumer: bound, failed (their pods are planned "
 	         "again), or what was written was taken back.",
@@ -271,36 +304,13 @@ static void binder_write(const struct metrics *m, FILE *out)
 	            m->claims.failed),
 		COUNTER("muster_device_conflicts_total",
 	            "Devices that another scheduler had allocated to another claim too.",
-	            m->claims.conflicts),
-		COUNTER("muster_bind_posts_total", "Bindings sent, repeats included.", w->posts),
-		COUNTER("muster_bind_seconds_total", "Time of all binding requests together.",
-	            w->post_ns_sum * 1e-9),
-		COUNTER("muster_binds_ambiguous_total",
-	            "Bindings whose answer did not say whether they hold.", w->ambiguous),
-		COUNTER("muster_bind_reads_total", "Pods read to learn what became of a binding.",
-	            w->reads),
-		COUNTER("muster_bind_fences_total", "Status writes that keep an old binding from landing.",
-	            w->fences),
-		COUNTER("muster_binds_cancelled_total",
-	            "Bindings of an earlier frontend that the core cancelled.", w->cancelled),
-		COUNTER("muster_takeover_pods_fenced_total",
-	            "Waiting pods of partially bound gangs that were fenced before the first plan.",
-	            m->takeover.fenced),
-		COUNTER("muster_takeover_pods_failed_total", "The same where the write failed.",
-	            m->takeover.left),
-		COUNTER("muster_group_reads_total", "Groups read before the first binding of their gang.",
-	            w->group_reads),
-		COUNTER("muster_plans_outdated_total",
-	            "Plans given back to the core since the group had changed.", w->groups_changed),
-		COUNTER("muster_bind_slowed_total", "Bindings answered with 429.", w->slowed),
-		COUNTER("muster_bind_not_sent_total", "Bindings that did not reach the API server.",
-	            w->retries),
-		GAUGE("muster_binds_queued", "Bindings not sent yet.", m->binds_queued),
-		GAUGE("muster_binds_held",
-	          "Bindings that wait until what their gang needs is written, such as volumes.",
-	          m->binds_held),
-		GAUGE("muster_binds_in_flight", "Binding requests under way.", m->binds_in_flight),
-		GAUGE("muster_binds_window", "Binding requests allowed at once.", m->binds_window),
+	            m->claims.conflicts));
+}
+
+static void report_write(const struct metrics *m, FILE *out)
+{
+	FIGURES(
+		out,
 		COUNTER("muster_report_conditions_total", "PodScheduled conditions written.",
 	            m->report.conditions),
 		COUNTER("muster_report_statuses_total", "Statuses of groups' objects written.",
@@ -557,6 +567,8 @@ void metrics_write(const struct metrics *m, FILE *out)
 	watches_write(m, out);
 	objects_write(m, out);
 	binder_write(m, out);
+	claims_write(m, out);
+	report_write(m, out);
 	extender_metrics_write(m, out);
 	lease_metrics_write(m, out);
 	journal_metrics_write(m, out);
