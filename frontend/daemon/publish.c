@@ -22,10 +22,10 @@ static void figures_take(struct daemon *d, bool whole)
 		metrics_read_core(&d->metrics.core, corelink_ledger(d->link));
 		corelink_figures(d->link, &d->metrics.link);
 		corelink_observe(d->link, &ledger);
-		if (whole)
+		if (whole) {
 			usage_read(&d->metrics.usage, &ledger);
-		if (whole)
 			metrics_queues_read(&d->metrics, &ledger);
+		}
 	}
 	if (!d->metrics.core_up)
 		metrics_queues_give(&d->metrics);
