@@ -72,7 +72,7 @@ void bench_unpin(void)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-static int by_value(const void *a, const void *b)
+int bench_by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -88,7 +88,7 @@ void bench_add(struct bench_report *report, const char *name, const char *unit, 
 	if (report->rows_n == BENCH_ROWS || n == 0)
 		abort(); /* a bug of the bench */
 	row = &report->rows[report->rows_n++];
-	qsort(samples, n, sizeof(*samples), by_value);
+	qsort(samples, n, sizeof(*samples), bench_by_value);
 	snprintf(row->name, sizeof(row->name), "%s", name);
 	row->unit = unit;
 	row->higher_is_better = higher_is_better;
@@ -160,13 +160,13 @@ static double stall_us_p999(void)
 			worst = 0;
 		}
 	}
-	qsort(gaps, n, sizeof(*gaps), by_value);
+	qsort(gaps, n, sizeof(*gaps), bench_by_value);
 	return n > 0 ? gaps[n * 999 / 1000] : 0;
 }
 
 static double median_of(double *values, size_t n)
 {
-	qsort(values, n, sizeof(*values), by_value);
+	qsort(values, n, sizeof(*values), bench_by_value);
 	return values[n / 2];
 }
 

@@ -67,6 +67,9 @@ bool bench_pin(int cpu);
 /* Allows any CPU again. */
 void bench_unpin(void);
 
+/* Orders doubles, for qsort(). */
+int bench_by_value(const void *a, const void *b);
+
 /* Adds a row from n samples, which it sorts. `higher_is_better`: best is the largest and p99 the
  * value that 99 % reach. */
 void bench_add(struct bench_report *report, const char *name, const char *unit, double *samples,

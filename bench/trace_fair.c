@@ -2,6 +2,7 @@
 /* How fairly a play served queues, from the times of its jobs alone: nothing here asks the core. */
 #include "bench/trace_queues.h"
 
+#include "bench/bench.h"
 #include "ipc/memory.h"
 
 #include <stdlib.h>
@@ -208,13 +209,6 @@ double fair_jain(const struct play *p, const struct trace *t, const struct trace
 	return jain;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double wait_of(const struct play *p, const struct trace *t, uint32_t job)
 {
 	return (double)(p->jobs[job].start_s - t->jobs[job].submit_s);
@@ -231,7 +225,7 @@ double fair_wait_p99(const struct play *p, const struct trace *t, const struct t
 		    (queue == QUEUE_MISSING || q->of_user[t->jobs[i].user] == queue))
 			waits[n++] = wait_of(p, t, i);
 	if (n > 0) {
-		qsort(waits, n, sizeof(*waits), by_value);
+		qsort(waits, n, sizeof(*waits), bench_by_value);
 		p99 = waits[n * 99 / 100];
 	}
 	free(waits);
