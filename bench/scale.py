@@ -33,7 +33,6 @@ from lib.harness import check, until  # noqa: E402
 
 PODS_OF_NODE, GANG, JOINS = 10, 1000, 100
 GOALS = {"cold-cpu": 5, "rss/100000": 400e6, "join-plan-max/65000": 2, "restart/15000": 1, "restart/65000": 3}
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def node_text(name, i):
@@ -81,15 +80,6 @@ def write_objects(path, nodes):
         file.write("]}\n")
 
 
-def cpu_s(pids):
-    total = 0
-    for pid in pids:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        total += int(fields[11]) + int(fields[12])
-    return total / TICKS
-
-
 def plan_max_ms(c):
     return 1000 * c.metrics().get("muster_core_plan_seconds_max", 0)
 
@@ -128,7 +118,7 @@ def at(count):
         until(lambda: c.fetch("/readyz")[0] == 200, 600, "readyz", every_s=0.01)
         ready = time.monotonic() - start
         pids = c.daemons()
-        cold = cpu_s(pids.values())
+        cold = muster.cpu_s(*pids.values())
         gang_s = gang(c)
         rss = sum(muster.memory_kib(pid) for pid in pids.values()) * 1024
         longest = joins(c)

@@ -29,7 +29,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
-from lib import load, muster, objects  # noqa: E402
+from lib import kube, load, muster, objects  # noqa: E402
 from lib.harness import until  # noqa: E402
 from real.cluster import Cluster  # noqa: E402
 
@@ -70,18 +70,9 @@ class Bound(threading.Thread):
         until(lambda: len(self.times) >= count, PATIENCE_S, lambda: f"{count} bound, {len(self.times)} are", every_s=0.0005)
 
 
-def metrics(up):
-    rows = [line.rsplit(" ", 1) for line in up.fetch("/metrics")[1].splitlines() if line and line[0] != "#"]
-    return {name: float(value) for name, value in rows}
-
-
-def cpu_s(cluster):
+def server_cpu_s(cluster):
     """What etcd and kube-apiserver have taken so far."""
-    ticks = 0
-    for name in ("etcd", "kube-apiserver"):
-        stat = pathlib.Path(f"/proc/{cluster.running[name].pid}/stat").read_text(encoding="ascii")
-        ticks += sum(int(field) for field in stat.rsplit(")", 1)[1].split()[11:13])
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return muster.cpu_s(*(cluster.running[name].pid for name in ("etcd", "kube-apiserver")))
 
 
 class Turn:
@@ -103,21 +94,21 @@ class Turn:
         load.submit(self.client, [self.pod(i) for i in range(options.pods)])
         flags = ["--scheduler-name", self.scheduler, *(["--journal", "off"] if "no journal" in self.who else [])]
         folder = os.path.join(self.bench.folder, self.scheduler)
-        spent = cpu_s(self.bench.cluster)
+        spent = server_cpu_s(self.bench.cluster)
         other = os.path.join(options.build, "bin") if self.who == "before" else None
         with muster.Muster(self.bench.cluster.muster_kubeconfig, folder, *flags, bin=other) as up:
             self.bound.wait(options.pods)
             times = self.bound.times
             self.rate = (options.pods - 1) / (times[-1] - times[0])
-            full = metrics(up)
+            full = kube.metrics(up.listen)
             # Events are written behind bindings: the longer a queue of bindings, the later.
-            until(lambda: metrics(up)["muster_reports_queued"] == 0, PATIENCE_S, "the events of those pods", every_s=0.2)
-            self.server_ms = (cpu_s(self.bench.cluster) - spent) / options.pods * 1e3
+            until(lambda: kube.metrics(up.listen)["muster_reports_queued"] == 0, PATIENCE_S, "the events of those pods", every_s=0.2)
+            self.server_ms = (server_cpu_s(self.bench.cluster) - spent) / options.pods * 1e3
             time.sleep(1)
-            begun = metrics(up)
+            begun = kube.metrics(up.listen)
             for i in range(options.lone):
                 self.bind_one(f"lone-{i}", options.pods + i + 1)
-            self.journal(full, begun, metrics(up))
+            self.journal(full, begun, kube.metrics(up.listen))
         self.bound.end()
         self.client.request("DELETE", self.client.path("Pod", "default", gracePeriodSeconds=0))
         return self

@@ -97,14 +97,6 @@ class Watch(threading.Thread):
         self.connection.close()
 
 
-def cpu_s(pids):
-    ticks = 0
-    for pid in pids:
-        stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-        ticks += sum(int(field) for field in stat.rsplit(")", 1)[1].split()[11:13])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
 def family(processes):
     """The pids of processes and of all that they started."""
     found = {process.pid for process in processes}
@@ -199,18 +191,18 @@ class Turn:
         name = f"gang{count}-{self.number}"
         group, pods = self.peer.gang(name, count)
         scheduler, server = family(self.processes), self.bench.server
-        begun = (cpu_s(scheduler), cpu_s(server), len(self.events.seen))
+        begun = (muster.cpu_s(*scheduler), muster.cpu_s(*server), len(self.events.seen))
         start, created = self.submit(name, group, pods)
         while len(self.times_of(name)) < count and time.monotonic() < start + self.bench.options.patience:
             time.sleep(TICK_S)
         times = self.times_of(name)
         run = {"gang": count, "bound": len(times), "created_s": created - start, "load1": os.getloadavg()[0]}
         if len(times) < count:
-            ended = (cpu_s(scheduler), cpu_s(server), len(self.events.seen))
+            ended = (muster.cpu_s(*scheduler), muster.cpu_s(*server), len(self.events.seen))
             run["why"] = self.why(name)
         else:
             run["bound_s"] = times[-1] - start
-            last, ended = self.quiet(name, times[-1] + EVENTS_S, lambda: (cpu_s(scheduler), cpu_s(server), len(self.events.seen)))
+            last, ended = self.quiet(name, times[-1] + EVENTS_S, lambda: (muster.cpu_s(*scheduler), muster.cpu_s(*server), len(self.events.seen)))
             run["events_s"] = max(last, times[-1]) - start
         run["watches_ended"] = sum(watch.restarts for watch in self.watches)  # since the turn began
         run["scheduler_cpu_s"], run["server_cpu_s"], run["events"] = (after - before for after, before in zip(ended, begun))

@@ -367,12 +367,6 @@ def no_descriptors(pid):
         resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
 
 
-def cpu_s(pid):
-    with open(f"/proc/{pid}/stat") as f:
-        words = f.read().rsplit(")", 1)[1].split()
-    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
-
-
 @at("mid-bind", "mid-relist", why="a plan opens nothing")
 def fault_42_frontend_has_no_descriptors(t):
     """the frontend cannot open any for 3 s: its watches were cut, and idle clients of /metrics hold the rest"""
@@ -396,11 +390,11 @@ def fault_42_core_has_no_descriptors(t):
     with t.moment_of("gang"):
         pid = t.c.daemons()[CORE]
         with no_descriptors(pid):
-            spent, since, lines = cpu_s(pid), time.monotonic(), len(t.c.ctl.log().splitlines())
+            spent, since, lines = muster.cpu_s(pid), time.monotonic(), len(t.c.ctl.log().splitlines())
             knocking = [subprocess.Popen([muster.program("musterctl"), "status", "--socket", t.c.socket],
                                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(3)]
             time.sleep(2)
-            share = (cpu_s(pid) - spent) / (time.monotonic() - since)
+            share = (muster.cpu_s(pid) - spent) / (time.monotonic() - since)
             lines = len(t.c.ctl.log().splitlines()) - lines
         for k in knocking:
             k.wait(AGAIN_S)

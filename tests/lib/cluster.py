@@ -148,10 +148,7 @@ class Cluster:
         return kube.fetch(self.listen, path)
 
     def metrics(self):
-        """{"name{labels}": value}; {} without a response."""
-        status, text = self.fetch("/metrics")
-        rows = [line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
-        return {name: float(value) for name, value in rows} if status == 200 else {}
+        return kube.metrics(self.listen)
 
     def metric(self, name):
         """The sum over all label sets."""

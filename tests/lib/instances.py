@@ -53,8 +53,7 @@ class Pair:
 
     def metric(self, name):
         """Of a single one, by its name with its labels; 0 without a response."""
-        rows = [line.split() for line in self.fetch("/metrics")[1].splitlines()]
-        return next((float(row[1]) for row in rows if len(row) == 2 and row[0] == name), 0)
+        return kube.metrics(self.listen).get(name, 0)
 
     def leads(self):
         return self.metric("muster_leading") == 1

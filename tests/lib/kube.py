@@ -375,6 +375,13 @@ def fetch(address, path):
         connection.close()
 
 
+def metrics(address):
+    """{"name{labels}": value} of /metrics at HOST:PORT; {} without a response."""
+    status, text = fetch(address, "/metrics")
+    rows = [line.rsplit(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
+    return {name: float(value) for name, value in rows} if status == 200 else {}
+
+
 def wait_for(question, what, timeout_s=60, every_s=0.1):
     """harness.until() with what is awaited before the time."""
     return until(question, timeout_s, what, every_s)

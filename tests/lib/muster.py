@@ -233,6 +233,15 @@ def processes():
                 yield int(entry), int(parent), head.split("(", 1)[1]
 
 
+def cpu_s(*pids):
+    """CPU time of processes so far, in seconds."""
+    ticks = 0
+    for pid in pids:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            ticks += sum(int(field) for field in file.read().rsplit(")", 1)[1].split()[11:13])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def memory_kib(pid):
     """Resident memory of a process, in KiB."""
     with open(f"/proc/{pid}/status", encoding="utf-8") as file:

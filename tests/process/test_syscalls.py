@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import load  # noqa: E402
+from lib import load, muster  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import Skip, check, equal, figure, main, until  # noqa: E402
 
@@ -131,22 +131,15 @@ def test_calls_for_pods_that_come():
         well(c, MANY)
 
 
-def cpu_s(pid):
-    """CPU time of a process, in seconds."""
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def test_spinning_is_what_the_flag_says():
     """An idle core sleeps unless --spin-us makes it poll all the time."""
     for spin_us, least, most in ((0, 0, 0.05), (50, 0, 0.05), (1000000, 0.1, 1.2)):
         with Cluster() as c:
             c.pair(core=("--spin-us", spin_us))
             time.sleep(0.2)
-            before, start = cpu_s(c.core.pid), time.monotonic()
+            before, start = muster.cpu_s(c.core.pid), time.monotonic()
             time.sleep(1)
-            share = (cpu_s(c.core.pid) - before) / (time.monotonic() - start)
+            share = (muster.cpu_s(c.core.pid) - before) / (time.monotonic() - start)
             figure(f"core idle with --spin-us {spin_us}: {100 * share:.0f} % of a CPU")
             check(least <= share <= most, f"--spin-us {spin_us}: {share:.2f} of a CPU")
 

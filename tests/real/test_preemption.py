@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import muster, successors  # noqa: E402
+from lib import kube, muster, successors  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.cluster import run as run_program  # noqa: E402
 from lib.harness import Skip, becomes, check, equal, main, until  # noqa: E402
@@ -78,8 +78,7 @@ class Preempting(World):
         return run_program("musterctl", "explain", "--socket", self.muster.socket, f"default/{gang}")[1]
 
     def metric(self, name):
-        rows = [line.rsplit(" ", 1) for line in self.muster.fetch("/metrics")[1].splitlines() if line.startswith(name)]
-        return sum(float(value) for _, value in rows)
+        return sum(value for key, value in kube.metrics(self.muster.listen).items() if key.startswith(name))
 
 
 def priorities():

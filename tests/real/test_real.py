@@ -295,11 +295,9 @@ def test_lists_come_as_streams():
     with muster.Muster(world.cluster.muster_kubeconfig, os.path.join(world.folder, "streams"), "--stream-lists",
                        "auto") as instance:
         instance.wait_ready()
-        text = instance.fetch("/metrics")[1]
-        streamed = [float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
-                    if line.startswith('muster_lists_streamed_total{group="",resource="pods"}')]
-        equal(streamed, [float(streams_lists())], "lists of pods that came as a stream")
-        harness.figure(f"lists of pods as a stream: {streamed[0]:.0f}")
+        streamed = kube.metrics(instance.listen)['muster_lists_streamed_total{group="",resource="pods"}']
+        equal(streamed, float(streams_lists()), "lists of pods that came as a stream")
+        harness.figure(f"lists of pods as a stream: {streamed:.0f}")
         world.create(*gang("after", 3)[1], pod_group("after", 3))
         world.settles("after", 3)
         equal(instance.ctl("status")["gangs_placed"], 2, "gangs placed, one before the start")
