@@ -14,8 +14,8 @@ round to round. It binds a small gang first, which is not counted, then each of 
     scheduler CPU  of all of the scheduler's processes until the last Event
     server CPU     of etcd and kube-apiserver until the last Event: creation, bindings, Events, and all that it writes
 
-The table has the median of the rounds, the best and the worst; --page writes them into docs/peers.md, too. This program and its watches share the machine; they cost
-the same for each peer."""
+The table has the median of the rounds, the best and the worst; --page writes them into docs/peers.md, too. This program
+and its watches share the machine; they cost the same for each peer."""
 import argparse
 import collections
 import contextlib
@@ -191,18 +191,22 @@ class Turn:
         name = f"gang{count}-{self.number}"
         group, pods = self.peer.gang(name, count)
         scheduler, server = family(self.processes), self.bench.server
-        begun = (muster.cpu_s(*scheduler), muster.cpu_s(*server), len(self.events.seen))
+
+        def spent():
+            return muster.cpu_s(*scheduler), muster.cpu_s(*server), len(self.events.seen)
+
+        begun = spent()
         start, created = self.submit(name, group, pods)
         while len(self.times_of(name)) < count and time.monotonic() < start + self.bench.options.patience:
             time.sleep(TICK_S)
         times = self.times_of(name)
         run = {"gang": count, "bound": len(times), "created_s": created - start, "load1": os.getloadavg()[0]}
         if len(times) < count:
-            ended = (muster.cpu_s(*scheduler), muster.cpu_s(*server), len(self.events.seen))
+            ended = spent()
             run["why"] = self.why(name)
         else:
             run["bound_s"] = times[-1] - start
-            last, ended = self.quiet(name, times[-1] + EVENTS_S, lambda: (muster.cpu_s(*scheduler), muster.cpu_s(*server), len(self.events.seen)))
+            last, ended = self.quiet(name, times[-1] + EVENTS_S, spent)
             run["events_s"] = max(last, times[-1]) - start
         run["watches_ended"] = sum(watch.restarts for watch in self.watches)  # since the turn began
         run["scheduler_cpu_s"], run["server_cpu_s"], run["events"] = (after - before for after, before in zip(ended, begun))
@@ -305,11 +309,17 @@ class Bench:
         return out
 
 
-def spread(values, digits):
+def spread(values):
     if not values:
         return "-"
-    median, best, worst = (f"{values[key]:.{digits}f}" for key in ("median", "best", "worst"))
+    median, best, worst = (f"{values[key]:.2f}" for key in ("median", "best", "worst"))
     return median if best == worst else f"{median} ({best}-{worst})"
+
+
+def figures(row, thousands=""):
+    """The cells of a row after the rounds that bound all.  thousands: between those of the Events."""
+    created, bound, events, scheduler, server = (spread(row.get(measure)) for measure in MEASURES)
+    return created, bound, events, f"{row['events']:{thousands}.0f}", scheduler, server
 
 
 def tell(report):
@@ -319,9 +329,7 @@ def tell(report):
     print("".join(f"{head:>{width}s}" for head, width in zip(heads, widths)))
     for row in report["rows"]:
         bound = f"{row['whole']}/{row['rounds']} whole" if row["whole"] else f"{row['bound'][0]}-{row['bound'][-1]}"
-        cells = (row["gang"], row["peer"], bound, spread(row.get("created_s"), 2), spread(row.get("bound_s"), 2),
-                 spread(row.get("events_s"), 2), f"{row['events']:.0f}",
-                 spread(row.get("scheduler_cpu_s"), 2), spread(row.get("server_cpu_s"), 2))
+        cells = (row["gang"], row["peer"], bound, *figures(row))
         print("".join(f"{str(cell):>{width}s}" for cell, width in zip(cells, widths)))
     for peer in report["peers"]:
         print(f"{peer['name']} {peer['version']}: {peer['group']}")
@@ -348,9 +356,7 @@ def write_page(report):
         whole = f"{row['whole']} of {row['rounds']}"
         if row["whole"] < row["rounds"]:
             whole += f" ({'-'.join(map(str, sorted({row['bound'][0], row['bound'][-1]})))} pods in {report['patience_s']} s)"
-        cells = (f"{row['gang']:,}", row["peer"], whole, spread(row.get("created_s"), 2), spread(row.get("bound_s"), 2),
-                 spread(row.get("events_s"), 2), f"{row['events']:,.0f}",
-                 spread(row.get("scheduler_cpu_s"), 2), spread(row.get("server_cpu_s"), 2))
+        cells = (f"{row['gang']:,}", row["peer"], whole, *figures(row, ","))
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "Versions: " + ", ".join(f"{peer['name']} {peer['version']}".strip() for peer in report["peers"]) + "."]
     for name, why in report["missing"].items():
