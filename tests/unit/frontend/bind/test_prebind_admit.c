@@ -89,6 +89,24 @@ Test(prebind_wait, a_first_binding_without_effect_does_not_part_the_gang)
 	first_has_no_effect(401);
 }
 
+/* Both are on their way at once, so that the answer of one comes while the other may land. */
+Test(prebind_admit, first_bindings_that_all_have_no_effect_do_not_part_the_gang)
+{
+	b.kinds[0].wants[id("a")] = b.kinds[0].wants[id("b")] = true;
+	b.kinds[0].state[0] = b.kinds[0].state[1] = PREBIND_DONE;
+	command(CMD_BIND, "a");
+	command(CMD_BIND, "b");
+	group_is_read();
+	cr_assert_eq(world_open(&b.w), 2);
+	b.kinds[0].state[1] = PREBIND_FAILED;
+	world_answer(world_take(&b.w, "POST", POD "a/binding"), 429, "{}");
+	world_answer(world_take(&b.w, "POST", POD "b/binding"), 429, "{}");
+	b.w.now_ns += 10 * NS_PER_S;
+	turns();
+	expect("start:A0 start:A1 undo:A1 undo:A0 refused:1 refused:0 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
 /* A Binding of a has landed and is not seen yet, and b, whose version had changed, is to be sent
  * again: then c and d, which came later, have lost their devices. */
 Test(prebind_wait, those_released_after_the_first_binding_are_taken_back_alone, .fini = end)
