@@ -496,6 +496,7 @@ uint64_t curl_transport_poll(struct curl_transport *t, uint32_t timeout_ms, int 
 	}
 	if (t->pair_generation != t->credentials.pair_generation)
 		watches_end(t);
+	perform(t, 0); /* what the callbacks started goes out before the caller's work */
 	return waited_ns;
 }
 

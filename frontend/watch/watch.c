@@ -33,6 +33,7 @@ void watch_free(struct watch *w)
 	if (w->call)
 		w->env->transport->ops->cancel(w->env->transport, w->call);
 	frames_free(&w->frames);
+	bytes_free(&w->body);
 	free(w->selector);
 	free(w->continue_token);
 	free(w);
@@ -177,6 +178,8 @@ uint64_t watch_poll(struct watch *w)
 
 	if (w->went_back)
 		return NEVER_NS;
+	if (w->body.n > 0)
+		watch_list_put(w);
 	if (w->relist_wanted && !w->initial &&
 	    (w->state == WATCH_WATCHING || w->state == WATCH_WATCH)) {
 		if (w->call)

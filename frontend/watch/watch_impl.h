@@ -5,6 +5,7 @@
 #define MUSTER_FRONTEND_WATCH_IMPL_H
 
 #include "frontend/base/backoff.h"
+#include "frontend/base/bytes.h"
 #include "frontend/watch/frames.h"
 #include "frontend/base/log.h"
 #include "frontend/watch/watch.h"
@@ -34,7 +35,9 @@ struct watch {
 	void (*put)(void *context, uint64_t heard_ns); /* NULL: no callback */
 	void *put_context;
 
-	char version[64]; /* resume from here */
+	char version[64];      /* resume from here */
+	struct bytes body;     /* of a list's page that is not in the model yet; else empty */
+	struct list_page page; /* in it */
 	char *continue_token;
 	unsigned page_failures; /* of the current page */
 	bool streams;           /* lists are streamed ... */
@@ -99,6 +102,8 @@ bool watch_renew(struct watch *w, const struct http_answer *answer, enum watch_s
 int watch_went_backwards(struct watch *w, const char *version);
 
 void watch_list_start(struct watch *w);
+/* Puts the objects of w->page into the model; after the last page the list is complete. */
+void watch_list_put(struct watch *w);
 /* The state of a list begins to replace what is known; the list is complete as of w->version; it is
  * given up. */
 void watch_list_begin(struct watch *w);

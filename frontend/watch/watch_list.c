@@ -7,6 +7,7 @@
 #include "frontend/base/probe.h"
 #include "frontend/base/version.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ void watch_list_abort(struct watch *w)
 	free(w->continue_token);
 	w->continue_token = NULL;
 	w->page_failures = 0;
+	bytes_free(&w->body);
 }
 
 void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_ns)
@@ -107,44 +109,65 @@ void watch_list_taken(struct watch *w)
 	w->pages_next = false;
 }
 
-static void list_page(struct watch *w, const char *body, size_t body_bytes)
+static void list_broken(struct watch *w)
 {
-	struct list_page page;
 	struct http_answer bad = { .end = HTTP_BROKEN,
 		                       .retry_after_ms = -1,
 		                       .error = "the answer is no list" };
-	int rc = list_page_read(body, body_bytes, &page);
 
-	if (rc == 0 && !w->replacing && w->synced && version_newer(w->version, page.resource_version)) {
-		watch_went_backwards(w, page.resource_version);
+	if (w->call)
+		w->env->transport->ops->cancel(w->env->transport, w->call);
+	w->call = NULL;
+	watch_failed(w, "list", &bad, NULL, 0);
+	watch_list_abort(w);
+	watch_wait(w, WATCH_LIST, backoff_failed(&w->backoff, w->env));
+}
+
+void watch_list_put(struct watch *w)
+{
+	if (list_page_items(&w->page, watch_put, w) < 0) {
+		list_broken(w);
 		return;
 	}
-	if (rc == 0 && !w->replacing) {
+	w->body.n = 0;
+	if (w->continue_token)
+		return;
+	bytes_free(&w->body);
+	watch_list_taken(w);
+	watch_wait(w, WATCH_WATCH, 0);
+}
+
+/* The next page is requested before this one is decoded, in watch_poll(): the server works on it
+ * meanwhile. */
+static void list_page(struct watch *w, const char *body, size_t body_bytes)
+{
+	assert(w->body.n == 0);
+	bytes_add(&w->body, body, body_bytes);
+	if (list_page_read(w->body.at, w->body.n, &w->page) < 0) {
+		list_broken(w);
+		return;
+	}
+	if (!w->replacing && w->synced && version_newer(w->version, w->page.resource_version)) {
+		watch_went_backwards(w, w->page.resource_version);
+		return;
+	}
+	if (!w->replacing) {
 		watch_list_begin(w);
 		/* The version of the first page is the version of the whole list. */
-		memcpy(w->version, page.resource_version, sizeof(w->version));
+		memcpy(w->version, w->page.resource_version, sizeof(w->version));
 	}
 	PROBE(list_page, w->index, body_bytes);
-	if (rc == 0)
-		rc = list_page_items(&page, watch_put, w);
-	if (rc < 0) {
-		watch_failed(w, "list", &bad, NULL, 0);
-		watch_list_abort(w);
-		watch_wait(w, WATCH_LIST, backoff_failed(&w->backoff, w->env));
-		return;
-	}
 	free(w->continue_token);
 	w->continue_token = NULL;
 	w->page_failures = 0;
-	if (page.continue_token.bytes == 0) {
-		watch_list_taken(w);
-		watch_wait(w, WATCH_WATCH, 0);
+	if (w->page.continue_token.bytes == 0) {
+		watch_list_put(w);
 		return;
 	}
-	w->continue_token = strndup(page.continue_token.at, page.continue_token.bytes);
+	w->continue_token = strndup(w->page.continue_token.at, w->page.continue_token.bytes);
 	if (!w->continue_token)
 		fatal_memory();
-	watch_wait(w, WATCH_LIST, 0);
+	watch_list_start(w);
 }
 
 /* A Status, or the plain text of Kubernetes for an unknown group; not the page of a proxy. */

@@ -476,3 +476,41 @@ Test(watch, a_full_list_that_fails_is_no_habit)
 	pass(SECOND);
 	cr_assert_str_eq(world_take(&b.w, "GET", "/api/v1/pods")->path, "/api/v1/pods?limit=500");
 }
+
+/* The server works on the next page while this one is decoded. */
+Test(watch, the_next_page_is_requested_before_the_first_is_decoded)
+{
+	struct http_call *c;
+
+	begin(PODS);
+	world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=500"), 200,
+	             list_of("10", "t", world_pod("a", "9", "", "")));
+	c = world_take(&b.w, "GET", PAGE);
+	cr_assert(!has_pod("a"));
+	watch_poll(b.watch);
+	cr_assert(has_pod("a"));
+	world_answer(c, 200, list_of("10", "", world_pod("b", "8", "", "")));
+	cr_assert(watch_synced(b.watch) && has_pod("a") && has_pod("b"));
+}
+
+Test(watch, a_page_whose_items_are_broken_cancels_the_next_request)
+{
+	struct http_call *c;
+
+	begin(PODS);
+	world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=500"), 200,
+	             list_of("10", "t", "{} {}"));
+	c = world_take(&b.w, "GET", PAGE);
+	watch_poll(b.watch);
+	cr_assert(c->cancelled && !watch_synced(b.watch));
+	cr_assert(world_said(&b.w, "the answer is no list"));
+	wait_out(800);
+	cr_assert_str_eq(world_take(&b.w, "GET", "/api/v1/pods")->path, "/api/v1/pods?limit=500");
+}
+
+Test(watch, one_that_ends_between_two_pages_leaks_nothing)
+{
+	begin(PODS);
+	world_answer(world_take(&b.w, "GET", "/api/v1/pods?limit=500"), 200,
+	             list_of("10", "t", world_pod("a", "9", "", "")));
+}
