@@ -170,9 +170,20 @@ struct core_world {
 	_Atomic uint64_t reserved[6];
 };
 
+/* A cache line of a node: resource r is at r % AMOUNTS_BLOCK of block r / AMOUNTS_BLOCK. */
+#define AMOUNTS_BLOCK 4u
+#define AMOUNT_BLOCKS(resources) (((resources) + AMOUNTS_BLOCK - 1) / AMOUNTS_BLOCK)
+
 /* Parts whose pages are committed as they are needed.  After the first committed[] bytes a part
  * may have no pages and is not read. */
-enum ledger_part { PART_GANGS, PART_ARENA, PART_AMOUNTS, PART_QUEUES, LEDGER_PARTS };
+enum ledger_part {
+	PART_NODES,
+	PART_GANGS,
+	PART_ARENA,
+	PART_QUEUES,
+	PART_AMOUNTS, /* of the first block of resources; each block is a part of its own */
+	LEDGER_PARTS = PART_AMOUNTS + AMOUNT_BLOCKS(RESOURCES_MAX)
+};
 
 struct ledger {
 	struct segment_head head; /* [C] before WELCOME */
@@ -241,10 +252,6 @@ struct node_row {
 	uint32_t name_bytes;
 	uint32_t reserved;
 };
-
-/* A cache line of a node: resource r is at r % AMOUNTS_BLOCK of block r / AMOUNTS_BLOCK. */
-#define AMOUNTS_BLOCK 4u
-#define AMOUNT_BLOCKS(resources) (((resources) + AMOUNTS_BLOCK - 1) / AMOUNTS_BLOCK)
 
 struct node_amounts {
 	int64_t allocatable[AMOUNTS_BLOCK];

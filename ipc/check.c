@@ -101,33 +101,41 @@ static bool ledger_fits(const struct segment *s, const struct ledger_places *p)
 	       ring_fits(s, from, p->command_ring, SMALL_RING_BYTES_MIN);
 }
 
+static struct span_bytes amounts_part(const struct ledger_places *places, uint32_t block)
+{
+	const uint64_t each = (uint64_t)places->limits.nodes * sizeof(struct node_amounts);
+	const uint32_t blocks = AMOUNT_BLOCKS(places->limits.resources);
+
+	if (block < blocks)
+		return (struct span_bytes){ places->amounts_offset + block * each, each };
+	return (struct span_bytes){ places->amounts_offset + blocks * each, 0 };
+}
+
 struct span_bytes ledger_part(const struct ledger_places *places, enum ledger_part part)
 {
 	const struct limits *l = &places->limits;
 
 	switch (part) {
+	case PART_NODES:
+		return (struct span_bytes){ places->nodes_offset,
+			                        (uint64_t)l->nodes * sizeof(struct node_row) };
 	case PART_GANGS:
 		return (struct span_bytes){ places->gangs_offset,
 			                        (uint64_t)l->gangs * sizeof(struct gang_row) };
 	case PART_ARENA:
 		return (struct span_bytes){ places->arena_offset, l->name_bytes };
-	case PART_AMOUNTS:
-		return (struct span_bytes){ places->amounts_offset, (uint64_t)AMOUNT_BLOCKS(l->resources) *
-			                                                    l->nodes *
-			                                                    sizeof(struct node_amounts) };
 	case PART_QUEUES:
 		return (struct span_bytes){ places->queues_offset,
 			                        QUEUES_MAX * QUEUE_ROW_BYTES(l->resources) };
 	default:
-		return (struct span_bytes){ 0, 0 };
+		return amounts_part(places, part - PART_AMOUNTS);
 	}
 }
 
 /* All except the parts that are committed later. */
 static bool ledger_is_there(const struct segment *s, const struct ledger_places *p)
 {
-	return segment_see(s, p->nodes_offset, (uint64_t)p->limits.nodes * sizeof(struct node_row)) &&
-	       segment_see(s, p->names_offset, (uint64_t)p->limits.names * sizeof(struct name_row)) &&
+	return segment_see(s, p->names_offset, (uint64_t)p->limits.names * sizeof(struct name_row)) &&
 	       segment_see(s, p->command_ring.offset, p->command_ring.bytes);
 }
 

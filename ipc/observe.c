@@ -99,16 +99,24 @@ static bool reach(const struct observer *o, enum ledger_part part, uint64_t byte
 	return true;
 }
 
-uint32_t observe_gangs_there(const struct observer *o)
+static uint32_t rows_there(const struct observer *o, enum ledger_part part, size_t each)
 {
-	uint64_t committed =
-		atomic_load_explicit(&o->ledger->committed[PART_GANGS], memory_order_acquire);
+	const uint64_t all = ledger_part(&o->places, part).bytes;
+	uint64_t committed = atomic_load_explicit(&o->ledger->committed[part], memory_order_acquire);
 
 	if (o->segment.base == NULL)
-		return o->places.limits.gangs;
-	if (committed > ledger_part(&o->places, PART_GANGS).bytes || !reach(o, PART_GANGS, committed))
-		return 0;
-	return (uint32_t)(committed / sizeof(struct gang_row));
+		committed = all;
+	return committed > all || !reach(o, part, committed) ? 0 : (uint32_t)(committed / each);
+}
+
+uint32_t observe_nodes_there(const struct observer *o)
+{
+	return rows_there(o, PART_NODES, sizeof(struct node_row));
+}
+
+uint32_t observe_gangs_there(const struct observer *o)
+{
+	return rows_there(o, PART_GANGS, sizeof(struct gang_row));
 }
 
 /* Copies 8-byte words that another process may be writing; F above. */
@@ -167,7 +175,7 @@ const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_
 	return out;
 }
 
-/* 0 for a resource whose block is not committed. */
+/* 0 for a resource whose block is not committed there. */
 static void copy_amounts(const struct observer *o, node_id id, uint32_t resources,
                          struct node_view *out)
 {
@@ -180,7 +188,7 @@ static void copy_amounts(const struct observer *o, node_id id, uint32_t resource
 	for (uint32_t block = 0; block < AMOUNT_BLOCKS(resources); block++) {
 		const uint32_t r = block * AMOUNTS_BLOCK;
 
-		if (reach(o, PART_AMOUNTS, (block + 1) * nodes * sizeof(a)))
+		if (reach(o, PART_AMOUNTS + block, (id + UINT64_C(1)) * sizeof(a)))
 			copy_words(&a, &rows[block * nodes + id], sizeof(a));
 		else
 			a = (struct node_amounts){ { 0 }, { 0 } };
@@ -192,10 +200,9 @@ static void copy_amounts(const struct observer *o, node_id id, uint32_t resource
 uint32_t observe_resources_there(const struct observer *o)
 {
 	const uint32_t resources = o->places.limits.resources;
-	const uint64_t block_bytes = o->places.limits.nodes * sizeof(struct node_amounts);
 	uint32_t n = 0;
 
-	while (n < resources && reach(o, PART_AMOUNTS, (n / AMOUNTS_BLOCK + 1) * block_bytes))
+	while (n < resources && reach(o, PART_AMOUNTS + n / AMOUNTS_BLOCK, sizeof(struct node_amounts)))
 		n += AMOUNTS_BLOCK;
 	return n < resources ? n : resources;
 }
@@ -207,7 +214,7 @@ static bool node_read(const struct observer *o, node_id id, uint32_t resources, 
 		(const struct node_row *)(const void *)(base(o) + o->places.nodes_offset);
 	struct node_row row;
 
-	if (id >= o->places.limits.nodes)
+	if (id >= o->places.limits.nodes || !reach(o, PART_NODES, (id + UINT64_C(1)) * sizeof(row)))
 		return false;
 	for (int i = 0; i < TRIES; i++) {
 		uint32_t version = atomic_load_explicit(&rows[id].version, memory_order_acquire); /* V1 */

@@ -56,7 +56,8 @@ void observer_own(struct observer *o, const struct ledger *ledger);
 /* Number of resources whose amounts have pages; of those after them no node has any. */
 uint32_t observe_resources_there(const struct observer *o);
 
-/* Number of gang rows that have pages; those after them are empty. */
+/* Number of rows of nodes, and of gangs, that have pages; those after them are empty. */
+uint32_t observe_nodes_there(const struct observer *o);
 uint32_t observe_gangs_there(const struct observer *o);
 
 /* Number of queue rows that have pages. */

@@ -161,7 +161,7 @@ static inline int64_t nodes_allocatable(const struct nodes *ns, node_id id, uint
 {
 	if (resource < AMOUNTS_BLOCK)
 		return ns->ledger->amounts[id]
-		    .allocatable[resource]; /* the first block is always committed */
+		    .allocatable[resource]; /* the first block is committed with the node's row */
 	if (resource >= ns->columns)
 		return 0;
 	return ledger_amounts(ns->ledger, id, resource)->allocatable[resource % AMOUNTS_BLOCK];

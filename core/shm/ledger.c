@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/shm/ledger.h"
 
+#include "ipc/check.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
@@ -17,9 +18,11 @@
 #define STEP (UINT64_C(64) << 10) /* bytes that are committed at once */
 
 /* Offsets after struct ledger, each on its own cache line.  Parts that are committed as they are
- * needed come last, each on its own pages. */
+ * needed come last, each on its own pages, but for the blocks of amounts, which are one array. */
 struct places {
-	uint64_t ring, nodes, names, parts[LEDGER_PARTS], bytes;
+	struct ledger_places at;
+	uint64_t first; /* of the parts */
+	uint64_t bytes;
 };
 
 static uint64_t next_place(uint64_t at, uint64_t bytes, uint64_t align)
@@ -27,19 +30,21 @@ static uint64_t next_place(uint64_t at, uint64_t bytes, uint64_t align)
 	return (at + bytes + align - 1) & ~(align - 1);
 }
 
-static void lay_out(const struct limits *l, struct places *p)
+static void lay_out(const struct limits *l, struct places *out)
 {
-	p->ring = sizeof(struct ledger);
-	p->nodes = next_place(p->ring, l->command_ring_bytes, CACHE_LINE);
-	p->names = next_place(p->nodes, (uint64_t)l->nodes * sizeof(struct node_row), CACHE_LINE);
-	p->parts[PART_GANGS] = next_place(p->names, (uint64_t)l->names * sizeof(struct name_row), PAGE);
-	p->parts[PART_ARENA] =
-		next_place(p->parts[PART_GANGS], (uint64_t)l->gangs * sizeof(struct gang_row), PAGE);
-	p->parts[PART_AMOUNTS] = next_place(p->parts[PART_ARENA], l->name_bytes, PAGE);
-	p->parts[PART_QUEUES] = next_place(
-		p->parts[PART_AMOUNTS],
-		(uint64_t)AMOUNT_BLOCKS(l->resources) * l->nodes * sizeof(struct node_amounts), PAGE);
-	p->bytes = next_place(p->parts[PART_QUEUES], QUEUES_MAX * QUEUE_ROW_BYTES(l->resources), PAGE);
+	const uint64_t amounts =
+		(uint64_t)AMOUNT_BLOCKS(l->resources) * l->nodes * sizeof(struct node_amounts);
+	struct ledger_places p = { .limits = *l };
+
+	p.command_ring = (struct ring_place){ sizeof(struct ledger), l->command_ring_bytes };
+	p.names_offset = next_place(p.command_ring.offset, l->command_ring_bytes, CACHE_LINE);
+	p.nodes_offset = next_place(p.names_offset, (uint64_t)l->names * sizeof(struct name_row), PAGE);
+	p.gangs_offset = next_place(p.nodes_offset, (uint64_t)l->nodes * sizeof(struct node_row), PAGE);
+	p.arena_offset = next_place(p.gangs_offset, (uint64_t)l->gangs * sizeof(struct gang_row), PAGE);
+	p.amounts_offset = next_place(p.arena_offset, l->name_bytes, PAGE);
+	p.queues_offset = next_place(p.amounts_offset, amounts, PAGE);
+	*out = (struct places){ .at = p, .first = p.nodes_offset };
+	out->bytes = next_place(p.queues_offset, QUEUES_MAX * QUEUE_ROW_BYTES(l->resources), PAGE);
 }
 
 static const char *limits_fault(const struct limits *l)
@@ -90,7 +95,7 @@ uint64_t ledger_bytes_first(const struct limits *limits)
 	struct places p;
 
 	lay_out(limits, &p);
-	return p.parts[0];
+	return p.first;
 }
 
 void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limits *limits,
@@ -104,57 +109,75 @@ void ledger_open(struct ledger_view *v, struct ledger *ledger, const struct limi
 		                                  .layout_hash = abi_layout_hash(),
 		                                  .bytes = p.bytes };
 	ledger->limits = *limits;
-	ledger->command_ring =
-		(struct ring_place){ .offset = p.ring, .bytes = limits->command_ring_bytes };
-	ledger->nodes_offset = p.nodes;
-	ledger->names_offset = p.names;
-	ledger->gangs_offset = p.parts[PART_GANGS];
-	ledger->arena_offset = p.parts[PART_ARENA];
-	ledger->amounts_offset = p.parts[PART_AMOUNTS];
-	ledger->queues_offset = p.parts[PART_QUEUES];
+	ledger->command_ring = p.at.command_ring;
+	ledger->nodes_offset = p.at.nodes_offset;
+	ledger->names_offset = p.at.names_offset;
+	ledger->gangs_offset = p.at.gangs_offset;
+	ledger->arena_offset = p.at.arena_offset;
+	ledger->amounts_offset = p.at.amounts_offset;
+	ledger->queues_offset = p.at.queues_offset;
 
 	*v = (struct ledger_view){
 		.ledger = ledger, .limits = *limits, .make = make, .make_context = context
 	};
-	v->nodes = (struct node_row *)(base + p.nodes);
-	v->names = (struct name_row *)(base + p.names);
-	v->gangs = (struct gang_row *)(base + p.parts[PART_GANGS]);
-	v->arena = (char *)(base + p.parts[PART_ARENA]);
-	v->amounts = (struct node_amounts *)(base + p.parts[PART_AMOUNTS]);
-	v->queues = (char *)(base + p.parts[PART_QUEUES]);
-	v->commands = base + p.ring;
+	v->nodes = (struct node_row *)(base + p.at.nodes_offset);
+	v->names = (struct name_row *)(base + p.at.names_offset);
+	v->gangs = (struct gang_row *)(base + p.at.gangs_offset);
+	v->arena = (char *)(base + p.at.arena_offset);
+	v->amounts = (struct node_amounts *)(base + p.at.amounts_offset);
+	v->queues = (char *)(base + p.at.queues_offset);
+	v->commands = base + p.at.command_ring.offset;
 	for (uint32_t part = 0; part < LEDGER_PARTS; part++) {
-		const uint64_t end = part + 1 < LEDGER_PARTS ? p.parts[part + 1] : p.bytes;
+		const struct span_bytes place = ledger_part(&p.at, part);
 
-		v->parts[part] =
-			(struct ledger_area){ .offset = p.parts[part], .bytes = end - p.parts[part] };
+		v->parts[part] = (struct ledger_area){ .offset = place.offset, .bytes = place.bytes };
 		if (!make)
-			committed_set(v, part, end - p.parts[part]);
+			committed_set(v, part, place.bytes);
 	}
 }
 
 void ledger_reach(struct ledger_view *v, enum ledger_part part, uint64_t bytes)
 {
 	struct ledger_area *area = &v->parts[part];
-	uint64_t wanted;
+	uint64_t wanted, from;
 
 	if (bytes <= area->committed)
 		return;
 	assert(bytes <= area->bytes);
-	wanted = next_place(0, bytes, part == PART_AMOUNTS ? PAGE : STEP);
+	wanted = next_place(0, bytes, STEP);
 	if (wanted > area->bytes)
 		wanted = area->bytes;
-	if (v->make(v->make_context, area->offset + area->committed, wanted - area->committed) < 0)
+	/* Whole pages: two blocks of amounts may share one. */
+	from = (area->offset + area->committed) & ~(uint64_t)(PAGE - 1);
+	if (v->make(v->make_context, from, next_place(area->offset, wanted, PAGE) - from) < 0)
 		fatal_memory();
 	committed_set(v, part, wanted);
 }
 
+static void amounts_reach(struct ledger_view *v, uint32_t block, uint32_t nodes)
+{
+	ledger_reach(v, PART_AMOUNTS + block, nodes * sizeof(struct node_amounts));
+}
+
+void ledger_reach_node(struct ledger_view *v, node_id node)
+{
+	if (node < v->nodes_used)
+		return;
+	v->nodes_used = node + 1;
+	ledger_reach(v, PART_NODES, v->nodes_used * sizeof(struct node_row));
+	for (uint32_t block = 0; block < v->blocks_used; block++)
+		amounts_reach(v, block, v->nodes_used);
+}
+
+void ledger_reach_resources(struct ledger_view *v, uint32_t resources)
+{
+	for (; v->blocks_used < AMOUNT_BLOCKS(resources); v->blocks_used++)
+		amounts_reach(v, v->blocks_used, v->nodes_used);
+}
+
 static void clear_nodes(struct ledger_view *v)
 {
-	const uint64_t blocks =
-		v->parts[PART_AMOUNTS].committed / (v->limits.nodes * sizeof(struct node_amounts));
-
-	for (uint32_t node = 0; node < v->limits.nodes; node++) {
+	for (uint32_t node = 0; node < v->nodes_used; node++) {
 		struct node_row *row = &v->nodes[node];
 
 		if (row->generation == 0)
@@ -162,7 +185,7 @@ static void clear_nodes(struct ledger_view *v)
 		row_begin(&row->version);
 		row->generation = row->flags = row->pods = row->name_bytes = 0;
 		row->name_offset = 0;
-		for (uint64_t block = 0; block < blocks; block++)
+		for (uint64_t block = 0; block < v->blocks_used; block++)
 			v->amounts[block * v->limits.nodes + node] = (struct node_amounts){ { 0 }, { 0 } };
 		row_end(&row->version);
 	}

@@ -38,6 +38,8 @@ struct ledger_view {
 	struct gang_row *gangs;
 	char *queues;         /* QUEUE_ROW_BYTES() each */
 	uint32_t queues_used; /* those from here on are empty */
+	uint32_t nodes_used;  /* the same of nodes */
+	uint32_t blocks_used; /* of amounts */
 	struct name_row *names;
 	char *arena;
 	unsigned char *commands;
@@ -63,12 +65,10 @@ static inline void ledger_reach_gang(struct ledger_view *v, uint32_t gang)
 	ledger_reach(v, PART_GANGS, (gang + UINT64_C(1)) * sizeof(struct gang_row));
 }
 
-static inline void ledger_reach_resources(struct ledger_view *v, uint32_t resources)
-{
-	ledger_reach(v, PART_AMOUNTS,
-	             (uint64_t)AMOUNT_BLOCKS(resources) * v->limits.nodes *
-	                 sizeof(struct node_amounts));
-}
+/* The row of a node and its blocks of the resources in use; and blocks of more resources for all
+ * nodes in use. */
+void ledger_reach_node(struct ledger_view *v, node_id node);
+void ledger_reach_resources(struct ledger_view *v, uint32_t resources);
 
 /* The row of a queue, followed by its amounts. */
 static inline struct queue_row *ledger_queue(const struct ledger_view *v, uint32_t queue)

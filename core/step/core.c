@@ -273,6 +273,7 @@ static void node_reach(struct core *c, node_id id)
 {
 	const uint32_t from = c->nodes.span;
 
+	ledger_reach_node(&c->ledger, id);
 	if (id < from)
 		return;
 	c->nodes.span = span_with(from, id, c->nodes.limit);

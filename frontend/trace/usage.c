@@ -31,13 +31,13 @@ static void node_take(struct usage_figures *out, uint32_t resources, const struc
 
 void usage_read(struct usage_figures *out, const struct observer *o)
 {
-	const uint32_t resources = observe_resources_there(o);
+	const uint32_t resources = observe_resources_there(o), nodes = observe_nodes_there(o);
 	struct node_view *one = must_alloc(sizeof(*one));
 	char name[OBSERVE_NAME_MAX];
 
 	memset(out, 0, sizeof(*out));
 	out->n = o->places.limits.resources;
-	for (node_id id = 0; id < o->places.limits.nodes; id++)
+	for (node_id id = 0; id < nodes; id++)
 		if (observe_node_amounts(o, id, resources, one) && (one->flags & NODE_PRESENT))
 			node_take(out, resources, one);
 	for (uint32_t r = 0; r < out->n; r++)

@@ -119,12 +119,12 @@ static void read_nodes(struct view *v)
 {
 	static struct node_view node;
 	unsigned char *by_line = must_array(v->trace->nodes_n, 1);
-	uint32_t gpu = gpu_column(v);
+	const uint32_t gpu = gpu_column(v), nodes = observe_nodes_there(&v->observer);
 	size_t left = v->trace->nodes_n;
 
 	memset(by_line, 255, v->trace->nodes_n);
 	v->gpus_used = 0;
-	for (node_id id = 0; gpu != ID_NONE && left > 0 && id < v->observer.places.limits.nodes; id++) {
+	for (node_id id = 0; gpu != ID_NONE && left > 0 && id < nodes; id++) {
 		long line;
 
 		if (!observe_node(&v->observer, id, &node) || (line = node_line(v, node.name)) < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/step/core.h"
+#include "ipc/check.h"
 #include "tests/unit/support_ledger.h"
 #include "tests/unit/support_slow_impl.h"
 
@@ -122,11 +123,17 @@ static struct rows rows_copy(const struct slow *s)
 	const struct ledger *l = s->ledger;
 	struct rows rows;
 
-	rows_take(&rows, s, 0, l->nodes_offset, core_ledger_bytes_first(&limits) - l->nodes_offset);
-	rows_take(&rows, s, 1, l->gangs_offset, l->committed[PART_GANGS]);
-	rows_take(&rows, s, 2, l->arena_offset, l->committed[PART_ARENA]);
-	rows_take(&rows, s, 3, l->amounts_offset, l->committed[PART_AMOUNTS]);
-	rows_take(&rows, s, 4, l->queues_offset, l->committed[PART_QUEUES]);
+	struct ledger_places places = { .limits = l->limits,
+		                            .nodes_offset = l->nodes_offset,
+		                            .gangs_offset = l->gangs_offset,
+		                            .arena_offset = l->arena_offset,
+		                            .amounts_offset = l->amounts_offset,
+		                            .queues_offset = l->queues_offset };
+
+	for (int part = 0; part < LEDGER_PARTS; part++)
+		rows_take(&rows, s, part, ledger_part(&places, part).offset, l->committed[part]);
+	rows_take(&rows, s, LEDGER_PARTS, l->names_offset,
+	          core_ledger_bytes_first(&limits) - l->names_offset);
 	return rows;
 }
 

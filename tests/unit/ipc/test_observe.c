@@ -240,6 +240,10 @@ Test(observe, parts_that_are_not_there_are_not_read)
 	struct gang_copy gang;
 
 	*row = (struct node_row){ .generation = 1, .flags = NODE_PRESENT, .pods = 3, .name_bytes = 6 };
+	cr_expect(!observe_node(&o, 1, &node));
+	cr_expect_eq(observe_nodes_there(&o), 0);
+	ledger->committed[PART_NODES] = NODES * sizeof(*row);
+	cr_expect_eq(observe_nodes_there(&o), NODES);
 	for (int lies = 0; lies < 2; lies++) {
 		cr_assert(observe_node(&o, 1, &node));
 		cr_expect(node.pods == 3 && node.allocatable[RESOURCE_CPU] == 0 &&

@@ -179,7 +179,7 @@ static void expect_committed(struct core *c, struct maker *m, enum record_kind k
 
 Test(parts, are_committed_when_they_are_needed)
 {
-	const struct limits limits = { .nodes = 200,
+	const struct limits limits = { .nodes = 3001,
 		                           .pods = 100,
 		                           .gangs = 5000,
 		                           .shapes = 10,
@@ -196,23 +196,38 @@ Test(parts, are_committed_when_they_are_needed)
 		struct event_gang e;
 		char text[8];
 	} gang = { { .gang = 4000, .generation = 1, .quorum = 1, .name_bytes = 3 }, "n/g" };
+	struct {
+		struct event_node e;
+		char name[8];
+	} near = { { .node = 3, .generation = 1, .name_bytes = 2 }, "n3" },
+	  far = { { .node = 3000, .generation = 1, .name_bytes = 2 }, "nf" };
 	struct maker m = { .ledger = guarded_new(&limits) };
 	struct core_config config = { .limits = limits, .make = make, .context = &m };
 	struct core *core = core_new(&config, m.ledger);
 
 	cr_assert(core);
-	cr_assert_eq(m.calls, 1); /* cpu, memory, ephemeral storage, pods */
+	cr_assert_eq(m.calls, 0);
 	cr_assert_eq(feed(core, EVENT_BEGIN, NULL, 0), 0);
+	expect_committed(core, &m, EVENT_NODE, &near, sizeof(near));
+	/* cpu, memory, ephemeral storage, pods: 1024 nodes at once */
+	cr_assert_eq(m.ledger->committed[PART_AMOUNTS], 1024 * sizeof(struct node_amounts));
+	cr_assert_eq(m.ledger->committed[PART_NODES], 2048 * sizeof(struct node_row));
+	cr_assert_eq(m.ledger->committed[PART_AMOUNTS + 1], 0);
 	expect_committed(core, &m, EVENT_NAME, &first, sizeof(first));
-	cr_assert_eq(m.ledger->committed[PART_AMOUNTS],
-	             2 * 200 * sizeof(struct node_amounts) / 4096 * 4096 + 4096);
+	cr_assert_eq(m.ledger->committed[PART_AMOUNTS + 1], 1024 * sizeof(struct node_amounts));
+	expect_committed(core, &m, EVENT_NODE, &far, sizeof(far));
+	cr_assert_eq(m.ledger->committed[PART_AMOUNTS], 3001 * sizeof(struct node_amounts));
+	cr_assert_eq(m.ledger->committed[PART_AMOUNTS + 1], 3001 * sizeof(struct node_amounts));
+	cr_assert_eq(m.ledger->committed[PART_NODES], 3001 * sizeof(struct node_row));
 	expect_committed(core, &m, EVENT_NAME, &third, sizeof(third));
+	cr_assert_eq(m.ledger->committed[PART_AMOUNTS + 2], 3001 * sizeof(struct node_amounts));
 	expect_committed(core, &m, EVENT_GANG, &gang, sizeof(gang));
 	cr_assert_geq(m.ledger->committed[PART_GANGS], 4001 * sizeof(struct gang_row));
 	cr_assert_lt(m.ledger->committed[PART_GANGS], 5000 * sizeof(struct gang_row));
 	/* A new epoch keeps what is committed. */
 	m.refuses = true;
 	cr_assert_eq(feed(core, EVENT_BEGIN, NULL, 0), 0);
+	cr_assert_eq(feed(core, EVENT_NODE, &far, sizeof(far)), 0);
 	cr_assert_eq(feed(core, EVENT_NAME, &first, sizeof(first)), 0);
 	cr_assert_eq(feed(core, EVENT_GANG, &gang, sizeof(gang)), 0);
 	core_free(core);
