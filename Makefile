@@ -83,7 +83,7 @@ LDLIBS = $(LIBS_PKG_LIBS) -lpthread -lm $(ALLOC)
 
 # --- what is built ---------------------------------------------------------
 
-LIB_DIRS := ipc core frontend ctl tests/apisim tests/demo tests/sim tests/probe bench
+LIB_DIRS := ipc core frontend ctl tests/apisim tests/demo tests/sim tests/hour tests/probe bench
 lib_src = $(filter-out $(1)/main%.c,$(wildcard $(addprefix $(1)/,*.c */*.c */*/*.c)))
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -95,13 +95,14 @@ LIB_apisim   := $(B)/lib/libmuster-apisim.a
 LIB_bench    := $(B)/lib/libmuster-bench.a
 LIB_demo     := $(B)/lib/libmuster-demo.a
 LIB_sim      := $(B)/lib/libmuster-sim.a
+LIB_hour     := $(B)/lib/libmuster-hour.a
 LIB_probe    := $(B)/lib/libmuster-probe.a
 LIB_support  := $(B)/lib/libmuster-support.a
 
 # What kills daemons at their probes knows the registers of one machine.
 PROBE := $(if $(filter x86_64,$(ARCH)),tests/probe:muster-killat)
 PROGRAMS := $(foreach p,core:muster-core frontend:muster-frontend ctl:musterctl \
-	tests/apisim:muster-apisim bench:muster-bench tests/demo:muster-demo tests/sim:muster-sim $(PROBE),\
+	tests/apisim:muster-apisim bench:muster-bench tests/demo:muster-demo tests/sim:muster-sim tests/hour:muster-hour $(PROBE),\
 	$(if $(wildcard $(firstword $(subst :, ,$(p)))/main.c),$(B)/bin/$(lastword $(subst :, ,$(p))))) \
 	$(B)/bin/muster-count $(if $(SAN),,$(B)/lib/muster-shim.so $(B)/lib/muster-memory.so)
 
@@ -110,7 +111,7 @@ UNIT   := $(patsubst tests/unit/%.c,$(B)/unit/%,$(unit_src))
 STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stress_*.c))
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all help programs unit stress fuzzers fuzz faults failpoints mutations oracle sim sim-versions campaign soak service valgrind coverage demo test test-unit test-long test-process test-clang test-real test-controllers test-stress \
+.PHONY: all help programs unit stress fuzzers fuzz faults failpoints mutations oracle sim hour sim-versions campaign soak service valgrind coverage demo test test-unit test-long test-process test-clang test-real test-controllers test-stress \
 	test-counts test-watching test-image test-chart counts-baseline bench compare layers install deb clean deps deps-test deps-real
 all: programs
 
@@ -167,6 +168,7 @@ $(eval $(call library,tests/apisim,apisim))
 $(eval $(call library,bench,bench))
 $(eval $(call library,tests/demo,demo))
 $(eval $(call library,tests/sim,sim))
+$(eval $(call library,tests/hour,hour))
 $(eval $(call library,tests/probe,probe))
 $(eval $(call library,tests/unit,support,$(wildcard tests/unit/support*.c)))
 
@@ -184,6 +186,7 @@ $(eval $(call program,muster-apisim,tests/apisim/main,$(LIB_apisim)))
 $(eval $(call program,muster-demo,tests/demo/main,$(LIB_demo) $(LIB_ctl) $(LIB_frontend) $(LIB_ipc)))
 $(eval $(call program,muster-sim,tests/sim/main,$(LIB_sim) $(LIB_apisim) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
 $(eval $(call program,muster-sim-versions,tests/sim/main,$(OTHER_VERSION) $(LIB_sim) $(LIB_apisim) $(LIB_frontend) $(LIB_core) $(LIB_ipc)))
+$(eval $(call program,muster-hour,tests/hour/main,$(LIB_hour) $(LIB_bench) $(LIB_ctl) $(LIB_apisim) $(LIB_frontend) $(core_whole),$(LTO)))
 $(eval $(call program,muster-killat,tests/probe/main,$(LIB_probe)))
 $(eval $(call program,muster-bench,bench/main,$(LIB_bench) $(LIB_ctl) $(LIB_frontend) $(core_whole),$(LTO)))
 $(eval $(call program,muster-count,bench/main_count,$(LIB_bench) $(LIB_ctl) $(LIB_frontend) $(core_whole),$(LTO)))
@@ -227,6 +230,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make oracle      random tests of evaluations, pod counts, views and plans for SEEDS=20
 ## make sim         core, frontend, API server and faults on virtual time: SEEDS=2000 seeds from FROM=1 on
 ## make sim-versions  the same with instances that change between this version and the commit OTHER=
+## make hour        a large cluster for an hour of virtual time: HOUR='--nodes 65000 --seconds 600'
 ## make faults      each of the 44 faults of docs/faults.md at each of its moments
 ## make failpoints  each daemon is killed KILLS=10 times at each of its probes; ONLY= some
 ## make mutations   bugs put in on purpose, each of which the suite has to find; ONLY= some
@@ -283,6 +287,10 @@ oracle:
 FROM ?= 1
 sim: $(B)/bin/muster-sim
 	@$(B)/bin/muster-sim --from $(FROM) --seeds $(if $(filter file,$(origin SEEDS)),2000,$(SEEDS))
+
+# Tens of minutes and some 3 GB with the defaults.
+hour: $(B)/bin/muster-hour
+	@$(B)/bin/muster-hour $(HOUR)
 
 sim-versions:
 	@tests/sim/versions.sh $(OTHER) $(B)
