@@ -65,6 +65,7 @@ SHARE_TURN = "core/share/share_turn.c"
 CHOICE = "core/devices/choice.c"
 SHARES = "core/devices/shares.c"
 PACK_BOUNDS, PACK_FILL = "core/pack/pack_bounds.c", "core/pack/pack_fill.c"
+MARKS = "core/world/reclaim_marks.c"
 SEARCH_BRANCH, SEARCH_COUNTS, SEARCH_SHARE = "core/search/gang_branch.c", "core/search/counts_impl.h", "core/search/gang_share.c"
 
 # Where a binding is queued, and where it is sent: each alone keeps the order.
@@ -306,6 +307,10 @@ BUGS = [
         ("core/cycle/reclaim.c", "if (has_run || gang == ID_NONE ||", "if (true || gang == ID_NONE ||")),
     bug("reclaim waits for a pod that has outlived its known end", unit("core/world/test_reclaim"),
         ("core/world/keeper_make.c", "return end_s >= now_s && end_s", "return end_s")),
+    bug("the last member of a role is given back", unit("core/world/test_giving"),
+        (MARKS, " || (role && role->left == 0)", "")),
+    bug("members beyond quorums are given by their starts, whatever their gangs", unit("core/world/test_giving"),
+        (MARKS, "\tu.whole = false;\n", "\tu.whole = false;\n\tu.start_s = m->facts->pods[id].start_s;\n")),
     bug("a gang that was reclaimed is taken again", unit("core/world/test_reclaim"),
         ("core/cycle/reclaim.c", "gang_is_group(&c->gangs, index) && taken_is(&c->taken, index)", "false")),
     bug("the return of a gang that was reclaimed is an arrival", unit("core/world/test_reclaim"),
@@ -672,6 +677,12 @@ BUGS = [
         (SEARCH_BRANCH, "\tif (a->broken != b->broken)", "\tif (false)")),
     bug("victims: the sum of priorities does not count", unit("ctl/preempt/test_victims"),
         (SEARCH_BRANCH, "\tif (a->sum != b->sum)", "\tif (false)"), (SEARCH_COUNTS, "\tif (a->sum != b->sum)", "\tif (false)")),
+    bug("victims: ranks do not count", unit("ctl/preempt/test_victims"),
+        (SEARCH_BRANCH, "return numbers_compare(a->rank_sum, b->rank_sum);", "return 0;")),
+    bug("victims: counts leave ranks out", unit("ctl/preempt/test_victims"),
+        (SEARCH_COUNTS, "\tif (a->rank_sum != b->rank_sum)", "\tif (false)")),
+    bug("victims: twins go by their starts, whatever their ranks", unit("ctl/preempt/test_victims"),
+        ("core/search/gang_units.c", "\tif (x->rank != y->rank)", "\tif (false)")),
     bug("victims: the older pods go", unit("ctl/preempt/test_victims"),
         (SEARCH_BRANCH, "numbers_compare(out->objective.start_sum, q->objective.start_sum)",
          "numbers_compare(q->objective.start_sum, out->objective.start_sum)")),

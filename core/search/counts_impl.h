@@ -11,7 +11,7 @@
 struct option {
 	bool known;
 	uint32_t pods;
-	uint64_t sum, start_sum;
+	uint64_t sum, rank_sum, start_sum;
 	uint32_t first; /* t->victims[first .. first + pods): units, sorted by index */
 };
 
@@ -59,6 +59,8 @@ static inline int option_compare(const struct option *a, const struct option *b)
 		return numbers_compare(a->sum, b->sum);
 	if (a->pods != b->pods)
 		return numbers_compare(a->pods, b->pods);
+	if (a->rank_sum != b->rank_sum)
+		return numbers_compare(a->rank_sum, b->rank_sum);
 	return numbers_compare(b->start_sum, a->start_sum);
 }
 

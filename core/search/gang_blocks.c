@@ -36,13 +36,13 @@ struct block {
 	bool breaks;       /* a gang that has its quorum */
 	bool goes;
 	bool banned; /* it may not go now */
-	uint64_t sum, start_sum;
+	uint64_t sum, rank_sum, start_sum;
 	uint32_t pods;
 };
 
 /* As struct objective has it; levels and budgets are left out. */
 struct block_cost {
-	uint64_t sum, start_sum;
+	uint64_t sum, rank_sum, start_sum;
 	uint32_t broken, pods;
 };
 
@@ -197,6 +197,7 @@ static void blocks_make(struct blocks *b, uint32_t first)
 			part_add(b, k, q->pods[u->pods + pod]);
 		}
 		k->sum = o.sum;
+		k->rank_sum = o.rank_sum;
 		k->start_sum = o.start_sum;
 		k->pods = u->n;
 	}
@@ -237,6 +238,7 @@ static void cost_add(struct block_cost *c, const struct block *k, bool goes)
 	c->broken += goes ? k->breaks : 0u - k->breaks;
 	c->sum += goes ? k->sum : 0 - k->sum;
 	c->pods += goes ? k->pods : 0 - k->pods;
+	c->rank_sum += goes ? k->rank_sum : 0 - k->rank_sum;
 	c->start_sum += goes ? k->start_sum : 0 - k->start_sum;
 }
 
@@ -246,7 +248,9 @@ static bool cost_less(const struct block_cost *x, const struct block_cost *y)
 		return x->broken < y->broken;
 	if (x->sum != y->sum)
 		return x->sum < y->sum;
-	return x->pods != y->pods ? x->pods < y->pods : x->start_sum > y->start_sum;
+	if (x->pods != y->pods)
+		return x->pods < y->pods;
+	return x->rank_sum != y->rank_sum ? x->rank_sum < y->rank_sum : x->start_sum > y->start_sum;
 }
 
 static void block_set(struct blocks *b, struct block *k, bool goes)

@@ -21,7 +21,9 @@ static int cost_compare(const struct objective *a, const struct objective *b)
 		return numbers_compare(a->broken, b->broken);
 	if (a->sum != b->sum)
 		return numbers_compare(a->sum, b->sum);
-	return numbers_compare(a->pods, b->pods);
+	if (a->pods != b->pods)
+		return numbers_compare(a->pods, b->pods);
+	return numbers_compare(a->rank_sum, b->rank_sum);
 }
 
 /* The pods that go, sorted by name. */
@@ -39,7 +41,7 @@ static pod_id *victims_of(const struct gang_question *q)
 	return pods;
 }
 
-/* The seventh criterion, of two different sets of one size. */
+/* The last criterion, of two different sets of one size. */
 static bool names_better(const struct gang_question *q, const pod_id *a, const pod_id *b,
                          uint32_t n)
 {

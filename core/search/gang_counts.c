@@ -45,6 +45,7 @@ static void option_keep(struct counts *t, struct curve *c, uint32_t n)
 		const pod_id pod = pod_of(t, t->chosen[i]);
 
 		o.sum += (uint64_t)((int64_t)search_at(&t->q->s, pod)->priority - INT32_MIN);
+		o.rank_sum += search_rank_of(&t->q->s, pod);
 		o.start_sum += search_facts_of(&t->q->s, pod)->start_s;
 	}
 	while (c->n < extra) {

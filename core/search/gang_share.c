@@ -2,9 +2,9 @@
 /* Members shared out over curves of nodes, so that the victims of all nodes together are the best
  * set.
  *
- * What a set costs is a list: sum, pods, starts, then for each name, the first one first, whether
- * that pod is spared.  Lists are compared by the first number that differs and add up over nodes,
- * so they can be reckoned with as numbers are.
+ * What a set costs is a list: sum, pods, ranks, starts, then for each name, the first one first,
+ * whether that pod is spared.  Lists are compared by the first number that differs and add up over
+ * nodes, so they can be reckoned with as numbers are.
  *
  *   greedy     each member more costs no less than the one before, on each node: the cheapest one
  *              on any node, again and again
@@ -57,7 +57,7 @@ static void option_choose(const struct counts *t, uint32_t curve, uint32_t e, bo
 
 /* What member e costs on a curve that takes e - 1 already. */
 struct extra {
-	int64_t sum, pods, start_sum;
+	int64_t sum, pods, rank_sum, start_sum;
 	uint32_t curve, e;
 };
 
@@ -67,6 +67,7 @@ static struct extra extra_of(const struct counts *t, uint32_t curve, uint32_t e)
 
 	return (struct extra){ .sum = (int64_t)(o->sum - before->sum),
 		                   .pods = (int64_t)o->pods - (int64_t)before->pods,
+		                   .rank_sum = (int64_t)(o->rank_sum - before->rank_sum),
 		                   .start_sum = (int64_t)(o->start_sum - before->start_sum),
 		                   .curve = curve,
 		                   .e = e };
@@ -97,6 +98,8 @@ static int extra_compare(const struct counts *t, const struct extra *a, const st
 		return signed_compare(a->sum, b->sum);
 	if (a->pods != b->pods)
 		return signed_compare(a->pods, b->pods);
+	if (a->rank_sum != b->rank_sum)
+		return signed_compare(a->rank_sum, b->rank_sum);
 	if (a->start_sum != b->start_sum)
 		return signed_compare(b->start_sum, a->start_sum);
 	x = extra_name(t, a, &a_goes);
@@ -205,6 +208,7 @@ static void choose(struct counts *t, struct option *values, uint32_t curve, uint
 		const struct option way = { .known = true,
 			                        .sum = before->sum + o->sum,
 			                        .pods = before->pods + o->pods,
+			                        .rank_sum = before->rank_sum + o->rank_sum,
 			                        .start_sum = before->start_sum + o->start_sum };
 		int order;
 

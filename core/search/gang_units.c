@@ -78,11 +78,13 @@ static void collect(struct gang_question *q, pod_id id, bool *blocks)
 /* Where a unit is sorted to; the name decides the rest. */
 struct unit_key {
 	uint64_t major; /* priority, then members, the highest first */
+	uint32_t rank;  /* of its pods */
 	uint32_t start_s;
 	uint32_t unit;
 };
 
-/* By importance; of two that are equal but for their names the first name goes. */
+/* By importance, and before the start by rank: what is given back last is the most important.  Of
+ * two that are equal but for their names the first name goes. */
 static int keys_compare(const void *a, const void *b, void *context)
 {
 	const struct unit_key *x = a, *y = b;
@@ -91,6 +93,8 @@ static int keys_compare(const void *a, const void *b, void *context)
 
 	if (x->major != y->major)
 		return x->major < y->major ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
 	if (x->start_s != y->start_s)
 		return x->start_s < y->start_s ? -1 : 1;
 	left = &q->units[x->unit].importance;
@@ -108,6 +112,7 @@ static void units_sort(struct gang_question *q)
 
 		keys[i] = (struct unit_key){ .major = (uint64_t)(INT32_MAX - (int64_t)m->priority) << 32 |
 			                                  (UINT32_MAX - m->members),
+			                         .rank = search_rank_of(&q->s, q->pods[q->units[i].pods]),
 			                         .start_s = m->start_s,
 			                         .unit = i };
 	}
@@ -168,8 +173,8 @@ static void singles_sort(struct gang_question *q)
 	free(first);
 }
 
-/* Exchanging a pod that goes for a twin that started later, or has a lower name, is better by the
- * last two criteria and equal by the others. */
+/* Exchanging a pod that goes for a twin that is given back before, started later, or has a lower
+ * name, is better by the last three criteria and equal by the others. */
 static void find_twins(struct gang_question *q)
 {
 	singles_sort(q);

@@ -290,6 +290,7 @@ void objective_add(struct objective *o, const struct search *s, pod_id id, int32
 	o->highest = priority > o->highest ? priority : o->highest;
 	o->sum += (uint64_t)((int64_t)search_at(s, id)->priority - INT32_MIN);
 	o->pods++;
+	o->rank_sum += search_rank_of(s, id);
 	o->start_sum += search_facts_of(s, id)->start_s;
 }
 

@@ -74,6 +74,7 @@ struct search_facts {
 	const int32_t *allowed;          /* by budget: status.disruptionsAllowed */
 	uint32_t budgets_n;
 	const uint8_t *reclaim; /* by pod: enum search_reclaim, for one gang; NULL: all by priority */
+	const uint32_t *ranks;  /* by pod, with `reclaim`: the lower ones are given back first */
 	bool reclaims;          /* pods that end soon are waited for */
 	bool respect;           /* no budget may be exceeded; else violations are the first criterion */
 	uint64_t steps_most;    /* then the search gives up */
@@ -93,6 +94,7 @@ struct objective {
 	uint32_t broken;     /* gangs that had their quorum and lose it */
 	uint64_t sum;        /* of priority + 2^31 of each pod */
 	uint32_t pods;
+	uint64_t rank_sum;  /* 0 without reclaim */
 	uint64_t start_sum; /* seconds; START_NONE counts as such */
 };
 

@@ -55,6 +55,11 @@ static inline const struct search_pod *search_facts_of(const struct search *s, p
 	return &s->facts->pods[id];
 }
 
+static inline uint32_t search_rank_of(const struct search *s, pod_id id)
+{
+	return s->facts->ranks ? s->facts->ranks[id] : 0;
+}
+
 /* The pod's capacity is released, or allocated again; nothing if it is so already. */
 void search_remove(struct search *s, pod_id id);
 void search_restore(struct search *s, pod_id id);

@@ -15,11 +15,18 @@
 struct unit {
 	bool whole; /* else a member beyond the quorum */
 	share_t over;
-	int32_t priority;
-	uint32_t start_s;
-	uint32_t since_s; /* it has run since then, a member as its gang; 0: it has not started */
+	int32_t priority; /* of a member: its gang's */
+	uint32_t start_s; /* likewise */
+	uint32_t since_s; /* it has run since then; 0: it has not started */
 	uint32_t gang;    /* whole: ID_NONE: the pod alone */
+	uint32_t pod_start_s;
 	pod_id pod;
+};
+
+/* Members of one role that may go one by one, so that the others make its quorum. */
+struct role_surplus {
+	uint32_t role;
+	uint32_t left;
 };
 
 struct marking {
@@ -28,9 +35,12 @@ struct marking {
 	const struct search_facts *facts;
 	uint32_t gang;
 	struct share_ask ask;
-	uint8_t *marks;
-	uint32_t *surplus; /* by group: members that may go one by one */
+	struct reclaim_marks out;
 	bool *listed;      /* by group */
+	uint32_t *surplus; /* by group: members that may go one by one ... */
+	uint32_t *roles;   /* ... and index of the first role_surplus, for each of its roles */
+	struct role_surplus *role_surplus;
+	size_t role_surplus_n, role_surplus_cap;
 	struct unit *units;
 	size_t n, cap;
 	struct reclaim_young young;
@@ -67,15 +77,30 @@ static uint32_t since_of(uint32_t start_s)
 	return start_s != START_NONE ? start_s : 0;
 }
 
-static void pod_list(struct marking *m, pod_id id, bool whole, uint32_t since_s)
+static void pod_list(struct marking *m, pod_id id)
 {
-	unit_add(m, &(struct unit){ .whole = whole,
+	const uint32_t start_s = m->facts->pods[id].start_s;
+
+	unit_add(m, &(struct unit){ .whole = true,
 	                            .over = over_of(m, id),
 	                            .priority = m->c->pods.slots[id].priority,
-	                            .start_s = m->facts->pods[id].start_s,
-	                            .since_s = since_of(since_s),
-	                            .gang = whole ? ID_NONE : m->c->pods.slots[id].gang,
+	                            .start_s = start_s,
+	                            .since_s = since_of(start_s),
+	                            .gang = ID_NONE,
+	                            .pod_start_s = start_s,
 	                            .pod = id });
+}
+
+/* A member that may be beyond the quorum of its gang, `of`. */
+static void member_list(struct marking *m, pod_id id, const struct unit *of)
+{
+	struct unit u = *of;
+
+	u.whole = false;
+	u.over = over_of(m, id); /* members may be of several queues */
+	u.pod_start_s = m->facts->pods[id].start_s;
+	u.pod = id;
+	unit_add(m, &u);
 }
 
 /* All of its members that run; *bound: how many count for its quorum. */
@@ -102,6 +127,36 @@ static struct unit gang_unit(const struct marking *m, uint32_t gang, uint32_t *b
 	return u;
 }
 
+/* `bound` members count for the gang's quorum. */
+static void surplus_set(struct marking *m, uint32_t gang, uint32_t bound)
+{
+	const struct gang *g = &m->c->gangs.slots[gang];
+
+	m->surplus[gang] = bound > g->declared ? bound - g->declared : 0;
+	m->roles[gang] = (uint32_t)m->role_surplus_n;
+	for (uint32_t r = 0; r < gang_roles_n(g) && m->surplus[gang] > 0; r++) {
+		struct role_surplus s = { .role = g->parts->roles[r].role };
+
+		for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next)
+			s.left += runs(m, id) && m->c->pods.slots[id].role == s.role;
+		s.left -= s.left < g->parts->roles[r].quorum ? s.left : g->parts->roles[r].quorum;
+		m->role_surplus = must_reach(m->role_surplus, &m->role_surplus_cap, m->role_surplus_n, 16,
+		                             sizeof(*m->role_surplus));
+		m->role_surplus[m->role_surplus_n++] = s;
+	}
+}
+
+/* Of the member's role; NULL: no quorum counts its role. */
+static struct role_surplus *role_of(const struct marking *m, const struct unit *u)
+{
+	const struct gang *g = &m->c->gangs.slots[u->gang];
+
+	for (uint32_t r = 0; r < gang_roles_n(g); r++)
+		if (m->role_surplus[m->roles[u->gang] + r].role == m->c->pods.slots[u->pod].role)
+			return &m->role_surplus[m->roles[u->gang] + r];
+	return NULL;
+}
+
 /* Its members beyond the quorum one by one, and all of them together. */
 static void gang_list(struct marking *m, uint32_t gang)
 {
@@ -113,15 +168,15 @@ static void gang_list(struct marking *m, uint32_t gang)
 	for (pod_id id = g->first; id != ID_NONE && !spared; id = m->c->pods.slots[id].next)
 		spared =
 			runs(m, id) && (search_spares(m->facts, id) || !reclaim_is_other(m->c, m->gang, id));
-	if (m->facts->gangs[gang].mode == DISRUPT_QUORUM && bound > g->declared)
-		m->surplus[gang] = bound - g->declared;
+	if (m->facts->gangs[gang].mode == DISRUPT_QUORUM)
+		surplus_set(m, gang, bound);
 	u.over = over_of(m, u.pod);
 	if (!spared)
 		unit_add(m, &u);
 	for (pod_id id = g->first; m->surplus[gang] > 0 && id != ID_NONE;
 	     id = m->c->pods.slots[id].next)
 		if (runs(m, id) && !search_spares(m->facts, id) && reclaim_is_other(m->c, m->gang, id))
-			pod_list(m, id, false, u.start_s);
+			member_list(m, id, &u);
 }
 
 /* A gang of the same queue gives the members beyond its quorum to gangs of at least its priority.
@@ -134,10 +189,10 @@ static void extras_list(struct marking *m, uint32_t gang)
 
 	if (u.priority > gang_priority(&m->c->gangs.slots[m->gang]) || bound <= g->declared)
 		return;
-	m->surplus[gang] = bound - g->declared;
+	surplus_set(m, gang, bound);
 	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next)
 		if (runs(m, id) && !search_spares(m->facts, id))
-			pod_list(m, id, false, u.start_s);
+			member_list(m, id, &u);
 }
 
 /* Of the gang's own queue. */
@@ -162,17 +217,37 @@ static void units_list(struct marking *m)
 			own_list(m, p->gang);
 			continue;
 		}
-		m->marks[id] = RECLAIM_SPARED;
+		m->out.marks[id] = RECLAIM_SPARED;
 		if (!runs(m, id) || search_spares(m->facts, id))
 			continue;
 		if (p->gang == ID_NONE || !gang_is_group(&m->c->gangs, p->gang) ||
 		    m->facts->gangs[p->gang].mode == DISRUPT_POD) {
-			pod_list(m, id, true, m->facts->pods[id].start_s);
+			pod_list(m, id);
 		} else if (!m->listed[p->gang]) {
 			m->listed[p->gang] = true;
 			gang_list(m, p->gang);
 		}
 	}
+}
+
+static int names_compare(const char *a, uint32_t a_bytes, const char *b, uint32_t b_bytes)
+{
+	const int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
+
+	return order ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
+}
+
+/* Of two members beyond quorums: gang by gang.  What a gang says of its members decides between
+ * them alone, so that none can buy itself a better place before the members of others. */
+static int members_compare(const struct core *c, const struct unit *x, const struct unit *y)
+{
+	const struct gang *g = &c->gangs.slots[x->gang], *h = &c->gangs.slots[y->gang];
+
+	if (x->gang != y->gang)
+		return names_compare(g->name, g->name_bytes, h->name, h->name_bytes);
+	if (x->pod_start_s != y->pod_start_s)
+		return x->pod_start_s > y->pod_start_s ? -1 : 1;
+	return 0;
 }
 
 /* In the order in which they are given back. */
@@ -191,8 +266,8 @@ static int units_compare(const void *a, const void *b, void *context)
 		return x->priority < y->priority ? -1 : 1;
 	if (x->start_s != y->start_s)
 		return x->start_s > y->start_s ? -1 : 1;
-	order = memcmp(p->name, q->name, p->name_bytes < q->name_bytes ? p->name_bytes : q->name_bytes);
-	return order ? order : (p->name_bytes > q->name_bytes) - (p->name_bytes < q->name_bytes);
+	order = x->whole ? 0 : members_compare(c, x, y);
+	return order ? order : names_compare(p->name, p->name_bytes, q->name, q->name_bytes);
 }
 
 /* True if the pod of the unit would be given, but has not run for long enough. */
@@ -213,7 +288,13 @@ static bool is_young(struct marking *m, const struct unit *u, pod_id id)
 
 static bool is_given(const struct marking *m, pod_id id)
 {
-	return runs(m, id) && m->marks[id] != RECLAIM_MAY;
+	return runs(m, id) && m->out.marks[id] != RECLAIM_MAY;
+}
+
+static void pod_mark(struct marking *m, pod_id id, const struct unit *of)
+{
+	m->out.marks[id] = RECLAIM_MAY;
+	m->out.ranks[id] = (uint32_t)(of - m->units);
 }
 
 /* All of it goes, or what did stays. */
@@ -234,7 +315,7 @@ static void gang_give(struct marking *m, const struct unit *u)
 		if (!is_given(m, id))
 			continue;
 		if (allowed)
-			m->marks[id] = RECLAIM_MAY;
+			pod_mark(m, id, u);
 		else
 			reclaim_suppose(m->c, id, false);
 	}
@@ -244,7 +325,9 @@ static void gang_give(struct marking *m, const struct unit *u)
  * queue, what is inside the guarantee only when that went as well. */
 static void pod_give(struct marking *m, const struct unit *u)
 {
-	if (!u->whole && m->surplus[u->gang] == 0)
+	struct role_surplus *role = u->whole ? NULL : role_of(m, u);
+
+	if ((!u->whole && m->surplus[u->gang] == 0) || (role && role->left == 0))
 		return;
 	if (reclaim_is_other(m->c, m->gang, u->pod)) {
 		reclaim_suppose(m->c, u->pod, true);
@@ -253,9 +336,11 @@ static void pod_give(struct marking *m, const struct unit *u)
 			return;
 		}
 	}
-	m->marks[u->pod] = RECLAIM_MAY;
+	pod_mark(m, u->pod, u);
 	if (!u->whole)
 		m->surplus[u->gang]--;
+	if (role)
+		role->left--;
 }
 
 uint8_t *reclaim_marks_lone(const struct kept *kept, uint32_t index)
@@ -272,37 +357,57 @@ uint8_t *reclaim_marks_lone(const struct kept *kept, uint32_t index)
 	return marks;
 }
 
-uint8_t *reclaim_marks(struct kept *kept, gang_id gang)
+/* What is not marked goes after all that is: of the gang's own queue, by priority. */
+static void marks_make(struct marking *m)
+{
+	const struct core *c = m->c;
+
+	m->out.marks = must_array(c->pods.limit, sizeof(*m->out.marks));
+	m->out.ranks = must_array(c->pods.limit, sizeof(*m->out.ranks));
+	units_list(m);
+	if (m->n > 1)
+		qsort_r(m->units, m->n, sizeof(*m->units), units_compare, (void *)(uintptr_t)c);
+	for (pod_id id = 0; id < c->pods.used; id++)
+		m->out.ranks[id] = (uint32_t)m->n;
+	reclaim_suppose_ending(c, true);
+	for (size_t i = 0; i < m->n; i++) {
+		if (m->units[i].whole && m->units[i].gang != ID_NONE)
+			gang_give(m, &m->units[i]);
+		else
+			pod_give(m, &m->units[i]);
+	}
+	for (pod_id id = 0; id < c->pods.used; id++)
+		if (m->out.marks[id] == RECLAIM_MAY && reclaim_is_other(c, m->gang, id))
+			reclaim_suppose(c, id, false);
+	reclaim_suppose_ending(c, false);
+}
+
+struct reclaim_marks reclaim_marks(struct kept *kept, gang_id gang)
 {
 	const struct core *c = kept->world;
 	struct marking m = { .c = c, .kept = &kept->core->pods, .facts = &kept->facts, .gang = gang };
 
 	kept->young = (struct reclaim_young){ 0 };
 	if (!reclaim_is_on(c))
-		return NULL;
-	m.marks = must_array(c->pods.limit, sizeof(*m.marks));
+		return m.out;
 	m.surplus = must_array(c->gangs.groups + 1u, sizeof(*m.surplus));
+	m.roles = must_array(c->gangs.groups + 1u, sizeof(*m.roles));
 	m.listed = must_array(c->gangs.groups + 1u, sizeof(*m.listed));
 	m.counted = must_array(c->pods.limit, sizeof(*m.counted));
 	ask_find(c, gang, &m.ask);
-	units_list(&m);
-	if (m.n > 1)
-		qsort_r(m.units, m.n, sizeof(*m.units), units_compare, (void *)(uintptr_t)c);
-	reclaim_suppose_ending(c, true);
-	for (size_t i = 0; i < m.n; i++) {
-		if (m.units[i].whole && m.units[i].gang != ID_NONE)
-			gang_give(&m, &m.units[i]);
-		else
-			pod_give(&m, &m.units[i]);
-	}
-	for (pod_id id = 0; id < c->pods.used; id++)
-		if (m.marks[id] == RECLAIM_MAY && reclaim_is_other(c, gang, id))
-			reclaim_suppose(c, id, false);
-	reclaim_suppose_ending(c, false);
+	marks_make(&m);
 	kept->young = m.young;
 	free(m.surplus);
+	free(m.roles);
+	free(m.role_surplus);
 	free(m.listed);
 	free(m.counted);
 	free(m.units);
-	return m.marks;
+	return m.out;
+}
+
+void reclaim_marks_free(struct reclaim_marks *marks)
+{
+	free(marks->marks);
+	free(marks->ranks);
 }

@@ -5,7 +5,8 @@
  *
  * Given first: members beyond their gang's quorum; then what is of the queue with the greatest
  * share, of the lowest priority, and started last.  A gang that can't lose members one by one is
- * given whole or not at all.
+ * given whole or not at all.  Of the sets of equally many pods and priorities the search takes the
+ * one that comes first in this order.
  *
  * What has run for less than its queue's minRunSeconds is left out.
  *
@@ -16,9 +17,18 @@
 
 #include "core/world/keeper.h"
 
-/* By pod: enum search_reclaim, to be freed; NULL: reclaim is off.  Sets kept->young. */
-uint8_t *reclaim_marks(struct kept *kept, gang_id gang);
-/* The same for a lone pod, by its index among the gangs: it takes nothing of other queues. */
+/* By pod; both are NULL when reclaim is off. */
+struct reclaim_marks {
+	uint8_t *marks;  /* enum search_reclaim */
+	uint32_t *ranks; /* its place in the order of giving */
+};
+
+/* Sets kept->young. */
+struct reclaim_marks reclaim_marks(struct kept *kept, gang_id gang);
+void reclaim_marks_free(struct reclaim_marks *marks);
+
+/* The marks for a lone pod, by its index among the gangs: it takes nothing of other queues.  To be
+ * freed; NULL: reclaim is off. */
 uint8_t *reclaim_marks_lone(const struct kept *kept, uint32_t index);
 
 #endif

@@ -118,13 +118,15 @@ static bool waits(struct kept *kept, struct gang *g)
 
 int kept_search(struct kept *kept, gang_id gang, struct gang_search *out)
 {
-	uint8_t *marks = reclaim_marks(kept, gang);
+	struct reclaim_marks marks = reclaim_marks(kept, gang);
 	int rc;
 
-	kept->facts.reclaim = marks;
+	kept->facts.reclaim = marks.marks;
+	kept->facts.ranks = marks.ranks;
 	rc = search_gang(kept->core, &kept->facts, gang, out);
 	kept->facts.reclaim = NULL;
-	free(marks);
+	kept->facts.ranks = NULL;
+	reclaim_marks_free(&marks);
 	return rc;
 }
 
