@@ -364,6 +364,7 @@ static void facts_feed(struct scene *s)
 {
 	for (pod_id pod = 0; pod < s->pods_n; pod++) {
 		const struct event_pod_facts e = { .nominated = ID_NONE,
+			                               .completion_index = -1,
 			                               .pod = pod,
 			                               .generation = 1,
 			                               .start_s = s->pods[pod].start_s == START_NONE

@@ -153,7 +153,7 @@
 	F(s, names_bytes) F(s, reserved)
 #define FIELDS_event_pod_facts(F, s) \
 	F(s, pod) F(s, generation) F(s, start_s) F(s, flags) F(s, evicted_s) F(s, ends_s) \
-	F(s, nominated) F(s, grace_s)
+	F(s, nominated) F(s, grace_s) F(s, deletion_cost) F(s, completion_index)
 #define FIELDS_event_answer(F, s) \
 	F(s, ticket) F(s, position) F(s, gang) F(s, generation) F(s, verdict) F(s, gap) \
 	F(s, victims_n) F(s, places_n) F(s, steps)

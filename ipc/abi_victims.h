@@ -113,6 +113,9 @@ struct event_pod_facts {
 	uint32_t ends_s;    /* metadata.deletionTimestamp, of the API server's clock; 0: it has none */
 	uint32_t nominated; /* of a pending pod: node of status.nominatedNodeName; ID_NONE: none */
 	uint32_t grace_s;   /* with ends_s: metadata.deletionGracePeriodSeconds; in seconds, 0: none */
+	/* With PREEMPTION_RECLAIM, else 0 and -1. */
+	int32_t deletion_cost;    /* controller.kubernetes.io/pod-deletion-cost; 0: none */
+	int32_t completion_index; /* batch.kubernetes.io/job-completion-index; -1: none */
 };
 
 enum answer_verdict {
@@ -306,7 +309,7 @@ struct victims_row {
 };
 
 static_assert(sizeof(struct event_preemption) == 24 && sizeof(struct event_budget) == 32 &&
-                  sizeof(struct event_pod_facts) == 32,
+                  sizeof(struct event_pod_facts) == 40,
               "facts");
 static_assert(sizeof(struct event_answer) == 48 && sizeof(struct answer_pod) == 16, "answers");
 static_assert(sizeof(struct cmd_evict) == 104 && sizeof(struct cmd_cancel_evict) == 16 &&

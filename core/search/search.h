@@ -52,6 +52,8 @@ struct search_pod {
 	bool stuck;          /* it is being deleted, and its room counts as never coming */
 	bool soon;           /* it ends by itself within the patience of reclaim */
 	bool nominated_room; /* it runs not: its capacity is free for gangs of higher priority */
+	/* As in struct event_pod_facts. */
+	int32_t deletion_cost, completion_index;
 };
 
 /* Of pods that are of another queue than the gang's (core/cycle/reclaim.h). */

@@ -559,6 +559,8 @@ const char *record_pod_facts(const struct record *r, const struct limits *l,
 		return "facts of a pod have unknown flags";
 	if (f->nominated != ID_NONE && f->nominated >= l->nodes)
 		return "the node that a pod is nominated to is out of bounds";
+	if (f->completion_index < -1)
+		return "the completion index of a pod is out of bounds";
 	*out = f;
 	return NULL;
 }

@@ -389,6 +389,8 @@ static void pod_facts(const struct keeper *k, const struct core *world, struct k
 	*out = (struct search_pod){
 		.start_s = f->start_s > 0 ? f->start_s : START_NONE,
 		.nominated = ID_NONE,
+		.deletion_cost = f->deletion_cost,
+		.completion_index = f->completion_index,
 		.spared = (!(f->flags & FACT_OURS) && !(k->terms.flags & PREEMPTION_ALL)) ||
 		          (f->flags & FACT_SPARED) || terms_spare(k, f, now_s),
 		.stuck = facts_overdue(kept, pod.body->generation, k->terms.patience_s, world->now_ns),

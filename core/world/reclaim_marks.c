@@ -19,8 +19,11 @@ struct unit {
 	uint32_t start_s; /* likewise */
 	uint32_t since_s; /* it has run since then; 0: it has not started */
 	uint32_t gang;    /* whole: ID_NONE: the pod alone */
-	uint32_t pod_start_s;
 	pod_id pod;
+	/* Of a member. */
+	int32_t deletion_cost;
+	int32_t completion_index;
+	uint32_t pod_start_s;
 };
 
 /* Members of one role that may go one by one, so that the others make its quorum. */
@@ -87,7 +90,6 @@ static void pod_list(struct marking *m, pod_id id)
 	                            .start_s = start_s,
 	                            .since_s = since_of(start_s),
 	                            .gang = ID_NONE,
-	                            .pod_start_s = start_s,
 	                            .pod = id });
 }
 
@@ -98,8 +100,10 @@ static void member_list(struct marking *m, pod_id id, const struct unit *of)
 
 	u.whole = false;
 	u.over = over_of(m, id); /* members may be of several queues */
-	u.pod_start_s = m->facts->pods[id].start_s;
 	u.pod = id;
+	u.deletion_cost = m->facts->pods[id].deletion_cost;
+	u.completion_index = m->facts->pods[id].completion_index;
+	u.pod_start_s = m->facts->pods[id].start_s;
 	unit_add(m, &u);
 }
 
@@ -245,6 +249,10 @@ static int members_compare(const struct core *c, const struct unit *x, const str
 
 	if (x->gang != y->gang)
 		return names_compare(g->name, g->name_bytes, h->name, h->name_bytes);
+	if (x->deletion_cost != y->deletion_cost)
+		return x->deletion_cost < y->deletion_cost ? -1 : 1;
+	if (x->completion_index != y->completion_index)
+		return x->completion_index > y->completion_index ? -1 : 1;
 	if (x->pod_start_s != y->pod_start_s)
 		return x->pod_start_s > y->pod_start_s ? -1 : 1;
 	return 0;

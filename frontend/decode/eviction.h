@@ -62,6 +62,14 @@ bool extract_opts_out(const struct meta *meta, struct arena *arena);
 bool extract_is_spared(const struct meta *meta, const struct owner_object *owner,
                        struct arena *arena);
 
+/* The annotation controller.kubernetes.io/pod-deletion-cost as the ReplicaSet controller reads it:
+ * 0 without one, and of one that is no number of 32 bits. */
+int32_t extract_deletion_cost(const struct meta *meta, struct arena *arena);
+/* The annotation batch.kubernetes.io/job-completion-index as the Job controller reads it: -1
+ * without one, and of one that is no number of 64 bits or negative.  INT32_MAX at most, as
+ * spec.completions. */
+int32_t extract_completion_index(const struct meta *meta, struct arena *arena);
+
 /* True if a label or an annotation has this value. */
 bool extract_is_marked(const struct meta *meta, const char *key, const char *value,
                        struct arena *arena);

@@ -199,6 +199,62 @@ bool extract_is_marked(const struct meta *meta, const char *key, const char *val
 	return (label && text_is(*label, value)) || annotation_is(meta, key, value, arena);
 }
 
+/* The text of an annotation; one that is not there is empty. */
+static struct text annotation_text(const struct meta *meta, const char *key, struct arena *arena)
+{
+	const struct text *raw = pairs_find(&meta->annotations, key);
+	struct text value = TEXT_NONE;
+	struct json j;
+
+	if (!raw)
+		return TEXT_NONE;
+	json_begin(&j, raw->at, raw->bytes, arena);
+	return json_string(&j, &value) ? value : TEXT_NONE;
+}
+
+/* As strconv.ParseInt() of Go does in base 10: a sign or none, and digits.  False: it is no number,
+ * or one of more than 64 bits. */
+static bool parse_int(struct text t, int64_t *out)
+{
+	const bool has_sign = t.bytes > 0 && (t.at[0] == '-' || t.at[0] == '+');
+	const int64_t sign = has_sign && t.at[0] == '-' ? -1 : 1;
+	size_t i = has_sign;
+	int64_t n = 0;
+
+	if (i == t.bytes)
+		return false;
+	for (; i < t.bytes; i++)
+		if (t.at[i] < '0' || t.at[i] > '9' || __builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, sign * (t.at[i] - '0'), &n))
+			return false;
+	*out = n;
+	return true;
+}
+
+/* GetDeletionCostFromPodAnnotations() of k8s.io/kubernetes: neither a plus sign nor leading zeros,
+ * but after a minus sign. */
+int32_t extract_deletion_cost(const struct meta *meta, struct arena *arena)
+{
+	const struct text t =
+		annotation_text(meta, "controller.kubernetes.io/pod-deletion-cost", arena);
+	int64_t n;
+
+	if (t.bytes == 0 || t.at[0] == '+' || (t.at[0] == '0' && t.bytes > 1) || !parse_int(t, &n))
+		return 0;
+	return n < INT32_MIN || n > INT32_MAX ? 0 : (int32_t)n;
+}
+
+/* getCompletionIndex() of its Job controller. */
+int32_t extract_completion_index(const struct meta *meta, struct arena *arena)
+{
+	int64_t n;
+
+	if (!parse_int(annotation_text(meta, "batch.kubernetes.io/job-completion-index", arena), &n) ||
+	    n < 0)
+		return -1;
+	return n < INT32_MAX ? (int32_t)n : INT32_MAX;
+}
+
 bool extract_opts_out(const struct meta *meta, struct arena *arena)
 {
 	static const char *const no[][2] = {

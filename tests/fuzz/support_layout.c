@@ -241,6 +241,8 @@ static const struct field facts_fields[] = {
 	ANY(struct event_pod_facts, ends_s),
 	NONE(struct event_pod_facts, nominated, STREAM_NODES - 1),
 	ANY(struct event_pod_facts, grace_s),
+	I32(struct event_pod_facts, deletion_cost, INT32_MIN, INT32_MAX),
+	I32(struct event_pod_facts, completion_index, -1, INT32_MAX),
 };
 static const struct field answer_fields[] = {
 	I64(struct event_answer, ticket, INT64_MIN, INT64_MAX),

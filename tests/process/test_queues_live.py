@@ -600,14 +600,31 @@ def test_members_beyond_the_quorum_are_taken_first():
         equal((len(left(c, "e-")), len(left(c, "b"))), (3, 4))
 
 
+def elastic(i):
+    """Member i of the gang e, as of an Indexed Job."""
+    pod = objects.pod(f"e-{i}", cpu="0", memory="0", requests={GPU: "8"}, group="e", labels={"muster.dev/queue": "a"})
+    pod["metadata"]["annotations"] = {"batch.kubernetes.io/job-completion-index": str(i)}
+    return pod
+
+
+def test_a_deletion_cost_goes_before_the_index():
+    """It is written while they run."""
+    made = [objects.pod_group("e", 2), *[elastic(i) for i in range(6)], *gangs("b", [f"b{i}" for i in range(4)])]
+    with Queues("- name: a\n- name: b\n", *made, flags=RECLAIM) as c:
+        settles(c, "e-", 6)
+        settles(c, "b", 4)
+        for i, cost in ((0, "-1"), (5, "1")):
+            c.client.patch("Pod", f"e-{i}", {"metadata": {"annotations": {"controller.kubernetes.io/pod-deletion-cost": cost}}})
+        c.create(*gangs("a", ["new"], members=2))
+        settles(c, "new-", 2)
+        equal(sorted(left(c, "e-")), ["e-1", "e-2", "e-3", "e-5"])
+
+
 def test_bf_15_extras_are_given_back_to_a_quorum():
     """A gang of 2 of 6 alone on 6 nodes; one of 3 of an equal priority takes 3, and they come back when it has ended."""
-    def member(i):
-        return objects.pod(f"e-{i}", cpu="0", memory="0", requests={GPU: "8"}, group="e", labels={"muster.dev/queue": "a"})
-
     with Queues("- {name: a, limit: {nvidia.com/gpu: 48}}\n- name: b\n", *gangs("b", [f"b{i}" for i in range(4)]), flags=RECLAIM) as c:
         settles(c, "b", 4)
-        c.create(objects.pod_group("e", 2), *[member(i) for i in range(6)])
+        c.create(objects.pod_group("e", 2), *[elastic(i) for i in range(6)])
         settles(c, "e-", 6)
         used(c, "a", 48)
         c.edit("- {name: a, limit: {nvidia.com/gpu: 80}}\n- name: b\n")
@@ -616,6 +633,7 @@ def test_bf_15_extras_are_given_back_to_a_quorum():
         there = left(c, "e-")
         equal((len(there), len(left(c, "b"))), (3, 4))
         gone = [i for i in range(6) if f"e-{i}" not in there]
+        equal(gone, [3, 4, 5])
 
         def told(kind):
             return [e["note"] for e in c.client.list("Event") if e["reason"] == "ElasticGivenBack" and e["regarding"]["kind"] == kind]
@@ -626,7 +644,7 @@ def test_bf_15_extras_are_given_back_to_a_quorum():
         check(any(f"gives back pod e-{i} on node " in told("PodGroup")[0] for i in gone), told("PodGroup"))
         equal(c.metrics()["muster_extras_given_back_total"], 3)
         until(lambda: len(c.pods("e-")) == 3, SOON_S, "they are gone")
-        c.create(*[member(i) for i in gone])
+        c.create(*[elastic(i) for i in gone])
         steady(lambda: (c.bound("e-"), c.bound("new-")) == (3, 3), 2, "extras take nothing")
         ended(c, *(f"new-{i}" for i in range(3)))
         settles(c, "e-", 6)

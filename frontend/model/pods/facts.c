@@ -58,6 +58,25 @@ static void evictions_set(struct model *m, uint32_t pod, const struct pod_object
 	facts_mark(m, pod);
 }
 
+static bool reclaims(const struct model *m)
+{
+	return m->preemption_flags & PREEMPTION_RECLAIM;
+}
+
+/* What decides between members beyond a quorum. */
+static void giving_set(struct model *m, uint32_t pod, const struct meta *meta)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	const int32_t cost = extract_deletion_cost(meta, &m->arena);
+	const int32_t index = extract_completion_index(meta, &m->arena);
+
+	if (p->deletion_cost == cost && p->completion_index == index)
+		return;
+	p->deletion_cost = cost;
+	p->completion_index = index;
+	facts_mark(m, pod);
+}
+
 void facts_set(struct model *m, uint32_t pod, const struct pod_object *object,
                const char *nominated)
 {
@@ -69,6 +88,8 @@ void facts_set(struct model *m, uint32_t pod, const struct pod_object *object,
 		return;
 	if (m->may_evict)
 		evictions_set(m, pod, object, nominated);
+	if (reclaims(m))
+		giving_set(m, pod, &object->meta);
 	flags = flags_of(m, object);
 	if (p->start_s == start_s && p->facts == flags)
 		return;
@@ -144,6 +165,8 @@ struct event_pod_facts facts_of(struct model *m, uint32_t pod)
 		.start_s = p->start_s,
 		.flags = p->facts | (namespace_at(m, p->namespace)->spared ? FACT_SPARED : 0u),
 		.nominated = ID_NONE,
+		.deletion_cost = p->deletion_cost,
+		.completion_index = reclaims(m) ? p->completion_index : -1,
 	};
 
 	if (!m->evicts)

@@ -35,6 +35,8 @@ struct pod_entry {
 	struct link policy_link;
 	struct link spread_link;
 	struct link facts_link;
+	/* As in struct event_pod_facts, with reclaim; else 0. */
+	int32_t deletion_cost, completion_index;
 	uint32_t start_s;         /* as in struct event_pod_facts */
 	uint32_t ends_s;          /* likewise, with model.evicts */
 	uint32_t grace_s;         /* likewise */

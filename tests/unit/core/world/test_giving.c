@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In which order gangs give members beyond their quorums back (core/world/reclaim_marks.h). */
+#include "frontend/model/base/state.h"
 #include "tests/unit/support_nominations.h"
+#include "tests/unit/support_random.h"
 
 static void begin_reclaim(void)
 {
-	start();
-	start_with(MODEL_QUEUES_VOLCANO, 0, 0);
+	begin(MODEL_QUEUES_VOLCANO, 0, 0);
 	x.loop.preemption |= PREEMPTION_RECLAIM;
+	x.m->preemption_flags |= PREEMPTION_RECLAIM;
 	queue("a", "\"weight\":1");
 	queue("b", "\"weight\":1");
 }
@@ -73,4 +75,107 @@ Test(giving, the_last_of_a_role_is_passed_over)
 	asks(2);
 	cr_assert_eq(api.evicts, 2);
 	cr_assert(asked("w-1") && asked("w-2"));
+}
+
+enum {
+	GANGS = 3,
+	EXTRAS = 4,
+	ROUNDS = 300,
+};
+
+/* A member as the slow model knows it. */
+struct extra {
+	char gang[8], name[8];
+	int gang_start_s, cost, index, start_s;
+};
+
+/* Positive if `a` is given back after `b`: docs/fairness.md, by its sentences. */
+static int goes_after(const void *a, const void *b)
+{
+	const struct extra *p = a, *q = b;
+
+	if (strcmp(p->gang, q->gang) != 0)
+		return p->gang_start_s != q->gang_start_s ? q->gang_start_s - p->gang_start_s
+		                                          : strcmp(p->gang, q->gang);
+	if (p->cost != q->cost)
+		return p->cost - q->cost;
+	if (p->index != q->index)
+		return q->index - p->index;
+	return p->start_s != q->start_s ? q->start_s - p->start_s : strcmp(p->name, q->name);
+}
+
+static void extra_put(const struct extra *e)
+{
+	char cost[80] = "", index[80] = "", meta[300];
+
+	if (e->cost != 0)
+		snprintf(cost, sizeof(cost), ",\"controller.kubernetes.io/pod-deletion-cost\":\"%d\"",
+		         e->cost);
+	if (e->index >= 0)
+		snprintf(index, sizeof(index), ",\"batch.kubernetes.io/job-completion-index\":\"%d\"",
+		         e->index);
+	snprintf(meta, sizeof(meta),
+	         ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"a\"%s%s}", cost, index);
+	pod_since(e->name, 5, e->gang, "n1", e->start_s, meta);
+}
+
+/* Puts a gang and its members.  Those that may go, of which it returns the number, come first. */
+static int gang_random(struct random *r, struct extra *members, int gang, int *bound)
+{
+	const int quorum = 1 + (int)random_below(r, 2), n = quorum + (int)random_below(r, EXTRAS);
+	char name[8];
+	int start_s = 60;
+
+	snprintf(name, sizeof(name), "%c%d", 'a' + (int)random_below(r, 26), gang);
+	group(name, quorum);
+	for (int i = 0; i < n; i++) {
+		struct extra *e = &members[i];
+
+		*e = (struct extra){ .cost = (int)random_below(r, 3) - 1,
+			                 .index = (int)random_below(r, 4) - 1,
+			                 .start_s = (int)random_below(r, 4) };
+		memcpy(e->gang, name, sizeof(name));
+		snprintf(e->name, sizeof(e->name), "%c%d-%d", 'a' + (int)random_below(r, 26), gang, i);
+		start_s = e->start_s < start_s ? e->start_s : start_s;
+	}
+	for (int i = 0; i < n; i++) {
+		members[i].gang_start_s = start_s;
+		extra_put(&members[i]);
+	}
+	qsort(members, (size_t)n, sizeof(*members), goes_after);
+	*bound += n;
+	return n - quorum;
+}
+
+/* Any room will do, so the first ones of the order go, or none if they are not enough: true. */
+static bool round_random(struct random *r)
+{
+	const int wanted = 1 + (int)random_below(r, EXTRAS);
+	struct extra extras[GANGS * (EXTRAS + 2)];
+	int n = 0, bound = 0, evicts;
+
+	for (int i = 0; i < GANGS; i++)
+		n += gang_random(r, extras + n, i, &bound);
+	node("n1", bound);
+	qsort(extras, (size_t)n, sizeof(*extras), goes_after);
+	evicts = n >= wanted ? wanted : 0;
+	asks(wanted);
+	cr_assert_eq(api.evicts, (unsigned)evicts, "%d of %d", wanted, n);
+	for (int i = 0; i < n; i++)
+		cr_assert_eq(asked(extras[i].name) != 0, i < evicts, "%s, number %d of %d", extras[i].name,
+		             i, n);
+	return evicts == 0;
+}
+
+Test(giving, in_the_order_of_a_slow_model)
+{
+	struct random r = random_start("giving");
+	unsigned none = 0;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		scene_end();
+		begin_reclaim();
+		none += round_random(&r);
+	}
+	cr_assert(none > 0 && none < ROUNDS / 2, "%u", none);
 }

@@ -453,3 +453,124 @@ Test(model_evicts, which_pods_a_budget_matches)
 	cr_assert(model_pod_by_name(s.m, "ns", "b", &pod));
 	cr_expect(model_is_guarded(s.m, pod.id, pod.generation));
 }
+
+static void begin_reclaiming(void)
+{
+	start_model((struct model_config){ .limits = LIMITS,
+	                                   .preemption = true,
+	                                   .preemption_flags = PREEMPTION_RECLAIM },
+	            1);
+	replay_add_core(&s.replay);
+}
+
+TestSuite(model_giving, .init = begin_reclaiming, .fini = end);
+
+static void put_annotated(const char *annotations)
+{
+	char metadata[400];
+
+	snprintf(metadata, sizeof(metadata), "\"annotations\":{%s}", annotations);
+	put("v1", "Pod", "ns", "p", metadata,
+	    "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n\",\"containers\":[]}");
+	send();
+}
+
+#define COST(value) "\"controller.kubernetes.io/pod-deletion-cost\":\"" value "\""
+#define INDEX(value) "\"batch.kubernetes.io/job-completion-index\":\"" value "\""
+
+Test(model_giving, what_decides_between_members)
+{
+	put_annotated("");
+	cr_assert(facts_n == 1 && facts.deletion_cost == 0 && facts.completion_index == -1);
+	put_annotated(COST("-7") "," INDEX("12"));
+	cr_assert(facts_n == 1 && facts.deletion_cost == -7 && facts.completion_index == 12);
+	put_annotated(COST("-7") "," INDEX("12"));
+	cr_assert_eq(facts_n, 0, "nothing that counts");
+	put_annotated(COST("8") "," INDEX("12"));
+	cr_assert(facts_n == 1 && facts.deletion_cost == 8, "it is edited");
+	put_annotated(INDEX("0"));
+	cr_assert(facts_n == 1 && facts.deletion_cost == 0 && facts.completion_index == 0);
+}
+
+/* As k8s.io/kubernetes: GetDeletionCostFromPodAnnotations(). */
+Test(model_giving, deletion_costs_as_the_replica_set_controller_reads_them)
+{
+	static const struct {
+		const char *annotation;
+		int32_t cost;
+	} cases[] = {
+		{ COST("0"), 0 },
+		{ COST("2147483647"), INT32_MAX },
+		{ COST("-2147483648"), INT32_MIN },
+		{ COST("2147483648"), 0 },
+		{ COST("-2147483649"), 0 },
+		{ COST("99999999999999999999999"), 0 },
+		{ COST("-99999999999999999999999"), 0 },
+		{ COST("+10"), 0 },
+		{ COST("008"), 0 },
+		{ COST("00"), 0 },
+		{ COST("-007"), -7 },
+		{ COST("-0"), 0 },
+		{ COST("-"), 0 },
+		{ COST("--1"), 0 },
+		{ COST(""), 0 },
+		{ COST(" 1"), 0 },
+		{ COST("1 "), 0 },
+		{ COST("1\\u0000"), 0 },
+		{ COST("1_000"), 0 },
+		{ COST("0x10"), 0 },
+		{ COST("1e3"), 0 },
+		{ COST("1.5"), 0 },
+		{ COST("\\u0031\\u0032"), 12 },
+		{ COST("\\u0661"), 0 }, /* a digit in Arabic */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		put_annotated(COST("5"));
+		cr_assert_eq(facts.deletion_cost, 5);
+		put_annotated(cases[i].annotation);
+		cr_assert(facts_n == 1 && facts.deletion_cost == cases[i].cost, "%s: %d",
+		          cases[i].annotation, facts.deletion_cost);
+	}
+}
+
+/* As its Job controller: getCompletionIndex(). */
+Test(model_giving, completion_indexes_as_the_job_controller_reads_them)
+{
+	static const struct {
+		const char *annotation;
+		int32_t index;
+	} cases[] = {
+		{ INDEX("0"), 0 },
+		{ INDEX("2147483646"), 2147483646 },
+		{ INDEX("9223372036854775807"), INT32_MAX },
+		{ INDEX("9223372036854775808"), -1 },
+		{ INDEX("+3"), 3 },
+		{ INDEX("003"), 3 },
+		{ INDEX("-0"), 0 },
+		{ INDEX("-1"), -1 },
+		{ INDEX("-9223372036854775808"), -1 },
+		{ INDEX(""), -1 },
+		{ INDEX("+"), -1 },
+		{ INDEX("3 "), -1 },
+		{ INDEX("3\\u0000"), -1 },
+		{ INDEX("x"), -1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		put_annotated(INDEX("5"));
+		cr_assert_eq(facts.completion_index, 5);
+		put_annotated(cases[i].annotation);
+		cr_assert(facts_n == 1 && facts.completion_index == cases[i].index, "%s: %d",
+		          cases[i].annotation, facts.completion_index);
+	}
+}
+
+/* Without reclaim neither is read. */
+Test(model_evicts, without_reclaim_nothing_decides_between_members)
+{
+	put_annotated("");
+	cr_assert(facts_n == 1 && facts.deletion_cost == 0 && facts.completion_index == -1);
+	put_annotated(COST("-7") "," INDEX("12"));
+	cr_assert_eq(facts_n, 0);
+}
