@@ -16,13 +16,19 @@
 /* A list with a queue for each user; jobs without one go to `default`. */
 static void users_list(const struct trace *t, struct bytes *out)
 {
+	const bool has_default = trace_user(t, "default") < t->users_n;
+	bool first = true;
+
 	bytes_put(out, "{\"queues\":[");
 	for (uint32_t i = 0; i < t->users_n; i++) {
 		const char *name = t->users[i][0] != '\0' ? t->users[i] : "default";
 
-		bytes_put(out, i > 0 ? ",{\"name\":" : "{\"name\":");
+		if (t->users[i][0] == '\0' && has_default)
+			continue;
+		bytes_put(out, first ? "{\"name\":" : ",{\"name\":");
 		bytes_quote(out, name, strlen(name));
 		bytes_put(out, "}");
+		first = false;
 	}
 	bytes_put(out, "]}");
 }

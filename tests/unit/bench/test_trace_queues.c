@@ -107,6 +107,22 @@ Test(trace_queues, a_user_without_a_queue_is_refused)
 	trace_free(&t);
 }
 
+/* Jobs without a user go to the queue of a user who has that name. */
+Test(trace_queues, a_user_named_default_shares_with_those_without_a_name)
+{
+	struct trace t;
+	struct trace_queues *q;
+
+	log_read(&t, "user,num_gpu,submit_time,duration\n,8,0,1\ndefault,8,0,1\na,8,0,1\n");
+	q = trace_queues_new(&t, "users");
+	cr_assert(q);
+	cr_expect_eq(q->n, 3, "root, default, a");
+	cr_expect_eq(q->of_user[trace_user(&t, "")], q->of_user[trace_user(&t, "default")]);
+	cr_expect_neq(q->of_user[trace_user(&t, "")], q->of_user[trace_user(&t, "a")]);
+	trace_queues_free(q);
+	trace_free(&t);
+}
+
 /* The index of starts that are given: 2 nodes of 8, and jobs of half an hour by two users. */
 static double jain(const char *yaml, const uint64_t starts_s[4])
 {
