@@ -202,6 +202,7 @@ bool bench_repeat(struct bench_report *out,
 
 	for (unsigned i = 0; ok && i < n; i++) {
 		ok = run(&runs[i], options) && runs[i].rows_n == runs[0].rows_n;
+		out->bad_input = out->bad_input || runs[i].bad_input;
 		stalls[i] = stall_us_p999();
 		if (getloadavg(load, 1) == 1 && load[0] > out->load1)
 			out->load1 = load[0];

@@ -34,6 +34,7 @@ struct bench_report {
 	unsigned runs;
 	double stall_us_p999; /* the median of the runs */
 	double load1;         /* the highest of the runs */
+	bool bad_input;       /* a bench can't run because of a file of the user: exit code 2 */
 };
 
 /* Choices of the user; 0 and NULL: the default of the bench. */
@@ -43,10 +44,11 @@ struct bench_options {
 	uint32_t nodes;
 	uint32_t pods;
 	uint32_t gang;
-	const char *data; /* folder with the openb trace */
-	const char *only; /* openb: one trace; preempt: one row */
-	const char *file; /* trace: the log */
-	uint32_t depth;   /* trace: of promises */
+	const char *data;          /* folder with the openb trace */
+	const char *only;          /* openb: one trace; preempt: one row */
+	const char *file;          /* trace: the log */
+	uint32_t depth;            /* trace: of promises */
+	bool has_depth, has_score; /* given by flags: a recording has its own */
 	uint32_t add_nodes;
 	bool true_times;
 	uint32_t score;     /* enum score_policy */

@@ -23,7 +23,8 @@ static const struct {
 	{ "extender", "questions of kube-scheduler, node names alone, as answered over HTTP",
 	  bench_extender, false },
 	{ "compare", "muster and kube-scheduler on a real API server", bench_compare, true },
-	{ "trace", "a log of jobs through the core in virtual time: slowdown, promises kept",
+	{ "trace",
+	  "a log of jobs, or a recording, through the core in virtual time: waits, promises kept",
 	  bench_trace, true },
 	{ "preempt", "searches for victims, and what an answer costs the core", bench_preempt, true },
 	{ "openb", "share of GPUs that policies for shares allocate on a real trace", bench_openb,
@@ -56,11 +57,15 @@ static void usage(FILE *out)
 	      "  --hgrm FILE        e2e: write the latencies at that rate as HdrHistogram percentiles\n"
 	      "  --data DIR         openb: where the trace lies, if not in the source tree\n"
 	      "  --only NAME        openb: one trace; preempt: one row, without its number of nodes\n"
-	      "  --promise-depth N  trace: so many jobs that wait are promised a start (64); 0: none\n"
+	      "  --promise-depth N  trace: so many jobs that wait are promised a start (64, or as\n"
+	      "                     recorded); 0: none\n"
 	      "  --true-times       trace: limits are the run times, as if users knew them\n"
-	      "  --add-nodes N      trace: so many nodes more than --nodes or the log say\n"
-	      "  --score NAME       trace: kube (default), pack, bestfit, fgd or muster\n"
-	      "  --queues FILE      trace: the log's users share by these queues; users: each has one\n"
+	      "  --add-nodes N      trace: so many nodes more than --nodes or the log say; of a\n"
+	      "                     recording as most of its nodes are\n"
+	      "  --score NAME       trace: kube (default; of a recording its own), pack, bestfit, fgd\n"
+	      "                     or muster\n"
+	      "  --queues FILE      trace: the log's users share by these queues, in place of a\n"
+	      "                     recording's; users: each has one\n"
 	      "  --busy USER        trace: also with each job of this user --busy-times N times (10):\n"
 	      "                     how much longer do the others wait?\n"
 	      "  --gantt FILE       trace: write a Gantt chart as SVG\n"
@@ -96,6 +101,15 @@ static bool score(const char *text, uint32_t *out)
 	return true;
 }
 
+static bool depth(const char *text, struct bench_options *o)
+{
+	o->has_depth = true;
+	if (strcmp(text, "0") != 0)
+		return number("--promise-depth", text, &o->depth);
+	o->depth = 0;
+	return true;
+}
+
 /* A flag with a value. False and a message when it is unknown or invalid. */
 static bool read_flag(struct arguments *a, const char *flag, const char *value)
 {
@@ -121,11 +135,9 @@ static bool read_flag(struct arguments *a, const char *flag, const char *value)
 	else if (strcmp(flag, "--busy-times") == 0)
 		return number(flag, value, &o->busy_times);
 	else if (strcmp(flag, "--score") == 0)
-		return score(value, &o->score);
-	else if (strcmp(flag, "--promise-depth") == 0 && strcmp(value, "0") == 0)
-		o->depth = 0;
+		return (o->has_score = score(value, &o->score));
 	else if (strcmp(flag, "--promise-depth") == 0)
-		return number(flag, value, &o->depth);
+		return depth(value, o);
 	else if (strcmp(flag, "--add-nodes") == 0)
 		return number(flag, value, &o->add_nodes);
 	else if (strcmp(flag, "--nodes") == 0)
@@ -186,16 +198,17 @@ static int read_arguments(struct arguments *a, int argc, char **argv)
 	return USAGE;
 }
 
-static bool run(size_t i, const struct arguments *a)
+/* An exit code. */
+static int run(size_t i, const struct arguments *a)
 {
 	static struct bench_report report;
 
 	memset(&report, 0, sizeof(report));
 	report.bench = benches[i].name;
 	if (!bench_repeat(&report, benches[i].run, &a->options, a->runs))
-		return false;
+		return report.bad_input ? USAGE : 1;
 	bench_print(&report, a->json);
-	return true;
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -213,8 +226,9 @@ int main(int argc, char **argv)
 		if (all && a.json)
 			puts(known ? "," : "[");
 		known = true;
-		if (!run(i, &a))
-			return 1;
+		rc = run(i, &a);
+		if (rc != 0)
+			return rc;
 		fflush(stdout);
 	}
 	if (all && a.json)

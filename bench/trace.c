@@ -6,11 +6,13 @@
 
 #include "bench/bench.h"
 #include "bench/trace_queues.h"
+#include "bench/trace_world.h"
 #include "ipc/clock.h"
 
 #include <unistd.h>
 
 #define BAR 40u
+#define NODES_MOST (1u << 20)
 #define QUEUES_LISTED 40u /* rows, of BENCH_ROWS */
 
 static void progress(void *context, uint32_t ended, uint32_t jobs)
@@ -72,6 +74,25 @@ static void fair_rows_add(struct bench_report *report, const struct run *r)
 	}
 }
 
+/* What became of the recording's jobs, here and there, and how far it can be played. */
+static void recording_rows_add(struct bench_report *report, const struct run *r)
+{
+	const struct world *w = r->t->world;
+	struct play was;
+
+	trace_recorded(&was, r->t);
+	bench_add_one(report, "recorded-wait", "s", was.wait_s, false, 0);
+	bench_add_one(report, "recorded-wait-p99", "s", fair_wait_p99(&was, r->t, NULL, QUEUE_MISSING),
+	              false, 0);
+	bench_add_one(report, "recorded-jobs-waiting", "n", was.waiting, false, 0);
+	bench_add_one(report, "recorded-utilisation", "percent", 100 * was.utilisation, true, 0);
+	bench_add_one(report, "jobs-waiting", "n", r->play.waiting, false, 0);
+	bench_add_one(report, "jobs-unfinished", "n", w->unfinished, false, 0);
+	bench_add_one(report, "jobs-with-rules", "n", w->with_rules, false, 0);
+	bench_add_one(report, "nodes", "n", r->t->nodes, true, 0);
+	play_free(&was);
+}
+
 /* All rows of one run. */
 static void rows_add(struct bench_report *report, const struct run *r)
 {
@@ -87,6 +108,8 @@ static void rows_add(struct bench_report *report, const struct run *r)
 	bench_add_one(report, "wait-p99", "s", fair_wait_p99(p, t, NULL, QUEUE_MISSING), false, 0);
 	bench_add_one(report, "jobs", "n", (double)(t->jobs_n - p->left_out), true, 0);
 	bench_add_one(report, "jobs-left-out", "n", (double)(t->unusable + p->left_out), false, 0);
+	if (t->world)
+		recording_rows_add(report, r);
 	if (r->options.queues)
 		fair_rows_add(report, r);
 }
@@ -141,6 +164,11 @@ static bool rows_of(struct bench_report *report, struct run *r, const struct ben
 /* What the log has to say for these options; false and a message. */
 static bool log_suits(const struct trace *t, const struct bench_options *options)
 {
+	if (options->nodes > 0 && t->world) {
+		fprintf(stderr, "muster-bench: --nodes: %s has nodes of its own: --add-nodes\n",
+		        options->file);
+		return false;
+	}
 	if (options->nodes == 0 && t->nodes == 0) {
 		fprintf(stderr, "muster-bench: %s does not say how many nodes there are: --nodes\n",
 		        options->file);
@@ -154,6 +182,47 @@ static bool log_suits(const struct trace *t, const struct bench_options *options
 	return true;
 }
 
+/* What the added nodes have. */
+static void say_added(const struct world *w, uint32_t n)
+{
+	const struct world_kind *k = &w->kinds[w->kind_added];
+
+	fprintf(stderr, "muster-bench: %u nodes more, each as %u of the recording:", n,
+	        w->kind_added_n);
+	for (uint32_t i = 0; i < k->amounts_n; i++)
+		fprintf(stderr, " %s%s=%lld", w->columns[k->amounts[i].resource],
+		        k->amounts[i].resource == RESOURCE_CPU ? " (milli)" : "",
+		        (long long)k->amounts[i].value);
+	fputc('\n', stderr);
+}
+
+/* The flags of a run; of a recording, what they leave open is as recorded. */
+static bool recording_prepare(struct trace *t, const struct bench_options *options,
+                              struct play_options *o)
+{
+	const struct world *w = t->world;
+
+	if (options->add_nodes > 0 && w->kind_added_n == 0) {
+		fprintf(stderr, "muster-bench: --add-nodes: %s has no node\n", options->file);
+		return false;
+	}
+	if (options->add_nodes > NODES_MOST - t->nodes) {
+		fprintf(stderr, "muster-bench: --add-nodes: there would be more than %u nodes\n",
+		        NODES_MOST);
+		return false;
+	}
+	if (options->add_nodes > 0) {
+		say_added(w, options->add_nodes);
+		world_grow(t, options->add_nodes);
+	}
+	o->nodes = t->nodes;
+	if (!options->has_depth)
+		o->promise_depth = w->config.promise_depth;
+	if (!options->has_score)
+		o->score = w->config.score;
+	return true;
+}
+
 bool bench_trace(struct bench_report *report, const struct bench_options *options)
 {
 	struct trace_queues *queues = NULL;
@@ -161,16 +230,23 @@ bool bench_trace(struct bench_report *report, const struct bench_options *option
 	struct run r = { .t = &t };
 	bool ok;
 
+	report->bad_input = true;
 	if (!trace_read(&t, options->file))
 		return false;
-	ok = log_suits(&t, options) &&
-	     (!options->queues || (queues = trace_queues_new(&t, options->queues)));
+	ok = log_suits(&t, options);
+	if (ok && options->queues)
+		ok = (queues = trace_queues_new(&t, options->queues));
+	else if (ok && t.world && t.world->queues_n > 0)
+		ok = (queues = trace_queues_recorded(&t));
 	r.options = (struct play_options){ .nodes = (options->nodes > 0 ? options->nodes : t.nodes) +
 		                                        options->add_nodes,
 		                               .promise_depth = options->depth,
 		                               .score = (enum score_policy)options->score,
 		                               .true_times = options->true_times,
 		                               .queues = queues };
+	if (ok && t.world)
+		ok = recording_prepare(&t, options, &r.options);
+	report->bad_input = !ok;
 	ok = ok && rows_of(report, &r, options);
 	trace_queues_free(queues);
 	trace_free(&t);

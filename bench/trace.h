@@ -8,6 +8,7 @@
  *   Philly                     CSV with num_gpu, submit_time and duration, in minutes, as Chronus
  *                              has prepared it, with its virtual clusters as `user`
  *   openb pods                 CSV with num_gpu, gpu_milli, creation_time and deletion_time
+ *   muster's own               what muster-core --record wrote (bench/trace_recording.h)
  *
  * Files may be gzipped. */
 #ifndef MUSTER_BENCH_TRACE_H
@@ -19,6 +20,7 @@
 #include <stdint.h>
 
 #define TRACE_NOT_STARTED UINT64_MAX
+#define TRACE_NO_LIMIT UINT64_MAX
 
 struct trace_job {
 	uint64_t number;   /* in the log */
@@ -26,25 +28,42 @@ struct trace_job {
 	uint64_t run_s;    /* as it ran, 0 or more */
 	uint64_t limit_s;  /* as its user asked, 1 or more; it is ended then */
 	uint32_t members;
-	uint32_t milli; /* of a node's places, each member */
-	uint32_t place; /* in the file */
-	uint32_t user;  /* in trace.users */
+	uint32_t milli;  /* of a node's places, each member; of a recording the mean */
+	uint32_t place;  /* in the file */
+	uint32_t user;   /* in trace.users */
+	uint32_t quorum; /* members that start together; 0: all */
+	/* Of a recording, else 0. */
+	uint32_t shapes_first; /* of its members, in world.member_shapes */
+	uint32_t expected_s;   /* how long it was expected to run; not enforced */
+	int32_t priority;
+	bool lasts; /* it does not end by itself */
 };
+
+static inline uint32_t trace_quorum(const struct trace_job *j)
+{
+	return j->quorum > 0 ? j->quorum : j->members;
+}
+
+struct world; /* bench/trace_world.h */
 
 struct trace {
 	struct trace_job *jobs; /* by time of submission, then by place in the file */
 	uint32_t jobs_n;
 	uint32_t nodes;      /* as the log's header says; 0: it does not */
-	uint32_t node_milli; /* places of a node */
+	uint32_t node_milli; /* places of a node; of a recording the mean over all nodes and time */
 	bool gpus;           /* they are GPUs */
 	/* Names, each once; "": the log names none.  SWF has numbers: "user-12". */
 	char **users;
 	uint32_t users_n;
 	/* Lines that are no jobs: without a size or a run time, or cancelled before their start. */
 	uint64_t unusable;
+	/* Of a recording, NULL: it is none; shared by the logs that trace_multiply() made of it. */
+	struct world *world;
+	bool world_is_borrowed;
+	uint64_t end_s; /* the play ends; 0: with its last job */
 };
 
-/* False and a message on standard error that names file, line and field. */
+/* False and a message on standard error that names file, line and field, or the offset. */
 bool trace_read(struct trace *t, const char *path);
 void trace_free(struct trace *t);
 
@@ -89,6 +108,7 @@ struct play {
 	double wait_s;        /* mean */
 	double utilisation;   /* of all places, from the first submission to the last end */
 	uint64_t span_s;
+	uint32_t waiting; /* of a recording: jobs that wait at its end; in wait_s with that time */
 };
 
 #define SLOWDOWN_BOUND_S 10.0
@@ -97,6 +117,8 @@ struct play {
  * bug, or memory is short. */
 bool trace_play(struct play *p, const struct trace *t, const struct play_options *options);
 void play_free(struct play *p);
+/* Of a recording: what happened, in place of a play. */
+void trace_recorded(struct play *p, const struct trace *t);
 
 /* A Gantt chart as SVG: nodes over time.  False and a message if it can't be written. */
 bool play_gantt(const struct play *p, const struct trace *t, uint32_t nodes, const char *path);

@@ -209,9 +209,17 @@ double fair_jain(const struct play *p, const struct trace *t, const struct trace
 	return jain;
 }
 
+/* A job of a recording that waits at its end has waited until then. */
+static bool has_waited(const struct play *p, const struct trace *t, uint32_t job)
+{
+	return is_played(&p->jobs[job]) || t->end_s > 0;
+}
+
 static double wait_of(const struct play *p, const struct trace *t, uint32_t job)
 {
-	return (double)(p->jobs[job].start_s - t->jobs[job].submit_s);
+	const uint64_t until_s = is_played(&p->jobs[job]) ? p->jobs[job].start_s : t->end_s;
+
+	return (double)(until_s - t->jobs[job].submit_s);
 }
 
 double fair_wait_p99(const struct play *p, const struct trace *t, const struct trace_queues *q,
@@ -221,8 +229,7 @@ double fair_wait_p99(const struct play *p, const struct trace *t, const struct t
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < t->jobs_n; i++)
-		if (is_played(&p->jobs[i]) &&
-		    (queue == QUEUE_MISSING || q->of_user[t->jobs[i].user] == queue))
+		if (has_waited(p, t, i) && (queue == QUEUE_MISSING || q->of_user[t->jobs[i].user] == queue))
 			waits[n++] = wait_of(p, t, i);
 	if (n > 0) {
 		qsort(waits, n, sizeof(*waits), bench_by_value);
@@ -238,7 +245,7 @@ double fair_others_wait(const struct play *p, const struct trace *t, uint32_t us
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < t->jobs_n; i++) {
-		if (!is_played(&p->jobs[i]) || t->jobs[i].user == user)
+		if (!has_waited(p, t, i) || t->jobs[i].user == user)
 			continue;
 		sum += wait_of(p, t, i);
 		n++;

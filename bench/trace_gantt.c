@@ -59,7 +59,7 @@ bool play_gantt(const struct play *p, const struct trace *t, uint32_t nodes, con
 		WIDTH + 2 * MARGIN, HEIGHT + 2 * MARGIN, MARGIN, nodes, (unsigned long long)p->span_s,
 		t->jobs_n);
 	for (uint32_t job = 0; job < t->jobs_n; job++) {
-		const uint32_t n = t->jobs[job].members;
+		const uint32_t n = trace_quorum(&t->jobs[job]);
 		uint32_t *at = p->nodes + p->jobs[job].nodes_first;
 
 		if (p->jobs[job].start_s == TRACE_NOT_STARTED)

@@ -2,6 +2,7 @@
 /* Plays a log through the core: each job is a gang, time is that of the log. */
 #include "bench/builder.h"
 #include "bench/trace_queues.h"
+#include "bench/trace_world.h"
 
 #include "core/step/core.h"
 #include "ipc/memory.h"
@@ -46,11 +47,13 @@ struct player {
 	struct end *ends; /* a heap, the earliest first */
 	uint32_t ends_n;
 	uint32_t *free_gangs, *free_pods;
-	uint32_t free_gangs_n, free_pods_n, gangs_n, pods_n;
+	uint32_t free_gangs_n, free_pods_n, gangs_n;
+	uint32_t pods_n; /* from world.pods_n on: the first are those of the recording */
 	uint32_t generation;
 	struct cmd_bind *binds; /* commands of the last record */
 	uint32_t binds_n, binds_room;
-	uint32_t *shape_of; /* by milli */
+	struct world_play *world; /* NULL: no recording */
+	uint32_t *shape_of;       /* by milli */
 	uint32_t shapes_n;
 	uint32_t ended;
 	bool failed;
@@ -91,6 +94,11 @@ static void step(struct player *y, enum record_kind kind, const struct part *par
 	}
 }
 
+static void tell(void *context, enum record_kind kind, const struct part *parts)
+{
+	step(context, kind, parts);
+}
+
 static void tell_node(struct player *y, node_id node)
 {
 	struct amount amounts[] = {
@@ -114,20 +122,23 @@ static void tell_queues(struct player *y)
 
 		step(y, EVENT_QUEUE,
 		     PARTS({ &q->event, sizeof(q->event) },
-		           { &q->amount, q->event.amounts_n * sizeof(q->amount) },
+		           { q->amounts, q->event.amounts_n * sizeof(*q->amounts) },
 		           { q->name, q->event.name_bytes }));
 	}
 }
 
-/* The shape of members of that size; told when it is first used. */
-static shape_id shape_for(struct player *y, uint32_t milli)
+/* The shape of a member of that size, or of the recording's; told when it is first used. */
+static shape_id shape_for(struct player *y, const struct trace_job *j, uint32_t member)
 {
+	const uint32_t milli = j->milli;
 	struct amount amounts[] = {
 		{ .resource = RESOURCE_CPU, .value = milli },
 		{ .resource = RESOURCE_PODS, .value = 1 },
 	};
 	struct event_shape e = { .amounts_n = 2, .scored_cpu_milli = milli, .namespace = ID_NONE };
 
+	if (y->world)
+		return world_shape_id(y->world, y->t->world->member_shapes[j->shapes_first + member]);
 	if (y->shape_of[milli] > 0)
 		return y->shape_of[milli] - 1;
 	e.shape = y->shapes_n++;
@@ -154,9 +165,8 @@ static void submit(struct player *y, uint32_t job)
 	const struct trace_job *j = &y->t->jobs[job];
 	struct live *l = &y->live[job];
 	const uint64_t limit_s = limit_of(y, j);
-	const shape_id shape = shape_for(y, j->milli);
 	char name[48];
-	struct event_gang g = { .generation = ++y->generation, .quorum = j->members };
+	struct event_gang g = { .generation = ++y->generation, .quorum = trace_quorum(j) };
 
 	l->gang = y->free_gangs_n > 0 ? y->free_gangs[--y->free_gangs_n] : y->gangs_n++;
 	l->members = must_array(j->members, sizeof(*l->members));
@@ -171,15 +181,17 @@ static void submit(struct player *y, uint32_t job)
 		const pod_id pod = y->free_pods_n > 0 ? y->free_pods[--y->free_pods_n] : y->pods_n++;
 		struct event_pod e = { .pod = pod,
 			                   .generation = ++y->generation,
-			                   .flags = POD_OURS,
+			                   .flags = POD_OURS | (j->lasts ? POD_LASTS : 0u),
 			                   .gang = l->gang,
-			                   .shape = shape,
+			                   .shape = shape_for(y, j, i),
 			                   .node = ID_NONE,
+			                   .priority = j->priority,
 			                   .role = ID_NONE,
 			                   .namespace = 0,
 			                   .created_ns = g.created_ns,
 			                   .uid = { pod, y->generation },
-			                   .run_s = (uint32_t)limit_s,
+			                   .run_s = limit_s == TRACE_NO_LIMIT ? 0 : (uint32_t)limit_s,
+			                   .expected_s = y->o->true_times ? 0 : j->expected_s,
 			                   .queue = y->o->queues ? y->o->queues->of_user[j->user] : 0 };
 
 		l->members[i] = (struct member){ .pod = pod, .generation = e.generation };
@@ -249,7 +261,7 @@ static void node_note(struct play *p, node_id node)
 	p->nodes[p->nodes_n++] = node;
 }
 
-/* The API server accepts a binding; with the last one of a gang its job runs. */
+/* The API server accepts a binding; with the last one of the quorum its job runs. */
 static void accept_bind(struct player *y, const struct cmd_bind *bind)
 {
 	const uint32_t job = y->job_of[bind->gang];
@@ -261,10 +273,13 @@ static void accept_bind(struct player *y, const struct cmd_bind *bind)
 		                .attempt = bind->attempt };
 
 	step(y, RESULT_BOUND, PARTS({ &e, sizeof(e) }));
+	/* A member beyond the quorum may be bound after its job's start. */
+	if (y->live[job].bound >= trace_quorum(j))
+		return;
 	if (y->live[job].bound++ == 0)
 		out->nodes_first = y->p->nodes_n;
 	node_note(y->p, bind->node);
-	if (y->live[job].bound < j->members)
+	if (y->live[job].bound < trace_quorum(j))
 		return;
 	out->start_s = y->now_s;
 	heap_put(y, (struct end){ .at_s = y->now_s + runs_of(j), .job = job });
@@ -308,10 +323,28 @@ static void plan(struct player *y)
 	look_at_waiting(y);
 }
 
+/* Of a recording it waits, as it did. */
 static bool too_large(const struct player *y, const struct trace_job *j)
 {
-	return j->milli > y->t->node_milli ||
-	       j->members > (uint64_t)y->o->nodes * (y->t->node_milli / j->milli);
+	return !y->t->world && (j->milli > y->t->node_milli ||
+	                        j->members > (uint64_t)y->o->nodes * (y->t->node_milli / j->milli));
+}
+
+/* What runs at the end of a recording ends with it. */
+static void recording_ends(struct player *y)
+{
+	for (uint32_t i = 0; i < y->ends_n; i++)
+		y->p->jobs[y->ends[i].job].end_s = y->t->end_s;
+}
+
+/* The time of the next submission, end or step of the world; UINT64_MAX: there is none. */
+static uint64_t next_s(const struct player *y, uint32_t next)
+{
+	uint64_t at_s = world_due_s(y->world);
+
+	if (next < y->t->jobs_n && y->t->jobs[next].submit_s < at_s)
+		at_s = y->t->jobs[next].submit_s;
+	return y->ends_n > 0 && y->ends[0].at_s < at_s ? y->ends[0].at_s : at_s;
 }
 
 /* All that happens at one time: ends first, then submissions, then plans. */
@@ -324,14 +357,14 @@ static void play_all(struct player *y)
 
 	y->due_s = UINT64_MAX;
 	while (!y->failed &&
-	       (next < t->jobs_n || y->ends_n > 0 || (y->due_s > last_s && y->due_s < UINT64_MAX))) {
-		y->now_s = next < t->jobs_n ? t->jobs[next].submit_s : UINT64_MAX;
-		if (y->ends_n > 0 && y->ends[0].at_s < y->now_s)
-			y->now_s = y->ends[0].at_s;
+	       (next_s(y, next) < UINT64_MAX || (y->due_s > last_s && y->due_s < UINT64_MAX))) {
+		y->now_s = next_s(y, next);
 		/* A promise can be due at a time at which nothing ends: what it waited for ended earlier.
 		 */
 		due = y->due_s > last_s && y->due_s < y->now_s;
 		y->now_s = due ? y->due_s : y->now_s;
+		if (t->end_s > 0 && y->now_s > t->end_s)
+			break;
 		if (y->now_s > UINT64_MAX / SECOND_NS - 2 * EPOCH_S) {
 			fprintf(stderr, "muster-bench: trace: the log takes more than 500 years\n");
 			y->failed = true;
@@ -340,6 +373,8 @@ static void play_all(struct player *y)
 		if (due)
 			step(y, EVENT_TICK, NO_PARTS);
 		last_s = y->now_s;
+		if (y->world)
+			world_advance(y->world, y->now_s);
 		while (y->ends_n > 0 && y->ends[0].at_s == y->now_s)
 			finish(y, heap_take(y).job);
 		for (; next < t->jobs_n && t->jobs[next].submit_s == y->now_s; next++) {
@@ -350,7 +385,9 @@ static void play_all(struct player *y)
 		}
 		plan(y);
 	}
-	if (y->o->queues) {
+	if (y->world) {
+		recording_ends(y);
+	} else if (y->o->queues) {
 		y->p->left_out += y->waiting_n;
 	} else if (!y->failed && y->waiting_n > 0) {
 		fprintf(stderr, "muster-bench: trace: %u jobs never started\n", y->waiting_n);
@@ -358,20 +395,23 @@ static void play_all(struct player *y)
 	}
 }
 
-static void sum_up(struct play *p, const struct trace *t, const struct play_options *o)
+static void sum_up(struct play *p, const struct trace *t, uint32_t nodes)
 {
-	double places_s = 0;
+	double places_s = t->world ? t->world->pods_places_s : 0, waited_s = 0;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < t->jobs_n; i++) {
 		const struct trace_job *j = &t->jobs[i];
 		const struct play_job *out = &p->jobs[i];
-		const double run_s = (double)runs_of(j);
-		double slowdown;
+		double run_s, slowdown;
 
-		if (out->start_s == TRACE_NOT_STARTED)
+		if (out->start_s == TRACE_NOT_STARTED) {
+			p->waiting += t->end_s > 0;
+			waited_s += t->end_s > 0 ? (double)(t->end_s - j->submit_s) : 0;
 			continue;
+		}
 		n++;
+		run_s = (double)(out->end_s - out->start_s);
 		slowdown = ((double)(out->start_s - j->submit_s) + run_s) /
 		           (run_s > SLOWDOWN_BOUND_S ? run_s : SLOWDOWN_BOUND_S);
 		p->slowdown += slowdown > 1 ? slowdown : 1;
@@ -381,23 +421,25 @@ static void sum_up(struct play *p, const struct trace *t, const struct play_opti
 		places_s += run_s * j->members * j->milli;
 	}
 	p->slowdown /= n > 0 ? n : 1;
-	p->wait_s /= n > 0 ? n : 1;
-	if (p->span_s > 0)
-		p->utilisation = places_s / ((double)p->span_s * o->nodes * t->node_milli);
+	p->wait_s = (p->wait_s + waited_s) / (n + p->waiting > 0 ? n + p->waiting : 1);
+	p->span_s = t->end_s > 0 ? t->end_s : p->span_s;
+	if (p->span_s > 0 && t->node_milli > 0)
+		p->utilisation = places_s / ((double)p->span_s * nodes * t->node_milli);
 }
 
 /* Makes the core and the tables; false and a message. */
 static bool player_init(struct player *y)
 {
 	const struct trace *t = y->t;
-	struct core_config config = { .score = y->o->score,
-		                          .promise_depth = y->o->promise_depth,
-		                          .promise_grain_ns = SECOND_NS,
-		                          .emit = emit,
-		                          .context = y };
+	struct core_config config =
+		t->world ? t->world->config : (struct core_config){ .promise_grain_ns = SECOND_NS };
 	const char *what = NULL;
 	uint64_t members = 0, pods, bytes;
 
+	config.score = y->o->score;
+	config.promise_depth = y->o->promise_depth;
+	config.emit = emit;
+	config.context = y;
 	for (uint32_t i = 0; i < t->jobs_n; i++)
 		members += too_large(y, &t->jobs[i]) ? 0 : t->jobs[i].members;
 	members = members > 0 ? members : 1;
@@ -412,6 +454,8 @@ static bool player_init(struct player *y)
 		                 /* "trace/job-NNNNNNN-NNN", with its header less than 48 bytes */
 		                 .name_bytes = (UINT64_C(1) << 20) + 48 * (pods + t->jobs_n + y->o->nodes),
 		                 .command_ring_bytes = 1u << 20 };
+	if (t->world)
+		world_limits(t->world, &config.limits);
 	bytes = core_ledger_bytes(&config.limits, &what);
 	y->ledger = bytes ? must_aligned(4096, (bytes + 4095) & ~UINT64_C(4095)) : NULL;
 	y->core = y->ledger ? core_new(&config, y->ledger) : NULL;
@@ -426,7 +470,12 @@ static bool player_init(struct player *y)
 	y->ends = must_array(t->jobs_n, sizeof(*y->ends));
 	y->free_gangs = must_array(t->jobs_n, sizeof(*y->free_gangs));
 	y->free_pods = must_array(config.limits.pods, sizeof(*y->free_pods));
-	y->shape_of = must_array(t->node_milli + 1u, sizeof(*y->shape_of));
+	if (t->world)
+		y->world =
+			world_play_new(t->world, y->o->queues ? y->o->queues->of_user : NULL, EPOCH_S, tell, y);
+	else
+		y->shape_of = must_array(t->node_milli + 1u, sizeof(*y->shape_of));
+	y->pods_n = t->world ? t->world->pods_n : 0;
 	return true;
 }
 
@@ -434,6 +483,7 @@ static void player_free(struct player *y)
 {
 	core_free(y->core);
 	free(y->ledger);
+	world_play_free(y->world);
 	for (uint32_t i = 0; y->live && i < y->t->jobs_n; i++)
 		free(y->live[i].members);
 	free(y->live);
@@ -458,20 +508,32 @@ bool trace_play(struct play *p, const struct trace *t, const struct play_options
 	ok = player_init(&y);
 	if (ok) {
 		step(&y, EVENT_BEGIN, NO_PARTS);
+		if (y.world)
+			world_tell_columns(y.world);
 		tell_queues(&y);
-		for (node_id node = 0; node < o->nodes; node++)
+		for (node_id node = 0; !y.world && node < o->nodes; node++)
 			tell_node(&y, node);
+		if (y.world)
+			world_advance(y.world, 0);
 		step(&y, EVENT_SYNCED, NO_PARTS);
 		play_all(&y);
 		ok = !y.failed;
 		core_promises(y.core, &totals);
 		p->moved_later = totals.later;
-		sum_up(p, t, o);
+		sum_up(p, t, o->nodes);
 	}
 	player_free(&y);
 	if (!ok)
 		play_free(p);
 	return ok;
+}
+
+void trace_recorded(struct play *p, const struct trace *t)
+{
+	*p = (struct play){ .jobs = must_array(t->jobs_n, sizeof(*p->jobs)) };
+	for (uint32_t i = 0; i < t->jobs_n; i++)
+		p->jobs[i] = t->world->was[t->jobs[i].place];
+	sum_up(p, t, t->nodes);
 }
 
 void play_free(struct play *p)

@@ -2,6 +2,8 @@
 /* Queues for the users of a log. */
 #include "bench/trace_queues.h"
 
+#include "bench/trace_world.h"
+
 #include "ctl/objects/read.h"
 #include "frontend/base/bytes.h"
 #include "frontend/queues/queues.h"
@@ -58,15 +60,51 @@ static uint32_t places_find(const void *context, const char *resource)
 {
 	const struct trace *t = context;
 
+	for (uint32_t i = 0; t->world && i < t->world->columns_n; i++)
+		if (strcmp(resource, t->world->columns[i]) == 0)
+			return i;
+	if (t->world)
+		return UINT32_MAX;
 	return strcmp(resource, t->gpus ? "nvidia.com/gpu" : "cpu") == 0 ? RESOURCE_CPU : UINT32_MAX;
 }
 
 /* GPUs are counted in whole ones, places in thousandths as cpu is. */
 static int64_t places(const struct trace *t, int64_t value)
 {
-	if (!t->gpus || value == QUEUE_NO_LIMIT)
+	if (!t->gpus || value == QUEUE_NO_LIMIT || value == QUEUE_ALL)
 		return value;
 	return value < QUEUE_NO_LIMIT / MILLI ? value * MILLI : QUEUE_NO_LIMIT - 1;
+}
+
+/* Of the resource that is measured; what is not listed has no guarantee and no limit. */
+static void measured_fill(struct trace_queue *q, const struct trace *t)
+{
+	q->amount = (struct queue_amount){ .limit = QUEUE_NO_LIMIT, .weight = q->event.weight };
+	for (uint32_t i = 0; i < q->event.amounts_n; i++)
+		if (q->amounts[i].resource == t->world->measured)
+			q->amount = q->amounts[i];
+	q->amount.guarantee = places(t, q->amount.guarantee);
+	q->amount.reserved = places(t, q->amount.reserved);
+	q->amount.limit = places(t, q->amount.limit);
+}
+
+static void amounts_fill(struct trace_queues *q, uint32_t i, const struct trace *t)
+{
+	const struct queue_read *r = &q->read->queues[i];
+	struct trace_queue *out = &q->at[i];
+	struct queue_amount *all = t->world ? &q->amounts[i * RESOURCES_MAX] : &out->amount;
+
+	out->amount = (struct queue_amount){ .limit = QUEUE_NO_LIMIT, .weight = out->event.weight };
+	out->amounts = all;
+	out->event.amounts_n =
+		queues_amounts(r, QUEUES_CONFIG, places_find, t, all, t->world ? t->world->columns_n : 1);
+	if (t->world) {
+		measured_fill(out, t);
+		return;
+	}
+	out->amount.guarantee = places(t, out->amount.guarantee);
+	out->amount.reserved = places(t, out->amount.reserved);
+	out->amount.limit = places(t, out->amount.limit);
 }
 
 static void queue_fill(struct trace_queues *q, uint32_t i, const struct trace *t)
@@ -87,11 +125,7 @@ static void queue_fill(struct trace_queues *q, uint32_t i, const struct trace *t
 		.weight = queues_weight(r),
 		.min_run_s = r->min_run_s,
 	};
-	out->amount = (struct queue_amount){ .limit = QUEUE_NO_LIMIT, .weight = out->event.weight };
-	out->event.amounts_n = queues_amounts(r, QUEUES_CONFIG, places_find, t, &out->amount, 1);
-	out->amount.guarantee = places(t, out->amount.guarantee);
-	out->amount.reserved = places(t, out->amount.reserved);
-	out->amount.limit = places(t, out->amount.limit);
+	amounts_fill(q, i, t);
 	if (i > 0)
 		q->at[out->event.parent].leaf = false;
 }
@@ -124,6 +158,8 @@ struct trace_queues *trace_queues_new(const struct trace *t, const char *what)
 		goto free;
 	q->n = (uint32_t)q->read->n;
 	q->at = must_array(q->n, sizeof(*q->at));
+	if (t->world)
+		q->amounts = must_array((size_t)q->n * RESOURCES_MAX, sizeof(*q->amounts));
 	for (uint32_t i = 0; i < q->n; i++) {
 		if (strlen(q->read->queues[i].name) >= QUEUE_NAME_MAX) {
 			fprintf(stderr, "muster-bench: --queues: the name of a queue has more than %u bytes\n",
@@ -140,11 +176,43 @@ free:
 	return NULL;
 }
 
+struct trace_queues *trace_queues_recorded(const struct trace *t)
+{
+	const struct world *w = t->world;
+	struct trace_queues *q = must_alloc(sizeof(*q));
+
+	q->n = w->queues_n;
+	q->at = must_array(q->n, sizeof(*q->at));
+	for (uint32_t i = 0; i < q->n; i++) {
+		q->at[i] = (struct trace_queue){ .event = w->queues[i].body,
+			                             .amounts = w->queues[i].amounts,
+			                             .name = w->queues[i].name,
+			                             .leaf = true };
+		measured_fill(&q->at[i], t);
+		if (i > 0)
+			q->at[q->at[i].event.parent].leaf = false;
+	}
+	q->of_user = must_array(t->users_n + 1u, sizeof(*q->of_user));
+	for (uint32_t i = 0; i < t->users_n; i++) {
+		q->of_user[i] = w->queue_of_user[i];
+		if (q->of_user[i] != KEYS_NONE)
+			continue;
+		fprintf(stderr,
+		        "muster-bench: queue \"%s\" of the recording was not there at its end: --queues\n",
+		        t->users[i]);
+		trace_queues_free(q);
+		return NULL;
+	}
+	return q;
+}
+
 void trace_queues_free(struct trace_queues *q)
 {
 	if (!q)
 		return;
-	queues_read_free(q->read);
+	if (q->read)
+		queues_read_free(q->read);
+	free(q->amounts);
 	free(q->at);
 	free(q->of_user);
 	free(q);

@@ -11,8 +11,9 @@
 
 /* As it is defined; places are those of trace_job.milli. */
 struct trace_queue {
-	struct event_queue event; /* its number is its index */
-	struct queue_amount amount;
+	struct event_queue event;           /* its number is its index */
+	struct queue_amount amount;         /* of the places */
+	const struct queue_amount *amounts; /* event.amounts_n: of a log &amount, of a recording all */
 	const char *name;
 	bool leaf;
 };
@@ -20,8 +21,9 @@ struct trace_queue {
 struct trace_queues {
 	struct trace_queue *at; /* [0] is the root; parents come before their children */
 	uint32_t n;
-	uint32_t *of_user; /* by trace_job.user: a leaf */
-	struct queues_read *read;
+	uint32_t *of_user;            /* by trace_job.user: a leaf */
+	struct queues_read *read;     /* NULL: they are those of the recording */
+	struct queue_amount *amounts; /* of a recording with another tree: of all queues */
 };
 
 /* `what`: a file as muster-frontend --queues config has it, or "users": a queue of weight 1 for
@@ -29,6 +31,8 @@ struct trace_queues {
  * its namespaces, or to `default`.  Of amounts `cpu` counts, or `nvidia.com/gpu` if the log's
  * places are GPUs.  NULL and a message. */
 struct trace_queues *trace_queues_new(const struct trace *t, const char *what);
+/* The queues of the recording; NULL, and a message: a user has none of them. */
+struct trace_queues *trace_queues_recorded(const struct trace *t);
 void trace_queues_free(struct trace_queues *q);
 
 /* Jain's index over the leaves with jobs, from the first submission to the last: of the places that

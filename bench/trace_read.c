@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads logs of jobs. */
-#include "bench/trace.h"
+#include "bench/trace_recording.h"
 
+#include "core/daemon/recording.h"
 #include "ipc/memory.h"
 
 #include <ctype.h>
@@ -321,10 +322,18 @@ static void sort_jobs(struct trace *t)
 		qsort(t->jobs, t->jobs_n, sizeof(*t->jobs), by_submission);
 }
 
+/* The first line of a recording begins with its magic number. */
+static bool is_recording(const struct reading *r, const char *line, size_t bytes)
+{
+	const uint64_t magic = RECORDING_MAGIC;
+
+	return r->line == 1 && bytes > sizeof(magic) && memcmp(line, &magic, sizeof(magic)) == 0;
+}
+
 bool trace_read(struct trace *t, const char *path)
 {
 	struct reading r = { .t = t, .path = path };
-	char line[LINE_BYTES];
+	char line[LINE_BYTES] = "";
 	gzFile f = gzopen(path, "rb");
 	bool ok = f != NULL;
 	int error = Z_OK;
@@ -336,6 +345,10 @@ bool trace_read(struct trace *t, const char *path)
 	}
 	while (ok && gzgets(f, line, sizeof(line))) {
 		r.line++;
+		if (is_recording(&r, line, sizeof(line))) {
+			gzclose_r(f);
+			return trace_recording_read(t, path);
+		}
 		if (strlen(line) + 1 == sizeof(line)) {
 			fprintf(stderr, "muster-bench: %s:%" PRIu64 ": a line is too long\n", path, r.line);
 			ok = false;
@@ -369,6 +382,8 @@ void trace_free(struct trace *t)
 		free(t->users[i]);
 	free(t->users);
 	free(t->jobs);
+	if (!t->world_is_borrowed)
+		world_free(t->world);
 	*t = (struct trace){ 0 };
 }
 
@@ -393,6 +408,7 @@ bool trace_multiply(struct trace *out, const struct trace *t, uint32_t user, uin
 		return false;
 	}
 	*out = *t;
+	out->world_is_borrowed = true;
 	out->jobs = must_array(t->jobs_n + more, sizeof(*out->jobs));
 	out->users = must_array(t->users_n, sizeof(*out->users));
 	out->jobs_n = 0;

@@ -123,7 +123,7 @@ def test_a_log_whose_users_have_queues():
             equal(code, 0, err)
             rows[whose] = {row["name"]: row["median"] for row in json.loads(out)["rows"]}
         code, out, err = run("muster-bench", "trace", log, "--nodes", "2", "--busy", "c")
-        equal((code, out), (1, ""), err)
+        equal((code, out), (2, ""), err)
         check("no job of that user" in err, err)
     # a begins on both nodes when it is twice as busy, for ten minutes; with a limit b has one from the start.
     equal((rows["users"]["others-mean-wait-before"], rows[queues]["others-mean-wait-before"]), (30, 30), rows)
