@@ -151,6 +151,11 @@ void promises_begin(struct core *c)
 	}
 }
 
+bool promise_is_to_come(const struct core *c, const struct promise *p)
+{
+	return !p->nominated && !p->stale && c->gangs.slots[p->ask.gang].generation != 0;
+}
+
 bool promises_bar(struct core *c, uint32_t index)
 {
 	struct timeline *t = c->promises.timeline;

@@ -19,6 +19,11 @@
 
 void promises_begin(struct core *c);
 
+/* True if the promise is of something that is known and that its queue does not use yet: the
+ * members of a nominated gang are counted, and of a stale promise it is not known what it asks for.
+ */
+bool promise_is_to_come(const struct core *c, const struct promise *p);
+
 /* True if gang `index` has to wait; c->need is its own. */
 bool promises_bar(struct core *c, uint32_t index);
 

@@ -16,6 +16,7 @@ static void scratch_free(struct turns *t)
 	free(t->queue);
 	free(t->parked);
 	free(t->blocker);
+	free(t->promised);
 	free(t->next);
 	free(t->quorums);
 	free(t->extras);
@@ -28,6 +29,8 @@ static void scratch_free(struct turns *t)
 	t->counted = t->queue = t->next = NULL;
 	t->blocker = NULL;
 	t->parked = NULL;
+	t->promised = NULL;
+	t->promised_n = t->promised_room = 0;
 	t->quorums = t->extras = NULL;
 	t->waiting = NULL;
 	t->asks = NULL;

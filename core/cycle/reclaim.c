@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cycle/reclaim.h"
 
+#include "core/cycle/promises.h"
 #include "core/cycle/turn_asks.h"
 #include "core/lifecycle/queued.h"
 #include "core/lifecycle/reservation.h"
@@ -160,13 +161,6 @@ bool reclaim_holds(const struct core *c, uint32_t index, struct eviction *victim
 	return holds;
 }
 
-/* The members of a nominated gang are counted, and of a stale promise it is not known what it asks
- * for. */
-static bool is_to_come(const struct core *c, const struct promise *p)
-{
-	return !p->nominated && !p->stale && c->gangs.slots[p->ask.gang].generation != 0;
-}
-
 static void promise_suppose(const struct core *c, const struct promise *p, bool starts)
 {
 	const uint32_t queue = queued_gang(c, p->ask.gang);
@@ -182,17 +176,6 @@ static void promise_suppose(const struct core *c, const struct promise *p, bool 
 	}
 }
 
-static void wants_add(const struct core *c, const struct timeline_ask *of, struct share_ask *ask)
-{
-	for (uint32_t i = 0; i < of->wants_n; i++) {
-		const struct shape *s = &c->shapes.slots[of->wants[i].shape];
-
-		for (uint32_t k = 0; k < s->sums_n; k++)
-			share_ask_add(ask, s->requests[k].resource,
-			              (wide)of->wants[i].members * s->requests[k].value);
-	}
-}
-
 bool reclaim_is_firm(const struct core *c, const struct timeline_ask *of)
 {
 	const struct timeline *t = c->promises.timeline;
@@ -203,14 +186,15 @@ bool reclaim_is_firm(const struct core *c, const struct timeline_ask *of)
 		return false;
 	ask.n = 0;
 	if (of->wants_n > 0)
-		wants_add(c, of, &ask);
+		ask_promised(c, of, &ask);
 	else
 		ask_find(c, of->gang, &ask);
 	for (int starts = 1; starts >= 0; starts--) {
 		for (uint32_t i = 0; i < promises_n(t); i++) {
 			const struct promise *p = promise_at(t, i);
 
-			if (is_to_come(c, p) && p->ask.priority >= of->priority && p->ask.gang != of->gang)
+			if (promise_is_to_come(c, p) && p->ask.priority >= of->priority &&
+			    p->ask.gang != of->gang)
 				promise_suppose(c, p, starts);
 		}
 		if (starts)
@@ -250,9 +234,9 @@ bool reclaim_rank_promises(struct core *c)
 		struct share_ask ask = { 0 };
 		uint32_t queue;
 
-		if (!is_to_come(c, p))
+		if (!promise_is_to_come(c, p))
 			continue;
-		wants_add(c, &p->ask, &ask);
+		ask_promised(c, &p->ask, &ask);
 		queue = queued_gang(c, p->ask.gang);
 		if (promise_set_firm(t, order[i], queued_id(c, queue),
 		                     shares_owed(c->turns.shares, queue, &ask)))
@@ -260,7 +244,7 @@ bool reclaim_rank_promises(struct core *c)
 		promise_suppose(c, p, true);
 	}
 	for (uint32_t i = 0; i < n; i++)
-		if (is_to_come(c, promise_at(t, i)))
+		if (promise_is_to_come(c, promise_at(t, i)))
 			promise_suppose(c, promise_at(t, i), false);
 	free(order);
 	return changed;

@@ -11,6 +11,17 @@ void ask_add(const struct core *c, const struct pod *p, struct share_ask *ask)
 		share_ask_add(ask, s->requests[i].resource, s->requests[i].value);
 }
 
+void ask_promised(const struct core *c, const struct timeline_ask *of, struct share_ask *ask)
+{
+	for (uint32_t i = 0; i < of->wants_n; i++) {
+		const struct shape *s = &c->shapes.slots[of->wants[i].shape];
+
+		for (uint32_t k = 0; k < s->sums_n; k++)
+			share_ask_add(ask, s->requests[k].resource,
+			              (wide)of->wants[i].members * s->requests[k].value);
+	}
+}
+
 bool need_take(struct gang_need *need, uint32_t role, bool of_role)
 {
 	for (uint32_t i = 0; i < need->roles_n; i++)

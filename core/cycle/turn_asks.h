@@ -19,6 +19,9 @@ uint32_t need_of_roles(const struct gang_need *need);
  * which of them start is the plan's choice: the least that it can be, for each resource. */
 void ask_find(const struct core *c, uint32_t index, struct share_ask *ask);
 
+/* Adds what a gang is promised. */
+void ask_promised(const struct core *c, const struct timeline_ask *of, struct share_ask *ask);
+
 /* The gang as the first that waits in its leaf; extra: for a member beyond its quorum.  `ask` is
  * filled, and kept by the caller for as long as it waits. */
 struct share_waiting ask_waiting(const struct core *c, uint32_t index, bool extra,

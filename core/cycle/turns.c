@@ -3,6 +3,7 @@
 
 #include "core/cycle/queues.h"
 #include "core/cycle/turn_asks.h"
+#include "core/cycle/turn_promised.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/queued.h"
 #include "core/lifecycle/tickets.h"
@@ -214,6 +215,8 @@ static uint32_t next_by_share(struct core *c)
 {
 	struct turns *t = &c->turns;
 
+	if (c->promises.timeline)
+		turns_promised_follow(c);
 	for (;;) {
 		const uint32_t leaf = shares_next(t->shares, t->waiting);
 		uint32_t index;
@@ -228,6 +231,41 @@ static uint32_t next_by_share(struct core *c)
 	}
 }
 
+/* False: it is not in the list. */
+static bool list_remove(struct turns *t, struct turn_list *list, uint32_t index)
+{
+	uint32_t before = ID_NONE, at = list->first;
+
+	while (at != ID_NONE && at != index) {
+		before = at;
+		at = t->next[at];
+	}
+	if (at == ID_NONE)
+		return false;
+	if (before == ID_NONE)
+		list->first = t->next[at];
+	else
+		t->next[before] = t->next[at];
+	if (list->last == at)
+		list->last = before;
+	return true;
+}
+
+/* A promised gang whose time has come goes first, whatever its queue has by now.  In its turn,
+ * those before it would be asked while its promise stands, and with as many as there may be they
+ * would get none; the one that it makes way for would always be given to a queue behind its own. */
+static uint32_t due_first(struct core *c)
+{
+	const uint32_t index = turns_promised_due(c);
+	const uint32_t leaf = index != ID_NONE ? turns_leaf(c, index) : UINT32_MAX;
+	struct turns *t = &c->turns;
+
+	if (leaf == UINT32_MAX ||
+	    (!list_remove(t, &t->quorums[leaf], index) && !list_remove(t, &t->extras[leaf], index)))
+		return ID_NONE; /* it is to be told why it waits */
+	return index;
+}
+
 uint32_t turns_pop(struct core *c)
 {
 	struct turns *t = &c->turns;
@@ -236,6 +274,8 @@ uint32_t turns_pop(struct core *c)
 	if (!t->listed)
 		lists_make(c);
 	index = list_first(c, &t->told);
+	if (index == ID_NONE && c->promises.timeline)
+		index = due_first(c);
 	if (index == ID_NONE)
 		index = next_by_share(c);
 	if (index == ID_NONE)

@@ -103,6 +103,12 @@ struct turn_parked {
 	uint64_t eased; /* shares_eased() of it */
 };
 
+/* A promise that counts in the order of turns. */
+struct turn_promise {
+	uint64_t serial;
+	uint32_t queue;
+};
+
 /* The gang that no other gang of its fifo queue passes; ID_NONE: none. */
 struct turn_blocker {
 	uint32_t gang, generation;
@@ -127,14 +133,16 @@ struct turns {
 	struct defined_set *set; /* of which it is; NULL: of config.queues */
 	uint32_t *counted;       /* by pod: 1 + the queue in which it is counted; 0: it isn't */
 	uint32_t *queue;         /* by gang: 1 + its queue, as queued_gang() found it; 0: not known */
-	struct turn_blocker *blocker; /* by queue */
-	uint32_t blockers_n;          /* of them: how many there are */
-	struct turn_parked *parked;   /* by gang */
-	struct share_block block;     /* of the gang in the cycle */
-	bool again;                   /* the gang in the cycle has more members to start */
-	bool rose;                    /* some queue uses more since promises were asked for */
-	uint64_t facts_version;       /* nodes.facts_version of the last shares_capacity() */
-	bool shown;                   /* rows were published, at this time */
+	struct turn_blocker *blocker;  /* by queue */
+	uint32_t blockers_n;           /* of them: how many there are */
+	struct turn_parked *parked;    /* by gang */
+	struct share_block block;      /* of the gang in the cycle */
+	bool again;                    /* the gang in the cycle has more members to start */
+	bool rose;                     /* some queue uses more since promises were asked for */
+	uint64_t facts_version;        /* nodes.facts_version of the last shares_capacity() */
+	struct turn_promise *promised; /* counted by shares_promise(): core/cycle/turn_promised.c */
+	uint32_t promised_n, promised_room;
+	bool shown; /* rows were published, at this time */
 	uint64_t shown_ns;
 
 	/* Scratch of a cycle: what was to be planned when it began. */

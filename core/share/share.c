@@ -101,6 +101,7 @@ struct shares *shares_new(const struct share_set *set)
 		                  .queues = must_array(set->n, sizeof(*s->queues)),
 		                  .total = must_array(set->resources + 1, sizeof(*s->total)),
 		                  .used = must_array(rows + 1, sizeof(*s->used)),
+		                  .promised = must_array(rows + 1, sizeof(*s->promised)),
 		                  .kept = must_array(rows + 1, sizeof(*s->kept)),
 		                  .below = must_array(rows + 1, sizeof(*s->below)),
 		                  .has = must_array(rows + 1, sizeof(*s->has)),
@@ -127,6 +128,7 @@ void shares_free(struct shares *s)
 	free(s->queues);
 	free(s->total);
 	free(s->used);
+	free(s->promised);
 	free(s->kept);
 	free(s->below);
 	free(s->has);
@@ -278,6 +280,31 @@ void shares_use(struct shares *s, uint32_t queue, uint32_t r, wide delta)
 void shares_suppose(struct shares *s, uint32_t queue, uint32_t r, wide delta)
 {
 	use(s, queue, r, delta, true);
+}
+
+void shares_promise(struct shares *s, uint32_t queue, uint32_t r, wide value)
+{
+	if (!share_is_queue(s, queue) || !share_counts(s, r))
+		return;
+	for (uint32_t q = queue;; q = s->set->defs[q].parent) {
+		s->promised[share_at(s, q, r)] += value;
+		s->queues[q].stale = true;
+		if (q == 0)
+			return;
+	}
+}
+
+void shares_promise_none(struct shares *s, uint32_t queue)
+{
+	if (!share_is_queue(s, queue))
+		return;
+	for (uint32_t q = queue;; q = s->set->defs[q].parent) {
+		for (uint32_t r = 0; r < s->set->resources; r++)
+			s->promised[share_at(s, q, r)] = 0;
+		s->queues[q].stale = true;
+		if (q == 0)
+			return;
+	}
 }
 
 void shares_waits_anew(struct shares *s, uint32_t queue)

@@ -88,6 +88,11 @@ void shares_use(struct shares *s, uint32_t queue, uint32_t resource, wide delta)
 /* The same for a question, to be undone with -delta after it: nothing eases. */
 void shares_suppose(struct shares *s, uint32_t queue, uint32_t resource, wide delta);
 
+/* A gang of the queue is promised so much more: it counts in the order of turns, as if it were
+ * used, and nowhere else.  And for none of the queue, or of those above it, any more. */
+void shares_promise(struct shares *s, uint32_t queue, uint32_t resource, wide value);
+void shares_promise_none(struct shares *s, uint32_t queue);
+
 bool shares_is_leaf(const struct shares *s, uint32_t queue);
 
 /* What a queue has. */
@@ -160,8 +165,9 @@ struct share_waiting {
 /* waiting[queue], as shares_next() has it, is another one than it was. */
 void shares_waits_anew(struct shares *s, uint32_t queue);
 
-/* The leaf whose turn it is, `waiting` by queue; UINT32_MAX: none waits.  The key of a queue is
- * computed when something below it has changed; time else: a comparison for each queue. */
+/* The leaf whose turn it is, `waiting` by queue, of what is used and promised; UINT32_MAX: none
+ * waits.  The key of a queue is computed when something below it has changed; time else: a
+ * comparison for each queue. */
 uint32_t shares_next(struct shares *s, const struct share_waiting *waiting);
 
 /* History: a mean of what a queue used, in which what was longer ago counts less; shares_over() has

@@ -31,6 +31,7 @@ struct shares {
 	uint64_t eased;  /* of capacity */
 	wide *total;     /* of the cluster, 0 to INT64_MAX each */
 	wide *used;      /* rows */
+	wide *promised;  /* rows */
 	wide *kept;      /* rows: max(0, reserved - used, sum of the children's) */
 	wide *below;     /* rows: sum of the children's kept */
 	int64_t *has;    /* rows: the guarantee, scaled */

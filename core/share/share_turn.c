@@ -129,16 +129,33 @@ bool shares_inside(const struct shares *s, uint32_t queue, const struct share_as
 	return true;
 }
 
+/* shares_over() and shares_inside() with what is promised: without it a queue would be given one
+ * promise after the other, since none of them changes what it uses. */
 static void key_find(struct shares *s, uint32_t queue, const struct share_waiting *first)
 {
-	const uint8_t extra = first->extra ? 4 : 0, asks = first->begun ? 0 : 2,
-				  over = shares_inside(s, queue, first->ask) ? 0 : 1;
+	const uint8_t extra = first->extra ? 4 : 0, asks = first->begun ? 0 : 2;
+	struct share_key key = { .priority = s->set->defs[queue].priority,
+		                     .rank = s->queues[queue].rank,
+		                     .age_ns = first->age_ns };
+	uint8_t outside = 0;
 
-	s->queues[queue].key = (struct share_key){ .class = (uint8_t)(extra + asks + over),
-		                                       .priority = s->set->defs[queue].priority,
-		                                       .rank = s->queues[queue].rank,
-		                                       .age_ns = first->age_ns,
-		                                       .over = shares_over(s, queue, first->ask) };
+	for (uint32_t i = 0; i < first->ask->n; i++) {
+		const struct share_want *want = &first->ask->wants[i];
+		share_t over;
+		wide promised;
+
+		if (!share_is_shared(s, want->resource))
+			continue;
+		promised = s->promised[share_at(s, queue, want->resource)];
+		over = share_over(s, queue, want->resource, promised);
+		key.over = over > key.over ? over : key.over;
+		if (!share_is_inside(s, queue,
+		                     &(struct share_want){ .resource = want->resource,
+		                                           .value = want->value + promised }))
+			outside = 1;
+	}
+	key.class = (uint8_t)(extra + asks + outside);
+	s->queues[queue].key = key;
 	s->queues[queue].stale = false;
 }
 

@@ -192,6 +192,46 @@ drop pod r-1 r-2 r-3 r-4 r-5 r-6 r-7 r-8 r-9
 plan
 	placed big*=10 s*=0
 
+story a_promise_counts_in_the_order_of_queues
+# a and b have half of the nodes each.  a1 is the oldest and is promised the first start; then a has more than b, and
+# the second promise is b's, though a2 is older.
+use full_of_b 0 2
+pods 5 ra cpu=8 run=100 queue=1
+pods 5 rb cpu=8 run=100 queue=2
+plan
+	placed ra*=5 rb*=5
+gang a1 quorum=1
+pods 1 a1 gang=a1 cpu=8 run=50 queue=1 created=1000
+gang a2 quorum=1
+pods 1 a2 gang=a2 cpu=8 run=50 queue=1 created=2000
+gang b1 quorum=1
+pods 1 b1 gang=b1 cpu=8 run=50 queue=2 created=3000
+plan
+	start a1=100 a2=- b1=100
+
+story who_is_first_by_share_is_promised_the_start_after_one_that_was_due
+# One promise at a time, which b1 got as the first that waited.  When it is due a has less than b.  b1 goes first all
+# the same: the next promise is then given in the order of shares, to a1.
+use full_of_b 0 1
+pods 4 ra cpu=8 run=200 queue=1
+pods 6 rb cpu=8 run=200 queue=2
+plan
+	placed ra*=4 rb*=6
+gang b1 quorum=1
+pods 1 b1 gang=b1 cpu=8 run=50 queue=2 created=1000
+plan
+	start b1=200
+gang a1 quorum=1
+pods 1 a1 gang=a1 cpu=8 run=50 queue=1 created=2000
+gang b2 quorum=1
+pods 1 b2 gang=b2 cpu=8 run=50 queue=2 created=3000
+plan
+	start b1=200 a1=- b2=-
+drop pod rb-0
+plan
+	placed b1*=1
+	start a1=50 b2=-
+
 story que_19_without_history_age_decides
 # a had all for an hour, and nothing runs: both have a share of 0.
 use full_of_b 0 0

@@ -14,7 +14,7 @@ struct gang {
 	uint32_t queue;
 	struct share_ask ask;
 	uint64_t age_ns;
-	bool waits, runs, begun, extra;
+	bool waits, runs, begun, extra, promised;
 };
 
 struct world {
@@ -87,6 +87,18 @@ static void gang_runs(struct world *w, struct gang *g, bool runs)
 		           runs ? g->ask.wants[i].value : -g->ask.wants[i].value);
 	g->runs = runs;
 	g->waits = false;
+}
+
+static void promises_tell(struct world *w)
+{
+	for (uint32_t q = 0; q < w->set.n; q++)
+		shares_promise_none(w->shares, q);
+	for (uint32_t i = 0; i < w->gangs_n; i++) {
+		const struct gang *g = &w->gangs[i];
+
+		for (uint32_t k = 0; k < g->ask.n && g->promised && !g->runs; k++)
+			shares_promise(w->shares, g->queue, g->ask.wants[k].resource, g->ask.wants[k].value);
+	}
 }
 
 /* The first waiting gang of each leaf: by age, then number. */
@@ -375,6 +387,20 @@ static wide slow_used(const struct world *w, uint32_t q, uint32_t r)
 	return sum;
 }
 
+static wide slow_promised(const struct world *w, uint32_t q, uint32_t r)
+{
+	wide sum = 0;
+
+	for (uint32_t i = 0; i < w->gangs_n; i++) {
+		const struct gang *g = &w->gangs[i];
+
+		for (uint32_t k = 0; k < g->ask.n && g->promised && !g->runs; k++)
+			if (g->ask.wants[k].resource == r && slow_below(w, g->queue, q))
+				sum += g->ask.wants[k].value;
+	}
+	return sum;
+}
+
 static wide slow_wanted(const struct world *w, uint32_t q, uint32_t r)
 {
 	wide sum = 0;
@@ -475,7 +501,9 @@ struct slow_key {
 	const char *name;
 };
 
-static struct slow_key slow_key(const struct world *w, uint32_t q, const struct gang *g)
+/* With what is promised: of its turn. */
+static struct slow_key slow_key(const struct world *w, uint32_t q, const struct gang *g,
+                                bool promises)
 {
 	struct slow_key k = { .late = g->extra,
 		                  .fresh = !g->begun,
@@ -484,7 +512,8 @@ static struct slow_key slow_key(const struct world *w, uint32_t q, const struct 
 		                  .name = w->defs[q].name };
 
 	for (uint32_t r = 0; r < R; r++) {
-		const wide has = slow_guarantee(w, q, r), now = slow_used(w, q, r);
+		const wide has = slow_guarantee(w, q, r),
+				   now = slow_used(w, q, r) + (promises ? slow_promised(w, q, r) : 0);
 		wide weights = 0, part;
 		share_t over;
 
@@ -535,7 +564,7 @@ static uint32_t slow_first(const struct world *w, uint32_t q, const struct share
 
 		if (g == UINT32_MAX)
 			continue;
-		key = slow_key(w, c, &w->gangs[g]);
+		key = slow_key(w, c, &w->gangs[g], true);
 		if (found == UINT32_MAX || slow_less(&key, &best)) {
 			found = g;
 			best = key;
@@ -585,7 +614,7 @@ static void sums_equal(const struct world *w)
 static void keys_equal(const struct world *w, const struct gang *g)
 {
 	for (uint32_t q = g->queue; q != 0; q = w->defs[q].parent) {
-		const struct slow_key key = slow_key(w, q, g);
+		const struct slow_key key = slow_key(w, q, g, false);
 
 		cr_assert(shares_over(w->shares, q, &g->ask) == key.over);
 		cr_assert_eq(shares_inside(w->shares, q, &g->ask), !key.outside);
@@ -648,9 +677,14 @@ Test(share, random_runs_equal_the_slow_model)
 			} else if (what == 5 && step % 7 == 0) {
 				w->total[GPU] = random_below(&at, 60);
 				shares_capacity(w->shares, w->total);
+			} else if (what == 6 && step % 2 == 0 && w->gangs_n > 0) {
+				struct gang *g = &w->gangs[random_below(&at, w->gangs_n)];
+
+				g->promised = g->waits && !g->promised;
 			} else {
 				turn_equal(w, &starts, &refusals);
 			}
+			promises_tell(w);
 			sums_equal(w);
 		}
 		world_free(w);
