@@ -203,7 +203,8 @@
 	F(s, attempt) F(s, spec_id)
 #define FIELDS_event_node_devices(F, s) \
 	F(s, node) F(s, generation) F(s, layout) F(s, devices_n) F(s, flags) F(s, counters_n) \
-	F(s, uses_n) F(s, capacities_n)
+	F(s, uses_n) F(s, capacities_n) F(s, commons_n) F(s, reserved)
+#define FIELDS_node_common(F, s) F(s, device) F(s, common)
 #define FIELDS_node_counter(F, s) F(s, pool) F(s, reserved) F(s, low) F(s, high)
 #define FIELDS_node_use(F, s) F(s, device) F(s, counter) F(s, low) F(s, high)
 #define FIELDS_node_capacity(F, s) \
@@ -248,7 +249,8 @@
 	S(event_queue_terms) S(event_queue_past) S(queue_past) \
 	S(event_pod) S(pod_label) S(event_namespace) S(event_assume) S(event_drop) \
 	S(result) S(cmd_bind) S(cmd_reason) S(cmd_gang) S(cmd_assume) \
-	S(event_node_devices) S(node_counter) S(node_use) S(node_capacity) S(match_amount) \
+	S(event_node_devices) S(node_counter) S(node_use) S(node_capacity) S(node_common) \
+	S(match_amount) \
 	S(event_question) S(question_option) S(question_constraint) \
 	S(event_match) S(device_lack) S(cmd_devices) S(device_pick) S(event_promised)
 /* One cache line for each writer: gaps are intended. */
@@ -288,7 +290,7 @@
 	N(QUESTION_OPTIONS_MAX) N(QUESTION_CONSTRAINTS_MAX) N(NODE_DEVICES_MAX) \
 	N(DEVICE_PICKS_MAX) N(NODE_DEVICES_INVALID) N(QUESTION_ALL) N(QUESTION_DISTINCT) \
 	N(QUESTION_ADMIN) N(QUESTION_PREFERS) N(QUESTION_GROUPS) N(NODE_COUNTERS_MAX) N(NODE_USES_MAX) \
-	N(NODE_DEVICES_SHARED) N(NODE_CAPACITIES_MAX) N(MATCH_AMOUNTS_MAX) \
+	N(NODE_DEVICES_SHARED) N(NODE_CAPACITIES_MAX) N(MATCH_AMOUNTS_MAX) N(COMMON_DEVICES_MAX) \
 	N(EFFECT_ANY) N(EFFECT_NO_SCHEDULE) N(EFFECT_PREFER_NO_SCHEDULE) N(EFFECT_NO_EXECUTE) \
 	N(REQUIRE_IN) N(REQUIRE_NOT_IN) N(REQUIRE_EXISTS) N(REQUIRE_NOT_EXISTS) N(REQUIRE_GT) \
 	N(REQUIRE_LT) \

@@ -775,7 +775,7 @@ static_assert(sizeof(struct pod_term) == 40 && sizeof(struct spread) == 24, "rul
 static_assert(sizeof(struct event_assume) == 24 &&
                   sizeof(struct cmd_assume) == 24 + sizeof(struct reason),
               "claims");
-static_assert(sizeof(struct event_node_devices) == 32 && sizeof(struct event_match) == 32,
+static_assert(sizeof(struct event_node_devices) == 40 && sizeof(struct event_match) == 32,
               "devices");
 static_assert(sizeof(struct node_counter) == 24 && sizeof(struct node_use) == 24, "counters");
 static_assert(sizeof(struct node_capacity) == 40 && sizeof(struct match_amount) == 16, "shares");

@@ -8,7 +8,10 @@
  *
  * A device is a number of its node, in the allocator's order (ipc/devices.h).  The numbers hold for
  * one `layout` of the node, at least 1; a record or a command for another layout is passed over.
- * Sets of devices are DEVICE_WORDS(devices_n) words. */
+ * Sets of devices are DEVICE_WORDS(devices_n) words.
+ *
+ * A device that several nodes may use is a number of each of them, and has a common number beside:
+ * one that a pod gets on one node is gone on the others. */
 #ifndef MUSTER_IPC_ABI_DEVICES_H
 #define MUSTER_IPC_ABI_DEVICES_H
 
@@ -23,6 +26,7 @@
 #define NODE_USES_MAX 2000u         /* of them, by its devices */
 #define NODE_CAPACITIES_MAX 512u    /* of the devices of a node that claims share */
 #define MATCH_AMOUNTS_MAX 1000u     /* of a match: a record of NODE_DEVICES_MAX has room */
+#define COMMON_DEVICES_MAX 4096u    /* of the cluster: those of several nodes */
 #define QUESTION_TEXT_MAX 504u      /* bytes of the names of a question */
 #define DEVICE_LACKS_MAX 4u         /* options that a reason counts */
 
@@ -43,7 +47,8 @@ enum node_devices_flags {
 
 /* Followed by one set: devices in some claim's allocation, or in one that the frontend writes; with
  * NODE_DEVICES_SHARED by a second one: devices that any number of claims may have, as far as their
- * capacities go; and by the counters, their uses, and the capacities. */
+ * capacities go; and by the counters, their uses, the capacities, and the common numbers.  Whether
+ * a device of several nodes is taken holds for all of them, as the last record has it. */
 struct event_node_devices {
 	uint32_t node;
 	uint32_t generation; /* of the node */
@@ -53,6 +58,8 @@ struct event_node_devices {
 	uint32_t counters_n;
 	uint32_t uses_n;
 	uint32_t capacities_n;
+	uint32_t commons_n;
+	uint32_t reserved;
 };
 
 /* A counter of a pool (sharedCounters), sorted by pool; what devices in use take is not subtracted.
@@ -78,6 +85,13 @@ struct node_capacity {
 	uint32_t reserved;
 	uint64_t value_low, value_high;
 	uint64_t consumed_low, consumed_high;
+};
+
+/* A device that other nodes may have too, sorted by device; it uses no counters and is not shared.
+ */
+struct node_common {
+	uint32_t device;
+	uint32_t common; /* below COMMON_DEVICES_MAX */
 };
 
 /* Followed by the options, the constraints, and the names that reasons have, padded to 8: for each

@@ -19,17 +19,19 @@ struct inventory *inventory_new(const struct limits *limits)
 	return v;
 }
 
-static void match_free(struct match *m)
+static void match_free(struct inventory *v, uint32_t question, struct match *m)
 {
-	if (m)
-		free(m->amounts);
+	if (!m)
+		return;
+	v->questions[question].commons_n -= m->common;
+	free(m->amounts);
 	free(m);
 }
 
-static void matches_free(struct node_devices *n)
+static void matches_free(struct inventory *v, struct node_devices *n)
 {
 	for (uint32_t i = 0; i < n->matches_n; i++)
-		match_free(n->matches[i]);
+		match_free(v, i, n->matches[i]);
 	free(n->matches);
 	n->matches = NULL;
 	n->matches_n = 0;
@@ -98,8 +100,9 @@ static struct shared *shared_new(const struct event_node_devices *e, const struc
 }
 
 /* Its devices are not those of the node any more. */
-static void holding_void(struct holding *h)
+static void holding_void(struct inventory *v, const struct node_devices *n, struct holding *h)
 {
+	commons_hold(v, n, h, -1);
 	h->picks_n = 0;
 	free(h->drawn);
 	h->drawn = NULL;
@@ -111,13 +114,14 @@ static void holding_free(struct holding *h)
 	free(h);
 }
 
-static void node_free(struct node_devices *n)
+static void node_free(struct inventory *v, struct node_devices *n)
 {
 	if (!n)
 		return;
-	matches_free(n);
+	matches_free(v, n);
 	counted_free(n->counted);
 	shared_free(n->shared);
+	free(n->listed);
 	for (uint32_t i = 0; i < n->holdings_n; i++)
 		holding_free(n->holdings[i]);
 	free(n->holdings);
@@ -137,10 +141,11 @@ void inventory_free(struct inventory *v)
 	if (!v)
 		return;
 	for (uint32_t i = 0; i < v->nodes_n; i++)
-		node_free(v->nodes[i]);
+		node_free(v, v->nodes[i]);
 	for (uint32_t i = 0; i < QUESTIONS_MAX; i++)
 		question_free(&v->questions[i]);
 	free(v->nodes);
+	free(v->commons);
 	free(v->pods);
 	free(v);
 }
@@ -184,10 +189,11 @@ void inventory_node_set(struct inventory *v, const struct event_node_devices *e,
 	if (!n)
 		n = v->nodes[e->node] = must_alloc(sizeof(*n));
 	if (n->layout != e->layout || n->devices_n != e->devices_n ||
-	    capacities_n(n) != e->capacities_n) {
-		matches_free(n);
+	    capacities_n(n) != e->capacities_n || !listed_is(n, e, lists)) {
+		matches_free(v, n);
 		for (uint32_t i = 0; i < n->holdings_n; i++)
-			holding_void(n->holdings[i]);
+			holding_void(v, n, n->holdings[i]);
+		listed_set(v, n, e, lists);
 	}
 	n->layout = e->layout;
 	n->devices_n = e->devices_n;
@@ -198,6 +204,7 @@ void inventory_node_set(struct inventory *v, const struct event_node_devices *e,
 	n->shared = e->flags & NODE_DEVICES_SHARED ? shared_new(e, lists) : NULL;
 	memset(n->taken, 0, sizeof(n->taken));
 	memcpy(n->taken, lists->taken, DEVICE_WORDS(e->devices_n) * sizeof(*lists->taken));
+	commons_taken(v, n);
 	used_set(n);
 }
 
@@ -208,10 +215,12 @@ void inventory_node_drop(struct inventory *v, node_id node)
 
 	if (!n)
 		return;
-	matches_free(n);
+	matches_free(v, n);
 	for (uint32_t i = 0; i < n->holdings_n; i++)
-		holding_void(n->holdings[i]);
+		holding_void(v, n, n->holdings[i]);
 	n->devices_n = 0;
+	free(n->listed);
+	n->listed = NULL;
 	counted_free(n->counted);
 	n->counted = NULL;
 	shared_free(n->shared);
@@ -268,22 +277,34 @@ uint32_t inventory_question_text(const struct inventory *v, uint32_t question, u
 
 void inventory_question_drop(struct inventory *v, uint32_t question)
 {
-	question_free(&v->questions[question]);
 	for (uint32_t i = 0; i < v->nodes_n; i++) {
 		struct node_devices *n = v->nodes[i];
 
 		if (!n || question >= n->matches_n)
 			continue;
-		match_free(n->matches[question]);
+		match_free(v, question, n->matches[question]);
 		n->matches[question] = NULL;
 	}
+	question_free(&v->questions[question]);
+}
+
+/* Some option may have a device of several nodes. */
+static bool match_is_common(const struct node_devices *n, const uint64_t *sets, uint32_t options)
+{
+	const uint32_t words = DEVICE_WORDS(n->devices_n);
+
+	for (uint32_t i = 0; n->listed && i < options; i++)
+		for (uint32_t word = 0; word < words; word++)
+			if (sets[(size_t)2 * i * words + word] & n->listed->set[word])
+				return true;
+	return false;
 }
 
 bool inventory_match_set(struct inventory *v, const struct event_match *e, const uint64_t *sets,
                          const uint32_t *values, const struct match_amount *amounts)
 {
 	struct node_devices *n = v->nodes[e->node];
-	const struct question *q = &v->questions[e->question];
+	struct question *q = &v->questions[e->question];
 	const size_t set_bytes = (size_t)2 * q->options_n * DEVICE_WORDS(e->devices_n) * sizeof(*sets);
 	const size_t value_bytes = (size_t)e->constraints_n * PADDED(e->devices_n * sizeof(*values));
 	struct match *m;
@@ -305,7 +326,9 @@ bool inventory_match_set(struct inventory *v, const struct event_match *e, const
 		m->amounts = must_array((size_t)e->options_n * e->capacities_n, sizeof(*m->amounts));
 	for (uint32_t i = 0; i < e->options_n * e->capacities_n; i++)
 		m->amounts[i] = device_amount_of(amounts[i].low, amounts[i].high);
-	match_free(n->matches[e->question]);
+	match_free(v, e->question, n->matches[e->question]);
+	m->common = match_is_common(n, sets, q->options_n);
+	q->commons_n += m->common;
 	n->matches[e->question] = m;
 	n->version++;
 	return true;
@@ -342,11 +365,12 @@ uint32_t inventory_peek(const struct inventory *v, node_id node, uint32_t questi
                         uint32_t *layout, struct device_pick *picks)
 {
 	const struct node_devices *n = v->nodes[node];
+	uint64_t space[NODE_WORDS];
 	struct picks found;
 
 	if (!n)
 		return 0;
-	inventory_choose(v, n, question, served, n->used, drawn_of(n), &found);
+	inventory_choose(v, n, question, served, used_now(v, n, space), drawn_of(n), &found);
 	memcpy(picks, found.at, found.n * sizeof(*picks));
 	*layout = n->layout;
 	return found.n;
@@ -362,10 +386,11 @@ void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32
 	if (!d)
 		d = v->nodes[node] = must_alloc(sizeof(*d));
 	while (n-- > 0) {
+		uint64_t space[NODE_WORDS];
 		struct picks picks;
 		struct holding *h;
 
-		inventory_choose(v, d, question, served, d->used, drawn_of(d), &picks);
+		inventory_choose(v, d, question, served, used_now(v, d, space), drawn_of(d), &picks);
 		h = must_alloc(sizeof(*h) + picks.n * sizeof(*h->picks));
 		h->pod = ID_NONE;
 		h->node = node;
@@ -377,6 +402,7 @@ void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32
 		picks_use(h->picks, h->picks_n, h->idle, d->used);
 		if (picks.capacities_n > 0)
 			shares_take(d->shared, h, &picks);
+		commons_hold(v, d, h, 1);
 		holding_add(d, h);
 	}
 	d->version++;
@@ -389,6 +415,7 @@ void inventory_give(struct inventory *v, node_id node, uint32_t question)
 	for (uint32_t i = n ? n->holdings_n : 0; i-- > 0;) {
 		if (n->holdings[i]->pod != ID_NONE || n->holdings[i]->question != question)
 			continue;
+		commons_hold(v, n, n->holdings[i], -1);
 		holding_free(holding_remove(n, i));
 		used_set(n);
 		return;
@@ -458,5 +485,5 @@ bool inventory_check(const struct inventory *v)
 		if (memcmp(used, n->used, sizeof(used)) != 0 || !shares_check(n))
 			return false;
 	}
-	return true;
+	return commons_check(v);
 }

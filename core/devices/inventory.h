@@ -20,6 +20,10 @@
  * amounts, from which the record and each holding take theirs.  The record has what a pod is having
  * written only when the pod asks for it no more; between these two records it counts twice.
  *
+ * A device that several nodes list has a common number.  What a pod takes of these on one node
+ * changes the room of the others: a question that may have one somewhere is inventory_is_common(),
+ * and the room of a node is then right for the state of all nodes, not of its own alone.
+ *
  * Memory: 8 bytes for each pod of the limit, touched as pods hold devices; sets of its devices for
  * each node and question.  Nothing exists before the first record of devices. */
 #ifndef MUSTER_CORE_INVENTORY_H
@@ -48,7 +52,8 @@ void inventory_free(struct inventory *v);
 /* Devices, questions and matches of another core with these limits.  Taken is what its records say:
  * no pod holds a device. */
 struct inventory *inventory_copy(const struct inventory *v, const struct limits *limits);
-/* A node without pods gets devices like those of another one, all of them free. */
+/* A node without pods gets devices like those of another one, all of them free but for those of
+ * several nodes, which are the same. */
 void inventory_node_like(struct inventory *v, node_id like, node_id node);
 
 /* What follows a struct event_node_devices. */
@@ -57,6 +62,7 @@ struct node_lists {
 	const struct node_counter *counters;
 	const struct node_use *uses;
 	const struct node_capacity *capacities;
+	const struct node_common *commons;
 };
 
 /* Of records that were checked (core/shm/records.h). */
@@ -87,6 +93,20 @@ uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t questi
 
 /* The question is known, and the node serves all that it asks. */
 bool inventory_is_served(const struct inventory *v, uint32_t question, uint32_t served);
+
+/* The question may have a device of several nodes on some node. */
+bool inventory_is_common(const struct inventory *v, uint32_t question);
+
+/* For an upper bound of the pods that all nodes have devices for. */
+struct common_bound {
+	uint64_t pods; /* served by devices of one node, and as many more as there are in the set */
+	uint64_t free[COMMON_DEVICES_MAX / 64];
+};
+
+/* Adds a node that has room for `most` by all else.  A question of another form than one request
+ * for a number of devices, or for an extended resource, is not bounded. */
+void inventory_bound(const struct inventory *v, node_id node, uint32_t question, uint32_t most,
+                     struct common_bound *to);
 
 /* The question has alternatives (firstAvailable). */
 bool inventory_prefers(const struct inventory *v, uint32_t question);

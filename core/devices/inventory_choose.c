@@ -281,7 +281,10 @@ static uint32_t room_searched(const struct inventory *v, const struct node_devic
 	struct picks picks;
 	uint32_t room = 0;
 
-	memcpy(used, n->used, sizeof(used));
+	if (n->listed)
+		commons_use(v, n, used);
+	else
+		memcpy(used, n->used, sizeof(used));
 	if (n->shared)
 		memcpy(drawn, n->shared->drawn, n->shared->capacities_n * sizeof(*drawn));
 	for (; room < most; room++) {
@@ -328,14 +331,15 @@ uint32_t inventory_points(const struct inventory *v, node_id node, uint32_t ques
 {
 	const struct node_devices *n = v->nodes[node];
 	struct match *m = n && question < n->matches_n ? n->matches[question] : NULL;
+	uint64_t space[NODE_WORDS];
 	struct picks picks;
 
 	if (!m)
 		return 0;
-	if (m->points_version != n->version || m->points_served != served) {
-		inventory_choose(v, n, question, served, n->used, drawn_of(n), &picks);
+	if (m->points_version != version_now(v, n) || m->points_served != served) {
+		inventory_choose(v, n, question, served, used_now(v, n, space), drawn_of(n), &picks);
 		m->points = points_of(&v->questions[question], &picks);
-		m->points_version = n->version;
+		m->points_version = version_now(v, n);
 		m->points_served = served;
 	}
 	return m->points;
@@ -351,6 +355,7 @@ uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t questi
 {
 	const struct node_devices *n = question < QUESTIONS_MAX ? v->nodes[node] : NULL;
 	struct match *m = n && question < n->matches_n ? n->matches[question] : NULL;
+	uint64_t space[NODE_WORDS];
 	uint32_t n_free = 0;
 
 	if (served != 0 && inventory_is_served(v, question, served))
@@ -358,17 +363,19 @@ uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t questi
 	if (!m)
 		return 0;
 	if (v->questions[question].simple && !n->counted && !n->shared) {
+		const uint64_t *used = used_now(v, n, space);
+
 		for (uint32_t word = 0; word < DEVICE_WORDS(n->devices_n); word++)
-			n_free += (uint32_t)__builtin_popcountll(free_word(m, n, n->used, word));
+			n_free += (uint32_t)__builtin_popcountll(free_word(m, n, used, word));
 		n_free /= v->questions[question].options->count;
 		return n_free < most ? n_free : most;
 	}
-	if (m->room_version != n->version || m->room_served != served ||
+	if (m->room_version != version_now(v, n) || m->room_served != served ||
 	    (m->room == m->room_most && m->room_most < most)) {
 		m->room = room_searched(v, n, question, served, most);
 		m->room_most = most;
 		m->room_served = served;
-		m->room_version = n->version;
+		m->room_version = version_now(v, n);
 	}
 	return m->room < most ? m->room : most;
 }
@@ -377,11 +384,12 @@ enum inventory_lack inventory_lack(const struct inventory *v, node_id node, uint
                                    uint32_t served)
 {
 	const struct node_devices *n = question < QUESTIONS_MAX ? v->nodes[node] : NULL;
+	uint64_t space[NODE_WORDS];
 	struct picks picks;
 
 	if (!n)
 		return LACK_DEVICES;
-	inventory_choose(v, n, question, served, n->used, drawn_of(n), &picks);
+	inventory_choose(v, n, question, served, used_now(v, n, space), drawn_of(n), &picks);
 	if (picks.gave_up)
 		return LACK_GAVE_UP;
 	return n->flags & NODE_DEVICES_INVALID ? LACK_POOL : LACK_DEVICES;

@@ -66,6 +66,7 @@ static struct node_devices *node_copy(const struct inventory *v, const struct no
 	to->holdings_n = to->holdings_cap = 0;
 	to->counted = counted_copy(n->counted, n->devices_n);
 	to->shared = shared_copy(n->shared, fresh);
+	to->listed = listed_copy(n->listed);
 	to->matches = must_array(n->matches_n + 1, sizeof(struct match *));
 	for (uint32_t i = 0; i < n->matches_n; i++)
 		to->matches[i] = match_copy(n->matches[i], &v->questions[i], n);
@@ -81,6 +82,7 @@ struct inventory *inventory_copy(const struct inventory *v, const struct limits 
 	struct inventory *to = inventory_new(limits);
 
 	assert(limits->nodes == v->nodes_n);
+	to->commons = commons_copy(v->commons);
 	for (uint32_t i = 0; i < v->nodes_n; i++)
 		if (v->nodes[i])
 			to->nodes[i] = node_copy(v, v->nodes[i], false);
@@ -106,4 +108,7 @@ void inventory_node_like(struct inventory *v, node_id like, node_id node)
 		free(v->nodes[node]);
 	}
 	v->nodes[node] = node_copy(v, v->nodes[like], true);
+	for (uint32_t i = 0; i < v->nodes[node]->matches_n; i++)
+		if (v->nodes[node]->matches[i])
+			v->questions[i].commons_n += v->nodes[node]->matches[i]->common;
 }

@@ -7,6 +7,7 @@
 #include "ipc/devices.h"
 
 #define NODE_WORDS DEVICE_WORDS(NODE_DEVICES_MAX)
+#define COMMON_WORDS DEVICE_WORDS(COMMON_DEVICES_MAX)
 
 /* The devices of a node that the options of a question may have. */
 struct match {
@@ -15,6 +16,7 @@ struct match {
 	uint32_t room, room_most, room_served;
 	uint64_t points_version; /* the same of inventory_points() */
 	uint32_t points, points_served;
+	bool common;            /* it has a device of several nodes */
 	device_amount *amounts; /* by option and capacity; NULL: none */
 	uint64_t sets[]; /* by option: match, tolerated; then the values by constraint and device */
 };
@@ -39,14 +41,22 @@ struct shared {
 	struct node_capacity capacities[];
 };
 
+/* The devices of a node that others may have too. */
+struct listed {
+	uint64_t set[NODE_WORDS];
+	uint32_t n;
+	struct node_common at[]; /* sorted by device */
+};
+
 struct node_devices {
 	uint32_t layout, devices_n;
 	struct counted *counted;    /* NULL: no device uses counters */
 	struct shared *shared;      /* NULL: no device is shared */
+	struct listed *listed;      /* NULL: no device is of several nodes */
 	uint32_t flags;             /* enum node_devices_flags */
 	uint64_t version;           /* counts changes of `used` and of matches; not 0 */
-	uint64_t taken[NODE_WORDS]; /* by the record */
-	uint64_t used[NODE_WORDS];  /* and by holdings */
+	uint64_t taken[NODE_WORDS]; /* by the record; not those of several nodes */
+	uint64_t used[NODE_WORDS];  /* and by holdings of this node: used_now() has those of all */
 	struct match **matches;     /* by question; NULL: not known */
 	uint32_t matches_n;
 	struct holding **holdings; /* in the order of their taking */
@@ -66,13 +76,22 @@ struct question {
 	uint64_t text_offset; /* of all labels */
 	uint32_t text_bytes;
 	uint32_t options_n, constraints_n;
-	bool simple;     /* one claim of one request for a number of devices, without constraints */
-	bool prefers;    /* has QUESTION_PREFERS */
-	uint32_t groups; /* of its options, as bits; 1: some have none */
+	uint32_t commons_n; /* matches with a device of several nodes */
+	bool simple;        /* one claim of one request for a number of devices, without constraints */
+	bool prefers;       /* has QUESTION_PREFERS */
+	uint32_t groups;    /* of its options, as bits; 1: some have none */
+};
+
+/* Devices of several nodes, by common number. */
+struct commons {
+	uint64_t version;                  /* counts changes */
+	uint64_t taken[COMMON_WORDS];      /* by the last record that has it */
+	uint32_t held[COMMON_DEVICES_MAX]; /* by holdings of all nodes */
 };
 
 struct inventory {
 	struct node_devices **nodes; /* NULL: without devices */
+	struct commons *commons;     /* NULL: no node has listed one */
 	struct holding **pods;
 	uint32_t nodes_n, pods_n;
 	struct question questions[QUESTIONS_MAX];
@@ -106,6 +125,41 @@ void inventory_choose(const struct inventory *v, const struct node_devices *n, u
 static inline bool question_asks(const struct question *q, uint32_t served)
 {
 	return q->groups & ~served || q->groups == 0;
+}
+
+/* inventory_common.c */
+/* The node lists what the record has. */
+bool listed_is(const struct node_devices *n, const struct event_node_devices *e,
+               const struct node_lists *lists);
+void listed_set(struct inventory *v, struct node_devices *n, const struct event_node_devices *e,
+                const struct node_lists *lists);
+/* What the record says of all nodes is taken from n->taken. */
+void commons_taken(struct inventory *v, struct node_devices *n);
+/* A holding of the node begins (1) or ends to have its devices. */
+void commons_hold(struct inventory *v, const struct node_devices *n, const struct holding *h,
+                  int sign);
+/* NULL: the node lists none. */
+struct listed *listed_copy(const struct listed *l);
+struct commons *commons_copy(const struct commons *c);
+bool commons_check(const struct inventory *v);
+/* ID_NONE: the device is of this node alone. */
+uint32_t common_of(const struct node_devices *n, uint32_t device);
+void commons_use(const struct inventory *v, const struct node_devices *n, uint64_t *used);
+
+/* `used` with the devices that are in use on other nodes, in `space` if it differs. */
+static inline const uint64_t *used_now(const struct inventory *v, const struct node_devices *n,
+                                       uint64_t space[NODE_WORDS])
+{
+	if (!n->listed)
+		return n->used;
+	commons_use(v, n, space);
+	return space;
+}
+
+/* Of what used_now() depends on. */
+static inline uint64_t version_now(const struct inventory *v, const struct node_devices *n)
+{
+	return n->listed ? n->version + v->commons->version : n->version;
 }
 
 static inline const device_amount *drawn_of(const struct node_devices *n)

@@ -35,12 +35,14 @@ static uint32_t parts(device_amount part, device_amount value, bool up)
 }
 
 /* By device: what is left of it. */
-static void left_of_all(const struct node_devices *n, uint16_t *left)
+static void left_of_all(const struct inventory *v, const struct node_devices *n, uint16_t *left)
 {
 	const struct shared *s = n->shared;
+	uint64_t space[NODE_WORDS];
+	const uint64_t *used = used_now(v, n, space);
 
 	for (uint32_t i = 0; i < n->devices_n; i++)
-		left[i] = (s && device_in(s->set, i)) || !device_in(n->used, i) ? SHARE_WHOLE : 0;
+		left[i] = (s && device_in(s->set, i)) || !device_in(used, i) ? SHARE_WHOLE : 0;
 	for (uint32_t i = 0; s && i < s->capacities_n; i++) {
 		const struct node_capacity *c = &s->capacities[i];
 		const device_amount value = device_amount_of(c->value_low, c->value_high);
@@ -70,7 +72,7 @@ void inventory_shares(const struct inventory *v, node_id node, const uint32_t *q
 		}
 		out->model |= (uint32_t)(some != 0) << i;
 	}
-	left_of_all(d, left);
+	left_of_all(v, d, left);
 	for (uint32_t i = 0; i < d->devices_n && out->gpus < SHARE_GPUS_MAX; i++)
 		if (device_in(any, i) && left[i] > 0)
 			out->free[out->gpus++] = left[i];

@@ -33,7 +33,11 @@ struct supply {
 	const uint64_t *match, *tolerated;
 	const device_amount *amounts; /* by capacity; NULL: the option gets no share */
 	const uint32_t *values;       /* by device; NULL: none have to be the same */
+	const uint64_t *used;
+	uint32_t here; /* free ones */
+	uint64_t space[NODE_WORDS];
 	device_amount left[NODE_COUNTERS_MAX];
+	uint64_t seen[COMMON_WORDS]; /* devices of several nodes that were counted */
 };
 
 static bool share_fits(const struct supply *s, uint32_t device)
@@ -56,7 +60,7 @@ static bool is_taken(const struct supply *s, uint32_t device)
 		return false;
 	if (s->n->shared && device_in(s->n->shared->set, device))
 		return !share_fits(s, device);
-	return device_in(s->n->used, device);
+	return device_in(s->used, device);
 }
 
 static void counters_set(struct supply *s)
@@ -65,7 +69,7 @@ static void counters_set(struct supply *s)
 
 	memcpy(s->left, c->totals, c->counters_n * sizeof(*s->left));
 	for (uint32_t d = 0; d < s->n->devices_n; d++)
-		for (uint32_t i = 0; device_in(s->n->used, d) && i < c->devices[d].uses.n; i++) {
+		for (uint32_t i = 0; device_in(s->used, d) && i < c->devices[d].uses.n; i++) {
 			const struct device_use *u = &c->uses[c->devices[d].uses.first + i];
 
 			s->left[u->counter] -= u->amount;
@@ -77,7 +81,7 @@ static bool is_shut(const struct supply *s, uint32_t device)
 {
 	const struct counted *c = s->n->counted;
 
-	if (!c || s->option->flags & QUESTION_ADMIN || device_in(s->n->used, device))
+	if (!c || s->option->flags & QUESTION_ADMIN || device_in(s->used, device))
 		return false;
 	for (uint32_t i = 0; i < c->devices[device].uses.n; i++) {
 		const struct device_use *u = &c->uses[c->devices[device].uses.first + i];
@@ -88,27 +92,45 @@ static bool is_shut(const struct supply *s, uint32_t device)
 	return false;
 }
 
-static void device_count(const struct supply *s, uint32_t device, struct alike *alike,
+/* Another node lists it too, and it was counted there. */
+static bool is_seen(struct supply *s, uint32_t device)
+{
+	const uint32_t common = common_of(s->n, device);
+
+	if (common == ID_NONE)
+		return false;
+	if (device_in(s->seen, common))
+		return true;
+	device_add(s->seen, common);
+	return false;
+}
+
+static void device_count(struct supply *s, uint32_t device, struct alike *alike,
                          struct device_lack *out)
 {
-	out->match++;
+	uint32_t *as = &out->free;
+
 	if (is_taken(s, device)) {
-		out->taken++;
+		as = &out->taken;
 	} else if (!device_in(s->tolerated, device)) {
-		out->tainted++;
+		as = &out->tainted;
 	} else if (is_shut(s, device)) {
-		out->shut++;
+		as = &out->shut;
 	} else {
-		out->free++;
+		s->here++;
 		alike_count(alike, s->values ? s->values[device] : 0);
 	}
+	if (is_seen(s, device))
+		return;
+	out->match++;
+	++*as;
 }
 
 static void node_count(struct supply *s, struct device_lack *out)
 {
-	const uint32_t before = out->free;
 	struct alike alike;
 
+	s->here = 0;
 	alike.n = alike.most = 0;
 	memset(alike.devices, 0, sizeof(alike.devices));
 	if (s->n->counted)
@@ -116,8 +138,8 @@ static void node_count(struct supply *s, struct device_lack *out)
 	for (uint32_t word = 0; word < DEVICE_WORDS(s->n->devices_n); word++)
 		for (uint64_t bits = s->match[word]; bits; bits &= bits - 1)
 			device_count(s, word * 64 + (uint32_t)__builtin_ctzll(bits), &alike, out);
-	out->nodes += out->free > before;
-	out->most = out->free - before > out->most ? out->free - before : out->most;
+	out->nodes += s->here > 0;
+	out->most = s->here > out->most ? s->here : out->most;
 	out->alike = alike.most > out->alike ? alike.most : out->alike;
 }
 
@@ -159,6 +181,7 @@ void inventory_supply(const struct inventory *v, uint32_t nodes, uint32_t questi
 		                         .names_offset = q->labels[option].offset,
 		                         .names_bytes = q->labels[option].bytes };
 	s.option = &q->options[option];
+	memset(s.seen, 0, sizeof(s.seen));
 	if (!(s.option->flags & QUESTION_ALL))
 		out->count = s.option->count;
 	for (uint32_t i = 0; i < nodes; i++) {
@@ -166,6 +189,7 @@ void inventory_supply(const struct inventory *v, uint32_t nodes, uint32_t questi
 		if (!s.n || question >= s.n->matches_n || !s.n->matches[question])
 			continue;
 		supply_set(&s, q, s.n->matches[question], option, constraint);
+		s.used = used_now(v, s.n, s.space);
 		node_count(&s, out);
 	}
 }

@@ -60,13 +60,22 @@ static bool devices_weigh(const struct views *vs, const struct shape *s)
 	       inventory_prefers(cs->inventory, s->body->devices - 1);
 }
 
+/* Devices that several nodes list: what a pod takes of them on one changes the others. */
+static bool devices_evaluated(const struct views *vs, const struct shape *s)
+{
+	const struct pod_counts *cs = vs->pod_counts;
+
+	return devices_weigh(vs, s) || (s->body->devices > 0 && cs->inventory &&
+	                                inventory_is_common(cs->inventory, s->body->devices - 1));
+}
+
 /* VIEW_PLAIN becomes VIEW_CONSTRAINED when the class has constraints. */
 static enum view_mode mode_of(const struct views *vs, class_id class)
 {
 	const struct pod_counts *pod_counts = vs->pod_counts;
 	const struct shape *s = shape_of(vs, class);
 
-	if (s->body->exclusives_n > 0 || s->body->attachments_n > 0 || devices_weigh(vs, s) ||
+	if (s->body->exclusives_n > 0 || s->body->attachments_n > 0 || devices_evaluated(vs, s) ||
 	    (s->body->devices > 0 && pod_counts->devices))
 		return VIEW_EVALUATED;
 	if (vs->score == SCORE_KUBE &&
@@ -305,7 +314,7 @@ static void follow(struct views *vs, const struct view_scope *scope, struct view
 		return;
 	}
 	/* The question came after the view. */
-	if (v->mode != VIEW_EVALUATED && devices_weigh(vs, s)) {
+	if (v->mode != VIEW_EVALUATED && devices_evaluated(vs, s)) {
 		rebuild(vs, v);
 		return;
 	}

@@ -51,6 +51,21 @@ static tree_key evaluated_key(const struct views *vs, const struct tiers *tiers,
 	                  score % POLICY_TIER_SCORE + 1);
 }
 
+/* Of devices that several nodes have each serves one pod, on whichever node. */
+static void capacity_bound(const struct views *vs, struct view *v, const struct shape *s)
+{
+	const struct nodes *ns = vs->nodes;
+	struct common_bound bound = { 0 };
+
+	for (uint32_t rank = 0; rank < ns->count; rank++)
+		if (v->counts[rank] > 0)
+			inventory_bound(vs->pod_counts->inventory, ns->order[rank], s->body->devices - 1,
+			                v->counts[rank], &bound);
+	for (uint32_t i = 0; i < COMMON_DEVICES_MAX / 64; i++)
+		bound.pods += (uint32_t)__builtin_popcountll(bound.free[i]);
+	v->capacity = bound.pods < v->capacity ? bound.pods : v->capacity;
+}
+
 /* VIEW_EVALUATED: all filters and scores again. */
 void view_reevaluate(struct views *vs, struct view *v)
 {
@@ -75,6 +90,9 @@ void view_reevaluate(struct views *vs, struct view *v)
 		v->counts[rank] = count;
 		v->tree.levels[0][rank] = count > 0 && !whys ? evaluated_key(vs, &tiers, id) : 0;
 	}
+	if (s->body->devices > 0 && vs->pod_counts->inventory &&
+	    inventory_is_common(vs->pod_counts->inventory, s->body->devices - 1))
+		capacity_bound(vs, v, s);
 	v->masked = 0;
 	budget_spend(vs->budget, 8 * (uint64_t)ns->count);
 }

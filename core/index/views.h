@@ -10,7 +10,8 @@
  *   VIEW_WEIGHED      scores normalised over all nodes (preferences, soft rules): what each node
  *                     is by itself is kept, the rest is computed for groups of nodes after each
  *                     change: core/index/soft.h; with a policy for all nodes
- *   VIEW_EVALUATED    claims and disks that may be in use on any node: all is evaluated again
+ *   VIEW_EVALUATED    claims and disks that may be in use on any node, devices that several nodes
+ *                     have: all is evaluated again
  *
  * Nodes by themselves are computed in several ways, with the same result to the last bit:
  *

@@ -17,10 +17,20 @@ static bool is_hard(const struct spread_link *t)
 	return t->spread->flags & SPREAD_HARD;
 }
 
+/* Which devices are left for a node depends on the nodes that others took theirs on before. */
+static bool shares_devices(const struct pod_counts *cs, class_id class)
+{
+	const uint32_t devices = cs->inventory ? class_shape(cs, class)->body->devices : 0;
+
+	return devices > 0 && inventory_is_common(cs->inventory, devices - 1);
+}
+
 bool rules_ordered(const struct pod_counts *cs, class_id class)
 {
 	const struct shape_links *links = links_of(cs, class);
 
+	if (shares_devices(cs, class))
+		return true;
 	for (uint32_t i = 0; links && i < links->spreads_n; i++)
 		if (is_hard(&links->spreads[i]))
 			return true;
@@ -76,13 +86,15 @@ static bool policy_crosses(const struct pod_counts *cs, class_id class,
 }
 
 /* One topology, apart from those with single nodes: what is open depends on how many pods are in
- * each domain, not on their order. */
+ * each domain, not on their order; and no devices of several nodes. */
 bool rules_simple(const struct pod_counts *cs, class_id class)
 {
 	const struct shape_links *links = links_of(cs, class);
 	uint32_t seen = UINT32_MAX, spreads = 0;
 
 	assert(class < pod_classes_used(&cs->pod_classes));
+	if (shares_devices(cs, class))
+		return false;
 	for (uint32_t i = 0; links && i < links->terms_n; i++)
 		if (term_moves(cs, class, links, &links->terms[i]) &&
 		    topology_other(cs, links->terms[i].topology, &seen))

@@ -155,6 +155,31 @@ static bool devices_lack(const struct views *vs, class_id class, node_id id)
 	       pod_counts_devices(vs->pod_counts, id, s, vs->most) <= views_count_at(vs, id, class);
 }
 
+/* Nodes that are feasible would take more than devices of several nodes, each of which serves one
+ * pod on whichever node, are there for. */
+static bool commons_lack(const struct views *vs, class_id class)
+{
+	const struct inventory *v = vs->pod_counts->inventory;
+	const uint32_t devices = class_shape(vs->pod_counts, class)->body->devices;
+	struct common_bound bound = { 0 };
+	uint64_t sum = 0;
+
+	if (!v || devices == 0 || !inventory_is_common(v, devices - 1))
+		return false;
+	for (node_id id = 0; id < vs->nodes->used; id++) {
+		const uint32_t count = node_present(&vs->nodes->slots[id]) && vs->evaluation.whys[id] == 0
+		                           ? views_count_at(vs, id, class)
+		                           : 0;
+
+		sum += count;
+		if (count > 0)
+			inventory_bound(v, id, devices - 1, count, &bound);
+	}
+	for (uint32_t i = 0; i < COMMON_DEVICES_MAX / 64; i++)
+		bound.pods += (uint32_t)__builtin_popcountll(bound.free[i]);
+	return bound.pods < sum;
+}
+
 /* By the evaluation of each node. */
 static void tally_evaluated(struct tally *t, const struct views *vs, class_id class,
                             uint64_t members[RESOURCES_MAX])
@@ -162,6 +187,7 @@ static void tally_evaluated(struct tally *t, const struct views *vs, class_id cl
 	const struct evaluation *j = &vs->evaluation;
 	const struct nodes *ns = vs->nodes;
 	const struct shape *s = class_shape(vs->pod_counts, class);
+	const bool common = commons_lack(vs, class);
 
 	for (node_id id = 0; id < ns->used; id++) {
 		uint32_t whys = j->whys[id];
@@ -169,7 +195,7 @@ static void tally_evaluated(struct tally *t, const struct views *vs, class_id cl
 		if (!node_present(&ns->slots[id]))
 			continue;
 		if (whys == 0) {
-			const bool devices = devices_lack(vs, class, id);
+			const bool devices = common || devices_lack(vs, class, id);
 
 			t->whys[FILTER_DEVICES] += devices;
 			tally_capacity(t, ns, id, s, members, !devices);

@@ -89,6 +89,7 @@ struct node_devices_record {
 	const struct node_counter *counters;
 	const struct node_use *uses;
 	const struct node_capacity *capacities;
+	const struct node_common *commons;
 };
 
 struct question_record {

@@ -47,6 +47,21 @@ static const char *capacities_fault(const struct node_devices_record *q)
 	return NULL;
 }
 
+static const char *commons_fault(const struct node_devices_record *q)
+{
+	const struct event_node_devices *e = q->body;
+
+	for (uint32_t i = 0; i < e->commons_n; i++) {
+		const struct node_common *c = &q->commons[i];
+
+		if (c->device >= e->devices_n || c->common >= COMMON_DEVICES_MAX ||
+		    (i > 0 && c->device <= c[-1].device) ||
+		    (e->flags & NODE_DEVICES_SHARED && device_in(q->shared, c->device)))
+			return "the devices of several nodes are not in order";
+	}
+	return NULL;
+}
+
 const char *record_node_devices(const struct record *r, const struct limits *l,
                                 struct node_devices_record *out)
 {
@@ -54,7 +69,8 @@ const char *record_node_devices(const struct record *r, const struct limits *l,
 	struct node_devices_record q = { .body = take(&b, 1, sizeof(*q.body)) };
 
 	if (q.body && (q.body->devices_n > NODE_DEVICES_MAX || q.body->counters_n > NODE_COUNTERS_MAX ||
-	               q.body->uses_n > NODE_USES_MAX || q.body->capacities_n > NODE_CAPACITIES_MAX))
+	               q.body->uses_n > NODE_USES_MAX || q.body->capacities_n > NODE_CAPACITIES_MAX ||
+	               q.body->commons_n > q.body->devices_n))
 		return "a node has too many devices";
 	if (q.body)
 		q.taken = take(&b, DEVICE_WORDS(q.body->devices_n), sizeof(*q.taken));
@@ -68,7 +84,9 @@ const char *record_node_devices(const struct record *r, const struct limits *l,
 		q.uses = take(&b, q.body->uses_n, sizeof(*q.uses));
 	if (q.uses)
 		q.capacities = take(&b, q.body->capacities_n, sizeof(*q.capacities));
-	if (!q.body || !q.capacities || b.left != 0)
+	if (q.capacities)
+		q.commons = take(&b, q.body->commons_n, sizeof(*q.commons));
+	if (!q.body || !q.commons || b.left != 0)
 		return "the record of a node's devices has a wrong length";
 	if (q.body->node >= l->nodes)
 		return "the node of devices is out of bounds";
@@ -77,7 +95,9 @@ const char *record_node_devices(const struct record *r, const struct limits *l,
 	if (q.body->flags & ~(uint32_t)(NODE_DEVICES_INVALID | NODE_DEVICES_SHARED))
 		return "the devices of a node have unknown flags";
 	*out = q;
-	return counters_fault(&q) ? counters_fault(&q) : capacities_fault(&q);
+	if (counters_fault(&q))
+		return counters_fault(&q);
+	return capacities_fault(&q) ? capacities_fault(&q) : commons_fault(&q);
 }
 
 /* Claims and their requests are numbered without gaps. */

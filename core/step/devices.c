@@ -30,7 +30,7 @@ static int on_node_devices(struct core *c, const struct record *r)
 		return refuse(c, fault);
 	inventory_node_set(inventory_of(c), record.body,
 	                   &(struct node_lists){ record.taken, record.shared, record.counters,
-	                                         record.uses, record.capacities });
+	                                         record.uses, record.capacities, record.commons });
 	nodes_touch(&c->nodes, record.body->node);
 	return 0;
 }
@@ -81,14 +81,20 @@ static int on_match(struct core *c, const struct record *r)
 {
 	struct match_record record;
 	const char *fault = record_match(r, &c->ledger.limits, &record);
+	bool common;
 
 	if (!fault && !node_of(c, record.body->node, record.body->generation))
 		fault = "a match on an unknown node";
 	if (fault)
 		return refuse(c, fault);
+	common = inventory_is_common(inventory_of(c), record.body->question);
 	if (!inventory_match_set(inventory_of(c), record.body, record.sets, record.values,
 	                         record.amounts))
 		return refuse(c, "a match of another question or of other devices");
+	/* Nodes of the question can't be counted one by one any more: its views and hints are read
+	 * again. */
+	if (!common && inventory_is_common(inventory_of(c), record.body->question))
+		c->pod_counts.rules_version++;
 	nodes_touch(&c->nodes, record.body->node);
 	return 0;
 }

@@ -313,6 +313,7 @@ static const struct field node_devices_fields[] = {
 	U32(struct event_node_devices, counters_n, 0, NODE_COUNTERS_MAX),
 	U32(struct event_node_devices, uses_n, 0, NODE_USES_MAX),
 	U32(struct event_node_devices, capacities_n, 0, NODE_CAPACITIES_MAX),
+	U32(struct event_node_devices, commons_n, 0, NODE_DEVICES_MAX),
 };
 #define AMOUNT_HIGH_MAX (INT64_C(1) << 48)
 static const struct field counter_fields[] = {
@@ -333,6 +334,10 @@ static const struct field capacity_fields[] = {
 	I64(struct node_capacity, value_high, 0, SHARE_HIGH_MAX),
 	I64(struct node_capacity, consumed_low, INT64_MIN, INT64_MAX),
 	I64(struct node_capacity, consumed_high, 0, SHARE_HIGH_MAX),
+};
+static const struct field common_fields[] = {
+	U32(struct node_common, device, 0, NODE_DEVICES_MAX - 1),
+	U32(struct node_common, common, 0, COMMON_DEVICES_MAX - 1),
 };
 static const struct field match_amount_fields[] = {
 	I64(struct match_amount, low, INT64_MIN, INT64_MAX),
@@ -403,13 +408,16 @@ static const char *pod_more(const struct view_of *v)
 }
 
 /* Counters are sorted by pool, uses by device, and a device uses those of one pool.  Capacities are
- * sorted by device, and of devices in the second set. */
+ * sorted by device, and of devices in the second set; common numbers are of the others, one each.
+ */
 static const char *node_devices_more(const struct view_of *v)
 {
 	const struct event_node_devices *e = (const void *)v->body;
 	const struct node_counter *c = (const void *)v->at[1];
 	const struct node_use *u = (const void *)v->at[2];
 	const struct node_capacity *k = (const void *)v->at[3];
+	const struct node_common *m = (const void *)v->at[4];
+	const uint64_t *shared = (const uint64_t *)(const void *)v->at[0] + v->n[0] / 2;
 
 	for (uint32_t i = 1; i < v->n[1]; i++)
 		if (c[i - 1].pool > c[i].pool)
@@ -424,13 +432,18 @@ static const char *node_devices_more(const struct view_of *v)
 			return "a device of two pools";
 	}
 	for (uint32_t i = 0; i < v->n[3]; i++) {
-		const uint64_t *shared = (const uint64_t *)(const void *)v->at[0] + v->n[0] / 2;
-
 		if ((e->flags & NODE_DEVICES_SHARED) == 0 || k[i].device >= e->devices_n ||
 		    (shared[k[i].device / 64] >> k[i].device % 64 & 1) == 0)
 			return "a capacity of nothing";
 		if (i > 0 && k[i - 1].device > k[i].device)
 			return "order of capacities";
+	}
+	for (uint32_t i = 0; i < v->n[4]; i++) {
+		if (m[i].device >= e->devices_n || (i > 0 && m[i - 1].device >= m[i].device))
+			return "order of common numbers";
+		if ((e->flags & NODE_DEVICES_SHARED) != 0 &&
+		    (shared[m[i].device / 64] >> m[i].device % 64 & 1) != 0)
+			return "a common number of a shared device";
 	}
 	return NULL;
 }
@@ -686,8 +699,9 @@ static const struct layout node_devices_layout = {
 	{ { 0, 8, number_fields, N(number_fields), false, taken_words },
 	  ARRAY(struct event_node_devices, counters_n, struct node_counter, counter_fields),
 	  ARRAY(struct event_node_devices, uses_n, struct node_use, use_fields),
-	  ARRAY(struct event_node_devices, capacities_n, struct node_capacity, capacity_fields) },
-	4,
+	  ARRAY(struct event_node_devices, capacities_n, struct node_capacity, capacity_fields),
+	  ARRAY(struct event_node_devices, commons_n, struct node_common, common_fields) },
+	5,
 	node_devices_more,
 };
 static const struct layout question_layout = {
