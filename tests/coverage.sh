@@ -19,6 +19,7 @@ seeds=300
 processes() {
 	cat <<- END
 		claims_live
+		claims_several
 		volumes
 		promises
 		queues_live

@@ -42,11 +42,21 @@ bool claim_item_view(struct claim_item *c, struct live_claim_view *v)
 	       live_claim(w->cb->live, w->pod, c->index, v) && strcmp(v->uid, c->uid) == 0;
 }
 
+/* The allocation that it has now is of the nodes of the one that was written, as far as the API
+ * server's own fields let that be compared. */
+static bool is_as_written(const struct claim_item *c, const struct live_claim_view *v)
+{
+	char *node = c->allocation && v->node ? live_allocated_node(c->allocation) : NULL;
+	const bool same = node && strcmp(v->node, node) == 0;
+
+	free(node);
+	return same;
+}
+
 static enum claim_want judge_undo(const struct claim_item *c, const struct live_claim_view *v)
 {
-	const bool ours = c->unready ||
-	                  (c->allocation && v->node && strcmp(v->node, c->work->node) == 0) ||
-	                  (c->work->recovered && (v->owned || v->reserved));
+	const bool ours =
+		c->unready || is_as_written(c, v) || (c->work->recovered && (v->owned || v->reserved));
 
 	if (!v->allocated)
 		return (c->work->recovered || c->unsure) && !c->fenced ? WANT_FENCE : WANT_NOTHING;

@@ -107,7 +107,9 @@ static void avoid_add(struct live *l, uint32_t device, int sign)
 
 	l->avoided = must_reach(l->avoided, &l->avoided_n, device, 1024, sizeof(*l->avoided));
 	l->avoided[device] = (uint8_t)(l->avoided[device] + sign);
-	if (node > 0)
+	if (node & LIVE_COMMON)
+		live_common_rematch(l, node & ~LIVE_COMMON);
+	else if (node > 0)
 		live_node_rematch(l, node - 1);
 }
 

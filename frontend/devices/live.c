@@ -44,6 +44,7 @@ struct live *live_new(const uint64_t key[2])
 
 	for (size_t i = 0; i < sizeof(interns) / sizeof(interns[0]); i++)
 		intern_init(interns[i], key, UINT32_MAX - 1);
+	intern_init(&l->common_names, key, COMMON_DEVICES_MAX);
 	l->store = devices_new();
 	l->layouts = 1;
 	l->names_most = UINT64_MAX;
@@ -73,6 +74,7 @@ static void claim_free(struct live_claim *c)
 	free(c->spec);
 	free(c->allocation);
 	free(c->node);
+	free(c->selector);
 	free(c);
 }
 
@@ -121,6 +123,8 @@ void live_free(struct live *l)
 	intern_free(&l->device_names);
 	intern_free(&l->draw_names);
 	intern_free(&l->spaces);
+	intern_free(&l->common_names);
+	free(l->several);
 	free(l->by_space);
 	free(l->nodes);
 	free(l->claims);
@@ -149,6 +153,7 @@ void live_names_recycle(struct live *l)
 	intern_recycle(&l->claim_names);
 	intern_recycle(&l->device_names);
 	intern_recycle(&l->draw_names);
+	intern_recycle(&l->common_names);
 	intern_recycle(&l->spaces);
 	intern_recycle(&l->owners);
 }
@@ -295,6 +300,18 @@ static char *selected_node(const struct tree *selector)
 	return values->n == 1 ? copy_of(jsontree_text(values->first)) : must_copy("");
 }
 
+char *live_allocated_node(const char *allocation)
+{
+	struct arena arena = { 0 };
+	char error[200];
+	const struct tree *t =
+		jsontree_read(allocation, strlen(allocation), &arena, error, sizeof(error));
+	char *node = selected_node(jsontree_get(t, "nodeSelector"));
+
+	arena_free(&arena);
+	return node;
+}
+
 static void claim_status(struct live *l, struct live_claim *c, const struct tree *status)
 {
 	const struct tree *allocation = jsontree_get(status, "allocation");
@@ -311,6 +328,8 @@ static void claim_status(struct live *l, struct live_claim *c, const struct tree
 		return;
 	c->allocation = copy_of(allocation->raw);
 	c->node = selected_node(jsontree_get(allocation, "nodeSelector"));
+	if (!c->node[0] && jsontree_get(allocation, "nodeSelector")->kind == TREE_MAP)
+		c->selector = copy_of(jsontree_get(allocation, "nodeSelector")->raw);
 	claim_devices(l, c, allocation);
 	live_conditions_read(c, status);
 }

@@ -16,9 +16,9 @@
  * requests are a group each by resource, and on a node that has a resource in its allocatable the
  * group is not asked (ipc/abi_devices.h).  It is made when the pod has a node.
  *
- * Served live are slices of one node (spec.nodeName) and requests for a number of devices or for
- * all, with alternatives, selectors, tolerations, adminAccess, capacities and constraints, of
- * devices that may use counters, and that claims may share.
+ * Served live are slices of one node (spec.nodeName) or of several, and requests for a number of
+ * devices or for all, with alternatives, selectors, tolerations, adminAccess, capacities and
+ * constraints.  Devices of one node may use counters, and claims may share them.
  *
  * Single-threaded.  Memory: ipc/memory.h; of what tenants write nothing is kept twice. */
 #ifndef MUSTER_FRONTEND_LIVE_H
@@ -63,6 +63,10 @@ struct live_verdict {
 	bool refusal_is_kube; /* by PreFilter of kube-scheduler */
 	uint32_t devices;     /* for struct event_shape; 0: nothing is to be chosen */
 	const char *node;     /* NULL: any; a claim is allocated there.  "": nowhere */
+	/* Node selectors as JSON, which must hold too: of claims that are allocated on several nodes.
+	 * Good until a claim changes. */
+	const char *const *selectors;
+	uint32_t selectors_n;
 };
 /* `placed`: its devices are chosen, or it is bound. */
 void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *out);
@@ -95,11 +99,17 @@ void live_question_write(struct live *l, uint32_t question, void *record);
 
 /* A node with devices of which something is due; UINT32_MAX: none.  Its name is that of the node's
  * object. */
-uint32_t live_node_next(const struct live *l);
+uint32_t live_node_next(struct live *l);
 const char *live_node_name(const struct live *l, uint32_t at);
 /* The core has no such node: live_node_entered() makes it due again. */
 void live_node_skip(struct live *l, uint32_t at);
 void live_node_entered(struct live *l, struct text name);
+/* There are slices of several nodes: live_node_seen() gets each node of the core when its object
+ * changes, with its labels, a JSON object; and all of them once if live_wants_nodes(). */
+bool live_has_several(const struct live *l);
+bool live_wants_nodes(const struct live *l);
+void live_nodes_known(struct live *l);
+void live_node_seen(struct live *l, struct text name, struct text labels);
 /* Its matches found no space: the node is due once more. */
 void live_node_again(struct live *l, uint32_t at);
 size_t live_node_bytes(const struct live *l, uint32_t at);
@@ -140,6 +150,8 @@ struct live_claim_view {
 	const char *failure;             /* reason and message of the one that failed; NULL: none did */
 	int64_t allocated_s;             /* allocationTimestamp, wall clock; 0: none */
 };
+/* As view.node, of an allocation that live_writing() gave; the caller frees it. */
+char *live_allocated_node(const char *allocation);
 /* The claims of a pod in their order; false: there is none at `i`, or it does not exist any more.
  */
 bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_claim_view *out);

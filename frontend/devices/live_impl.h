@@ -10,11 +10,13 @@
 /* Numbers of texts: a claim is "namespace/name", a device "driver/pool/name". */
 #define LIVE_NONE UINT32_MAX
 #define POD_CLAIMS_MAX 64u
-#define POD_MADE_MAX 16u /* made for its extended resources, that are looked at together */
+#define LIVE_COMMON (1u << 31) /* in `device_node`: a common number */
+#define POD_MADE_MAX 16u       /* made for its extended resources, that are looked at together */
 
 struct live_slice {
 	uint32_t name; /* of `slice_names` */
-	uint32_t node;
+	uint32_t node; /* LIVE_NONE: of several */
+	bool barred;   /* of several: its pool uses counters */
 	uint32_t round;
 	struct arena arena;
 	struct slice *slice;
@@ -89,6 +91,12 @@ struct live_node {
 	struct device_entry **devices;
 	uint32_t *keys; /* of devices */
 	uint32_t devices_n;
+	uint32_t
+		*commons; /* by device: of `common_names`, held; LIVE_NONE: of this node alone, or none */
+	uint32_t commons_n;
+	char *labels_text; /* NULL: they are not known */
+	struct arena labels_arena;
+	const struct tree *labels;
 	/* Counters of its pools, if some device uses them and they are not too many: as asked_pools()
 	 * fills them. */
 	struct device_node counted; /* counters_n 0: none */
@@ -112,6 +120,7 @@ struct live_claim {
 	char *spec;       /* spec.devices */
 	char *allocation; /* status.allocation; NULL: none */
 	char *node;       /* of its nodeSelector; "": of several or all */
+	char *selector;   /* its nodeSelector, if that is of several; NULL: none */
 	char **reserved;  /* uids */
 	char **consumers; /* the same entries as JSON */
 	char *finalizers; /* items of the list as JSON, without LIVE_FINALIZER */
@@ -199,6 +208,14 @@ struct live {
 	size_t owned_n;
 	struct live_slice **slices; /* by number */
 	size_t slices_n;
+	struct live_slice **several; /* of them those of several nodes */
+	size_t several_n, several_cap;
+	bool wants_nodes;
+	/* Devices of several nodes by common number: "driver/pool/name"; and those of which the core
+	 * does not know yet that they are taken, or that they are free. */
+	struct intern common_names;
+	uint64_t commons_due[DEVICE_WORDS(COMMON_DEVICES_MAX)];
+	uint32_t commons_due_n;
 	struct live_node **nodes; /* by number */
 	size_t nodes_n;
 	struct live_claim **claims; /* by number */
@@ -211,7 +228,7 @@ struct live {
 	bool alone;            /* live_claims_alone() */
 	uint32_t *taken;       /* by device: allocations, and writings */
 	uint32_t *whole;       /* by device: allocations without a shareID */
-	uint32_t *device_node; /* by device: node + 1; 0: of no slice */
+	uint32_t *device_node; /* by device: node + 1, or LIVE_COMMON | number; 0: of no slice */
 	size_t taken_n, whole_n, device_node_n;
 	uint8_t *avoided; /* by device: in `avoids` */
 	size_t avoided_n;
@@ -240,6 +257,7 @@ struct live {
 	uint32_t round[LIVE_KINDS];
 	uint32_t layouts; /* so far */
 	uint32_t pods_live;
+	const char *selectors[POD_CLAIMS_MAX + 1]; /* of the last verdict */
 	uint32_t nodes_due;
 	char *text; /* of the last answer */
 	struct arena scratch;
@@ -262,6 +280,12 @@ void live_device_give(struct live *l, uint32_t device);
 /* An allocation without a shareID comes, or ends: the device has no shares meanwhile. */
 void live_device_whole(struct live *l, uint32_t device, int sign);
 void live_node_touch(struct live *l, uint32_t node);
+/* The record that has whether the device is taken. */
+void live_device_touch(struct live *l, uint32_t device);
+/* The node's slices changed.  live_node_unlay(): what is laid out may point into one that goes. */
+void live_node_relay(struct live *l, uint32_t node);
+void live_node_unlay(struct live *l, uint32_t node);
+struct live_node *live_node_of(struct live *l, struct text name, uint32_t *number);
 /* The matches of the node are due again, of the same devices. */
 void live_node_rematch(struct live *l, uint32_t node);
 void live_node_free(struct live_node *n);
@@ -272,6 +296,23 @@ size_t live_node_space(const struct live_node *n, size_t capacities, bool shared
 /* True if the pools have what the devices in use and `more` (numbers) take of counters. */
 bool live_counters_suffice(const struct live *l, const struct live_node *n, const uint32_t *more,
                            uint32_t more_n);
+
+/* live_several.c */
+bool live_is_several(const struct slice *s);
+void live_several_add(struct live *l, struct live_slice *s);
+void live_several_leave(struct live *l, struct live_slice *s);
+/* As the slices of several nodes are compared with it. */
+struct node_entry live_node_entry(const struct live_node *n);
+/* Each device of the node gets a common number if it needs one, or gives it back. */
+void live_commons_lay(struct live *l, struct live_node *n);
+void live_commons_give(struct live *l, struct live_node *n);
+/* Those of the node in its record. */
+void live_commons_write(struct live *l, struct live_node *n, struct node_common *out);
+void live_common_touch(struct live *l, uint32_t common);
+/* A node whose record would say what is due; UINT32_MAX: none is. */
+uint32_t live_commons_next(struct live *l);
+/* The matches of all nodes that list it are due. */
+void live_common_rematch(struct live *l, uint32_t common);
 
 /* conditions.c */
 /* After its devices are known. */

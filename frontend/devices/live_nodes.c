@@ -14,6 +14,8 @@ void live_node_free(struct live_node *n)
 	free(n->slices);
 	free(n->matched);
 	free(n->name);
+	free(n->labels_text);
+	arena_free(&n->labels_arena);
 	arena_free(&n->arena);
 	free(n);
 }
@@ -48,17 +50,27 @@ static void device_reach(struct live *l, uint32_t device)
 		must_reach(l->device_node, &l->device_node_n, device, 1024, sizeof(*l->device_node));
 }
 
+void live_device_touch(struct live *l, uint32_t device)
+{
+	const uint32_t at = device < l->device_node_n ? l->device_node[device] : 0;
+
+	if (at & LIVE_COMMON)
+		live_common_touch(l, at & ~LIVE_COMMON);
+	else if (at > 0)
+		live_node_touch(l, at - 1);
+}
+
 void live_device_take(struct live *l, uint32_t device)
 {
 	device_reach(l, device);
-	if (l->taken[device]++ == 0 && l->device_node[device] > 0)
-		live_node_touch(l, l->device_node[device] - 1);
+	if (l->taken[device]++ == 0)
+		live_device_touch(l, device);
 }
 
 void live_device_give(struct live *l, uint32_t device)
 {
-	if (--l->taken[device] == 0 && l->device_node[device] > 0)
-		live_node_touch(l, l->device_node[device] - 1);
+	if (--l->taken[device] == 0)
+		live_device_touch(l, device);
 }
 
 void live_device_whole(struct live *l, uint32_t device, int sign)
@@ -67,17 +79,18 @@ void live_device_whole(struct live *l, uint32_t device, int sign)
 	const uint32_t node = l->device_node[device];
 
 	l->whole[device] += (uint32_t)sign;
-	if (before != (l->whole[device] > 0) && node > 0 && l->nodes[node - 1]->shared)
+	if (before != (l->whole[device] > 0) && node > 0 && !(node & LIVE_COMMON) &&
+	    l->nodes[node - 1]->shared)
 		live_node_touch(l, node - 1);
 }
 
-static void relaid(struct live *l, uint32_t node)
+void live_node_relay(struct live *l, uint32_t node)
 {
 	l->nodes[node]->relaid = true;
 	live_node_touch(l, node);
 }
 
-static struct live_node *node_of(struct live *l, struct text name, uint32_t *number)
+struct live_node *live_node_of(struct live *l, struct text name, uint32_t *number)
 {
 	struct live_node *n;
 
@@ -123,7 +136,10 @@ void live_slice_drop(struct live *l, uint32_t number)
 	if (!s)
 		return;
 	l->slices[number] = NULL;
-	slice_leave(l, s);
+	if (live_is_several(s->slice))
+		live_several_leave(l, s);
+	else
+		slice_leave(l, s);
 	slice_free(s);
 	intern_give(&l->slice_names, number);
 }
@@ -139,15 +155,17 @@ void live_slice_put(struct live *l, const struct tree *t, struct live_slice *s)
 	l->slices[number] = s;
 	s->name = number;
 	s->node = LIVE_NONE;
-	if (s->slice->node.bytes == 0 || s->slice->per_device)
+	if (live_is_several(s->slice)) {
+		live_several_add(l, s);
 		return;
-	n = node_of(l, s->slice->node, &s->node);
+	}
+	n = live_node_of(l, s->slice->node, &s->node);
 	if (n->slices_n == n->slices_cap) {
 		n->slices_cap = n->slices_cap * 2 + 2;
 		n->slices = must_grow(n->slices, n->slices_cap * sizeof(*n->slices));
 	}
 	n->slices[n->slices_n++] = s;
-	relaid(l, s->node);
+	live_node_relay(l, s->node);
 }
 
 static void key_of(char *key, const struct device_entry *e)
@@ -161,28 +179,50 @@ static void key_of(char *key, const struct device_entry *e)
 static void keys_give(struct live *l, struct live_node *n)
 {
 	live_shares_give(l, n);
+	live_commons_give(l, n);
 	for (uint32_t i = 0; i < n->devices_n; i++) {
-		l->device_node[n->keys[i]] = 0;
+		if (!(l->device_node[n->keys[i]] & LIVE_COMMON))
+			l->device_node[n->keys[i]] = 0;
 		intern_give(&l->device_names, n->keys[i]);
 	}
 	n->devices_n = 0;
 }
 
-/* The store is the scratch: its slices are those of the node alone. */
+static void matches_forget(struct live_node *n)
+{
+	n->matched_n = 0;
+	free(n->matched);
+	n->matched = NULL;
+}
+
+void live_node_unlay(struct live *l, uint32_t node)
+{
+	struct live_node *n = l->nodes[node];
+
+	keys_give(l, n);
+	matches_forget(n);
+	live_errors_forget(l, n);
+	live_node_relay(l, node);
+}
+
+/* The store is the scratch: its slices are those of the node, and of several nodes. */
 static void asked_of(struct live *l, struct live_node *n, struct asked *a)
 {
 	struct devices *d = l->store;
 	struct node_entry *node = arena_array(&a->arena, 1, sizeof(*node));
 
-	d->slices = must_grow(d->slices, (n->slices_n + 1) * sizeof(*d->slices));
-	d->slices_cap = n->slices_n + 1;
+	d->slices_cap = n->slices_n + l->several_n + 1;
+	d->slices = must_grow(d->slices, d->slices_cap * sizeof(*d->slices));
+	d->slices_n = 0;
 	for (size_t i = 0; i < n->slices_n; i++)
-		d->slices[i] = n->slices[i]->slice;
-	if (n->slices_n > 1)
-		qsort(d->slices, n->slices_n, sizeof(*d->slices), slice_order);
-	d->slices_n = n->slices_n;
+		d->slices[d->slices_n++] = n->slices[i]->slice;
+	for (size_t i = 0; n->labels && i < l->several_n; i++)
+		if (!l->several[i]->barred)
+			d->slices[d->slices_n++] = l->several[i]->slice;
+	if (d->slices_n > 1)
+		qsort(d->slices, d->slices_n, sizeof(*d->slices), slice_order);
 	d->sorted = true;
-	node->name = text_of(n->name);
+	*node = live_node_entry(n);
 	a->node = node;
 	asked_pools(d, a);
 	d->slices_n = 0;
@@ -210,15 +250,16 @@ static void counters_lay(struct live_node *n, const struct device_node *from)
 		below = below || from->uses[i].amount < 0;
 	for (uint32_t i = 0; i < from->counters_n; i++)
 		below = below || from->counters[i] < 0;
+	n->counted.counters_n = from->counters_n;
 	if (below || n->uses_n == 0 || n->uses_n > NODE_USES_MAX ||
-	    from->counters_n > NODE_COUNTERS_MAX) {
-		n->uses_n = 0;
+	    from->counters_n > NODE_COUNTERS_MAX ||
+	    sizeof(struct record) + live_node_space(n, 0, false) > RECORD_BYTES_MAX) {
+		n->uses_n = n->counted.counters_n = 0;
 		return;
 	}
 	n->counted.devices = keep(n, from->devices, n->devices_n, sizeof(*from->devices));
 	n->counted.uses = keep(n, from->uses, n->uses_n, sizeof(*from->uses));
 	n->counted.counters = keep(n, from->counters, from->counters_n, sizeof(*from->counters));
-	n->counted.counters_n = from->counters_n;
 	n->pool_of = arena_array(&n->arena, from->counters_n + 1, sizeof(*n->pool_of));
 	for (uint32_t i = 0; i < from->pools_n; i++)
 		for (uint32_t k = 0; k < from->pools[i].counters.n; k++)
@@ -266,9 +307,7 @@ void live_node_lay(struct live *l, struct live_node *n)
 	n->relaid = false;
 	n->layout = ++l->layouts;
 	keys_give(l, n);
-	n->matched_n = 0;
-	free(n->matched);
-	n->matched = NULL;
+	matches_forget(n);
 	live_errors_forget(l, n);
 	asked_of(l, n, &a);
 	n->invalid = n->broken = a.problem.invalid;
@@ -285,6 +324,7 @@ void live_node_lay(struct live *l, struct live_node *n)
 		n->devices[n->devices_n] = a.devices[i];
 		n->keys[n->devices_n++] = number;
 	}
+	live_commons_lay(l, n);
 	counters_lay(n, &a.problem.node);
 	live_shares_lay(l, n);
 	arena_free(&a.arena);
@@ -292,12 +332,12 @@ void live_node_lay(struct live *l, struct live_node *n)
 
 /* Records. */
 
-uint32_t live_node_next(const struct live *l)
+uint32_t live_node_next(struct live *l)
 {
 	for (size_t i = 0; l->nodes_due > 0 && i < l->nodes_n; i++)
 		if (l->nodes[i] && l->nodes[i]->due)
 			return (uint32_t)i;
-	return UINT32_MAX;
+	return live_commons_next(l);
 }
 
 const char *live_node_name(const struct live *l, uint32_t at)
@@ -333,7 +373,8 @@ size_t live_node_space(const struct live_node *n, size_t capacities, bool shared
 	return sizeof(struct event_node_devices) +
 	       (shared ? 2 : 1) * DEVICE_WORDS(n->devices_n) * sizeof(uint64_t) +
 	       n->counted.counters_n * sizeof(struct node_counter) +
-	       n->uses_n * sizeof(struct node_use) + capacities * sizeof(struct node_capacity);
+	       n->uses_n * sizeof(struct node_use) + capacities * sizeof(struct node_capacity) +
+	       n->commons_n * sizeof(struct node_common);
 }
 
 size_t live_node_bytes(const struct live *l, uint32_t at)
@@ -382,6 +423,7 @@ void live_node_write(struct live *l, uint32_t at, node_id node, uint32_t generat
 	struct event_node_devices *e = record;
 	const size_t words = DEVICE_WORDS(n->devices_n);
 	uint64_t *taken = (uint64_t *)(e + 1);
+	struct node_capacity *capacities;
 
 	*e = (struct event_node_devices){ .node = node,
 		                              .generation = generation,
@@ -391,14 +433,17 @@ void live_node_write(struct live *l, uint32_t at, node_id node, uint32_t generat
 		                                       (n->shared ? NODE_DEVICES_SHARED : 0),
 		                              .counters_n = n->counted.counters_n,
 		                              .uses_n = n->uses_n,
-		                              .capacities_n = n->capacities_n };
+		                              .capacities_n = n->capacities_n,
+		                              .commons_n = n->commons_n };
 	memset(taken, 0, words * sizeof(*taken));
 	for (uint32_t i = 0; i < n->devices_n; i++)
 		if (l->taken[n->keys[i]] > 0)
 			device_add(taken, i);
 	if (n->shared)
 		shared_write(l, n, taken + words);
-	live_shares_write(l, n, counters_write(n, taken + words * (n->shared ? 2 : 1)));
+	capacities = counters_write(n, taken + words * (n->shared ? 2 : 1));
+	live_shares_write(l, n, capacities);
+	live_commons_write(l, n, (void *)(capacities + n->capacities_n));
 	due_set(l, n, false);
 }
 

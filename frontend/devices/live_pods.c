@@ -378,18 +378,18 @@ static void judge_allocated(struct live *l, struct live_pod *p, struct live_verd
 	const uint32_t n = live_claims_of(l, p, true, claims);
 	const char *device;
 
+	out->selectors = l->selectors;
 	for (uint32_t i = 0; i < n && !out->refusal; i++) {
 		if (claims[i]->reserved_n >= 256 && !live_is_reserved(claims[i], p->uid))
 			say(l, out, true, "resourceclaim in use");
-		else if (!claims[i]->node[0])
-			say(l, out, false,
-			    "muster does not support claims that are allocated on several nodes");
 		else if (claims[i]->conditions == LIVE_FAILED)
 			out->node = "";
 		else if ((device = live_conflict_wait(l, (uint32_t)(p - l->pods), claims[i])) != NULL)
 			say(l, out, false, "device %s of resourceclaim \"%s\" was given to another claim too",
 			    device, claims[i]->name);
-		else
+		else if (claims[i]->selector)
+			l->selectors[out->selectors_n++] = claims[i]->selector;
+		else if (claims[i]->node[0])
 			out->node = out->node && strcmp(out->node, claims[i]->node) != 0 ? "" : claims[i]->node;
 	}
 }

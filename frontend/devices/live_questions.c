@@ -422,7 +422,11 @@ static bool is_served(const struct live_question *q, const struct live_node *n, 
 {
 	const struct device_entry *e = n->devices[device];
 	const bool shared = live_is_shared(n, device);
+	const struct node_entry node = live_node_entry(n);
 
+	if (live_is_several(e->slice) &&
+	    (n->commons[device] == LIVE_NONE || (e->slice->per_device && !device_selected(e, &node))))
+		return false;
 	return !e->unusable && (e->uses_n == 0 || n->uses_n > 0) &&
 	       e->facts.allow_multiple_allocations == shared &&
 	       (!shared || amounts_n(q, n) == n->capacities_n);

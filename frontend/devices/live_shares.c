@@ -25,8 +25,7 @@ static uint32_t draw_number(struct live *l, uint32_t device, struct text capacit
 
 static void draw_touch(struct live *l, const struct live_draw *d)
 {
-	if (d->device < l->device_node_n && l->device_node[d->device] > 0)
-		live_node_touch(l, l->device_node[d->device] - 1);
+	live_device_touch(l, d->device);
 }
 
 static void draw_add(struct live *l, const struct live_draw *d, int sign)
@@ -116,7 +115,8 @@ void live_shares_give(struct live *l, struct live_node *n)
 
 static bool is_usable(const struct device_entry *e)
 {
-	return e->facts.allow_multiple_allocations && capacities_in_bounds(e);
+	return e->facts.allow_multiple_allocations && !live_is_several(e->slice) &&
+	       capacities_in_bounds(e);
 }
 
 static void capacities_lay(struct live *l, struct live_node *n, uint32_t device)

@@ -161,7 +161,7 @@ static void asked_fill(struct live *l, const struct live_node *n, struct live_qu
 	const uint32_t last = q->claims_n - 1;
 
 	arena_reset(&arena);
-	*node = (struct node_entry){ .name = text_of(n->name) };
+	*node = live_node_entry(n);
 	for (uint32_t i = 0; i < q->claims_n; i++)
 		claims[i] = &q->claims[i];
 	claims[last] = arena_array(&arena, 1, sizeof(*claims[last]));

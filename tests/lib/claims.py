@@ -52,8 +52,8 @@ def pod_with(name, **options):
     return objects.pod(name, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": name}], **options)
 
 
-def gang_with(c, name, n, spec, make=True):
-    group, pods = objects.gang(name, n, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": name}])
+def gang_with(c, name, n, spec, make=True, **options):
+    group, pods = objects.gang(name, n, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": name}], **options)
     c.create(group, *pods)
     for i in range(n if make else 0):
         c.make_claim(f"{name}-{i}", spec)

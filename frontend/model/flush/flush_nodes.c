@@ -109,6 +109,33 @@ static bool send_node_name(const struct flush *f, uint32_t node, const struct no
 	return true;
 }
 
+static void node_seen(struct model *m, const struct node_entry *n)
+{
+	const struct event_node *e = (const void *)n->body;
+	const struct label *labels =
+		n->body ? (const void *)(n->body + sizeof(*e) + e->amounts_n * sizeof(struct amount))
+				: NULL;
+	struct bytes text = { 0 };
+
+	bytes_put(&text, "{");
+	for (uint32_t i = 0; labels && i < e->labels_n; i++) {
+		const struct label *l = &labels[i];
+		const char *key, *value;
+
+		if (l->key == LABEL_KEY_NODE_NAME)
+			continue;
+		key = intern_text(&m->keys, l->key);
+		value = intern_text(&m->values, l->value);
+		bytes_put(&text, text.n > 1 ? "," : "");
+		bytes_quote(&text, key, strlen(key));
+		bytes_put(&text, ":");
+		bytes_quote(&text, value, strlen(value));
+	}
+	bytes_put(&text, "}");
+	live_node_seen(m->live, text_of(n->name), (struct text){ text.at, text.n });
+	bytes_free(&text);
+}
+
 bool flush_nodes(const struct flush *f)
 {
 	struct model *m = f->m;
@@ -124,6 +151,8 @@ bool flush_nodes(const struct flush *f)
 			return false;
 		if (m->live && n->entry.slot.sent != n->entry.slot.generation)
 			live_node_entered(m->live, text_of(n->name));
+		if (m->live && live_has_several(m->live))
+			node_seen(m, n);
 		n->entry.slot.sent = n->entry.slot.generation;
 		n->unaccounted.sent = unaccounted;
 		m->accounted_nodes_due = m->accounted_nodes_due || waits;
@@ -172,6 +201,10 @@ bool flush_devices(const struct flush *f)
 
 	if (!flush_questions(f))
 		return false;
+	for (uint32_t i = 0; live_wants_nodes(l) && i < f->m->nodes.pool.n; i++)
+		if (node_at(f->m, i)->entry.slot.live && node_at(f->m, i)->entry.slot.sent != 0)
+			node_seen(f->m, node_at(f->m, i));
+	live_nodes_known(l);
 	live_flush_begin(l);
 	while (!live_flush_ends(l) && (at = live_node_next(l)) != UINT32_MAX) {
 		const uint32_t node = node_find(f->m, text_of(live_node_name(l, at)));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/shapes/pod_shape.h"
 
+#include "frontend/decode/fields.h"
 #include "frontend/devices/live.h"
 #include "frontend/model/base/columns.h"
 #include "frontend/model/base/limits.h"
@@ -194,6 +195,66 @@ static void storage_fails(struct model *m, struct pod_entry *p, const char *text
 	p->unaccounted = true;
 }
 
+static struct volume_rule_object node_rule_of(struct model *m, const char *node)
+{
+	struct node_term *term = arena_array(&m->scratch, 1, sizeof(*term));
+
+	term->rules = arena_array(&m->scratch, 1, sizeof(*term->rules));
+	term->n = 1;
+	term->rules->key = text_of("metadata.name");
+	term->rules->is_field = true;
+	term->rules->op = REQUIRE_IN;
+	term->rules->values = arena_array(&m->scratch, 1, sizeof(struct text));
+	term->rules->values_n = 1;
+	*term->rules->values = text_of(arena_printf(&m->scratch, "%s", node));
+	return (struct volume_rule_object){ .why = FILTER_DEVICE_CLAIM,
+		                                .terms = term,
+		                                .n = node[0] != '\0' };
+}
+
+static bool holds_nowhere(const struct node_term *t)
+{
+	bool is_void = t->n == 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		is_void = is_void || t->rules[i].is_void;
+	return is_void;
+}
+
+/* A selector that can't be read has no term, and holds nowhere. */
+static struct volume_rule_object selector_rule_of(struct model *m, const char *selector)
+{
+	struct volume_rule_object rule = { .why = FILTER_DEVICE_CLAIM };
+	const char *text = arena_printf(&m->scratch, "%s", selector);
+	size_t cap = 0;
+	struct json j;
+
+	json_begin(&j, text, strlen(text), &m->scratch);
+	if (!extract_node_terms(&j, &rule.terms, &rule.n, &cap) || !json_end(&j))
+		rule.n = 0;
+	for (size_t i = rule.n; i-- > 0;)
+		if (holds_nowhere(&rule.terms[i]))
+			rule.terms[i] = rule.terms[--rule.n];
+	return rule;
+}
+
+static void join_nodes(struct model *m, const struct live_verdict *v, struct pod_storage *storage)
+{
+	const size_t n = storage->rules_n + v->selectors_n + (v->node != NULL);
+	struct volume_rule_object *rules;
+
+	if (n == storage->rules_n)
+		return;
+	rules = arena_array(&m->scratch, n, sizeof(*rules));
+	if (storage->rules_n > 0)
+		memcpy(rules, storage->rules, storage->rules_n * sizeof(*rules));
+	for (uint32_t i = 0; i < v->selectors_n; i++)
+		rules[storage->rules_n++] = selector_rule_of(m, v->selectors[i]);
+	if (v->node)
+		rules[storage->rules_n++] = node_rule_of(m, v->node);
+	storage->rules = rules;
+}
+
 /* Where its claims are allocated, and what is to be chosen for the others.  Nothing once its
  * devices are chosen and being written. */
 static void join_claims(struct model *m, uint32_t pod, struct pod_storage *storage,
@@ -202,8 +263,6 @@ static void join_claims(struct model *m, uint32_t pod, struct pod_storage *stora
 	const struct pod_entry *p = pod_at(m, pod);
 	const bool placed = p->node != ID_NONE || (p->binding != ID_NONE && p->intent == 0);
 	struct live_verdict verdict = { 0 };
-	struct volume_rule_object *rules;
-	struct node_term *term;
 
 	if (p->has_claims)
 		live_judge(m->live, pod, placed, &verdict);
@@ -224,24 +283,8 @@ static void join_claims(struct model *m, uint32_t pod, struct pod_storage *stora
 		change->devices = 0;
 		return;
 	}
-	if (!verdict.node || verdict.refusal)
-		return;
-	rules = arena_array(&m->scratch, storage->rules_n + 1, sizeof(*rules));
-	if (storage->rules_n > 0)
-		memcpy(rules, storage->rules, storage->rules_n * sizeof(*rules));
-	term = arena_array(&m->scratch, 1, sizeof(*term));
-	term->rules = arena_array(&m->scratch, 1, sizeof(*term->rules));
-	term->n = 1;
-	term->rules->key = text_of("metadata.name");
-	term->rules->is_field = true;
-	term->rules->op = REQUIRE_IN;
-	term->rules->values = arena_array(&m->scratch, 1, sizeof(struct text));
-	term->rules->values_n = 1;
-	*term->rules->values = text_of(arena_printf(&m->scratch, "%s", verdict.node));
-	rules[storage->rules_n++] = (struct volume_rule_object){ .why = FILTER_DEVICE_CLAIM,
-		                                                     .terms = term,
-		                                                     .n = verdict.node[0] != '\0' };
-	storage->rules = rules;
+	if (!verdict.refusal)
+		join_nodes(m, &verdict, storage);
 }
 
 static void pod_join_storage(struct model *m, uint32_t pod)
