@@ -54,6 +54,7 @@ struct bench_options {
 	uint32_t score;     /* enum score_policy */
 	const char *gantt;  /* trace: SVG to be written */
 	const char *queues; /* trace: a file, or "users" */
+	uint32_t reclaim;   /* trace: enum preemption_flags; 0: off */
 	const char *busy;   /* trace: a user who submits each job busy_times times */
 	uint32_t busy_times;
 	uint32_t rate;    /* e2e: pods a second of the open loop */

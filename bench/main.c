@@ -47,31 +47,34 @@ static void usage(FILE *out)
 	for (size_t i = 0; i < BENCHES_N; i++)
 		fprintf(out, "  %-10s %s%s\n", benches[i].name, benches[i].what,
 		        benches[i].alone ? "; not part of all" : "");
-	fputs("  all        each of them; in JSON an array\n\n"
-	      "  --runs N           so many times (1); best of all, median of medians and tails\n"
-	      "  --quick            leave out what takes long or several GB of memory\n"
-	      "  --nodes N, --pods N, --gang N   where a bench has such a number: another one\n"
-	      "  --kubeconfig FILE  e2e: on this API server instead of muster-apisim, and with its\n"
-	      "                     nodes; --nodes N makes N more for the time of the bench\n"
-	      "  --rate N           e2e: create so many pods a second, whatever their latency (500)\n"
-	      "  --hgrm FILE        e2e: write the latencies at that rate as HdrHistogram percentiles\n"
-	      "  --data DIR         openb: where the trace lies, if not in the source tree\n"
-	      "  --only NAME        openb: one trace; preempt: one row, without its number of nodes\n"
-	      "  --promise-depth N  trace: so many jobs that wait are promised a start (64, or as\n"
-	      "                     recorded); 0: none\n"
-	      "  --true-times       trace: limits are the run times, as if users knew them\n"
-	      "  --add-nodes N      trace: so many nodes more than --nodes or the log say; of a\n"
-	      "                     recording as most of its nodes are\n"
-	      "  --score NAME       trace: kube (default; of a recording its own), pack, bestfit, fgd\n"
-	      "                     or muster\n"
-	      "  --queues FILE      trace: the log's users share by these queues, in place of a\n"
-	      "                     recording's; users: each has one\n"
-	      "  --busy USER        trace: also with each job of this user --busy-times N times (10):\n"
-	      "                     how much longer do the others wait?\n"
-	      "  --gantt FILE       trace: write a Gantt chart as SVG\n"
-	      "  --help, --version\n\n"
-	      "Every table names the CPU, the load and the stall floor of its own run.\n",
-	      out);
+	fputs(
+		"  all        each of them; in JSON an array\n\n"
+		"  --runs N           so many times (1); best of all, median of medians and tails\n"
+		"  --quick            leave out what takes long or several GB of memory\n"
+		"  --nodes N, --pods N, --gang N   where a bench has such a number: another one\n"
+		"  --kubeconfig FILE  e2e: on this API server instead of muster-apisim, and with its\n"
+		"                     nodes; --nodes N makes N more for the time of the bench\n"
+		"  --rate N           e2e: create so many pods a second, whatever their latency (500)\n"
+		"  --hgrm FILE        e2e: write the latencies at that rate as HdrHistogram percentiles\n"
+		"  --data DIR         openb: where the trace lies, if not in the source tree\n"
+		"  --only NAME        openb: one trace; preempt: one row, without its number of nodes\n"
+		"  --promise-depth N  trace: so many jobs that wait are promised a start (64, or as\n"
+		"                     recorded); 0: none\n"
+		"  --true-times       trace: limits are the run times, as if users knew them\n"
+		"  --add-nodes N      trace: so many nodes more than --nodes or the log say; of a\n"
+		"                     recording as most of its nodes are\n"
+		"  --score NAME       trace: kube (default; of a recording its own), pack, bestfit, fgd\n"
+		"                     or muster\n"
+		"  --queues FILE      trace: the log's users share by these queues, in place of a\n"
+		"                     recording's; users: each has one\n"
+		"  --reclaim MODE     trace: with --queues, guarantee or fair: what runs is taken back, and\n"
+		"                     starts again later (off)\n"
+		"  --busy USER        trace: also with each job of this user --busy-times N times (10):\n"
+		"                     how much longer do the others wait?\n"
+		"  --gantt FILE       trace: write a Gantt chart as SVG\n"
+		"  --help, --version\n\n"
+		"Every table names the CPU, the load and the stall floor of its own run.\n",
+		out);
 }
 
 static bool number(const char *flag, const char *text, uint32_t *out)
@@ -110,6 +113,18 @@ static bool depth(const char *text, struct bench_options *o)
 	return true;
 }
 
+static bool reclaim(const char *name, uint32_t *out)
+{
+	const bool fair = strcmp(name, "fair") == 0;
+
+	if (strcmp(name, "off") != 0 && strcmp(name, "guarantee") != 0 && !fair) {
+		fprintf(stderr, "muster-bench: --reclaim \"%s\": off, guarantee or fair\n", name);
+		return false;
+	}
+	*out = strcmp(name, "off") == 0 ? 0 : PREEMPTION_RECLAIM | (fair ? PREEMPTION_FAIR : 0u);
+	return true;
+}
+
 /* A flag with a value. False and a message when it is unknown or invalid. */
 static bool read_flag(struct arguments *a, const char *flag, const char *value)
 {
@@ -130,6 +145,8 @@ static bool read_flag(struct arguments *a, const char *flag, const char *value)
 		o->gantt = value;
 	else if (strcmp(flag, "--queues") == 0)
 		o->queues = value;
+	else if (strcmp(flag, "--reclaim") == 0)
+		return reclaim(value, &o->reclaim);
 	else if (strcmp(flag, "--busy") == 0)
 		o->busy = value;
 	else if (strcmp(flag, "--busy-times") == 0)

@@ -93,6 +93,13 @@ static void recording_rows_add(struct bench_report *report, const struct run *r)
 	play_free(&was);
 }
 
+static void reclaim_rows_add(struct bench_report *report, const struct play *p)
+{
+	bench_add_one(report, "reclaimed", "n", (double)p->lost_n, false, 0);
+	bench_add_one(report, "reclaimed-pods", "n", (double)p->reclaimed_pods, false, 0);
+	bench_add_one(report, "lost", "percent", 100 * p->lost_share, false, 0);
+}
+
 /* All rows of one run. */
 static void rows_add(struct bench_report *report, const struct run *r)
 {
@@ -112,6 +119,8 @@ static void rows_add(struct bench_report *report, const struct run *r)
 		recording_rows_add(report, r);
 	if (r->options.queues)
 		fair_rows_add(report, r);
+	if (r->options.reclaim)
+		reclaim_rows_add(report, p);
 }
 
 /* Plays the log again with the busy user; the rows are those of that play. */
@@ -179,6 +188,11 @@ static bool log_suits(const struct trace *t, const struct bench_options *options
 		        options->file);
 		return false;
 	}
+	if (options->reclaim && (!options->queues || t->world)) {
+		fprintf(stderr, "muster-bench: --reclaim: %s\n",
+		        t->world ? "not with a recording" : "--queues is missing");
+		return false;
+	}
 	return true;
 }
 
@@ -243,7 +257,8 @@ bool bench_trace(struct bench_report *report, const struct bench_options *option
 		                               .promise_depth = options->depth,
 		                               .score = (enum score_policy)options->score,
 		                               .true_times = options->true_times,
-		                               .queues = queues };
+		                               .queues = queues,
+		                               .reclaim = options->reclaim };
 	if (ok && t.world)
 		ok = recording_prepare(&t, options, &r.options);
 	report->bad_input = !ok;

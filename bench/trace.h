@@ -81,6 +81,7 @@ struct play_options {
 	enum score_policy score;
 	bool true_times;                   /* limits are the run times */
 	const struct trace_queues *queues; /* of the same trace; NULL: there are none */
+	uint32_t reclaim; /* PREEMPTION_RECLAIM, with PREEMPTION_FAIR by share too; 0: off */
 	/* NULL, or called now and then. */
 	void (*progress)(void *context, uint32_t ended, uint32_t jobs);
 	void *context;
@@ -88,10 +89,16 @@ struct play_options {
 };
 
 struct play_job {
-	uint64_t start_s; /* TRACE_NOT_STARTED: it was left out */
+	uint64_t start_s; /* the last time; TRACE_NOT_STARTED: it was left out */
 	uint64_t end_s;
 	uint64_t told_s;      /* as first promised; TRACE_NOT_STARTED: never */
 	uint32_t nodes_first; /* in play.nodes: where its members ran */
+};
+
+/* A run of a job that was evicted. */
+struct play_lost {
+	uint32_t job;
+	uint64_t start_s, end_s;
 };
 
 struct play {
@@ -101,12 +108,17 @@ struct play {
 	/* Jobs larger than the cluster, and those that still waited when all others had ended: their
 	 * queues never let them start. */
 	uint32_t left_out;
-	uint64_t promises;    /* jobs that were promised a start */
-	uint64_t late;        /* of them: started after what was promised first */
-	uint64_t moved_later; /* times that a promise was replaced by a later one */
-	double slowdown;      /* mean, bounded by SLOWDOWN_BOUND_S */
-	double wait_s;        /* mean */
-	double utilisation;   /* of all places, from the first submission to the last end */
+	struct play_lost *lost; /* by time */
+	size_t lost_n, lost_room;
+	uint64_t reclaimed_pods; /* of those runs */
+	double lost_share;       /* of all places, as utilisation */
+	uint64_t promises;       /* jobs that were promised a start */
+	uint64_t late;           /* of them: started after what was promised first */
+	uint64_t moved_later;    /* times that a promise was replaced by a later one */
+	double slowdown;         /* mean, bounded by SLOWDOWN_BOUND_S */
+	double wait_s;           /* mean */
+	double utilisation; /* of all places, from the first submission to the last end, by runs that
+	                     * were not lost */
 	uint64_t span_s;
 	uint32_t waiting; /* of a recording: jobs that wait at its end; in wait_s with that time */
 };

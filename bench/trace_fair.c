@@ -101,13 +101,21 @@ static int by_time(const void *a, const void *b)
 	return (x->at_s > y->at_s) - (x->at_s < y->at_s);
 }
 
-/* Of all jobs that ran; to be freed. */
+/* Of all jobs that ran, with the runs that they lost; to be freed. */
 static struct change *changes_of(const struct play *p, const struct trace *t,
                                  const struct trace_queues *q, uint32_t *n)
 {
-	struct change *out = must_array(3 * (size_t)t->jobs_n, sizeof(*out));
+	struct change *out = must_array(3 * (size_t)t->jobs_n + 2 * p->lost_n, sizeof(*out));
 
 	*n = 0;
+	for (size_t i = 0; i < p->lost_n; i++) {
+		const struct trace_job *j = &t->jobs[p->lost[i].job];
+		const uint32_t queue = q->of_user[j->user];
+		const double size = (double)j->members * j->milli;
+
+		out[(*n)++] = (struct change){ p->lost[i].start_s, queue, 0, size };
+		out[(*n)++] = (struct change){ p->lost[i].end_s, queue, 0, -size };
+	}
 	for (uint32_t i = 0; i < t->jobs_n; i++) {
 		const struct trace_job *j = &t->jobs[i];
 		const uint32_t queue = q->of_user[j->user];

@@ -2,6 +2,7 @@
 /* Plays a log through the core: each job is a gang, time is that of the log. */
 #include "bench/builder.h"
 #include "bench/trace_queues.h"
+#include "bench/trace_reclaim.h"
 #include "bench/trace_world.h"
 
 #include "core/step/core.h"
@@ -14,6 +15,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define EPOCH_S 1000u /* the clock at the first submission: time 0 means none to a core */
 #define PROGRESS_JOBS 64u
+#define LOOK_S 60u /* as long as a gang waits for its next ticket, at most */
 
 struct member {
 	pod_id pod;
@@ -23,13 +25,17 @@ struct member {
 /* A job that is in the cluster. */
 struct live {
 	gang_id gang;
+	uint32_t generation; /* of the gang */
 	uint32_t bound;
+	uint32_t stops; /* times that it was evicted */
+	bool listed;    /* in player.waiting */
 	struct member *members;
 };
 
 struct end {
 	uint64_t at_s;
 	uint32_t job;
+	uint32_t stops; /* of it, when it started: less than now: it was evicted since */
 };
 
 struct player {
@@ -43,8 +49,9 @@ struct player {
 	uint32_t *job_of;  /* by gang */
 	uint32_t *waiting; /* jobs, by submission */
 	uint32_t waiting_n;
-	uint64_t due_s;   /* the earliest promise; UINT64_MAX: there is none */
+	uint64_t due_s;   /* the earliest promise, or look; UINT64_MAX: there is none */
 	struct end *ends; /* a heap, the earliest first */
+	size_t ends_room;
 	uint32_t ends_n;
 	uint32_t *free_gangs, *free_pods;
 	uint32_t free_gangs_n, free_pods_n, gangs_n;
@@ -52,8 +59,13 @@ struct player {
 	uint32_t generation;
 	struct cmd_bind *binds; /* commands of the last record */
 	uint32_t binds_n, binds_room;
-	struct world_play *world; /* NULL: no recording */
-	uint32_t *shape_of;       /* by milli */
+	struct world_play *world;      /* NULL: no recording */
+	uint32_t *shape_of;            /* by milli */
+	struct trace_reclaim *reclaim; /* NULL: what runs is not taken back */
+	bool looks; /* what runs may be taken back later, without anything else that happens */
+	struct cmd_evict *evicts; /* likewise commands */
+	size_t evicts_n, evicts_room;
+	uint32_t *job_of_pod;
 	uint32_t shapes_n;
 	uint32_t ended;
 	bool failed;
@@ -69,6 +81,10 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	struct player *y = context;
 
 	(void)bytes;
+	if (kind == CMD_EVICT) {
+		y->evicts = must_reach(y->evicts, &y->evicts_room, y->evicts_n, 64, sizeof(*y->evicts));
+		y->evicts[y->evicts_n++] = *(const struct cmd_evict *)body;
+	}
 	if (kind != CMD_BIND)
 		return true;
 	if (y->binds_n == y->binds_room) {
@@ -79,12 +95,13 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	return true;
 }
 
-static void step(struct player *y, enum record_kind kind, const struct part *parts)
+static void apply(struct player *y, const struct record *r)
 {
-	struct builder b;
-	const int rc = y->failed ? 0 : core_step(y->core, builder_make(&b, kind, now_ns(y), parts));
+	const int rc = y->failed ? 0 : core_step(y->core, r);
 	char why[256] = "";
 
+	if (rc == 0 && y->reclaim)
+		trace_reclaim_follow(y->reclaim, r);
 	if (rc != 0) {
 		fprintf(stderr, "muster-bench: trace: %s: %s\n", strerror(-rc), core_fault(y->core));
 		y->failed = true;
@@ -92,6 +109,13 @@ static void step(struct player *y, enum record_kind kind, const struct part *par
 		fprintf(stderr, "muster-bench: trace: %s\n", why);
 		y->failed = true;
 	}
+}
+
+static void step(struct player *y, enum record_kind kind, const struct part *parts)
+{
+	struct builder b;
+
+	apply(y, builder_make(&b, kind, now_ns(y), parts));
 }
 
 static void tell(void *context, enum record_kind kind, const struct part *parts)
@@ -113,6 +137,16 @@ static void tell_node(struct player *y, node_id node)
 	     PARTS({ &e, sizeof(e) }, { amounts, sizeof(amounts) }, { name, e.name_bytes }));
 }
 
+static void tell_preemption(struct player *y)
+{
+	struct event_preemption e;
+
+	if (!y->reclaim)
+		return;
+	e = trace_reclaim_terms(y->reclaim);
+	step(y, EVENT_PREEMPTION, PARTS({ &e, sizeof(e) }));
+}
+
 static void tell_queues(struct player *y)
 {
 	const struct trace_queues *queues = y->o->queues;
@@ -120,6 +154,7 @@ static void tell_queues(struct player *y)
 	for (uint32_t i = 0; queues && i < queues->n; i++) {
 		const struct trace_queue *q = &queues->at[i];
 
+		y->looks = y->looks || (y->reclaim && q->event.min_run_s > 0);
 		step(y, EVENT_QUEUE,
 		     PARTS({ &q->event, sizeof(q->event) },
 		           { q->amounts, q->event.amounts_n * sizeof(*q->amounts) },
@@ -160,17 +195,51 @@ static uint64_t runs_of(const struct trace_job *j)
 	return j->run_s < j->limit_s ? j->run_s : j->limit_s;
 }
 
-static void submit(struct player *y, uint32_t job)
+/* The pod of member i, as its controller makes it. */
+static void tell_member(struct player *y, uint32_t job, uint32_t i, uint64_t created_ns)
 {
 	const struct trace_job *j = &y->t->jobs[job];
 	struct live *l = &y->live[job];
 	const uint64_t limit_s = limit_of(y, j);
 	char name[48];
+	struct event_pod e = { .pod = l->members[i].pod,
+		                   .generation = ++y->generation,
+		                   .flags = POD_OURS | (j->lasts ? POD_LASTS : 0u),
+		                   .gang = l->gang,
+		                   .shape = shape_for(y, j, i),
+		                   .node = ID_NONE,
+		                   .priority = j->priority,
+		                   .role = ID_NONE,
+		                   .namespace = 0,
+		                   .created_ns = created_ns,
+		                   .uid = { l->members[i].pod, y->generation },
+		                   .run_s = limit_s == TRACE_NO_LIMIT ? 0 : (uint32_t)limit_s,
+		                   .expected_s = y->o->true_times ? 0 : j->expected_s,
+		                   .queue = y->o->queues ? y->o->queues->of_user[j->user] : 0 };
+
+	l->members[i].generation = e.generation;
+	e.name_bytes = (uint32_t)snprintf(name, sizeof(name), "trace/job-%07u-%u", job, i);
+	step(y, EVENT_POD, PARTS({ &e, sizeof(e) }, { name, e.name_bytes }));
+}
+
+static void list_waiting(struct player *y, uint32_t job)
+{
+	if (!y->live[job].listed)
+		y->waiting[y->waiting_n++] = job;
+	y->live[job].listed = true;
+}
+
+static void submit(struct player *y, uint32_t job)
+{
+	const struct trace_job *j = &y->t->jobs[job];
+	struct live *l = &y->live[job];
+	char name[48];
 	struct event_gang g = { .generation = ++y->generation, .quorum = trace_quorum(j) };
 
-	l->gang = y->free_gangs_n > 0 ? y->free_gangs[--y->free_gangs_n] : y->gangs_n++;
-	l->members = must_array(j->members, sizeof(*l->members));
-	l->bound = 0;
+	*l = (struct live){ .gang =
+		                    y->free_gangs_n > 0 ? y->free_gangs[--y->free_gangs_n] : y->gangs_n++,
+		                .generation = g.generation,
+		                .members = must_array(j->members, sizeof(*l->members)) };
 	y->job_of[l->gang] = job;
 	g.gang = l->gang;
 	/* Jobs of one second stay in their order. */
@@ -178,27 +247,11 @@ static void submit(struct player *y, uint32_t job)
 	g.name_bytes = (uint32_t)snprintf(name, sizeof(name), "trace/job-%07u", job);
 	step(y, EVENT_GANG, PARTS({ &g, sizeof(g) }, { name, g.name_bytes }));
 	for (uint32_t i = 0; i < j->members; i++) {
-		const pod_id pod = y->free_pods_n > 0 ? y->free_pods[--y->free_pods_n] : y->pods_n++;
-		struct event_pod e = { .pod = pod,
-			                   .generation = ++y->generation,
-			                   .flags = POD_OURS | (j->lasts ? POD_LASTS : 0u),
-			                   .gang = l->gang,
-			                   .shape = shape_for(y, j, i),
-			                   .node = ID_NONE,
-			                   .priority = j->priority,
-			                   .role = ID_NONE,
-			                   .namespace = 0,
-			                   .created_ns = g.created_ns,
-			                   .uid = { pod, y->generation },
-			                   .run_s = limit_s == TRACE_NO_LIMIT ? 0 : (uint32_t)limit_s,
-			                   .expected_s = y->o->true_times ? 0 : j->expected_s,
-			                   .queue = y->o->queues ? y->o->queues->of_user[j->user] : 0 };
-
-		l->members[i] = (struct member){ .pod = pod, .generation = e.generation };
-		e.name_bytes = (uint32_t)snprintf(name, sizeof(name), "trace/job-%07u-%u", job, i);
-		step(y, EVENT_POD, PARTS({ &e, sizeof(e) }, { name, e.name_bytes }));
+		l->members[i].pod = y->free_pods_n > 0 ? y->free_pods[--y->free_pods_n] : y->pods_n++;
+		y->job_of_pod[l->members[i].pod] = job;
+		tell_member(y, job, i, g.created_ns);
 	}
-	y->waiting[y->waiting_n++] = job;
+	list_waiting(y, job);
 }
 
 static void drop(struct player *y, enum record_kind kind, uint32_t id, uint32_t generation)
@@ -212,6 +265,7 @@ static void heap_put(struct player *y, struct end e)
 {
 	uint32_t i = y->ends_n++;
 
+	y->ends = must_reach(y->ends, &y->ends_room, i, 1024, sizeof(*y->ends));
 	for (; i > 0 && y->ends[(i - 1) / 2].at_s > e.at_s; i = (i - 1) / 2)
 		y->ends[i] = y->ends[(i - 1) / 2];
 	y->ends[i] = e;
@@ -242,7 +296,7 @@ static void finish(struct player *y, uint32_t job)
 		drop(y, EVENT_POD_DROP, l->members[i].pod, l->members[i].generation);
 		y->free_pods[y->free_pods_n++] = l->members[i].pod;
 	}
-	drop(y, EVENT_GANG_DROP, l->gang, l->members[0].generation - 1);
+	drop(y, EVENT_GANG_DROP, l->gang, l->generation);
 	y->free_gangs[y->free_gangs_n++] = l->gang;
 	free(l->members);
 	l->members = NULL;
@@ -261,6 +315,18 @@ static void node_note(struct play *p, node_id node)
 	p->nodes[p->nodes_n++] = node;
 }
 
+/* Who has started when: what has not can't be taken back. */
+static void tell_start(struct player *y, const struct cmd_bind *bind)
+{
+	const struct event_pod_facts e = { .pod = bind->pod,
+		                               .generation = bind->pod_generation,
+		                               .start_s = (uint32_t)(y->now_s + EPOCH_S),
+		                               .flags = FACT_OURS,
+		                               .nominated = ID_NONE };
+
+	step(y, EVENT_POD_FACTS, PARTS({ &e, sizeof(e) }));
+}
+
 /* The API server accepts a binding; with the last one of the quorum its job runs. */
 static void accept_bind(struct player *y, const struct cmd_bind *bind)
 {
@@ -273,6 +339,8 @@ static void accept_bind(struct player *y, const struct cmd_bind *bind)
 		                .attempt = bind->attempt };
 
 	step(y, RESULT_BOUND, PARTS({ &e, sizeof(e) }));
+	if (y->reclaim)
+		tell_start(y, bind);
 	/* A member beyond the quorum may be bound after its job's start. */
 	if (y->live[job].bound >= trace_quorum(j))
 		return;
@@ -282,7 +350,8 @@ static void accept_bind(struct player *y, const struct cmd_bind *bind)
 	if (y->live[job].bound < trace_quorum(j))
 		return;
 	out->start_s = y->now_s;
-	heap_put(y, (struct end){ .at_s = y->now_s + runs_of(j), .job = job });
+	heap_put(
+		y, (struct end){ .at_s = y->now_s + runs_of(j), .job = job, .stops = y->live[job].stops });
 }
 
 /* Jobs that wait no longer leave the list; promises of the others are noted. */
@@ -296,7 +365,8 @@ static void look_at_waiting(struct player *y)
 		struct play_job *out = &y->p->jobs[job];
 		struct core_promise promise;
 
-		if (out->start_s != TRACE_NOT_STARTED)
+		y->live[job].listed = out->start_s == TRACE_NOT_STARTED;
+		if (!y->live[job].listed)
 			continue;
 		y->waiting[n++] = job;
 		if (!core_promise(y->core, y->live[job].gang, &promise))
@@ -310,16 +380,73 @@ static void look_at_waiting(struct player *y)
 		}
 	}
 	y->waiting_n = n;
+	if (y->looks && n > 0 && y->ends_n > 0 && y->now_s + LOOK_S < y->due_s)
+		y->due_s = y->now_s + LOOK_S;
+}
+
+/* A job that runs is evicted: it waits as if it had never run. */
+static void stop(struct player *y, uint32_t job)
+{
+	struct play_job *out = &y->p->jobs[job];
+	struct play *p = y->p;
+
+	p->lost = must_reach(p->lost, &p->lost_room, p->lost_n, 64, sizeof(*p->lost));
+	p->lost[p->lost_n++] =
+		(struct play_lost){ .job = job, .start_s = out->start_s, .end_s = y->now_s };
+	out->start_s = out->told_s = TRACE_NOT_STARTED;
+	y->live[job].stops++;
+	y->live[job].bound = 0;
+	list_waiting(y, job);
+}
+
+/* The pod is gone at once, and its controller makes another one. */
+static void evict(struct player *y, const struct cmd_evict *c)
+{
+	const struct evict_result sent = {
+		.ticket = c->ticket, .pod = c->pod, .generation = c->pod_generation, .node = c->node
+	};
+	const uint32_t job = y->job_of_pod[c->pod];
+	const struct live *l = &y->live[job];
+	uint32_t i = 0;
+
+	while (l->members[i].pod != c->pod)
+		i++;
+	if (l->members[i].generation != c->pod_generation)
+		return; /* a victim of two */
+	step(y, RESULT_EVICT_SENT, PARTS({ &sent, sizeof(sent) }));
+	if (y->p->jobs[job].start_s != TRACE_NOT_STARTED)
+		stop(y, job);
+	y->p->reclaimed_pods++;
+	drop(y, EVENT_POD_DROP, c->pod, c->pod_generation);
+	tell_member(y, job, i, now_ns(y));
+}
+
+static bool answer(struct player *y)
+{
+	struct record *r = y->reclaim ? trace_reclaim_answer(y->reclaim, y->core) : NULL;
+
+	if (!r)
+		return false;
+	r->epoch = 1;
+	r->time_ns = now_ns(y);
+	apply(y, r);
+	free(r);
+	return true;
 }
 
 static void plan(struct player *y)
 {
-	while (!y->failed && core_wants_plan(y->core)) {
-		y->binds_n = 0;
-		step(y, EVENT_PLAN, NO_PARTS);
-		for (uint32_t i = 0; i < y->binds_n; i++)
-			accept_bind(y, &y->binds[i]);
-	}
+	do {
+		while (!y->failed && core_wants_plan(y->core)) {
+			y->binds_n = 0;
+			step(y, EVENT_PLAN, NO_PARTS);
+			for (uint32_t i = 0; i < y->binds_n; i++)
+				accept_bind(y, &y->binds[i]);
+			for (size_t i = 0; i < y->evicts_n; i++)
+				evict(y, &y->evicts[i]);
+			y->evicts_n = 0;
+		}
+	} while (!y->failed && answer(y));
 	look_at_waiting(y);
 }
 
@@ -375,8 +502,12 @@ static void play_all(struct player *y)
 		last_s = y->now_s;
 		if (y->world)
 			world_advance(y->world, y->now_s);
-		while (y->ends_n > 0 && y->ends[0].at_s == y->now_s)
-			finish(y, heap_take(y).job);
+		while (y->ends_n > 0 && y->ends[0].at_s == y->now_s) {
+			const struct end end = heap_take(y);
+
+			if (end.stops == y->live[end.job].stops)
+				finish(y, end.job);
+		}
 		for (; next < t->jobs_n && t->jobs[next].submit_s == y->now_s; next++) {
 			if (too_large(y, &t->jobs[next]))
 				y->p->left_out++;
@@ -397,7 +528,7 @@ static void play_all(struct player *y)
 
 static void sum_up(struct play *p, const struct trace *t, uint32_t nodes)
 {
-	double places_s = t->world ? t->world->pods_places_s : 0, waited_s = 0;
+	double places_s = t->world ? t->world->pods_places_s : 0, waited_s = 0, lost_s = 0;
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < t->jobs_n; i++) {
@@ -420,11 +551,18 @@ static void sum_up(struct play *p, const struct trace *t, uint32_t nodes)
 		p->span_s = out->end_s > p->span_s ? out->end_s : p->span_s;
 		places_s += run_s * j->members * j->milli;
 	}
+	for (size_t i = 0; i < p->lost_n; i++) {
+		const struct trace_job *j = &t->jobs[p->lost[i].job];
+
+		lost_s += (double)(p->lost[i].end_s - p->lost[i].start_s) * j->members * j->milli;
+	}
 	p->slowdown /= n > 0 ? n : 1;
 	p->wait_s = (p->wait_s + waited_s) / (n + p->waiting > 0 ? n + p->waiting : 1);
 	p->span_s = t->end_s > 0 ? t->end_s : p->span_s;
-	if (p->span_s > 0 && t->node_milli > 0)
-		p->utilisation = places_s / ((double)p->span_s * nodes * t->node_milli);
+	if (p->span_s == 0 || t->node_milli == 0)
+		return;
+	p->utilisation = places_s / ((double)p->span_s * nodes * t->node_milli);
+	p->lost_share = lost_s / ((double)p->span_s * nodes * t->node_milli);
 }
 
 /* Makes the core and the tables; false and a message. */
@@ -467,7 +605,6 @@ static bool player_init(struct player *y)
 	y->live = must_array(t->jobs_n, sizeof(*y->live));
 	y->job_of = must_array(t->jobs_n, sizeof(*y->job_of));
 	y->waiting = must_array(t->jobs_n, sizeof(*y->waiting));
-	y->ends = must_array(t->jobs_n, sizeof(*y->ends));
 	y->free_gangs = must_array(t->jobs_n, sizeof(*y->free_gangs));
 	y->free_pods = must_array(config.limits.pods, sizeof(*y->free_pods));
 	if (t->world)
@@ -476,6 +613,9 @@ static bool player_init(struct player *y)
 	else
 		y->shape_of = must_array(t->node_milli + 1u, sizeof(*y->shape_of));
 	y->pods_n = t->world ? t->world->pods_n : 0;
+	y->job_of_pod = must_array(config.limits.pods, sizeof(*y->job_of_pod));
+	if (y->o->reclaim)
+		y->reclaim = trace_reclaim_new(&config.limits, y->o->reclaim);
 	return true;
 }
 
@@ -493,7 +633,10 @@ static void player_free(struct player *y)
 	free(y->free_gangs);
 	free(y->free_pods);
 	free(y->shape_of);
+	free(y->job_of_pod);
 	free(y->binds);
+	free(y->evicts);
+	trace_reclaim_free(y->reclaim);
 }
 
 bool trace_play(struct play *p, const struct trace *t, const struct play_options *o)
@@ -508,6 +651,7 @@ bool trace_play(struct play *p, const struct trace *t, const struct play_options
 	ok = player_init(&y);
 	if (ok) {
 		step(&y, EVENT_BEGIN, NO_PARTS);
+		tell_preemption(&y);
 		if (y.world)
 			world_tell_columns(y.world);
 		tell_queues(&y);
@@ -540,5 +684,6 @@ void play_free(struct play *p)
 {
 	free(p->jobs);
 	free(p->nodes);
+	free(p->lost);
 	*p = (struct play){ 0 };
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/world/search_again.h"
 
+#include "core/cycle/turn_asks.h"
+#include "core/lifecycle/queued.h"
 #include "core/lifecycle/state.h"
 #include "core/world/keeper.h"
 #include "core/world/lookout.h"
@@ -55,22 +57,79 @@ void search_again_spend(struct search_again *s, uint32_t pod)
 	keeper_spend(s->keeper, pod);
 }
 
-struct record *search_again(const struct search_again *s, const struct core *core, uint64_t ticket,
-                            uint64_t position)
+static const struct ticket *ticket_of(const struct core *core, uint64_t number)
 {
-	const struct ticket *t = NULL;
+	for (uint32_t i = 0; i < TICKETS_MAX; i++)
+		if (core->tickets.all[i].number == number)
+			return &core->tickets.all[i];
+	return NULL;
+}
+
+static struct record *answer(const struct search_again *s, const struct core *core,
+                             const struct ticket *t, uint64_t position,
+                             const struct keeper_hooks *hooks)
+{
 	struct record *answer;
 	struct kept kept;
 
-	for (uint32_t i = 0; i < TICKETS_MAX; i++)
-		if (core->tickets.all[i].number == ticket)
-			t = &core->tickets.all[i];
-	if (!t || !keeper_is_on(s->keeper) || keeper_make(s->keeper, core, NULL, &kept) < 0)
+	if (!t || !keeper_is_on(s->keeper) || keeper_make(s->keeper, core, hooks, &kept) < 0)
 		return NULL;
 	kept.facts.steps_most = LOOKOUT_STEPS;
 	answer = ticket_search(&kept, t, position, core->tickets.flags);
 	kept_free(&kept);
 	return answer;
+}
+
+struct record *search_again(const struct search_again *s, const struct core *core, uint64_t ticket,
+                            uint64_t position)
+{
+	return answer(s, core, ticket_of(core, ticket), position, NULL);
+}
+
+/* False: no queue uses so much that the gang may take anything of it.  What goes for a gang never
+ * makes it more. */
+static bool may_reclaim(const struct core *core, uint32_t gang)
+{
+	const struct shares *shares = core->turns.shares;
+	struct share_ask ask;
+
+	ask_find(core, gang, &ask);
+	for (uint32_t q = 0; q < shares_set(shares)->n; q++)
+		if (shares_is_leaf(shares, q) &&
+		    shares_reclaim(shares, queued_gang(core, gang), q, &ask, &ask,
+		                   core->tickets.terms.flags & PREEMPTION_FAIR))
+			return true;
+	return false;
+}
+
+struct asking {
+	const struct core *core;
+	uint32_t gang;
+};
+
+static bool has_part(void *context, struct record *r)
+{
+	const struct asking *a = context;
+	const struct event_pod *pod = (const void *)(r + 1);
+	const struct event_gang *gang = (const void *)(r + 1);
+
+	if (r->kind == EVENT_POD)
+		return pod->gang == a->gang || pod->node != ID_NONE;
+	return r->kind != EVENT_GANG || gang->gang == a->gang ||
+	       gang_have(&a->core->gangs.slots[gang->gang]) > 0;
+}
+
+struct record *search_again_reclaim(const struct search_again *s, const struct core *core,
+                                    uint64_t ticket, uint64_t position)
+{
+	const struct ticket *t = ticket_of(core, ticket);
+	struct asking asking = { .core = core };
+	const struct keeper_hooks hooks = { .edit = has_part, .context = &asking };
+
+	if (!t || !core->turns.shares || !may_reclaim(core, t->gang))
+		return NULL;
+	asking.gang = t->gang;
+	return answer(s, core, t, position, &hooks);
 }
 
 bool search_again_was_cut(const struct event_answer *answer)

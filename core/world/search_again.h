@@ -35,6 +35,12 @@ void search_again_spend(struct search_again *s, uint32_t pod);
 struct record *search_again(const struct search_again *s, const struct core *core, uint64_t ticket,
                             uint64_t position);
 
+/* The same of a group where all that goes is reclaimed: every gang has one priority.  It is
+ * searched for beside what runs alone, since tens of thousands may wait.  NULL also where no queue
+ * uses so much that anything of it may go. */
+struct record *search_again_reclaim(const struct search_again *s, const struct core *core,
+                                    uint64_t ticket, uint64_t position);
+
 /* True if the search ended before its steps were spent: the answer is not of the records alone. */
 bool search_again_was_cut(const struct event_answer *answer);
 

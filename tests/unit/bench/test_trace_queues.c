@@ -94,6 +94,71 @@ Test(trace_queues, a_limit_of_gpus_holds)
 	trace_free(&t);
 }
 
+/* Plays the log on 2 nodes of 8 GPUs, and what runs is taken back. */
+static void play_reclaim(struct play *p, const char *log, const char *yaml, uint32_t flags)
+{
+	struct play_options o = { .nodes = 2, .reclaim = flags, .check = true };
+	struct trace_queues *q;
+	struct trace t;
+
+	log_read(&t, log);
+	q = queues_of(&t, yaml);
+	cr_assert(q);
+	o.queues = q;
+	cr_assert(trace_play(p, &t, &o));
+	trace_queues_free(q);
+	trace_free(&t);
+}
+
+/* `a` has both nodes for 10 minutes, when `b` comes after one. */
+#define FULL "user,num_gpu,submit_time,duration\na,8,0,10\na,8,0,10\nb,8,1,1\n"
+#define BOTH PREEMPTION_RECLAIM | PREEMPTION_FAIR
+
+Test(trace_queues, what_more_than_a_share_runs_on_is_taken_back)
+{
+	struct play p;
+
+	play_reclaim(&p, FULL, "[{name: a}, {name: b}]", BOTH);
+	cr_assert_eq(p.lost_n, 1u);
+	cr_expect(p.lost[0].start_s == 0 && p.lost[0].end_s == 60 && p.reclaimed_pods == 1);
+	cr_expect_eq(p.jobs[2].start_s, 60, "%lu", p.jobs[2].start_s);
+	cr_expect_eq(p.jobs[p.lost[0].job].start_s, 120, "when b has ended, from its beginning");
+	cr_expect_eq(p.jobs[p.lost[0].job].end_s, 720);
+	cr_expect_eq(p.jobs[1 - p.lost[0].job].end_s, 600);
+	cr_expect_float_eq(p.lost_share, 60.0 / (2 * 720), 1e-12);
+	cr_expect_float_eq(p.utilisation, 1260.0 / (2 * 720), 1e-12);
+	cr_expect_float_eq(p.wait_s, 120.0 / 3, 1e-12);
+	play_free(&p);
+	/* Nobody is guaranteed any. */
+	play_reclaim(&p, FULL, "[{name: a}, {name: b}]", PREEMPTION_RECLAIM);
+	cr_expect(p.lost_n == 0 && p.jobs[2].start_s == 600 && p.lost_share == 0);
+	play_free(&p);
+}
+
+Test(trace_queues, a_job_of_two_nodes_goes_whole)
+{
+	struct play p;
+
+	play_reclaim(&p, "user,num_gpu,submit_time,duration\na,16,0,10\nb,8,1,1\nb,8,1,3\n",
+	             "[{name: a}, {name: b, guarantee: {nvidia.com/gpu: 8}}]", PREEMPTION_RECLAIM);
+	cr_assert_eq(p.lost_n, 1u);
+	cr_expect_eq(p.reclaimed_pods, 2u);
+	cr_expect_eq(p.jobs[1].start_s, 60);
+	cr_expect_eq(p.jobs[2].start_s, 60, "beyond the guarantee, in room that is free by then");
+	cr_expect_eq(p.jobs[0].start_s, 240, "%lu", p.jobs[0].start_s);
+	play_free(&p);
+}
+
+Test(trace_queues, what_has_not_run_for_long_enough_is_taken_back_later)
+{
+	struct play p;
+
+	play_reclaim(&p, FULL, "[{name: a, minRunSeconds: 150}, {name: b}]", BOTH);
+	cr_assert_eq(p.lost_n, 1u);
+	cr_expect(p.jobs[2].start_s >= 150 && p.jobs[2].start_s <= 240, "%lu", p.jobs[2].start_s);
+	play_free(&p);
+}
+
 Test(trace_queues, a_user_without_a_queue_is_refused)
 {
 	struct trace t;
