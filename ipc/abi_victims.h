@@ -101,6 +101,7 @@ enum fact_flags {
 	FACT_OURS = 1u << 0,   /* of a scheduler name of this instance */
 	FACT_SPARED = 1u << 1, /* of a DaemonSet, a mirror pod, or opts out */
 	FACT_NEVER = 1u << 2,  /* preemptionPolicy: Never */
+	FACT_LEADS = 1u << 3,  /* with PREEMPTION_RECLAIM: the leader or master of its gang */
 };
 
 struct event_pod_facts {

@@ -345,6 +345,8 @@ BUGS = [
         ("frontend/decode/extract_eviction.c", " || (t.at[0] == '0' && t.bytes > 1)", "")),
     bug("a completion index below zero counts", unit("frontend/model/pods/test_facts"),
         ("frontend/decode/extract_eviction.c", " ||\n\t    n < 0)\n\t\treturn -1;", ")\n\t\treturn -1;")),
+    bug("the leader is given back as any other member", unit("core/world/test_giving"),
+        (MARKS, "\tif (m->facts->pods[id].leads)\n\t\treturn;\n", "")),
     bug("a gang that was reclaimed is taken again", unit("core/world/test_reclaim"),
         ("core/cycle/reclaim.c", "gang_is_group(&c->gangs, index) && taken_is(&c->taken, index)", "false")),
     bug("the return of a gang that was reclaimed is an arrival", unit("core/world/test_reclaim"),

@@ -52,6 +52,7 @@ struct search_pod {
 	bool stuck;          /* it is being deleted, and its room counts as never coming */
 	bool soon;           /* it ends by itself within the patience of reclaim */
 	bool nominated_room; /* it runs not: its capacity is free for gangs of higher priority */
+	bool leads;          /* no member beyond the quorum */
 	/* As in struct event_pod_facts. */
 	int32_t deletion_cost, completion_index;
 };

@@ -555,7 +555,7 @@ const char *record_pod_facts(const struct record *r, const struct limits *l,
 		return "the record of a pod's facts has a wrong length";
 	if (f->pod >= l->pods)
 		return "the pod of facts is out of bounds";
-	if (f->flags & ~(uint32_t)(FACT_OURS | FACT_SPARED | FACT_NEVER))
+	if (f->flags & ~(uint32_t)(FACT_OURS | FACT_SPARED | FACT_NEVER | FACT_LEADS))
 		return "facts of a pod have unknown flags";
 	if (f->nominated != ID_NONE && f->nominated >= l->nodes)
 		return "the node that a pod is nominated to is out of bounds";

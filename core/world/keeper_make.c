@@ -396,7 +396,8 @@ static void pod_facts(const struct keeper *k, const struct core *world, struct k
 		.stuck = facts_overdue(kept, pod.body->generation, k->terms.patience_s, world->now_ns),
 		.soon = ends_soon(k, pod.body, now_s),
 		.nominated_room = world->pods.slots[id].reservation == RESERVATION_NOMINATED,
-		.never = f->flags & FACT_NEVER
+		.never = f->flags & FACT_NEVER,
+		.leads = f->flags & FACT_LEADS
 	};
 	if (gang != ID_NONE && gang < k->tables[KEPT_GANGS].used && k->tables[KEPT_GANGS].at[gang]) {
 		const struct event_gang *g = (const void *)(k->tables[KEPT_GANGS].at[gang] + 1);

@@ -93,11 +93,13 @@ static void pod_list(struct marking *m, pod_id id)
 	                            .pod = id });
 }
 
-/* A member that may be beyond the quorum of its gang, `of`. */
+/* A member that may be beyond the quorum of its gang, `of`; its leader is not. */
 static void member_list(struct marking *m, pod_id id, const struct unit *of)
 {
 	struct unit u = *of;
 
+	if (m->facts->pods[id].leads)
+		return;
 	u.whole = false;
 	u.over = over_of(m, id); /* members may be of several queues */
 	u.pod = id;

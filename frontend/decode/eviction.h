@@ -70,6 +70,9 @@ int32_t extract_deletion_cost(const struct meta *meta, struct arena *arena);
  * spec.completions. */
 int32_t extract_completion_index(const struct meta *meta, struct arena *arena);
 
+/* True of the leader of a gang, by the marks of the controllers that make one. */
+bool extract_leads(const struct meta *meta, struct arena *arena);
+
 /* True if a label or an annotation has this value. */
 bool extract_is_marked(const struct meta *meta, const char *key, const char *value,
                        struct arena *arena);

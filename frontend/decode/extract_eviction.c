@@ -271,6 +271,24 @@ bool extract_opts_out(const struct meta *meta, struct arena *arena)
 	return false;
 }
 
+/* Kubeflow's trainers, KubeRay, LeaderWorkerSet, and the default name of the master's task in the
+ * plugins of Volcano. */
+bool extract_leads(const struct meta *meta, struct arena *arena)
+{
+	static const char *const leaders[][2] = {
+		{ "training.kubeflow.org/job-role", "master" },
+		{ "training.kubeflow.org/job-role", "launcher" },
+		{ "ray.io/node-type", "head" },
+		{ "leaderworkerset.sigs.k8s.io/worker-index", "0" },
+		{ "volcano.sh/task-spec", "master" },
+	};
+
+	for (size_t i = 0; i < sizeof(leaders) / sizeof(leaders[0]); i++)
+		if (extract_is_marked(meta, leaders[i][0], leaders[i][1], arena))
+			return true;
+	return false;
+}
+
 bool extract_is_spared(const struct meta *meta, const struct owner_object *owner,
                        struct arena *arena)
 {

@@ -236,7 +236,7 @@ static const struct field facts_fields[] = {
 	U32(struct event_pod_facts, pod, 0, STREAM_PODS - 1),
 	ANY(struct event_pod_facts, generation),
 	ANY(struct event_pod_facts, start_s),
-	BITS(struct event_pod_facts, flags, FACT_OURS | FACT_SPARED | FACT_NEVER),
+	BITS(struct event_pod_facts, flags, FACT_OURS | FACT_SPARED | FACT_NEVER | FACT_LEADS),
 	ANY(struct event_pod_facts, evicted_s),
 	ANY(struct event_pod_facts, ends_s),
 	NONE(struct event_pod_facts, nominated, STREAM_NODES - 1),

@@ -12,12 +12,19 @@
 
 #define LINK offsetof(struct pod_entry, facts_link)
 
+static bool reclaims(const struct model *m)
+{
+	return m->preemption_flags & PREEMPTION_RECLAIM;
+}
+
 static uint8_t flags_of(struct model *m, const struct pod_object *o)
 {
 	const bool spared = extract_is_spared(&o->meta, &o->owner, &m->arena);
+	const bool leads = reclaims(m) && extract_leads(&o->meta, &m->arena);
 
 	return (uint8_t)((pod_is_ours(m, o) ? FACT_OURS : 0u) | (spared ? FACT_SPARED : 0u) |
-	                 (text_is(o->preemption_policy, "Never") ? FACT_NEVER : 0u));
+	                 (text_is(o->preemption_policy, "Never") ? FACT_NEVER : 0u) |
+	                 (leads ? FACT_LEADS : 0u));
 }
 
 static const char *nominated_of(const struct pod_entry *p)
@@ -56,11 +63,6 @@ static void evictions_set(struct model *m, uint32_t pod, const struct pod_object
 	p->grace_s = object->meta.grace_s;
 	p->evicted_s = evicted_s;
 	facts_mark(m, pod);
-}
-
-static bool reclaims(const struct model *m)
-{
-	return m->preemption_flags & PREEMPTION_RECLAIM;
 }
 
 /* What decides between members beyond a quorum. */

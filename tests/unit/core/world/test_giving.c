@@ -87,6 +87,7 @@ enum {
 struct extra {
 	char gang[8], name[8];
 	int gang_start_s, cost, index, start_s;
+	bool leads;
 };
 
 /* Positive if `a` is given back after `b`: docs/fairness.md, by its sentences. */
@@ -97,6 +98,8 @@ static int goes_after(const void *a, const void *b)
 	if (strcmp(p->gang, q->gang) != 0)
 		return p->gang_start_s != q->gang_start_s ? q->gang_start_s - p->gang_start_s
 		                                          : strcmp(p->gang, q->gang);
+	if (p->leads != q->leads)
+		return p->leads - q->leads;
 	if (p->cost != q->cost)
 		return p->cost - q->cost;
 	if (p->index != q->index)
@@ -106,7 +109,7 @@ static int goes_after(const void *a, const void *b)
 
 static void extra_put(const struct extra *e)
 {
-	char cost[80] = "", index[80] = "", meta[300];
+	char cost[80] = "", index[80] = "", meta[400];
 
 	if (e->cost != 0)
 		snprintf(cost, sizeof(cost), ",\"controller.kubernetes.io/pod-deletion-cost\":\"%d\"",
@@ -115,7 +118,9 @@ static void extra_put(const struct extra *e)
 		snprintf(index, sizeof(index), ",\"batch.kubernetes.io/job-completion-index\":\"%d\"",
 		         e->index);
 	snprintf(meta, sizeof(meta),
-	         ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"a\"%s%s}", cost, index);
+	         ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"a\",\"ray.io/node-type\":"
+	         "\"%s\"%s%s}",
+	         e->leads ? "head" : "worker", cost, index);
 	pod_since(e->name, 5, e->gang, "n1", e->start_s, meta);
 }
 
@@ -124,7 +129,7 @@ static int gang_random(struct random *r, struct extra *members, int gang, int *b
 {
 	const int quorum = 1 + (int)random_below(r, 2), n = quorum + (int)random_below(r, EXTRAS);
 	char name[8];
-	int start_s = 60;
+	int start_s = 60, leaders = 0;
 
 	snprintf(name, sizeof(name), "%c%d", 'a' + (int)random_below(r, 26), gang);
 	group(name, quorum);
@@ -133,10 +138,12 @@ static int gang_random(struct random *r, struct extra *members, int gang, int *b
 
 		*e = (struct extra){ .cost = (int)random_below(r, 3) - 1,
 			                 .index = (int)random_below(r, 4) - 1,
-			                 .start_s = (int)random_below(r, 4) };
+			                 .start_s = (int)random_below(r, 4),
+			                 .leads = random_below(r, 4) == 0 };
 		memcpy(e->gang, name, sizeof(name));
 		snprintf(e->name, sizeof(e->name), "%c%d-%d", 'a' + (int)random_below(r, 26), gang, i);
 		start_s = e->start_s < start_s ? e->start_s : start_s;
+		leaders += e->leads;
 	}
 	for (int i = 0; i < n; i++) {
 		members[i].gang_start_s = start_s;
@@ -144,7 +151,7 @@ static int gang_random(struct random *r, struct extra *members, int gang, int *b
 	}
 	qsort(members, (size_t)n, sizeof(*members), goes_after);
 	*bound += n;
-	return n - quorum;
+	return n - (leaders > quorum ? leaders : quorum);
 }
 
 /* Any room will do, so the first ones of the order go, or none if they are not enough: true. */

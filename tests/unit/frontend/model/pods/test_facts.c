@@ -566,11 +566,41 @@ Test(model_giving, completion_indexes_as_the_job_controller_reads_them)
 	}
 }
 
-/* Without reclaim neither is read. */
+static uint32_t flags_with(const char *key, const char *value)
+{
+	char metadata[200];
+
+	snprintf(metadata, sizeof(metadata), "\"labels\":{\"%s\":\"%s\"}", key, value);
+	facts_n = 0;
+	put("v1", "Pod", "ns", "p", metadata,
+	    "\"spec\":{\"schedulerName\":\"muster\",\"nodeName\":\"n\",\"containers\":[]}");
+	send();
+	return facts.flags;
+}
+
+Test(model_giving, who_leads)
+{
+	static const char *const leaders[][3] = {
+		{ "training.kubeflow.org/job-role", "master", "worker" },
+		{ "training.kubeflow.org/job-role", "launcher", "worker" },
+		{ "ray.io/node-type", "head", "worker" },
+		{ "leaderworkerset.sigs.k8s.io/worker-index", "0", "1" },
+		{ "volcano.sh/task-spec", "master", "worker" },
+	};
+
+	for (size_t i = 0; i < sizeof(leaders) / sizeof(leaders[0]); i++) {
+		cr_assert_eq(flags_with(leaders[i][0], leaders[i][1]), FACT_OURS | FACT_LEADS, "%s",
+		             leaders[i][0]);
+		cr_assert_eq(flags_with(leaders[i][0], leaders[i][2]), FACT_OURS, "%s", leaders[i][0]);
+	}
+}
+
+/* Without reclaim none of this is read. */
 Test(model_evicts, without_reclaim_nothing_decides_between_members)
 {
 	put_annotated("");
 	cr_assert(facts_n == 1 && facts.deletion_cost == 0 && facts.completion_index == -1);
 	put_annotated(COST("-7") "," INDEX("12"));
 	cr_assert_eq(facts_n, 0);
+	cr_assert_eq(flags_with("ray.io/node-type", "head"), FACT_OURS);
 }
