@@ -186,7 +186,7 @@
 #define FIELDS_queue_row(F, s) \
 	F(s, version) F(s, there) F(s, parent) F(s, flags) F(s, priority) F(s, state) F(s, source) \
 	F(s, waiting) F(s, placed) F(s, by) F(s, at) F(s, resource) F(s, need) F(s, have) F(s, share) \
-	F(s, why) F(s, reserved) F(s, name) F(s, first)
+	F(s, why) F(s, min_run_s) F(s, name) F(s, first)
 #define FIELDS_queue_amounts(F, s) \
 	F(s, guarantee) F(s, reserved) F(s, limit) F(s, used) F(s, asked) F(s, history) \
 	F(s, history_part) F(s, padding)

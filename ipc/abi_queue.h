@@ -131,9 +131,9 @@ struct queue_row {
 	uint32_t at;              /* the queue that refuses it */
 	uint32_t resource;
 	int64_t need, have;
-	uint64_t share; /* above its guarantee, in parts of the cluster and its weight */
-	uint32_t why;   /* enum wait_reason of the first that waits */
-	uint32_t reserved;
+	uint64_t share;     /* above its guarantee, in parts of the cluster and its weight */
+	uint32_t why;       /* enum wait_reason of the first that waits */
+	uint32_t min_run_s; /* as in struct event_queue */
 	char name[QUEUE_NAME_MAX];
 	char first[QUEUE_FIRST_MAX]; /* "namespace/name" of the first that waits; "": none */
 };

@@ -128,6 +128,7 @@ static cJSON *item_of(const struct live *l, const struct queue_names *names, uin
 	json_add_text(o, "state",
 	              q->flags & QUEUE_ROW_PARKED ? "Parked" : states[q->state % QUEUE_STATES]);
 	add_amounts(o, l, copy);
+	json_add_number(o, "min_run_s", q->min_run_s);
 	json_checked(cJSON_AddBoolToObject(o, "scaled", (q->flags & QUEUE_ROW_SCALED) != 0));
 	if (q->share == QUEUE_SHARE_INFINITE) {
 		json_checked(cJSON_AddNullToObject(o, "share"));
@@ -195,8 +196,9 @@ static const struct list_kind kind = {
 	.ignored = (const char *const[]){ NULL },
 	.row = queues_row,
 	.heads = queues_heads,
-	.wide_heads = (const char *const[]){ "RESERVED", "ASKED", "BORROWS", "HISTORY", NULL },
-	.right = "LLLLLLRRRLLLLL",
+	.wide_heads =
+		(const char *const[]){ "RESERVED", "ASKED", "BORROWS", "HISTORY", "MINRUN", NULL },
+	.right = "LLLLLLRRRLLLLLR",
 };
 
 static const struct flag flags[] = {

@@ -77,4 +77,5 @@ void queues_row(const cJSON *item, bool more, char **cells)
 	cells[11] = amounts_text(item, "asked");
 	cells[12] = amounts_text(item, "borrows");
 	cells[13] = amounts_text(item, "history");
+	cells[14] = ctl_print("%ss", field_text(item, "min_run_s"));
 }

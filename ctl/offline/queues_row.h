@@ -6,11 +6,11 @@
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 
-#define QUEUES_CELLS 14 /* four of them with `more` alone */
+#define QUEUES_CELLS 15 /* five of them with `more` alone */
 
 extern const char *const queues_heads[];
 
-/* The cells are to be freed; without `more` the last four are left alone. */
+/* The cells are to be freed; without `more` the last five are left alone. */
 void queues_row(const cJSON *item, bool more, char **cells);
 
 #endif

@@ -414,6 +414,7 @@ def test_what_has_not_run_for_its_queues_minimum_is_not_taken():
         settles(c, "b", 10)
         c.create(*gangs("a", ["a0"], members=2))
         until(lambda: c.queue("a").get("waiting") == 1, SOON_S, "it waits")
+        equal((c.queue("a")["min_run_s"], c.queue("b")["min_run_s"]), (0, 3600))
         until(lambda: "10 pods of other queues would be reclaimed for it, but have not run for the minRunSeconds of their queue: the first "
               "may go at 20" in c.ask("explain", "default/a0")[1], SOON_S, lambda: c.ask("explain", "default/a0"))
         equal(c.ask_json("explain", "default/a0")[1]["preemption"]["young"]["pods"], 10)
