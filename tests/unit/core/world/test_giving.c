@@ -67,11 +67,11 @@ Test(giving, the_last_of_a_role_is_passed_over)
 {
 	node("n1", 4);
 	put("scheduling.volcano.sh/v1beta1", "PodGroup", "g", "",
-	    "\"spec\":{\"minMember\":2,\"minTaskMember\":{\"master\":1,\"worker\":1},\"queue\":\"a\"}");
+	    "\"spec\":{\"minMember\":2,\"minTaskMember\":{\"ps\":1,\"worker\":1},\"queue\":\"a\"}");
 	role_member("w-0", "worker", 10);
 	role_member("w-1", "worker", 20);
 	role_member("w-2", "worker", 30);
-	role_member("m-0", "master", 50);
+	role_member("p-0", "ps", 50);
 	asks(2);
 	cr_assert_eq(api.evicts, 2);
 	cr_assert(asked("w-1") && asked("w-2"));
