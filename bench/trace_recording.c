@@ -299,6 +299,27 @@ static const char *result_apply(struct reader *r, const struct record *record)
 	return NULL;
 }
 
+/* The core of nodes and shapes takes what is about them.  What it refuses denies nothing. */
+static void follow(struct reader *r, const struct record *record)
+{
+	switch ((enum record_kind)record->kind) {
+	case EVENT_BEGIN:
+	case EVENT_NAME:
+	case EVENT_NODE:
+	case EVENT_NODE_DROP:
+	case EVENT_SHAPE:
+	case EVENT_SHAPE_DROP:
+	case EVENT_NAMESPACE:
+	case EVENT_NAMESPACE_DROP:
+	case EVENT_QUESTION:
+	case EVENT_QUESTION_DROP:
+		(void)core_step(r->core, record);
+		return;
+	default:
+		return;
+	}
+}
+
 /* Records that this reader uses; the others carry the time. */
 static bool apply(struct reader *r, const struct record *record)
 {
@@ -314,6 +335,7 @@ static bool apply(struct reader *r, const struct record *record)
 
 	if (fault)
 		return recording_wrong(r, fault);
+	follow(r, record);
 	switch ((enum record_kind)record->kind) {
 	case EVENT_BEGIN:
 		begin(r);
@@ -381,17 +403,25 @@ static bool read_all(struct reader *r)
 	return rc == 0;
 }
 
+static bool ignore(void *context, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	(void)context, (void)kind, (void)body, (void)bytes;
+	return true;
+}
+
 /* The tables, of the limits that the recording has; false and a message. */
 static bool reader_init(struct reader *r)
 {
 	static const char *const columns[] = { "cpu", "memory", "ephemeral-storage", "pods",
 		                                   "muster.dev/of-no-node" };
 	const struct recording_head *head = &r->recording.head;
+	const struct core_config config = { .limits = head->limits, .emit = ignore };
 	const char *what = "";
 	struct world *w;
 
 	r->limits = head->limits;
-	if (core_ledger_bytes(&head->limits, &what) == 0) {
+	r->ledger_bytes = core_ledger_bytes(&head->limits, &what);
+	if (r->ledger_bytes == 0) {
 		fprintf(stderr, "muster-bench: %s: its limits make no core: %s\n", r->path, what);
 		return false;
 	}
@@ -413,6 +443,10 @@ static bool reader_init(struct reader *r)
 	r->nodes = must_array(r->limits.nodes, sizeof(*r->nodes));
 	r->shapes = must_array(r->limits.shapes, sizeof(*r->shapes));
 	r->columns = must_array(r->limits.names, sizeof(*r->columns));
+	r->ledger = core_ledger_new(r->ledger_bytes);
+	r->core = r->ledger ? core_new(&config, r->ledger) : NULL;
+	if (!r->core)
+		fatal_memory();
 	begin(r);
 	return true;
 }
@@ -442,7 +476,16 @@ static void reader_free(struct reader *r)
 	keys_free(&h->queue_names);
 	keys_free(&r->column_names);
 	keys_free(&r->kind_keys);
-	keys_free(&r->shape_keys);
+	keys_free(&r->request_keys);
+	keys_free(&h->shape_keys);
+	for (uint32_t i = 0; i < h->shapes_n; i++)
+		free(h->shapes[i].denied);
+	for (uint32_t i = 0; i < h->requests_n; i++)
+		free(h->requests[i].requests);
+	free(h->shapes);
+	free(h->requests);
+	core_free(r->core);
+	core_ledger_free(r->ledger, r->ledger_bytes);
 	free(h->pods);
 	free(h->gangs);
 	free(h->queues);

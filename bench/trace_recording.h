@@ -44,12 +44,25 @@ struct past_queue {
 	bool is_there;   /* at the end */
 };
 
+/* A shape as it was recorded: the same requests with the same denied nodes are one world_shape. */
+struct past_shape {
+	uint32_t requests; /* in history.requests */
+	uint32_t words_n;
+	uint64_t *denied; /* nodes of the world; NULL: none */
+	bool has_rules;   /* others than those over a node alone */
+};
+
 struct history {
-	struct world *world; /* columns, nodes and their steps, kinds and shapes */
+	struct world *world; /* columns, nodes and their steps, kinds */
 	struct trace *trace; /* users */
 	struct keys users, pods_by_uid, gang_names, queue_names;
 	struct past_pod *pods;
 	uint32_t pods_room;
+	struct past_shape *shapes;
+	uint32_t shapes_n, shapes_room;
+	struct world_shape *requests; /* without sets */
+	uint32_t requests_n, requests_room;
+	struct keys shape_keys;
 	struct past_gang *gangs;
 	uint32_t gangs_n, gangs_room;
 	struct past_queue *queues;

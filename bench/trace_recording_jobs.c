@@ -52,13 +52,50 @@ static bool is_of_start(const struct past_gang *g, const struct past_pod *p)
 	return g->start_s == NOT_YET ? p->end_s == NOT_YET : p->end_s >= g->start_s;
 }
 
+/* The set of denied nodes, without the zeros at its end. */
+static uint32_t set_of(struct history *h, const struct past_shape *p, bool *has_rules)
+{
+	uint32_t n = p->words_n, set;
+
+	while (n > 0 && p->denied[n - 1] == 0)
+		n--;
+	if (n == 0)
+		return KEYS_NONE;
+	set = keys_take(&h->world->denied, p->denied, n * sizeof(*p->denied));
+	*has_rules = *has_rules || set >= WORLD_SETS_MOST;
+	return set < WORLD_SETS_MOST ? set : KEYS_NONE;
+}
+
+/* The shape of a pod in the world. */
+static uint32_t shape_of(struct history *h, uint32_t past)
+{
+	const struct past_shape *p = &h->shapes[past];
+	struct world *w = h->world;
+	bool has_rules = p->has_rules;
+	const uint32_t key[] = { p->requests, set_of(h, p, &has_rules), has_rules };
+	const uint32_t shape = keys_take(&h->shape_keys, key, sizeof(key));
+	const struct world_shape *requests = &h->requests[p->requests];
+	struct world_shape *out;
+
+	if (shape < w->shapes_n)
+		return shape;
+	w->shapes = must_extend(w->shapes, w->shapes_n, shape + 1u, sizeof(*w->shapes));
+	w->shapes_n++;
+	out = &w->shapes[shape];
+	*out = (struct world_shape){ .body = requests->body, .set = key[1], .has_rules = has_rules };
+	out->requests = must_array(requests->body.amounts_n + 1u, sizeof(*out->requests));
+	memcpy(out->requests, requests->requests, requests->body.amounts_n * sizeof(*out->requests));
+	return shape;
+}
+
 static void shape_add(struct history *h, struct draft *d, const struct past_pod *p, int64_t *places)
 {
 	struct world *w = h->world;
-	const struct world_shape *s = &w->shapes[p->shape];
+	const uint32_t shape = shape_of(h, p->shape);
+	const struct world_shape *s = &w->shapes[shape];
 	const int64_t milli = world_milli(w, s->requests, s->body.amounts_n);
 
-	w->member_shapes[w->members_n++] = p->shape;
+	w->member_shapes[w->members_n++] = shape;
 	d->job.members++;
 	*places = *places < INT64_MAX - milli ? *places + milli : INT64_MAX;
 	d->has_rules = d->has_rules || s->has_rules;
@@ -222,12 +259,13 @@ static uint32_t left_of(const struct history *h, const struct past_pod *p, uint3
 static void stay_add(struct history *h, const struct past_pod *p)
 {
 	struct world *w = h->world;
-	const struct world_shape *s = &w->shapes[p->shape];
+	const uint32_t shape = shape_of(h, p->shape);
+	const struct world_shape *s = &w->shapes[shape];
 	const uint64_t to_s = p->end_s < h->end_s ? p->end_s : h->end_s;
 
 	if (p->end_s <= p->bound_s)
 		return;
-	w->pods[w->pods_n] = (struct world_pod){ .shape = p->shape,
+	w->pods[w->pods_n] = (struct world_pod){ .shape = shape,
 		                                     .node = p->node,
 		                                     .user = p->user,
 		                                     .priority = p->priority,
@@ -256,7 +294,7 @@ static void measure_choose(struct world *w)
 					w->measured = c;
 }
 
-/* The kind that most nodes had first. */
+/* The kind that most nodes had first, and the first node of it. */
 static void kind_choose(struct world *w)
 {
 	uint32_t *counts = must_array(w->kinds_n + 1u, sizeof(*counts));
@@ -273,6 +311,9 @@ static void kind_choose(struct world *w)
 			w->kind_added = n->kind;
 		}
 	}
+	for (uint32_t i = w->node_states_n; i-- > 0;)
+		if (w->node_states[i].is_there && w->node_states[i].kind == w->kind_added)
+			w->node_added = w->node_states[i].node;
 	free(counts);
 	free(seen);
 }
@@ -358,6 +399,7 @@ bool history_jobs(struct history *h, const char *path)
 	}
 	measure_choose(w);
 	kind_choose(w);
+	w->nodes_read_n = w->nodes.n;
 	t->gpus = w->measured != RESOURCE_CPU;
 	t->end_s = h->end_s;
 	w->member_shapes = must_array(pods_n + 1u, sizeof(*w->member_shapes));

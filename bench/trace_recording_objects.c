@@ -2,6 +2,7 @@
 /* Resources, nodes, shapes and queues of a recording, by name. */
 #include "bench/trace_recording_impl.h"
 
+#include "core/step/core.h"
 #include "ipc/memory.h"
 
 #include <stdlib.h>
@@ -111,18 +112,28 @@ void recording_node_leaves(struct reader *r, uint32_t node)
 	node_set(r, node, &gone);
 }
 
-static bool bars(const struct node_record *n)
+/* The rules over one node alone, as the core has both now. */
+static void deny(struct reader *r, uint32_t shape, uint32_t node)
 {
-	for (uint32_t i = 0; i < n->body->taints_n; i++)
-		if (n->taints[i].effect != EFFECT_PREFER_NO_SCHEDULE)
-			return true;
-	return false;
+	struct past_shape *p = &r->h.shapes[r->shapes[shape].item];
+	const uint32_t item = r->nodes[node].item, word = item / 64;
+	const int denied = core_denies(r->core, shape, node);
+
+	if (denied < 0)
+		return;
+	if (!denied && word >= p->words_n)
+		return;
+	if (word >= p->words_n) {
+		p->denied = must_extend(p->denied, p->words_n, word + 1, sizeof(*p->denied));
+		p->words_n = word + 1;
+	}
+	p->denied[word] &= ~(UINT64_C(1) << item % 64);
+	p->denied[word] |= (uint64_t)denied << item % 64;
 }
 
 bool recording_node(struct reader *r, const struct node_record *n)
 {
 	struct world *w = r->h.world;
-	const uint32_t nodes_before = w->nodes.n;
 	struct world_node state = { .is_there = n->body->flags & NODE_PRESENT,
 		                        .is_cordoned = n->body->flags & NODE_CORDONED };
 
@@ -136,11 +147,14 @@ bool recording_node(struct reader *r, const struct node_record *n)
 		r->nodes_now_room = room;
 	}
 	state.kind = kind_of(r, n);
-	w->nodes_with_taints += w->nodes.n > nodes_before && bars(n);
 	r->nodes[n->body->node] =
 		(struct slot){ .generation = n->body->generation, .item = state.node };
+	r->nodes_used = n->body->node >= r->nodes_used ? n->body->node + 1 : r->nodes_used;
 	node_set(r, state.node, &state);
 	r->nodes_now[state.node].epoch = r->epoch;
+	for (uint32_t i = 0; i < r->shapes_used; i++)
+		if (r->shapes[i].generation > 0)
+			deny(r, i, n->body->node);
 	return true;
 }
 
@@ -149,8 +163,7 @@ bool recording_node(struct reader *r, const struct node_record *n)
 static bool shape_has_rules(const struct shape_record *s)
 {
 	const struct event_shape *e = s->body;
-	bool rules = e->requirements_n || e->terms_n || e->volume_rules_n || e->ports_n ||
-	             e->attachments_n || e->exclusives_n || e->policies_n || e->devices || e->flags;
+	bool rules = e->ports_n || e->attachments_n || e->exclusives_n || e->policies_n || e->devices;
 
 	for (uint32_t i = 0; i < e->pod_terms_n; i++)
 		rules = rules || s->pod_terms[i].kind == POD_TERM_AFFINITY ||
@@ -160,40 +173,59 @@ static bool shape_has_rules(const struct shape_record *s)
 	return rules;
 }
 
-bool recording_shape(struct reader *r, const struct shape_record *s)
+/* What a shape requests, each once; KEYS_NONE and a message: there are too many. */
+static uint32_t requests_of(struct reader *r, const struct shape_record *s, bool *rules)
 {
-	struct world *w = r->h.world;
+	struct history *h = &r->h;
 	struct {
 		struct event_shape body;
-		uint64_t rules;
 		struct amount amounts[RESOURCES_MAX];
 	} key = { .body = { .scored_cpu_milli = s->body->scored_cpu_milli,
 		                .scored_memory_bytes = s->body->scored_memory_bytes,
 		                .placed_cpu_milli = s->body->placed_cpu_milli,
 		                .placed_memory_bytes = s->body->placed_memory_bytes,
 		                .namespace = ID_NONE } };
-	bool rules = shape_has_rules(s);
-	uint32_t shape;
+	size_t bytes;
+	uint32_t requests;
 
-	key.body.amounts_n = amounts_take(r, s->amounts, s->body->amounts_n, key.amounts, &rules);
-	key.rules = rules;
-	shape = keys_take(&r->shape_keys, &key,
-	                  offsetof(typeof(key), amounts) + key.body.amounts_n * sizeof(*key.amounts));
-	r->shapes[s->body->shape] = (struct slot){ .generation = 1, .item = shape };
-	if (shape < w->shapes_n)
-		return true;
-	if (shape == SHAPES_MOST)
-		return recording_wrong(r, "there are more than 65536 kinds of pods");
-	if (w->shapes_n == r->shapes_room) {
-		r->shapes_room = r->shapes_room * 2 + 64;
-		w->shapes = must_grow(w->shapes, r->shapes_room * sizeof(*w->shapes));
+	key.body.amounts_n = amounts_take(r, s->amounts, s->body->amounts_n, key.amounts, rules);
+	bytes = key.body.amounts_n * sizeof(*key.amounts);
+	requests = keys_take(&r->request_keys, &key, sizeof(key.body) + bytes);
+	if (requests < h->requests_n)
+		return requests;
+	if (requests == SHAPES_MOST) {
+		recording_wrong(r, "there are more than 65536 kinds of pods");
+		return KEYS_NONE;
 	}
-	w->shapes[shape] =
-		(struct world_shape){ .body = key.body,
-		                      .requests = must_array(key.body.amounts_n + 1u, sizeof(*key.amounts)),
-		                      .has_rules = rules };
-	memcpy(w->shapes[shape].requests, key.amounts, key.body.amounts_n * sizeof(*key.amounts));
-	w->shapes_n++;
+	if (h->requests_n == h->requests_room) {
+		h->requests_room = h->requests_room * 2 + 64;
+		h->requests = must_grow(h->requests, h->requests_room * sizeof(*h->requests));
+	}
+	h->requests[requests] = (struct world_shape){
+		.body = key.body, .requests = must_array(key.body.amounts_n + 1u, sizeof(*key.amounts))
+	};
+	memcpy(h->requests[requests].requests, key.amounts, bytes);
+	return h->requests_n++;
+}
+
+bool recording_shape(struct reader *r, const struct shape_record *s)
+{
+	struct history *h = &r->h;
+	bool rules = shape_has_rules(s);
+	const uint32_t requests = requests_of(r, s, &rules);
+
+	if (requests == KEYS_NONE)
+		return false;
+	if (h->shapes_n == h->shapes_room) {
+		h->shapes_room = h->shapes_room * 2 + 64;
+		h->shapes = must_grow(h->shapes, h->shapes_room * sizeof(*h->shapes));
+	}
+	h->shapes[h->shapes_n] = (struct past_shape){ .requests = requests, .has_rules = rules };
+	r->shapes[s->body->shape] = (struct slot){ .generation = 1, .item = h->shapes_n++ };
+	r->shapes_used = s->body->shape >= r->shapes_used ? s->body->shape + 1 : r->shapes_used;
+	for (uint32_t i = 0; i < r->nodes_used; i++)
+		if (r->nodes[i].generation > 0)
+			deny(r, s->body->shape, i);
 	return true;
 }
 

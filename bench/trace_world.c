@@ -24,6 +24,7 @@ void world_free(struct world *w)
 		free(w->queues[i].amounts);
 	}
 	keys_free(&w->nodes);
+	keys_free(&w->denied);
 	free(w->kinds);
 	free(w->shapes);
 	free(w->member_shapes);
@@ -198,14 +199,37 @@ shape_id world_shape_id(struct world_play *p, uint32_t shape)
 {
 	const struct world_shape *s = &p->w->shapes[shape];
 	struct event_shape e = s->body;
+	const struct requirement in_set = { .op = REQUIRE_EXISTS, .key = s->set + 1 };
 
 	if (p->shape_ids[shape] > 0)
 		return p->shape_ids[shape] - 1;
 	e.shape = p->shapes_n++;
+	e.requirements_n = s->set != KEYS_NONE;
 	p->shape_ids[shape] = p->shapes_n;
 	p->tell(p->context, EVENT_SHAPE,
-	        PARTS({ &e, sizeof(e) }, { s->requests, e.amounts_n * sizeof(*s->requests) }));
+	        PARTS({ &e, sizeof(e) }, { s->requests, e.amounts_n * sizeof(*s->requests) },
+	              { &in_set, e.requirements_n * sizeof(in_set) }));
 	return e.shape;
+}
+
+static bool is_denied(const struct world *w, uint32_t set, uint32_t node)
+{
+	const struct key *key = &w->denied.at[set];
+	const uint64_t *words = key->bytes;
+
+	node = node < w->nodes_read_n ? node : w->node_added;
+	return node / 64 < key->n / sizeof(*words) && words[node / 64] >> node % 64 & 1;
+}
+
+/* Labels of the sets that it is not in. */
+static uint32_t labels_of(const struct world *w, uint32_t node, struct label out[WORLD_SETS_MOST])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < w->denied.n && i < WORLD_SETS_MOST; i++)
+		if (!is_denied(w, i, node))
+			out[n++] = (struct label){ .key = i + 1, .number = LABEL_NOT_A_NUMBER };
+	return n;
 }
 
 /* A node that has left is sent as cordoned: what a play has on it ends as it would have, and
@@ -215,13 +239,15 @@ static void tell_node(const struct world_play *p, const struct world_node *n)
 	const struct world_kind *k = &p->w->kinds[n->kind];
 	const struct key *name = &p->w->nodes.at[n->node];
 	struct event_node e = { .node = n->node, .generation = 1, .flags = NODE_PRESENT };
+	struct label labels[WORLD_SETS_MOST];
 
 	e.flags |= n->is_there && !n->is_cordoned ? 0 : NODE_CORDONED;
 	e.amounts_n = k->amounts_n;
+	e.labels_n = labels_of(p->w, n->node, labels);
 	e.name_bytes = (uint32_t)name->n;
 	p->tell(p->context, EVENT_NODE,
 	        PARTS({ &e, sizeof(e) }, { k->amounts, k->amounts_n * sizeof(*k->amounts) },
-	              { name->bytes, name->n }));
+	              { labels, e.labels_n * sizeof(*labels) }, { name->bytes, name->n }));
 }
 
 static void tell_pod(struct world_play *p, uint32_t pod)

@@ -16,10 +16,15 @@
 #define WORLD_OF_NO_NODE RESOURCE_EXTENDED
 #define WORLD_COLUMNS_FIRST (RESOURCE_EXTENDED + 1u)
 
-/* What a pod asks for; the rest of its rules is not played. */
+/* What a pod asks for, and the nodes that its rules over a node alone deny: selectors, taints,
+ * volumes.  Labels and taints themselves are numbers of an epoch, so in a play each set of denied
+ * nodes is a label of all others, which the shape requires. */
+#define WORLD_SETS_MOST 64u
+
 struct world_shape {
 	struct event_shape body;
 	struct amount *requests; /* body.amounts_n */
+	uint32_t set;            /* of world.denied; KEYS_NONE: no node is denied */
 	bool has_rules;          /* that are not played */
 };
 
@@ -67,6 +72,9 @@ struct world {
 	struct keys nodes;   /* names */
 	uint32_t kind_added; /* index of the most frequent kind of node, of kind_added_n nodes */
 	uint32_t kind_added_n;
+	uint32_t node_added;   /* what is added is denied to whom this node is */
+	uint32_t nodes_read_n; /* without added ones */
+	struct keys denied;    /* sets of nodes, as bitmaps of uint64_t */
 	struct world_kind *kinds;
 	uint32_t kinds_n;
 	struct world_shape *shapes;
@@ -82,11 +90,10 @@ struct world {
 	struct world_queue *queues; /* parents first, [0] is the root; none: there were no queues */
 	uint32_t queues_n;
 	uint32_t *queue_of_user;
-	struct play_job *was; /* by trace_job.place: when it started and ended in the recording */
-	double pods_places_s; /* places of `pods`, summed over the recording */
-	uint32_t unfinished;  /* jobs whose end the recording does not have */
-	uint32_t with_rules;  /* jobs with rules that are not played */
-	uint32_t nodes_with_taints;
+	struct play_job *was;      /* by trace_job.place: when it started and ended in the recording */
+	double pods_places_s;      /* places of `pods`, summed over the recording */
+	uint32_t unfinished;       /* jobs whose end the recording does not have */
+	uint32_t with_rules;       /* jobs with rules that are not played */
 	struct core_config config; /* as recorded; limits, emit and context are not set */
 };
 

@@ -92,6 +92,12 @@ bool core_share_reason(const struct core *core, uint32_t gang, struct reason *ou
  *   -EBUSY    it is placed */
 int core_verdict(struct core *core, uint32_t pod, struct evaluation *out);
 
+/* 1 if a rule of the shape over one node alone, but not over its cordon, rejects the node:
+ * affinity, taints, volumes, flags; else 0.
+ *
+ *   -ENOENT  no such shape, or no such node */
+int core_denies(const struct core *core, uint32_t shape, uint32_t node);
+
 /* The devices that a pending pod would get on a node where it is feasible, as a CMD_DEVICES has
  * them: *head, and picks[DEVICE_PICKS_MAX].  False: it needs none.  Nothing changes. */
 bool core_devices(const struct core *core, uint32_t pod, uint32_t node, struct cmd_devices *head,

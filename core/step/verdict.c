@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/step/core.h"
 
+#include "core/cluster/rule_node.h"
 #include "core/devices/inventory.h"
 #include "core/filter/evaluate.h"
 #include "core/filter/gpus.h"
@@ -18,6 +19,17 @@ int core_verdict(struct core *c, uint32_t pod, struct evaluation *out)
 	gpus_follow(&c->pod_counts);
 	evaluate(&c->pod_counts, p->class, c->config.score, out);
 	return 0;
+}
+
+int core_denies(const struct core *c, uint32_t shape, uint32_t node)
+{
+	const struct shape *s = shapes_find(&c->shapes, shape);
+	const struct node *n = nodes_find(&c->nodes, node);
+
+	if (!s || !n)
+		return -ENOENT;
+	return !rule_affinity(s, n) || rule_taint(s, n) || rule_volumes(s, n) != 0 ||
+	       rule_flags(s, n) != FILTER_PASSED;
 }
 
 bool core_devices(const struct core *c, uint32_t pod, uint32_t node, struct cmd_devices *head,

@@ -77,6 +77,8 @@ def recorded(c, *core):
 def cluster():
     nodes = [objects.node(name, cpu="4500m") for name in ("n0", "n1")]
     daemons = [objects.pod(f"daemon-{i}", cpu="400m", scheduler="other", nodeName=f"n{i}") for i in range(2)]
+    # Nothing here tolerates it: a play has to know that.
+    nodes.append(objects.node("n2", cpu="4500m", taints=[{"key": "apart", "effect": "NoSchedule"}]))
     return nodes + daemons + [kube.namespace(name) for name in ("one", "two")]
 
 
@@ -90,7 +92,7 @@ def test_a_recording_answers_what_if():
         rows = trace(path)
         figure({name: round(value, 2) for name, value in rows.items()})
         waits = [*started.values(), 0]
-        equal((rows["jobs"], rows["jobs-left-out"], rows["nodes"]), (5, 0, 2), rows)
+        equal((rows["jobs"], rows["jobs-left-out"], rows["nodes"]), (5, 0, 3), rows)
         equal((rows["jobs-unfinished"], rows["jobs-waiting"], rows["jobs-with-rules"]), (1, 0, 0), rows)
         check(2 <= sum(waits) / len(waits) <= 4, started)
         # As the test saw it, as the recording has it, and as it is played.
@@ -104,11 +106,11 @@ def test_a_recording_answers_what_if():
         equal(trace(path, "--promise-depth", "1")["promises-late"], 0)
 
         more = trace(path, "--add-nodes", "2")
-        equal(more["nodes"], 4)
+        equal(more["nodes"], 5)
         check(more["wait"] < rows["wait"] / 2 and more["recorded-wait"] == rows["recorded-wait"], more)
         equal(trace(path, "--add-nodes", "4")["wait"], 0, "all start at once")
         code, out, err = run("muster-bench", "trace", path, "--add-nodes", "4")
-        check("4 nodes more, each as 2 of the recording: cpu (milli)=4500 memory=" in err, err)
+        check("4 nodes more, each as 3 of the recording: cpu (milli)=4500 memory=" in err, err)
 
         queues = os.path.join(c.folder, "queues.yaml")
         waits_of = {}

@@ -63,7 +63,7 @@ static void put(enum record_kind kind, const struct part *parts)
 static void name(uint32_t id, const char *text)
 {
 	const struct event_name e = { .id = id,
-		                          .kind = NAME_RESOURCE,
+		                          .kind = id < limits.resources ? NAME_RESOURCE : NAME_TAINT,
 		                          .bytes = (uint32_t)strlen(text) };
 
 	put(EVENT_NAME, PARTS({ &e, sizeof(e) }, { text, e.bytes }));
@@ -151,6 +151,54 @@ static void queue(uint32_t id, const char *text, int64_t limit_cpu)
 	};
 
 	put(EVENT_QUEUE, PARTS({ &e, sizeof(e) }, { &amount, sizeof(amount) }, { text, e.name_bytes }));
+}
+
+/* Shape 1 of one cpu, for nodes with that label; and a node with it, and with a taint. */
+static void shape_for_label(uint32_t key)
+{
+	const struct amount amounts[] = { { RESOURCE_CPU, 0, 1000 }, { RESOURCE_PODS, 0, 1 } };
+	const struct requirement has = { .op = REQUIRE_EXISTS, .key = key };
+	const struct toleration all = { .key = TOLERATE_EVERY_KEY, .any_value = 1 };
+	const struct event_shape e = {
+		.shape = 1, .amounts_n = 2, .requirements_n = 1, .tolerations_n = 1, .namespace = ID_NONE
+	};
+
+	put(EVENT_SHAPE, PARTS({ &e, sizeof(e) }, { amounts, sizeof(amounts) }, { &has, sizeof(has) },
+	                       { &all, sizeof(all) }));
+}
+
+static void node_with_label(uint32_t id, const char *text, uint32_t key)
+{
+	const struct amount amounts[] = { { RESOURCE_CPU, 0, 1000 }, { RESOURCE_PODS, 0, 10 } };
+	const struct label label = { .key = key, .number = LABEL_NOT_A_NUMBER };
+	const struct taint taint = { .key = 3, .effect = EFFECT_NO_SCHEDULE, .name = 9 };
+	const struct event_node e = { .node = id,
+		                          .generation = 1,
+		                          .flags = NODE_PRESENT,
+		                          .name_bytes = (uint32_t)strlen(text),
+		                          .amounts_n = 2,
+		                          .labels_n = 1,
+		                          .taints_n = 1 };
+
+	put(EVENT_NODE,
+	    PARTS({ &e, sizeof(e) }, { amounts, sizeof(amounts) }, { &label, sizeof(label) },
+	          { &taint, sizeof(taint) }, { text, e.name_bytes }));
+}
+
+static void waits_for_label(uint32_t pod)
+{
+	static const char text[] = "ns/pod";
+	const struct event_pod e = { .pod = pod,
+		                         .generation = pod + 1,
+		                         .flags = OURS,
+		                         .gang = ID_NONE,
+		                         .shape = 1,
+		                         .node = ID_NONE,
+		                         .role = ID_NONE,
+		                         .uid = { pod + 1, 7 },
+		                         .name_bytes = sizeof(text) - 1 };
+
+	put(EVENT_POD, PARTS({ &e, sizeof(e) }, { text, e.name_bytes }));
 }
 
 /* An epoch with nodes a and b of that many cpu, and shape 0 of one. */
@@ -332,6 +380,56 @@ Test(trace_recording, nodes_come_and_go)
 	cr_expect_eq(p.waiting, 1);
 	cr_expect_float_eq(p.wait_s, (0 + 0 + 10 + 20) / 4.0, 1e-9);
 	cr_expect_float_eq(fair_wait_p99(&p, &t, NULL, QUEUE_MISSING), 20, 1e-9);
+	play_free(&p);
+	trace_free(&t);
+}
+
+/* Selectors and taints are kept as sets of nodes: their numbers are others in the next epoch. */
+Test(trace_recording, rules_over_a_node_alone_are_played)
+{
+	struct trace t;
+	struct play p;
+
+	record_begin();
+	put(EVENT_BEGIN, NO_PARTS);
+	name(9, "taint");
+	shape(0, 1);
+	shape_for_label(5);
+	node(0, "a", 1, NODE_PRESENT);
+	node_with_label(1, "b", 5);
+	put(EVENT_SYNCED, NO_PARTS);
+	waits_for_label(0);
+	waits(1, ID_NONE);
+	bound(0, 1);
+	bound(1, 0);
+	waits_for_label(2);
+	waits(3, ID_NONE);
+	at(10);
+	put(EVENT_BEGIN, NO_PARTS);
+	name(9, "taint");
+	shape_for_label(8);
+	shape(0, 1);
+	node_with_label(0, "b", 8);
+	node(1, "a", 1, NODE_PRESENT);
+	for (uint32_t i = 0; i < 4; i++)
+		(i % 2 ? waits(i, ID_NONE) : waits_for_label(i));
+	put(EVENT_SYNCED, NO_PARTS);
+	at(20);
+	ends(0);
+	bound(2, 0);
+	at(30);
+	ends(1);
+	bound(3, 1);
+	at(40);
+	cr_assert(read_back(&t));
+	cr_assert_eq(t.jobs_n, 4);
+	cr_expect_eq(t.world->with_rules, 0);
+	cr_expect_eq(t.world->denied.n, 2);
+	cr_expect_eq(t.world->shapes_n, 2, "equal in both epochs: %u", t.world->shapes_n);
+	play(&p, &t, NULL);
+	for (uint32_t i = 0; i < 4; i++)
+		cr_expect_eq(p.jobs[i].start_s, t.world->was[i].start_s, "job %u: %lu", i,
+		             p.jobs[i].start_s);
 	play_free(&p);
 	trace_free(&t);
 }
