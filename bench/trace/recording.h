@@ -8,7 +8,7 @@
 #ifndef MUSTER_BENCH_TRACE_RECORDING_H
 #define MUSTER_BENCH_TRACE_RECORDING_H
 
-#include "bench/trace_world.h"
+#include "bench/trace/world.h"
 
 #define NOT_YET UINT64_MAX
 

@@ -3,7 +3,7 @@
 #ifndef MUSTER_BENCH_TRACE_QUEUES_H
 #define MUSTER_BENCH_TRACE_QUEUES_H
 
-#include "bench/trace.h"
+#include "bench/trace/trace.h"
 #include "ipc/abi_queue.h"
 
 #include <stdbool.h>

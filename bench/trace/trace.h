@@ -8,7 +8,7 @@
  *   Philly                     CSV with num_gpu, submit_time and duration, in minutes, as Chronus
  *                              has prepared it, with its virtual clusters as `user`
  *   openb pods                 CSV with num_gpu, gpu_milli, creation_time and deletion_time
- *   muster's own               what muster-core --record wrote (bench/trace_recording.h)
+ *   muster's own               what muster-core --record wrote (bench/trace/recording.h)
  *
  * Files may be gzipped. */
 #ifndef MUSTER_BENCH_TRACE_H
@@ -44,7 +44,7 @@ static inline uint32_t trace_quorum(const struct trace_job *j)
 	return j->quorum > 0 ? j->quorum : j->members;
 }
 
-struct world; /* bench/trace_world.h */
+struct world; /* bench/trace/world.h */
 
 struct trace {
 	struct trace_job *jobs; /* by time of submission, then by place in the file */
@@ -73,7 +73,7 @@ uint32_t trace_user(const struct trace *t, const char *name);
  * and a message: there would be too many jobs. */
 bool trace_multiply(struct trace *out, const struct trace *t, uint32_t user, uint32_t times);
 
-struct trace_queues; /* bench/trace_queues.h */
+struct trace_queues; /* bench/trace/queues.h */
 
 struct play_options {
 	uint32_t nodes;         /* of trace.node_milli places each */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resources, nodes, shapes and queues of a recording, by name. */
-#include "bench/trace_recording_impl.h"
+#include "bench/trace/recording_impl.h"
 
 #include "core/step/core.h"
 #include "ipc/memory.h"

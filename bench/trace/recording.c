@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the records of a recording to the history of what they are about. */
-#include "bench/trace_recording_impl.h"
+#include "bench/trace/recording_impl.h"
 
 #include "core/daemon/policy.h"
 #include "ctl/term/ctl.h"

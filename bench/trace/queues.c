@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queues for the users of a log. */
-#include "bench/trace_queues.h"
+#include "bench/trace/queues.h"
 
-#include "bench/trace_world.h"
+#include "bench/trace/world.h"
 
 #include "ctl/objects/read.h"
 #include "frontend/base/bytes.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recording of muster's own (bench/trace_recording.h) has beside its jobs: the resources,
+/* What a recording of muster's own (bench/trace/recording.h) has beside its jobs: the resources,
  * nodes that come and go, the pods that no play decides about, and the queues; and how they are
  * told to the core of a play.
  *
@@ -9,8 +9,8 @@
 #define MUSTER_BENCH_TRACE_WORLD_H
 
 #include "bench/builder.h"
-#include "bench/keys.h"
-#include "bench/trace.h"
+#include "bench/trace/keys.h"
+#include "bench/trace/trace.h"
 
 /* The column of resources that are asked for and that no node had. */
 #define WORLD_OF_NO_NODE RESOURCE_EXTENDED

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Logs of several users through the core with queues, and what is measured of them. */
-#include "bench/trace_queues.h"
+#include "bench/trace/queues.h"
 
 #include "ipc/memory.h"
 #include "tests/unit/support_random.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plays a log through the core: each job is a gang, time is that of the log. */
 #include "bench/builder.h"
-#include "bench/trace_queues.h"
-#include "bench/trace_reclaim.h"
-#include "bench/trace_world.h"
+#include "bench/trace/queues.h"
+#include "bench/trace/reclaim.h"
+#include "bench/trace/world.h"
 
 #include "core/step/core.h"
 #include "ipc/memory.h"

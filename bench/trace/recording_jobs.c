@@ -6,7 +6,7 @@
  *   every other pod on a node        a pod of the world, which stays where it was
  *
  * A gang is submitted once as many members as its quorum are there, and ends with its last one. */
-#include "bench/trace_recording.h"
+#include "bench/trace/recording.h"
 
 #include "ipc/memory.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/trace_world.h"
+#include "bench/trace/world.h"
 
 #include "ipc/memory.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How fairly a play served queues, from the times of its jobs alone: nothing here asks the core. */
-#include "bench/trace_queues.h"
+#include "bench/trace/queues.h"
 
 #include "bench/bench.h"
 #include "ipc/memory.h"

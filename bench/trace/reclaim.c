@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/trace_reclaim.h"
+#include "bench/trace/reclaim.h"
 
 #include "core/world/search_again.h"
 #include "ipc/memory.h"

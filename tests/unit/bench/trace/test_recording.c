@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recordings as logs: what becomes a job, and with which times; the play of it. */
 #include "bench/builder.h"
-#include "bench/trace_queues.h"
-#include "bench/trace_world.h"
+#include "bench/trace/queues.h"
+#include "bench/trace/world.h"
 
 #include "core/daemon/recorder.h"
 #include "ipc/logline.h"

@@ -3,7 +3,7 @@
 #ifndef MUSTER_BENCH_TRACE_RECORDING_IMPL_H
 #define MUSTER_BENCH_TRACE_RECORDING_IMPL_H
 
-#include "bench/trace_recording.h"
+#include "bench/trace/recording.h"
 #include "core/shm/records.h"
 #include "ctl/replay/recording.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/keys.h"
+#include "bench/trace/keys.h"
 
 #include "ipc/memory.h"
 

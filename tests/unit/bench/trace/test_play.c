@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Logs of jobs through the core, compared with a slow model: a list of times, on which everything
  * is tried. */
-#include "bench/trace.h"
+#include "bench/trace/trace.h"
 
 #include "ipc/memory.h"
 #include "tests/unit/support_random.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads logs of jobs. */
-#include "bench/trace_recording.h"
+#include "bench/trace/recording.h"
 
 #include "core/daemon/recording.h"
 #include "ipc/memory.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A Gantt chart: a line for each node, time to the right, a box for each job on neighbouring
  * nodes. A job that was promised a start has a frame. */
-#include "bench/trace.h"
+#include "bench/trace/trace.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,11 +2,11 @@
 /* A log of jobs, played through the core: how long do jobs wait, and does one start later than it
  * was promised?  Published: KTH-SP2 on 100 nodes, EASY backfill with the users' times 92.6, with
  * true run times 71.7 (Gaussier et al., SC'15), which is --promise-depth 1. */
-#include "bench/trace.h"
+#include "bench/trace/trace.h"
 
 #include "bench/bench.h"
-#include "bench/trace_queues.h"
-#include "bench/trace_world.h"
+#include "bench/trace/queues.h"
+#include "bench/trace/world.h"
 #include "ipc/clock.h"
 
 #include <unistd.h>
