@@ -101,13 +101,16 @@ struct listed *listed_copy(const struct listed *l)
 	return l ? memcpy(must_alloc(bytes), l, bytes) : NULL;
 }
 
-/* No holding has any. */
+/* No holding has any.  The version goes on: version_now() of a copy is none that matches remember.
+ */
 struct commons *commons_copy(const struct commons *c)
 {
 	struct commons *to = c ? must_alloc(sizeof(*to)) : NULL;
 
-	if (to)
-		memcpy(to->taken, c->taken, sizeof(to->taken));
+	if (!to)
+		return NULL;
+	to->version = c->version;
+	memcpy(to->taken, c->taken, sizeof(to->taken));
 	return to;
 }
 

@@ -382,3 +382,33 @@ Test(inventory_common, is_not_more_with_a_node_more)
 	inventory_free(copy);
 	inventory_free(p.v);
 }
+
+/* What a copy remembers of rooms is never taken for current, however often it changes. */
+Test(inventory_common, of_a_copy_are_counted_anew)
+{
+	struct plain_devices p = { 0 };
+
+	begin(&p, "inventory_common_copy");
+	for (uint32_t node = 0; node < 2; node++) {
+		p.nodes[node] = (struct plain_node){ .layout = ++p.layouts, .n = 1 };
+		p.nodes[node].match[ONE] = p.nodes[node].match[TWO] = p.nodes[node].match[ALL] = 1;
+	}
+	memset(p.taken, 0, sizeof(p.taken));
+	for (uint32_t node = 0; node < 2; node++) {
+		tell_node(&p, node);
+		tell_matches(&p, node);
+	}
+	cr_assert_eq(inventory_room(p.v, 0, ALL, 0, 9), 1);
+	for (uint32_t changes = 0; changes < 40; changes++) {
+		struct inventory *copy = inventory_copy(p.v, &limits);
+
+		inventory_take(copy, 1, ONE, 0, 1);
+		for (uint32_t i = 0; i < changes; i++) {
+			inventory_take(copy, 1, TWO, 0, 1);
+			inventory_give(copy, 1, TWO);
+		}
+		cr_assert_eq(inventory_room(copy, 0, ALL, 0, 9), 0, "after %u changes", changes);
+		inventory_free(copy);
+	}
+	inventory_free(p.v);
+}
