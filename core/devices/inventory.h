@@ -99,14 +99,24 @@ bool inventory_is_common(const struct inventory *v, uint32_t question);
 
 /* For an upper bound of the pods that all nodes have devices for. */
 struct common_bound {
-	uint64_t pods; /* served by devices of one node, and as many more as there are in the set */
-	uint64_t free[COMMON_DEVICES_MAX / 64];
+	uint64_t pods;                          /* served by devices of one node alone */
+	uint64_t free[COMMON_DEVICES_MAX / 64]; /* devices of several nodes, by common number */
 };
 
 /* Adds a node that has room for `most` by all else.  A question of another form than one request
  * for a number of devices, or for an extended resource, is not bounded. */
 void inventory_bound(const struct inventory *v, node_id node, uint32_t question, uint32_t most,
                      struct common_bound *to);
+
+/* The bound, after all nodes: each device of several nodes serves one more pod at most. */
+static inline uint64_t common_bound_pods(const struct common_bound *b)
+{
+	uint64_t pods = b->pods;
+
+	for (uint32_t i = 0; i < COMMON_DEVICES_MAX / 64; i++)
+		pods += (uint32_t)__builtin_popcountll(b->free[i]);
+	return pods;
+}
 
 /* The question has alternatives (firstAvailable). */
 bool inventory_prefers(const struct inventory *v, uint32_t question);

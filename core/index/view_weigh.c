@@ -51,19 +51,19 @@ static tree_key evaluated_key(const struct views *vs, const struct tiers *tiers,
 	                  score % POLICY_TIER_SCORE + 1);
 }
 
-/* Of devices that several nodes have each serves one pod, on whichever node. */
+/* Devices that several nodes have are counted once. */
 static void capacity_bound(const struct views *vs, struct view *v, const struct shape *s)
 {
 	const struct nodes *ns = vs->nodes;
 	struct common_bound bound = { 0 };
+	uint64_t pods;
 
 	for (uint32_t rank = 0; rank < ns->count; rank++)
 		if (v->counts[rank] > 0)
 			inventory_bound(vs->pod_counts->inventory, ns->order[rank], s->body->devices - 1,
 			                v->counts[rank], &bound);
-	for (uint32_t i = 0; i < COMMON_DEVICES_MAX / 64; i++)
-		bound.pods += (uint32_t)__builtin_popcountll(bound.free[i]);
-	v->capacity = bound.pods < v->capacity ? bound.pods : v->capacity;
+	pods = common_bound_pods(&bound);
+	v->capacity = pods < v->capacity ? pods : v->capacity;
 }
 
 /* VIEW_EVALUATED: all filters and scores again. */

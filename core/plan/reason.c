@@ -155,8 +155,7 @@ static bool devices_lack(const struct views *vs, class_id class, node_id id)
 	       pod_counts_devices(vs->pod_counts, id, s, vs->most) <= views_count_at(vs, id, class);
 }
 
-/* Nodes that are feasible would take more than devices of several nodes, each of which serves one
- * pod on whichever node, are there for. */
+/* Feasible nodes would take more pods than there are devices for, since several nodes list some. */
 static bool commons_lack(const struct views *vs, class_id class)
 {
 	const struct inventory *v = vs->pod_counts->inventory;
@@ -175,9 +174,7 @@ static bool commons_lack(const struct views *vs, class_id class)
 		if (count > 0)
 			inventory_bound(v, id, devices - 1, count, &bound);
 	}
-	for (uint32_t i = 0; i < COMMON_DEVICES_MAX / 64; i++)
-		bound.pods += (uint32_t)__builtin_popcountll(bound.free[i]);
-	return bound.pods < sum;
+	return common_bound_pods(&bound) < sum;
 }
 
 /* By the evaluation of each node. */
