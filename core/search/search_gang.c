@@ -2,11 +2,12 @@
 /* The best set of victims for a gang: branch and bound over units, asking the planner.
  *
  *   level    sets whose highest priority is P, the lowest P first: a set without violations there
- * is better than all of higher levels branch   units by importance, the most important first: it
- * stays, else it goes.  The first set found is kube-scheduler's reprieve order bound    units that
- * go cost so much already; if the planner refuses with all undecided units away, it refuses every
- * set of the branch twins    pods of one node that differ in rank, start and name alone go in that
- * order
+ *            is better than all of higher levels
+ *   branch   units by importance, the most important first: it stays, else it goes.  The first set
+ *            found is kube-scheduler's reprieve order
+ *   bound    units that go cost so much already; if the planner refuses with all undecided units
+ *            away, it refuses every set of the branch
+ *   twins    pods of one node that differ in rank, start and name alone go in that order
  *
  * The second bound needs that releasing pods never makes a node infeasible.  Required affinity,
  * hard spreads and WorkloadPolicies of the gang break that: then each set is asked by itself, after
