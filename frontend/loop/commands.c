@@ -107,7 +107,7 @@ static void gang_waited(struct frontend *f, const struct cmd_gang *cmd)
 
 	if (waits_gang(f->waits, cmd, env_now(f->env), &waited_ns) &&
 	    model_gang(f->model, cmd->gang, cmd->generation, &gang))
-		waits_add(f->waits, gang.namespace, waited_ns);
+		waits_add(f->waits, gang.namespace, model_gang_queue(f->model, cmd->gang), waited_ns);
 }
 
 static int gang_take(struct frontend *f, const struct cmd_gang *cmd)

@@ -14,7 +14,8 @@ static void metrics_fill(struct metrics *m)
 	m->core.world_state = WORLD_FOLLOWS;
 	m->watches_n = 1;
 	m->watches[0] = (struct metrics_watch){ .resource = "pods", .group = "" };
-	m->latency.profiles_n = m->waits.n = m->usage.n = 1;
+	m->latency.profiles_n = m->usage.n = 1;
+	m->waits.namespaces.n = m->waits.queues.n = 1;
 	m->usage.rows[0] = (struct usage_row){ .name = "cpu" };
 	for (int i = 0; i < LATENCY_TRIES; i++)
 		m->latency.sli[i].n = 1;

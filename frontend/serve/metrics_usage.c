@@ -2,7 +2,10 @@
 /* Resources of nodes, and how long gangs waited for them. */
 #include "frontend/serve/metrics_impl.h"
 
+#include "ipc/memory.h"
+
 #include <stddef.h>
+#include <stdlib.h>
 
 /* One family with a sample for each resource that a node has or uses, in the base unit of
  * Prometheus: cores, bytes. */
@@ -45,22 +48,37 @@ void metrics_usage_write(const struct metrics *m, FILE *out)
 		usage_family(&m->usage, families[i].name, families[i].help, families[i].offset, out);
 }
 
+static void waits_family(const struct waits_table *t, const char *name, const char *help,
+                         const char *label, FILE *out)
+{
+	if (t->n == 0)
+		return;
+	family_write(out, name, "histogram", help);
+	for (uint32_t i = 0; i < t->n; i++) {
+		char *labels = NULL;
+		size_t bytes;
+		FILE *text = open_memstream(&labels, &bytes);
+
+		if (!text)
+			fatal_memory();
+		fprintf(text, "%s=\"", label);
+		label_write(t->named[i].name, text);
+		fputs("\",", text);
+		if (fclose(text) != 0)
+			fatal_memory();
+		histogram_write(&t->named[i].waited, &buckets_waits, 1e-9, name, labels, out);
+		free(labels);
+	}
+}
+
 void metrics_waits_write(const struct metrics *m, FILE *out)
 {
-	static const char name[] = "muster_gang_wait_seconds";
-
-	if (m->waits.n == 0)
-		return;
-	family_write(out, name, "histogram",
+	/* Not `namespace`, which is a label of the target where Prometheus scrapes a pod. */
+	waits_family(&m->waits.namespaces, "muster_gang_wait_seconds",
 	             "From the first plan of a gang with all its members until its quorum was bound; "
-	             "namespaces beyond the first 32 share (others).");
-	for (uint32_t i = 0; i < m->waits.n; i++) {
-		const struct waits_namespace *of = &m->waits.namespaces[i];
-		char labels[sizeof(of->name) + 32];
-
-		/* Not `namespace`, which is a label of the target where Prometheus scrapes a pod.  Names of
-		 * namespaces need no escape: the API server takes letters, digits and "-". */
-		snprintf(labels, sizeof(labels), "gang_namespace=\"%s\",", of->name);
-		histogram_write(&of->waited, &buckets_waits, 1e-9, name, labels, out);
-	}
+	             "namespaces beyond the first 32 share (others).",
+	             "gang_namespace", out);
+	waits_family(&m->waits.queues, "muster_queue_wait_seconds",
+	             "The same by the gang's queue; queues beyond the first 32 share (others).",
+	             "queue", out);
 }

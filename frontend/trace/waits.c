@@ -59,21 +59,23 @@ bool waits_gang(struct waits *w, const struct cmd_gang *cmd, uint64_t now_ns, ui
 	}
 }
 
-static struct histogram *histogram_of(struct waits_figures *f, const char *namespace)
+static struct histogram *histogram_of(struct waits_table *t, const char *name)
 {
 	uint32_t i = 0;
 
-	while (i < f->n && i < WAITS_NAMESPACES && strcmp(f->namespaces[i].name, namespace) != 0)
+	while (i < t->n && i < WAITS_NAMED && strcmp(t->named[i].name, name) != 0)
 		i++;
-	if (i == f->n) {
-		f->n++;
-		snprintf(f->namespaces[i].name, sizeof(f->namespaces[i].name), "%s",
-		         i < WAITS_NAMESPACES ? namespace : WAITS_OTHERS);
+	if (i == t->n) {
+		t->n++;
+		snprintf(t->named[i].name, sizeof(t->named[i].name), "%s",
+		         i < WAITS_NAMED ? name : WAITS_OTHERS);
 	}
-	return &f->namespaces[i].waited;
+	return &t->named[i].waited;
 }
 
-void waits_add(struct waits *w, const char *namespace, uint64_t waited_ns)
+void waits_add(struct waits *w, const char *namespace, const char *queue, uint64_t waited_ns)
 {
-	histogram_add(histogram_of(&w->figures, namespace), &buckets_waits, waited_ns);
+	histogram_add(histogram_of(&w->figures.namespaces, namespace), &buckets_waits, waited_ns);
+	if (queue && queue[0])
+		histogram_add(histogram_of(&w->figures.queues, queue), &buckets_waits, waited_ns);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long gangs waited for their start, by namespace.
+/* How long gangs waited for their start, by namespace and by queue.
  *
  * The wait begins with the first plan of the gang with all its members: GANG_WAITING, or
  * GANG_BINDING if it is placed at once.  It ends when the quorum is bound, and starts again if the
@@ -13,17 +13,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WAITS_NAMESPACES 32 /* histograms of their own; the others share one */
+#define WAITS_NAMED 32 /* histograms of their own; the others share one */
 #define WAITS_OTHERS "(others)"
 
-struct waits_namespace {
-	char name[64]; /* of a namespace, at most 63 bytes; WAITS_OTHERS is none */
+struct waits_of {
+	char name[QUEUE_NAME_MAX]; /* WAITS_OTHERS is no name */
 	struct histogram waited;
 };
 
-struct waits_figures {
+struct waits_table {
 	uint32_t n;
-	struct waits_namespace namespaces[WAITS_NAMESPACES + 1]; /* the last one: WAITS_OTHERS */
+	struct waits_of named[WAITS_NAMED + 1]; /* the last one: WAITS_OTHERS */
+};
+
+struct waits_figures {
+	struct waits_table namespaces, queues;
 };
 
 struct waits;
@@ -35,6 +39,7 @@ const struct waits_figures *waits_figures(const struct waits *w);
 /* The gang has a new state; its id is within the limits.  True: its wait is over, *waited_ns. */
 bool waits_gang(struct waits *w, const struct cmd_gang *cmd, uint64_t now_ns, uint64_t *waited_ns);
 
-void waits_add(struct waits *w, const char *namespace, uint64_t waited_ns);
+/* queue: its name; NULL or "": there are no queues. */
+void waits_add(struct waits *w, const char *namespace, const char *queue, uint64_t waited_ns);
 
 #endif

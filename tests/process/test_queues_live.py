@@ -446,6 +446,8 @@ def test_que_19_who_used_little_is_next():
             settles(c, next_one, 10)
             equal(c.bound(other), 0, f"bound of {other}")
             used(c, "a", 0 if factor else 80)
+            waits = {q: f'muster_queue_wait_seconds_count{{queue="{q}"}}' for q in "ab"}
+            until(lambda: [c.metrics().get(waits[q], 0) for q in "ab"] == ([1, 1] if factor else [2, 0]), SOON_S, "waits")
             history = c.queue("a").get("history", {}).get(GPU, 0)
             if factor == 0:
                 equal(history, 0, "history without a factor")

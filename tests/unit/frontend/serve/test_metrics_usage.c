@@ -67,9 +67,21 @@ Test(metrics_usage, waits_have_the_longest_namespace)
 
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	m.waits.n = 1;
-	memcpy(m.waits.namespaces[0].name, name, sizeof(name));
+	m.waits.namespaces.n = 1;
+	memcpy(m.waits.namespaces.named[0].name, name, sizeof(name));
 	written(metrics_waits_write);
 	cr_assert_eq(count(text, "gang_namespace=\"n"), count(text, "nnn\""), "%s", text);
 	cr_assert_eq(count(text, "{namespace="), 0, "%s", text);
+	cr_assert_eq(count(text, "muster_queue_wait_seconds"), 0, "%s", text);
+}
+
+Test(metrics_usage, names_of_queues_are_escaped)
+{
+	m.waits.queues.n = 1;
+	strcpy(m.waits.queues.named[0].name, "root/a\"b\\");
+	histogram_add(&m.waits.queues.named[0].waited, &buckets_waits, UINT64_C(2000000000));
+	written(metrics_waits_write);
+	cr_assert_eq(count(text, "muster_queue_wait_seconds_sum{queue=\"root/a\\\"b\\\\\"} 2\n"), 1,
+	             "%s", text);
+	cr_assert_eq(count(text, "muster_gang_wait_seconds"), 0, "%s", text);
 }

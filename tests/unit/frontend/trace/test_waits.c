@@ -56,27 +56,31 @@ Test(waits, of_another_gang_or_without_all_members_is_no_wait)
 Test(waits, namespaces_beyond_the_bound_share_one)
 {
 	struct waits *w = waits_new();
-	const struct waits_figures *f = waits_figures(w);
+	const struct waits_table *f = &waits_figures(w)->namespaces;
+	const struct waits_table *q = &waits_figures(w)->queues;
 	char name[80];
 
 	for (int round = 0; round < 2; round++)
-		for (int i = 0; i < WAITS_NAMESPACES + 10; i++) {
+		for (int i = 0; i < WAITS_NAMED + 10; i++) {
 			snprintf(name, sizeof(name), "team-%d", i);
-			waits_add(w, name, UINT64_C(1000000000));
+			waits_add(w, name, i % 2 ? "root/a" : NULL, UINT64_C(1000000000));
 		}
-	cr_assert_eq(f->n, WAITS_NAMESPACES + 1);
-	cr_assert_str_eq(f->namespaces[0].name, "team-0");
-	cr_assert_eq(f->namespaces[0].waited.n, 2);
-	cr_assert_eq(f->namespaces[WAITS_NAMESPACES - 1].waited.n, 2);
-	cr_assert_str_eq(f->namespaces[WAITS_NAMESPACES].name, WAITS_OTHERS);
-	cr_assert_eq(f->namespaces[WAITS_NAMESPACES].waited.n, 20);
+	cr_assert_eq(f->n, WAITS_NAMED + 1);
+	cr_assert_str_eq(f->named[0].name, "team-0");
+	cr_assert_eq(f->named[0].waited.n, 2);
+	cr_assert_eq(f->named[WAITS_NAMED - 1].waited.n, 2);
+	cr_assert_str_eq(f->named[WAITS_NAMED].name, WAITS_OTHERS);
+	cr_assert_eq(f->named[WAITS_NAMED].waited.n, 20);
+	cr_assert(q->n == 1 && q->named[0].waited.n == WAITS_NAMED + 10);
+	cr_assert_str_eq(q->named[0].name, "root/a");
 	memset(name, 'x', 63);
 	name[63] = '\0';
 	waits_free(w);
 	w = waits_new();
-	waits_add(w, name, 1);
-	waits_add(w, name, 1);
-	cr_assert_eq(waits_figures(w)->n, 1, "the longest name that there is");
-	cr_assert_eq(waits_figures(w)->namespaces[0].waited.sum, 2);
+	waits_add(w, name, "", 1);
+	waits_add(w, name, "", 1);
+	cr_assert_eq(waits_figures(w)->namespaces.n, 1, "the longest name that there is");
+	cr_assert_eq(waits_figures(w)->namespaces.named[0].waited.sum, 2);
+	cr_assert_eq(waits_figures(w)->queues.n, 0, "without queues");
 	waits_free(w);
 }
