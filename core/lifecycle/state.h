@@ -191,6 +191,7 @@ struct tickets {
 	uint64_t last; /* number of the latest one */
 	struct ticket all[TICKETS_MAX];
 	uint32_t lone_next;        /* of the unschedulable queue: where tickets_refresh() goes on */
+	uint32_t gang_next;        /* ... with reclaim: which gang is the first */
 	struct ticket_wait *waits; /* by group, then by class of lone pods; NULL: they are off */
 	/* With PREEMPTION_ON: */
 	struct event_preemption terms;

@@ -3,6 +3,7 @@
 
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/nominate.h"
+#include "core/lifecycle/queued.h"
 #include "core/shm/ledger.h"
 #include "ipc/memory.h"
 #include "ipc/units.h"
@@ -44,6 +45,7 @@ void tickets_clear(struct core *c)
 	c->tickets.renominates = c->tickets.lone_again = false;
 	c->tickets.last = 0;
 	c->tickets.lone_next = ID_NONE;
+	c->tickets.gang_next = 0;
 	free(c->tickets.facts); /* mostly untouched, both: freeing is cheaper than clearing */
 	free(c->tickets.waits);
 	c->tickets.facts = NULL;
@@ -166,6 +168,42 @@ static uint32_t namespace_tickets(const struct core *c, const struct gang *g)
 	return n;
 }
 
+/* With reclaim gangs of one queue may evict what those of another may not, whatever their priority:
+ * each queue has its part of the tickets. */
+static bool by_queue(const struct core *c)
+{
+	return c->turns.shares && (c->tickets.terms.flags & PREEMPTION_RECLAIM);
+}
+
+/* Tickets of gangs of the queue. */
+static uint32_t queue_tickets(const struct core *c, uint32_t queue)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < TICKETS_GANGS; i++)
+		n += c->tickets.all[i].number != 0 && queued_gang(c, c->tickets.all[i].gang) == queue;
+	return n;
+}
+
+/* The lowest gang's, without an answer, of the queue with the most; that still has as many as the
+ * gang's then. */
+static struct ticket *of_other_queue(struct core *c, uint32_t index)
+{
+	uint32_t most = queue_tickets(c, queued_gang(c, index)) + 1;
+	struct ticket *lowest = NULL;
+
+	for (uint32_t i = 0; i < TICKETS_GANGS; i++) {
+		struct ticket *t = &c->tickets.all[i];
+		const uint32_t n = t->answer ? 0 : queue_tickets(c, queued_gang(c, t->gang));
+
+		if (n > most || (lowest && n == most && t->priority < lowest->priority)) {
+			most = n;
+			lowest = t;
+		}
+	}
+	return lowest;
+}
+
 /* True if the ticket, which has no answer, ends so that the gang can have one. */
 static bool yields(const struct core *c, const struct ticket *t, uint32_t index)
 {
@@ -173,17 +211,20 @@ static bool yields(const struct core *c, const struct ticket *t, uint32_t index)
 
 	if (t->answer || t->priority > gang_priority(g))
 		return false;
+	if (gang_is_group(&c->gangs, index) && by_queue(c) &&
+	    queued_gang(c, t->gang) != queued_gang(c, index))
+		return false;
 	return t->priority < gang_priority(g) ||
 	       (!gang_is_group(&c->gangs, index) &&
 	        namespace_tickets(c, &c->gangs.slots[t->gang]) > namespace_tickets(c, g) + 1);
 }
 
-/* A free slot; or that of the lowest gang that yields. */
+/* A free slot; or one of a queue with more; or that of the lowest gang that yields. */
 static struct ticket *slot_find(struct core *c, uint32_t index)
 {
 	const bool group = gang_is_group(&c->gangs, index);
 	const uint32_t end = group ? TICKETS_GANGS : TICKETS_MAX;
-	struct ticket *lowest = NULL;
+	struct ticket *lowest = NULL, *other;
 
 	for (uint32_t i = group ? 0 : TICKETS_GANGS; i < end; i++) {
 		struct ticket *t = &c->tickets.all[i];
@@ -193,6 +234,8 @@ static struct ticket *slot_find(struct core *c, uint32_t index)
 		if ((!lowest || t->priority < lowest->priority) && yields(c, t, index))
 			lowest = t;
 	}
+	other = group && by_queue(c) ? of_other_queue(c, index) : NULL;
+	lowest = other ? other : lowest;
 	if (lowest)
 		close(c, lowest);
 	return lowest;
@@ -373,17 +416,25 @@ void tickets_tick(struct core *c)
 	}
 }
 
+/* By queue they go on behind the last one that has got a ticket: there may be more queues than
+ * tickets. */
 void tickets_refresh(struct core *c)
 {
+	const gang_id used = c->gangs.used, from = by_queue(c) ? c->tickets.gang_next : 0;
+
 	if (!(c->tickets.flags & PREEMPTION_ON))
 		return;
 	lone_refresh(c);
 	if (c->gangs.states[GANG_WAITING] == 0)
 		return;
-	for (gang_id id = 0; id < c->gangs.used; id++) {
+	for (gang_id n = 0; n < used; n++) {
+		const gang_id id = n < used - from ? from + n : n - (used - from);
 		const struct gang *g = gangs_group(&c->gangs, id);
+		const uint64_t last = c->tickets.last;
 
 		if (g && g->state == GANG_WAITING && !nomination_of(c, id))
 			ticket_follow(c, id, (enum wait_reason)c->ledger.gangs[id].reason.why);
+		if (c->tickets.last != last)
+			c->tickets.gang_next = id + 1;
 	}
 }

@@ -10,6 +10,10 @@
  * checks the answer against the present state (core/cycle/answered.c).  After another answer, or
  * one that no longer held, a gang has a ticket again after two seconds, then four, up to a minute.
  *
+ * With queues and PREEMPTION_RECLAIM a gang takes the ticket of one of another queue that has two
+ * more, whatever their priority, and else of a lower one of its own queue: those of a queue that
+ * may take nothing back have not all of them.
+ *
  * Lone pods have tickets of their own, with PREEMPTION_ON, so that they take none of those of
  * gangs. One of a higher priority takes another's; of equal ones that of a namespace with more.
  * Equal pods (of one class and priority) wait together after an answer that was of no use, since

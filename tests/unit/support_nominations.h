@@ -10,7 +10,7 @@
 
 static const struct limits LIMITS = { .nodes = 8,
 	                                  .pods = PODS,
-	                                  .gangs = 16,
+	                                  .gangs = 64,
 	                                  .shapes = 16,
 	                                  .names = 24,
 	                                  .resources = 8,

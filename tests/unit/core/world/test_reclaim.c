@@ -582,3 +582,82 @@ Test(reclaim, three_queues_that_take_in_a_circle_come_to_rest)
 	evictions = evictions_until_rest(100);
 	cr_assert(evictions > 0 && evictions <= CIRCLE, "%u evictions after an edit", evictions);
 }
+
+/* Queue a is guaranteed 2 of 4 cpus, of which b uses all; no other queue is owed any. */
+static void b_has_all(void)
+{
+	start_reclaim();
+	queue("a", "\"deserved\":{\"cpu\":\"2\"}");
+	queue("b", "\"weight\":1");
+	node("n1", 4);
+	pods_in("b", "r", 0, 4, 50, "", "n1");
+	model_set_synced(x.m);
+}
+
+static uint32_t gang_tickets(void)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < TICKETS_GANGS; i++)
+		n += x.loop.core->tickets.all[i].number != 0;
+	return n;
+}
+
+/* Those of b that waited had all tickets, which are given by priority, and again after each answer:
+ * with thousands of them a had none for ever. */
+Test(reclaim, gangs_that_wait_leave_tickets_to_other_queues)
+{
+	b_has_all();
+	for (int i = 0; i < 40; i++)
+		waits_in("b", numbered("h", i), 1, 50);
+	flush();
+	cr_assert_eq(gang_tickets(), TICKETS_GANGS);
+	waits_in("a", "g", 2, 0);
+	flush();
+	cr_assert_eq(gang_tickets(), TICKETS_GANGS);
+	preempt_many();
+	cr_assert_eq(api.evicts, 2);
+}
+
+/* Both wait for long: each has half of them, of its gangs of the highest priority. */
+Test(reclaim, two_queues_have_as_many_tickets)
+{
+	const struct core *c;
+	uint32_t of_a = 0, high = 0;
+
+	b_has_all();
+	c = x.loop.core;
+	for (int i = 0; i < 20; i++)
+		waits_in("b", numbered("h", i), 1, 50);
+	for (int i = 0; i < 20; i++)
+		waits_in("a", numbered("g", i), 3, i < 10 ? 0 : 5);
+	flush();
+	for (uint32_t i = 0; i < TICKETS_GANGS; i++) {
+		const struct gang *g = &c->gangs.slots[c->tickets.all[i].gang];
+
+		of_a += memcmp(g->name, "ns/g-", 5) == 0;
+		high += c->tickets.all[i].priority == 5;
+	}
+	cr_assert_eq(of_a, TICKETS_GANGS / 2);
+	cr_assert_eq(high, TICKETS_GANGS / 2);
+	cr_assert_eq(gang_tickets(), TICKETS_GANGS);
+}
+
+/* Each round began with the first gang that had waited for long enough: a's turn came when all
+ * others had to wait for longer than a round of them takes. */
+Test(reclaim, a_queue_behind_more_than_there_are_tickets_has_its_turn)
+{
+	b_has_all();
+	for (int i = 0; i < 20; i++)
+		queue(numbered("q", i), "\"weight\":1");
+	for (int i = 0; i < 40; i++)
+		waits_in(numbered("q", i % 20), numbered("h", i), 1, 0);
+	flush();
+	waits_in("a", "g", 2, 0);
+	flush();
+	for (int i = 0; i < 4 && api.evicts == 0; i++) {
+		preempt_many();
+		tick(2 * S);
+	}
+	cr_assert_eq(api.evicts, 2);
+}
