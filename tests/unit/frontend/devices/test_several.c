@@ -114,11 +114,13 @@ static void node_told(uint32_t at)
 {
 	static uint64_t record[2048];
 	struct told *t = &told[number_of(live_node_name(l, at))];
+	struct event_node_devices e;
 
 	cr_assert_leq(live_node_bytes(l, at), sizeof(record));
 	live_node_write(l, at, 0, 1, record);
-	t->match = t->e.layout == ((struct event_node_devices *)(void *)record)->layout ? t->match : 0;
-	t->e = *(struct event_node_devices *)(void *)record;
+	memcpy(&e, record, sizeof(e));
+	t->match = t->e.layout == e.layout ? t->match : 0;
+	t->e = e;
 	cr_assert(t->e.commons_n <= 16 && t->e.devices_n <= 64);
 	t->taken = t->e.devices_n > 0 ? record[sizeof(t->e) / 8] : 0;
 	memcpy(t->commons, &record[sizeof(t->e) / 8 + (t->e.devices_n > 0)],
