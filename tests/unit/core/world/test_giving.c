@@ -85,7 +85,7 @@ enum {
 
 /* A member as the slow model knows it. */
 struct extra {
-	char gang[8], name[8];
+	char gang[16], name[32];
 	int gang_start_s, cost, index, start_s;
 	bool leads;
 };
@@ -128,7 +128,7 @@ static void extra_put(const struct extra *e)
 static int gang_random(struct random *r, struct extra *members, int gang, int *bound)
 {
 	const int quorum = 1 + (int)random_below(r, 2), n = quorum + (int)random_below(r, EXTRAS);
-	char name[8];
+	char name[16];
 	int start_s = 60, leaders = 0;
 
 	snprintf(name, sizeof(name), "%c%d", 'a' + (int)random_below(r, 26), gang);
