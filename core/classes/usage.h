@@ -53,6 +53,8 @@ struct image_fact {
 	uint32_t nodes; /* with the image */
 };
 
+/* True if any node has an image of the shape. */
+bool usage_has_image(const struct usage *t, const struct shape *s);
 /* False if the node does not have the image. */
 bool usage_image(const struct usage *t, node_id node, uint32_t image, struct image_fact *out);
 

@@ -99,6 +99,14 @@ static bool has_image(const struct node_has *has, uint32_t image)
 	return low < has->images_n && has->images[low].image == image;
 }
 
+bool usage_has_image(const struct usage *t, const struct shape *s)
+{
+	for (uint32_t i = 0; i < s->body->images_n; i++)
+		if (image_find(t, s->parts.images[i]) != ID_TABLE_NONE)
+			return true;
+	return false;
+}
+
 bool usage_image(const struct usage *t, node_id node, uint32_t image, struct image_fact *out)
 {
 	const struct node_has *has = t->has[node];

@@ -77,7 +77,10 @@ struct view {
 	struct soft *soft;               /* with closed_form; NULL: it is to be built */
 	tree_key *points;   /* VIEW_WEIGHED: key of the node by itself; see also `masked` */
 	uint8_t *facts_of;  /* enum node_facts */
-	uint8_t *images_of; /* image_locality(), if the class has images */
+	uint8_t *images_of; /* image_locality(), with has_images */
+	/* Some node had an image of the class when the view was built.  A node that gets one changes
+	 * rules_version, and the view is built again. */
+	bool has_images;
 	int32_t *preferred; /* rule_preferred(); NULL: no preferences */
 	/* VIEW_WEIGHED: the scores are those of `soft`, and the tree has no keys.  Not with a policy.
 	 */

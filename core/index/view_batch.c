@@ -93,7 +93,7 @@ static bool keys_find(const struct views *vs, const struct view *v, const struct
 {
 	const node_id id = vs->nodes->order[a->rank];
 	const struct node_fit *f = &vs->nodes->fits[id];
-	const uint32_t more = s->body->images_n > 0 ? v->images_of[a->rank] : 0;
+	const uint32_t more = v->has_images ? v->images_of[a->rank] : 0;
 
 	if (!stays_exact(f, &s->placed, (double)a->taken + BATCH_KEYS))
 		return false;

@@ -133,7 +133,7 @@ static void scan(struct views *vs, struct view *v)
 	const struct shape *s = shape_of(vs, v->class);
 	tree_key *keys = v->mode == VIEW_WEIGHED ? v->points : v->tree.levels[0];
 
-	for (uint32_t rank = 0; s->body->images_n > 0 && rank < ns->count; rank++)
+	for (uint32_t rank = 0; v->has_images && rank < ns->count; rank++)
 		v->images_of[rank] = (uint8_t)image_locality(vs->pod_counts, s, ns->order[rank]);
 	v->counted = scan_all(vs, v, s, keys, v->counts);
 	for (uint32_t rank = 0; v->mode == VIEW_WEIGHED && rank < ns->count; rank++)
@@ -154,6 +154,7 @@ static void rebuild(struct views *vs, struct view *v)
 	v->masked = 0;
 	memset(v->tree.levels[0] + ns->count, 0, (ns->span - ns->count) * sizeof(tree_key));
 	v->mode = mode_of(vs, v->class);
+	v->has_images = usage_has_image(vs->pod_counts->usage, s);
 	v->plain_counts = s->body->ports_n == 0 && v->hold == 0;
 	if (v->mode == VIEW_WEIGHED && s->body->preferences_n > 0 && !v->preferred)
 		v->preferred = must_array(ns->span, sizeof(*v->preferred));
@@ -309,7 +310,7 @@ static void follow(struct views *vs, const struct view_scope *scope, struct view
 	nodes_sort(ns);
 	if ((v->order_version != ns->order_version ||
 	     v->rules_version != vs->pod_counts->rules_version || ns->log_n - v->position > NODE_LOG) &&
-	    !view_reorder(vs, v, s)) {
+	    !view_reorder(vs, v)) {
 		rebuild(vs, v);
 		return;
 	}
@@ -358,6 +359,15 @@ void view_take(struct views *vs, struct view *v, uint32_t rank)
 	budget_spend(vs->budget, v->constraints ? constraints_cost(v->constraints) : 0);
 }
 
+/* True if the node's points for images are those that the view has. */
+static bool images_check(const struct views *vs, const struct view *v, const struct shape *s,
+                         uint32_t rank)
+{
+	const uint32_t points = v->has_images ? v->images_of[rank] : 0;
+
+	return points == image_locality(vs->pod_counts, s, vs->nodes->order[rank]);
+}
+
 bool view_check(struct views *vs, const struct view *v)
 {
 	const struct nodes *ns = vs->nodes;
@@ -370,7 +380,8 @@ bool view_check(struct views *vs, const struct view *v)
 
 		counted += v->counts[rank];
 		if (v->mode != VIEW_EVALUATED &&
-		    ((tree_key)result.key != keys[rank] || result.count != v->counts[rank]))
+		    ((tree_key)result.key != keys[rank] || result.count != v->counts[rank] ||
+		     !images_check(vs, v, s, rank)))
 			return false;
 	}
 	if (v->mode != VIEW_EVALUATED && counted != v->counted)

@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-static bool may_reorder(const struct views *vs, const struct view *v, const struct shape *s)
+static bool may_reorder(const struct views *vs, const struct view *v)
 {
 	const struct pod_counts *cs = vs->pod_counts;
 	const struct nodes *ns = vs->nodes;
 
 	/* An image counts by the share of nodes that have it. */
-	return v->nodes > 0 && v->mode == VIEW_PLAIN && !v->masked && s->body->images_n == 0 &&
+	return v->nodes > 0 && v->mode == VIEW_PLAIN && !v->masked && !v->has_images &&
 	       v->only_rules == cs->rules_version - cs->domains_version &&
 	       ns->order_log_n - v->order_log <= ORDER_LOG && ns->log_n - v->position <= NODE_LOG;
 }
@@ -39,12 +39,12 @@ static void enter(struct view *v, uint32_t rank)
 	v->counts[rank] = 0;
 }
 
-bool view_reorder(struct views *vs, struct view *v, const struct shape *s)
+bool view_reorder(struct views *vs, struct view *v)
 {
 	const struct nodes *ns = vs->nodes;
 	const uint64_t from = v->order_log;
 
-	if (!may_reorder(vs, v, s))
+	if (!may_reorder(vs, v))
 		return false;
 	for (; v->order_log < ns->order_log_n; v->order_log++) {
 		const struct order_change *change = &ns->order_log[v->order_log % ORDER_LOG];

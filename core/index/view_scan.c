@@ -90,7 +90,7 @@ uint32_t node_key(const struct views *vs, const struct view *v, const struct sha
 	else
 		key += score_node(vs->score, vs->pod_counts, id, s) +
 		       (s->fit.balances ? score_balanced(vs->nodes, id, s) : 0);
-	if (s->body->images_n > 0)
+	if (v->has_images)
 		key += v->images_of[vs->nodes->ranks[id]];
 	return key;
 }

@@ -281,7 +281,7 @@ static bool steps_run(const struct views *vs, const struct shape *s, const node_
 /* ImageLocality's score is not in struct node_fit, nor are devices. */
 bool fit_suffices(const struct views *vs, const struct view *v, const struct shape *s)
 {
-	if (vs->score != SCORE_KUBE || !v->plain_counts || !s->fit.exact || s->body->images_n > 0 ||
+	if (vs->score != SCORE_KUBE || !v->plain_counts || !s->fit.exact || v->has_images ||
 	    s->requests_n > REQUESTS_MOST || s->body->devices > 0)
 		return false;
 	for (uint32_t i = 0; i < s->requests_n; i++)

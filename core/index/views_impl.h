@@ -27,7 +27,7 @@ void view_follow(struct views *vs, const struct view_scope *scope, struct view *
 
 /* The nodes of a plain view move with their ranks, if that is known and all that changed; false:
  * the view must be built again.  Nodes that entered follow by the log of nodes. */
-bool view_reorder(struct views *vs, struct view *v, const struct shape *s);
+bool view_reorder(struct views *vs, struct view *v);
 
 /* VIEW_WEIGHED: computes the scores again, which are normalised over all nodes. */
 void view_weigh(struct views *vs, const struct view_scope *scope, struct view *v);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Soft rules in closed form against evaluate(): on random clusters of some hundred nodes each
  * member of a gang goes to the node that the evaluation scores highest, within a mask as well,
- * while labels, taints, sizes and other pods change in between. */
+ * while labels, taints, sizes, images and other pods change in between. */
 #include "tests/unit/support_random.h"
 
 #include "core/filter/evaluate.h"
@@ -25,7 +25,15 @@ enum {
 };
 enum { KEY_HOST = 1, KEY_ZONE, KEY_RACK, KEY_DISK, KEY_APP, KEY_TAINT };
 enum { VALUE_APP = 10, VALUE_NAMESPACE = 20, VALUE_ZONE = 30, VALUE_NODE = 1000 };
-enum { APPS = 3, ZONES = 5, DISKS = 3, RESOURCES = 4, PODS = 2000, FIRST_PENDING = 1500 };
+enum {
+	APPS = 3,
+	ZONES = 5,
+	DISKS = 3,
+	IMAGES = 6,
+	RESOURCES = 4,
+	PODS = 2000,
+	FIRST_PENDING = 1500
+};
 
 static const struct limits limits = { .nodes = ALL,
 	                                  .pods = PODS,
@@ -46,7 +54,10 @@ struct world {
 	bool taints;                 /* PreferNoSchedule */
 	uint32_t generations[SPARE]; /* of nodes without pods, which join and leave; 0: not there */
 	uint32_t joined;
+	uint32_t images[ALL];          /* bits of what each node has, by image */
 	uint32_t plain, moved, masked; /* choices compared: plain, weighed, weighed within a mask */
+	/* the plain ones of classes with images: of which a node has one, of which no node has any */
+	uint32_t with_image, without;
 	alignas(8) unsigned char bytes[4096];
 	size_t used;
 };
@@ -100,6 +111,7 @@ static void node(struct world *w, uint32_t id)
 		{ .resource = RESOURCE_PODS, .value = 4 + random_below(r, 20) },
 	};
 	struct label labels[5];
+	struct node_image images[IMAGES];
 	struct taint taint = { .key = KEY_TAINT,
 		                   .effect = w->taints && random_below(r, 2) ? EFFECT_PREFER_NO_SCHEDULE
 		                                                             : EFFECT_NO_SCHEDULE,
@@ -124,6 +136,11 @@ static void node(struct world *w, uint32_t id)
 			(struct label){ .key = KEY_DISK, .value = 1 + random_below(r, DISKS) };
 	for (uint32_t i = 0; i < e.labels_n; i++)
 		labels[i].number = LABEL_NOT_A_NUMBER;
+	/* One node of so many has it: of less than some GB that is no point. */
+	for (uint32_t i = 0; i < IMAGES; i++)
+		if (w->images[id] >> i & 1)
+			images[e.images_n++] =
+				(struct node_image){ .image = i, .bytes = INT64_C(30000000000) * (1 + i) };
 	e.name_bytes =
 		(uint32_t)snprintf(name, sizeof(name), "n%04u-%u", id * 7919 % 10000, e.generation);
 	begin(w, EVENT_NODE);
@@ -132,6 +149,7 @@ static void node(struct world *w, uint32_t id)
 	add(w, labels, e.labels_n * sizeof(labels[0]));
 	if (e.taints_n > 0)
 		add(w, &taint, sizeof(taint));
+	add(w, images, e.images_n * sizeof(images[0]));
 	add(w, name, e.name_bytes);
 	feed(w);
 }
@@ -145,6 +163,7 @@ struct parts {
 	struct preference preferences[2];
 	struct pod_term terms[3];
 	struct spread spreads[3];
+	uint32_t images[2];
 };
 
 /* A clause over the labels of pods or nodes with one value. */
@@ -234,6 +253,9 @@ static void shape(struct world *w, uint32_t id)
 		term(&p, r);
 	if (id % 6)
 		spreads(&p, r);
+	p.e.images_n = p.e.image_containers = id % 4 ? 1 + random_below(r, 2) : 0;
+	for (uint32_t i = 0; i < p.e.images_n; i++)
+		p.images[i] = random_below(r, IMAGES);
 	begin(w, EVENT_SHAPE);
 	add(w, &p.e, sizeof(p.e));
 	add(w, p.amounts, sizeof(p.amounts));
@@ -243,6 +265,7 @@ static void shape(struct world *w, uint32_t id)
 	add(w, p.preferences, p.e.preferences_n * sizeof(p.preferences[0]));
 	add(w, p.terms, p.e.pod_terms_n * sizeof(p.terms[0]));
 	add(w, p.spreads, p.e.spreads_n * sizeof(p.spreads[0]));
+	add(w, p.images, p.e.images_n * sizeof(p.images[0]));
 	feed(w);
 }
 
@@ -274,7 +297,14 @@ static void pod(struct world *w, uint32_t id, uint32_t shape_of, node_id on)
 	feed(w);
 }
 
-/* A spare node joins, with another name each time, or leaves. */
+/* A spare node, with another name each time. */
+static void join(struct world *w, uint32_t spare, uint32_t images)
+{
+	w->generations[spare] = ++w->joined;
+	w->images[NODES + spare] = images;
+	node(w, NODES + spare);
+}
+
 static void join_or_leave(struct world *w)
 {
 	const uint32_t spare = random_below(&w->r, SPARE);
@@ -283,14 +313,33 @@ static void join_or_leave(struct world *w)
 	if (w->core->nodes.slots[drop.id].pods > 0)
 		return;
 	if (drop.generation == 0) {
-		w->generations[spare] = ++w->joined;
-		node(w, drop.id);
+		join(w, spare, random_below(&w->r, 8) ? 0 : 1u << random_below(&w->r, IMAGES));
 		return;
 	}
 	w->generations[spare] = 0;
+	w->images[drop.id] = 0;
 	begin(w, EVENT_NODE_DROP);
 	add(w, &drop, sizeof(drop));
 	feed(w);
+}
+
+/* A node gets an image, or one that has it loses it: often the first, or the last. */
+static void image_change(struct world *w)
+{
+	const uint32_t bit = 1u << random_below(&w->r, IMAGES);
+	node_id id = random_below(&w->r, NODES);
+
+	if (random_below(&w->r, 3) == 0) {
+		w->images[id] |= bit;
+		node(w, id);
+		return;
+	}
+	for (id = 0; id < ALL && !(w->images[id] & bit);)
+		id++;
+	if (id == ALL)
+		return;
+	w->images[id] &= ~bit;
+	node(w, id);
 }
 
 static void order_check(const struct nodes *ns)
@@ -316,6 +365,8 @@ static void change(struct world *w)
 
 	for (uint32_t i = 0; i < joins; i++)
 		join_or_leave(w);
+	if (random_below(&w->r, 4) == 0)
+		image_change(w);
 	if (random_below(&w->r, 3) == 0)
 		node(w, random_below(&w->r, NODES));
 	else if (w->pods < FIRST_PENDING)
@@ -369,6 +420,8 @@ static void gang(struct world *w, class_id class, const uint64_t *mask)
 			w->masked += mask != NULL;
 		}
 		w->plain += v->mode == VIEW_PLAIN;
+		if (v->mode == VIEW_PLAIN && class_shape(&c->pod_counts, class)->body->images_n > 0)
+			*(v->has_images ? &w->with_image : &w->without) += 1;
 		view_take(&c->views, v, rank);
 		placed[n++] = best;
 		if (!mask && random_below(&w->r, 8) == 0)
@@ -416,30 +469,80 @@ static void world_fill(struct world *w)
 	mark(w, EVENT_SYNCED);
 }
 
-Test(soft, each_member_goes_where_the_evaluation_says, .timeout = 120)
+static void world_make(struct world *w)
 {
 	const struct core_config config = { .limits = limits, .emit = emit, .score = SCORE_KUBE };
 	const uint64_t bytes = (core_ledger_bytes(&limits, NULL) + 63) / 64 * 64;
+
+	w->time_ns = 1;
+	w->ledger = aligned_alloc(64, bytes);
+	cr_assert_not_null(w->ledger);
+	memset(w->ledger, 0, bytes);
+	w->core = core_new(&config, w->ledger);
+	evaluation_init(&w->e, &limits, false);
+	world_fill(w);
+}
+
+static void world_free(struct world *w)
+{
+	core_free(w->core);
+	evaluation_free(&w->e);
+	free(w->ledger);
+}
+
+Test(soft, each_member_goes_where_the_evaluation_says, .timeout = 120)
+{
 	struct random r = random_start("soft");
-	uint32_t plain = 0, moved = 0, masked = 0;
+	uint32_t plain = 0, moved = 0, masked = 0, with_image = 0, without = 0;
 
 	for (uint32_t i = 0; i < CLUSTERS; i++) {
-		struct world w = { .r = { random_next(&r) }, .time_ns = 1, .taints = i % 2 };
+		struct world w = { .r = { random_next(&r) }, .taints = i % 2 };
 
-		w.ledger = aligned_alloc(64, bytes);
-		cr_assert_not_null(w.ledger);
-		memset(w.ledger, 0, bytes);
-		w.core = core_new(&config, w.ledger);
-		evaluation_init(&w.e, &limits, false);
-		world_fill(&w);
+		world_make(&w);
 		random_gangs(&w);
 		plain += w.plain;
 		moved += w.moved;
 		masked += w.masked;
-		core_free(w.core);
-		evaluation_free(&w.e);
-		free(w.ledger);
+		with_image += w.with_image;
+		without += w.without;
+		world_free(&w);
 	}
-	fprintf(stderr, "soft: %u members, %u of them within a mask\n", moved, masked);
+	fprintf(stderr, "soft: %u members, %u of them within a mask; plain %u, %u and %u with images\n",
+	        moved, masked, plain, with_image, without);
 	cr_assert(plain > 500 && masked > 500 && moved - masked > 500);
+	cr_assert(with_image > 100 && without > 100);
+}
+
+/* Steps of bringing the view of the class up to date. */
+static uint64_t steps_of_view(struct world *w, class_id class)
+{
+	struct views *vs = &w->core->views;
+	const struct view *v;
+
+	budget_reset(vs->budget);
+	v = views_get(vs, &(struct view_scope){ 0 }, class);
+	cr_assert(v->mode == VIEW_PLAIN && view_check(vs, v));
+	return vs->budget->spent;
+}
+
+Test(soft, a_join_moves_the_view_of_a_class_whose_images_no_node_has)
+{
+	struct world w = { .r = random_start("soft.images") };
+	class_id class;
+	uint32_t image;
+
+	world_make(&w);
+	class = w.core->pods.slots[FIRST_PENDING + 6].class;
+	image = class_shape(&w.core->pod_counts, class)->parts.images[0];
+	cr_assert_geq(steps_of_view(&w, class), NODES);
+	for (uint32_t i = 0; i < 3; i++) {
+		join(&w, i, i == 1 ? 1u << image : 0);
+		cr_assert_eq(steps_of_view(&w, class) < NODES / 4, i == 0, "join %u", i);
+	}
+	w.images[NODES + 1] = 0;
+	node(&w, NODES + 1);
+	cr_assert_geq(steps_of_view(&w, class), NODES);
+	join(&w, 3, 0);
+	cr_assert_lt(steps_of_view(&w, class), NODES / 4);
+	world_free(&w);
 }
