@@ -5,26 +5,34 @@
 
 #include <string.h>
 
-int64_t label_number(struct text t)
+bool int64_parse(struct text t, int64_t *out)
 {
-	bool negative = t.bytes > 0 && t.at[0] == '-';
+	const bool negative = t.bytes > 0 && t.at[0] == '-';
 	size_t i = t.bytes > 0 && (t.at[0] == '-' || t.at[0] == '+');
 	int64_t value = 0;
 
 	if (i == t.bytes)
-		return LABEL_NOT_A_NUMBER;
+		return false;
 	for (; i < t.bytes; i++) {
-		int digit = t.at[i] - '0';
+		const int digit = t.at[i] - '0';
 
 		if (digit < 0 || digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_sub_overflow(value, digit, &value))
-			return LABEL_NOT_A_NUMBER;
+		    __builtin_add_overflow(value, negative ? -digit : digit, &value))
+			return false;
 	}
-	/* value is minus the number.  The lowest int64 stands for "none"; no label
-	 * is negative, so the one above it compares the same. */
-	if (negative)
-		return value == INT64_MIN ? INT64_MIN + 1 : value;
-	return value == INT64_MIN ? LABEL_NOT_A_NUMBER : -value;
+	*out = value;
+	return true;
+}
+
+/* The lowest int64 stands for "none"; no label is negative, so the one above it compares the same.
+ */
+int64_t label_number(struct text t)
+{
+	int64_t value;
+
+	if (!int64_parse(t, &value))
+		return LABEL_NOT_A_NUMBER;
+	return value == INT64_MIN ? INT64_MIN + 1 : value;
 }
 
 int version_compare(struct text a, struct text b)

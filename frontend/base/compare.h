@@ -5,9 +5,14 @@
 
 #include "frontend/base/arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* The text as an integer of Go's strconv.ParseInt, or LABEL_NOT_A_NUMBER. */
+/* The whole text as Go's strconv.ParseInt reads it in base 10: a sign or none, and digits.  False:
+ * it is no number, or one of more than 64 bits. */
+bool int64_parse(struct text t, int64_t *out);
+
+/* The same of a label's value, or LABEL_NOT_A_NUMBER. */
 int64_t label_number(struct text t);
 
 /* Negative if version a is older than b. Decimal numbers of any length; "" is never older. */

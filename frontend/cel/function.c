@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/cel/function.h"
 
+#include "frontend/base/compare.h"
 #include "frontend/cel/ast.h"
 
 #include <math.h>
@@ -244,7 +245,7 @@ static struct cel_value to_int(struct cel_call *c)
 		return v->d > -0x1p63 && v->d < 0x1p63 ? cel_int((int64_t)v->d) : overflow();
 	default:
 		cel_charge(c->s, v->n);
-		return cel_parse_int(cel_text(v), &i) ? cel_int(i) : cannot_convert(c, "int");
+		return int64_parse(cel_text(v), &i) ? cel_int(i) : cannot_convert(c, "int");
 	}
 }
 

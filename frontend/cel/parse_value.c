@@ -413,19 +413,6 @@ bool cel_parse_uint(struct text t, uint64_t *out)
 	return true;
 }
 
-bool cel_parse_int(struct text t, int64_t *out)
-{
-	bool negative = t.bytes && t.at[0] == '-';
-	uint64_t v;
-
-	if (t.bytes && (t.at[0] == '-' || t.at[0] == '+'))
-		t = (struct text){ t.at + 1, t.bytes - 1 };
-	if (!cel_parse_uint(t, &v) || v > (uint64_t)INT64_MAX + negative)
-		return false;
-	*out = negative ? (int64_t)(0 - v) : (int64_t)v;
-	return true;
-}
-
 /* strconv.ParseFloat: decimal and hexadecimal numbers, inf and nan. */
 bool cel_parse_double(struct text t, double *out)
 {

@@ -122,7 +122,6 @@ struct cel_quantity cel_quantity_sum(const struct cel_quantity *a, const struct 
 size_t cel_rune(const char *at, const char *end, uint32_t *rune);
 
 /* A conversion of text as strconv does it. */
-bool cel_parse_int(struct text t, int64_t *out);
 bool cel_parse_uint(struct text t, uint64_t *out);
 bool cel_parse_double(struct text t, double *out);
 

@@ -2,6 +2,7 @@
 /* PodDisruptionBudgets, and what evictions read of pods and groups. */
 #include "frontend/decode/eviction.h"
 
+#include "frontend/base/compare.h"
 #include "frontend/decode/extract.h"
 
 #include <errno.h>
@@ -212,25 +213,6 @@ static struct text annotation_text(const struct meta *meta, const char *key, str
 	return json_string(&j, &value) ? value : TEXT_NONE;
 }
 
-/* As strconv.ParseInt() of Go does in base 10: a sign or none, and digits.  False: it is no number,
- * or one of more than 64 bits. */
-static bool parse_int(struct text t, int64_t *out)
-{
-	const bool has_sign = t.bytes > 0 && (t.at[0] == '-' || t.at[0] == '+');
-	const int64_t sign = has_sign && t.at[0] == '-' ? -1 : 1;
-	size_t i = has_sign;
-	int64_t n = 0;
-
-	if (i == t.bytes)
-		return false;
-	for (; i < t.bytes; i++)
-		if (t.at[i] < '0' || t.at[i] > '9' || __builtin_mul_overflow(n, 10, &n) ||
-		    __builtin_add_overflow(n, sign * (t.at[i] - '0'), &n))
-			return false;
-	*out = n;
-	return true;
-}
-
 /* GetDeletionCostFromPodAnnotations() of k8s.io/kubernetes: neither a plus sign nor leading zeros,
  * but after a minus sign. */
 int32_t extract_deletion_cost(const struct meta *meta, struct arena *arena)
@@ -239,7 +221,7 @@ int32_t extract_deletion_cost(const struct meta *meta, struct arena *arena)
 		annotation_text(meta, "controller.kubernetes.io/pod-deletion-cost", arena);
 	int64_t n;
 
-	if (t.bytes == 0 || t.at[0] == '+' || (t.at[0] == '0' && t.bytes > 1) || !parse_int(t, &n))
+	if (t.bytes == 0 || t.at[0] == '+' || (t.at[0] == '0' && t.bytes > 1) || !int64_parse(t, &n))
 		return 0;
 	return n < INT32_MIN || n > INT32_MAX ? 0 : (int32_t)n;
 }
@@ -249,7 +231,8 @@ int32_t extract_completion_index(const struct meta *meta, struct arena *arena)
 {
 	int64_t n;
 
-	if (!parse_int(annotation_text(meta, "batch.kubernetes.io/job-completion-index", arena), &n) ||
+	if (!int64_parse(annotation_text(meta, "batch.kubernetes.io/job-completion-index", arena),
+	                 &n) ||
 	    n < 0)
 		return -1;
 	return n < INT32_MAX ? (int32_t)n : INT32_MAX;

@@ -2,6 +2,7 @@
 /* Requirements about labels: terms of node selectors, and label selectors. */
 #include "frontend/decode/fields.h"
 
+#include "frontend/base/compare.h"
 #include "frontend/decode/extract_label.h"
 
 static void extract_text(struct json *j, void *texts)
@@ -79,22 +80,12 @@ static bool rule_is_no_label(const struct node_rule *r)
 	return false;
 }
 
-/* An int64 without a sign, which the value of a label can't begin with. */
-static bool is_number(struct text t)
-{
-	int64_t value = 0;
-
-	for (size_t i = 0; i < t.bytes; i++)
-		if (t.at[i] < '0' || t.at[i] > '9' || __builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, t.at[i] - '0', &value))
-			return false;
-	return t.bytes > 0;
-}
-
 /* True if kube-scheduler can't parse it (nodeaffinity.nodeSelectorRequirementsAsSelector); the
  * whole term then matches no node. */
 static bool rule_is_void(const struct node_rule *r)
 {
+	int64_t number;
+
 	if (r->is_field)
 		return r->op > REQUIRE_NOT_IN || r->values_n != 1;
 	if (rule_is_no_label(r))
@@ -107,7 +98,7 @@ static bool rule_is_void(const struct node_rule *r)
 	case REQUIRE_NOT_EXISTS:
 		return r->values_n != 0;
 	default:
-		return r->values_n != 1 || !is_number(r->values[0]);
+		return r->values_n != 1 || !int64_parse(r->values[0], &number);
 	}
 }
 

@@ -3,6 +3,7 @@
  * one alone. */
 #include "frontend/dialect/dialect_read.h"
 
+#include "frontend/base/compare.h"
 #include "frontend/dialect/reason.h"
 
 #define NAME "scheduling.k8s.io/group-name"
@@ -14,8 +15,9 @@ static uint32_t number_of(const struct pod_object *pod, struct arena *arena)
 	const char *text = read_annotation(&pod->meta.annotations, NUMBER, arena);
 	int64_t value;
 
-	return text && read_number(text, &value) && value > 0 && value <= INT32_MAX ? (uint32_t)value
-	                                                                            : 0;
+	return text && int64_parse(text_of(text), &value) && value > 0 && value <= INT32_MAX
+	           ? (uint32_t)value
+	           : 0;
 }
 
 static enum mark annotations_mark(const struct pod_object *pod, struct arena *arena,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gang-scheduler: a label names a ConfigMap whose data has the quorum. */
 #include "frontend/dialect/dialect_read.h"
+#include "frontend/base/compare.h"
 #include "frontend/dialect/reason.h"
 
 #define LABEL "pod-group.scheduling.bdap.com/podgroup-configmap"
@@ -18,7 +19,7 @@ static bool read_data_number(struct json *j, const char *key, struct text value,
 {
 	const char *text = arena_copy(j->arena, value);
 
-	if (read_number(text, number))
+	if (int64_parse(text_of(text), number))
 		return true;
 	read_refuse(
 		out, j->arena,

@@ -5,6 +5,7 @@
  * reserves nothing in either case: a gang is planned as a whole. */
 #include "frontend/dialect/dialect_read.h"
 
+#include "frontend/base/compare.h"
 #include "frontend/dialect/reason.h"
 
 #include <stdlib.h>
@@ -71,7 +72,7 @@ static bool koordinator_group(const struct pod_object *pod, struct arena *arena,
 
 	if (!text)
 		read_refuse(out, arena, "annotation " MINIMUM " is missing");
-	else if (!read_number(text, &minimum) || minimum < 0 || minimum > INT32_MAX)
+	else if (!int64_parse(text_of(text), &minimum) || minimum < 0 || minimum > INT32_MAX)
 		read_refuse(out, arena, "annotation " MINIMUM ": \"%.60s\" is not a number of pods", text);
 	else
 		read_quorum(out, arena, MINIMUM, (int32_t)minimum);

@@ -7,6 +7,7 @@
  * start. */
 #include "frontend/dialect/dialect_read.h"
 
+#include "frontend/base/compare.h"
 #include "frontend/dialect/reason.h"
 
 #include <string.h>
@@ -36,7 +37,7 @@ static bool kueue_group(const struct pod_object *pod, struct arena *arena, struc
 
 	if (!text)
 		read_refuse(out, arena, "annotation " COUNT " is missing");
-	else if (!read_number(text, &count) || count < 1 || count > INT32_MAX)
+	else if (!int64_parse(text_of(text), &count) || count < 1 || count > INT32_MAX)
 		read_refuse(out, arena, "annotation " COUNT ": \"%.60s\" is not a number of pods", text);
 	else
 		read_quorum(out, arena, COUNT, (int32_t)count);

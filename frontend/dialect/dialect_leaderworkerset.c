@@ -12,6 +12,7 @@
  * of it turn this dialect off. */
 #include "frontend/dialect/dialect_read.h"
 
+#include "frontend/base/compare.h"
 #include "frontend/dialect/reason.h"
 
 #define PREFIX "leaderworkerset.sigs.k8s.io/"
@@ -39,7 +40,7 @@ static bool leaderworkerset_group(const struct pod_object *pod, struct arena *ar
 	const char *text = read_annotation(&pod->meta.annotations, PREFIX "size", arena);
 	int64_t size;
 
-	if (!text || !read_number(text, &size) || size < 1 || size > INT32_MAX)
+	if (!text || !int64_parse(text_of(text), &size) || size < 1 || size > INT32_MAX)
 		read_refuse(out, arena, "annotation " PREFIX "size: \"%.60s\" is not a number of pods",
 		            text ? text : "");
 	else

@@ -3,6 +3,8 @@
  * on their priority. */
 #include "frontend/dialect/dialect_read.h"
 
+#include "frontend/base/compare.h"
+
 #include <stdint.h>
 
 #define NAME "pod-group.scheduling.sigs.k8s.io/name"
@@ -14,8 +16,9 @@ static uint32_t minimum_of(const struct pod_object *pod, struct arena *arena)
 	const char *text = read_label(pod, MINIMUM, arena);
 	int64_t value;
 
-	return text && read_number(text, &value) && value >= 1 && value <= INT32_MAX ? (uint32_t)value
-	                                                                             : 0;
+	return text && int64_parse(text_of(text), &value) && value >= 1 && value <= INT32_MAX
+	           ? (uint32_t)value
+	           : 0;
 }
 
 static enum mark lightweight_mark(const struct pod_object *pod, struct arena *arena,

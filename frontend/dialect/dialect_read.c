@@ -46,26 +46,6 @@ enum mark read_refused_mark(const struct pod_object *pod, const char *mark, cons
 	return MARK_REFUSED;
 }
 
-bool read_number(const char *text, int64_t *out)
-{
-	bool negative = *text == '-';
-	int64_t value = 0;
-
-	if (*text == '-' || *text == '+')
-		text++;
-	if (!*text)
-		return false;
-	for (; *text; text++) {
-		int digit = *text - '0';
-
-		if (digit < 0 || digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, negative ? -digit : digit, &value))
-			return false;
-	}
-	*out = value;
-	return true;
-}
-
 uint64_t read_timeout(int64_t seconds)
 {
 	if (seconds <= 0)

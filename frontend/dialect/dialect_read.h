@@ -22,9 +22,6 @@ enum mark read_mark(const char *value, const char **name);
 enum mark read_refused_mark(const struct pod_object *pod, const char *mark, const char *value,
                             const char *why, struct arena *arena, const char **refusal);
 
-/* The whole text as a decimal integer, as Go's strconv.Atoi parses it. */
-bool read_number(const char *text, int64_t *out);
-
 /* struct group_spec.timeout_ns from seconds: at most GROUP_TIMEOUT_MAX_S; 0 or less is 1 ns. */
 uint64_t read_timeout(int64_t seconds);
 
