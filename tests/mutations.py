@@ -344,7 +344,7 @@ BUGS = [
     bug("model: a deletion cost that is edited is not sent", unit("frontend/model/pods/test_facts"),
         (FACTS, "p->deletion_cost == cost && p->completion_index == index", "p->completion_index == index")),
     bug("a deletion cost with leading zeros counts", unit("frontend/model/pods/test_facts"),
-        ("frontend/decode/extract_eviction.c", " || (t.at[0] == '0' && t.bytes > 1)", "")),
+        ("frontend/decode/extract_eviction.c", " || (text[0] == '0' && text[1])", "")),
     bug("a completion index below zero counts", unit("frontend/model/pods/test_facts"),
         ("frontend/decode/extract_eviction.c", " ||\n\t    n < 0)\n\t\treturn -1;", ")\n\t\treturn -1;")),
     bug("the leader is given back as any other member", unit("core/world/test_giving"),

@@ -186,8 +186,7 @@ bool selector_object_matches(const struct selector_object *selector, const struc
 
 bool annotation_is(const struct meta *meta, const char *key, const char *value, struct arena *arena)
 {
-	const struct text *raw = pairs_find(&meta->annotations, key);
-	const char *text = raw ? extract_annotation(*raw, arena) : NULL;
+	const char *text = annotation_find(&meta->annotations, key, arena);
 
 	return text && strcmp(text, value) == 0;
 }
@@ -200,28 +199,15 @@ bool extract_is_marked(const struct meta *meta, const char *key, const char *val
 	return (label && text_is(*label, value)) || annotation_is(meta, key, value, arena);
 }
 
-/* The text of an annotation; one that is not there is empty. */
-static struct text annotation_text(const struct meta *meta, const char *key, struct arena *arena)
-{
-	const struct text *raw = pairs_find(&meta->annotations, key);
-	struct text value = TEXT_NONE;
-	struct json j;
-
-	if (!raw)
-		return TEXT_NONE;
-	json_begin(&j, raw->at, raw->bytes, arena);
-	return json_string(&j, &value) ? value : TEXT_NONE;
-}
-
 /* GetDeletionCostFromPodAnnotations() of k8s.io/kubernetes: neither a plus sign nor leading zeros,
  * but after a minus sign. */
 int32_t extract_deletion_cost(const struct meta *meta, struct arena *arena)
 {
-	const struct text t =
-		annotation_text(meta, "controller.kubernetes.io/pod-deletion-cost", arena);
+	const char *text =
+		annotation_find(&meta->annotations, "controller.kubernetes.io/pod-deletion-cost", arena);
 	int64_t n;
 
-	if (t.bytes == 0 || t.at[0] == '+' || (t.at[0] == '0' && t.bytes > 1) || !int64_parse(t, &n))
+	if (!text || text[0] == '+' || (text[0] == '0' && text[1]) || !int64_parse(text_of(text), &n))
 		return 0;
 	return n < INT32_MIN || n > INT32_MAX ? 0 : (int32_t)n;
 }
@@ -229,13 +215,22 @@ int32_t extract_deletion_cost(const struct meta *meta, struct arena *arena)
 /* getCompletionIndex() of its Job controller. */
 int32_t extract_completion_index(const struct meta *meta, struct arena *arena)
 {
+	const char *text =
+		annotation_find(&meta->annotations, "batch.kubernetes.io/job-completion-index", arena);
 	int64_t n;
 
-	if (!int64_parse(annotation_text(meta, "batch.kubernetes.io/job-completion-index", arena),
-	                 &n) ||
-	    n < 0)
+	if (!text || !int64_parse(text_of(text), &n) || n < 0)
 		return -1;
 	return n < INT32_MAX ? (int32_t)n : INT32_MAX;
+}
+
+static bool has_mark(const struct meta *meta, const char *const marks[][2], size_t n,
+                     struct arena *arena)
+{
+	for (size_t i = 0; i < n; i++)
+		if (extract_is_marked(meta, marks[i][0], marks[i][1], arena))
+			return true;
+	return false;
 }
 
 bool extract_opts_out(const struct meta *meta, struct arena *arena)
@@ -248,10 +243,7 @@ bool extract_opts_out(const struct meta *meta, struct arena *arena)
 		{ "kai.scheduler/preemptibility", "non-preemptible" },
 	};
 
-	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
-		if (extract_is_marked(meta, no[i][0], no[i][1], arena))
-			return true;
-	return false;
+	return has_mark(meta, no, sizeof(no) / sizeof(no[0]), arena);
 }
 
 /* Kubeflow's trainers, KubeRay, LeaderWorkerSet, and the default name of the master's task in the
@@ -266,10 +258,7 @@ bool extract_leads(const struct meta *meta, struct arena *arena)
 		{ "volcano.sh/task-spec", "master" },
 	};
 
-	for (size_t i = 0; i < sizeof(leaders) / sizeof(leaders[0]); i++)
-		if (extract_is_marked(meta, leaders[i][0], leaders[i][1], arena))
-			return true;
-	return false;
+	return has_mark(meta, leaders, sizeof(leaders) / sizeof(leaders[0]), arena);
 }
 
 bool extract_is_spared(const struct meta *meta, const struct owner_object *owner,

@@ -181,6 +181,13 @@ const char *extract_annotation(struct text raw, struct arena *arena)
 	return arena_copy(arena, value);
 }
 
+const char *annotation_find(const struct pairs *annotations, const char *key, struct arena *arena)
+{
+	const struct text *raw = pairs_find(annotations, key);
+
+	return raw ? extract_annotation(*raw, arena) : NULL;
+}
+
 void extract_meta_start(struct meta *out)
 {
 	*out = (struct meta){ .api_version = TEXT_NONE,

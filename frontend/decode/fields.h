@@ -18,6 +18,8 @@
 
 /* The value of an annotation, from its raw JSON; NULL if it is not a valid string. */
 const char *extract_annotation(struct text raw, struct arena *arena);
+/* The same of the annotation with that key; NULL as well if there is none. */
+const char *annotation_find(const struct pairs *annotations, const char *key, struct arena *arena);
 
 /* The core's limit, which is above that of Kubernetes. */
 #define RESOURCE_NAME_BYTES_MAX 400

@@ -20,8 +20,7 @@ const char *read_label(const struct pod_object *pod, const char *key, struct are
 
 const char *read_annotation(const struct pairs *annotations, const char *key, struct arena *arena)
 {
-	const struct text *raw = pairs_find(annotations, key);
-	const char *value = raw ? extract_annotation(*raw, arena) : NULL;
+	const char *value = annotation_find(annotations, key, arena);
 
 	return value && *value ? value : NULL;
 }

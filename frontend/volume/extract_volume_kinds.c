@@ -87,8 +87,7 @@ static struct text extract_phase(struct json *j)
 static bool annotation_of(struct arena *arena, const struct meta *meta, const char *key,
                           struct text *out)
 {
-	const struct text *raw = pairs_find(&meta->annotations, key);
-	const char *text = raw ? extract_annotation(*raw, arena) : NULL;
+	const char *text = annotation_find(&meta->annotations, key, arena);
 
 	if (text)
 		*out = text_of(text);

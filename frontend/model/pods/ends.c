@@ -46,9 +46,7 @@ static int64_t seconds_of(const char *text)
 
 static int64_t annotated_s(const struct meta *meta, struct arena *arena)
 {
-	const struct text *raw = pairs_find(&meta->annotations, "muster.dev/run-seconds");
-
-	return raw ? seconds_of(extract_annotation(*raw, arena)) : 0;
+	return seconds_of(annotation_find(&meta->annotations, "muster.dev/run-seconds", arena));
 }
 
 static int64_t kueue_s(const struct pod_object *pod, struct arena *arena)
@@ -118,8 +116,7 @@ uint32_t group_expected_s(const struct meta *meta, struct arena *arena)
 
 uint32_t pod_promised_s(const struct pod_object *pod, struct arena *arena)
 {
-	const struct text *raw = pairs_find(&pod->meta.annotations, PROMISED_ANNOTATION);
-	const char *at = raw ? extract_annotation(*raw, arena) : NULL;
+	const char *at = annotation_find(&pod->meta.annotations, PROMISED_ANNOTATION, arena);
 	char time[PROMISE_TIME_BYTES];
 	uint64_t ns = 0;
 
