@@ -6,6 +6,8 @@
  * are sorted. */
 #include "core/cluster/nodes.h"
 
+#include "core/base/names.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +15,7 @@
 int node_name_compare(const struct nodes *ns, const struct node *n, const char *name,
                       uint32_t bytes)
 {
-	uint32_t shorter = n->name_bytes < bytes ? n->name_bytes : bytes;
-	int order = memcmp(name_text(ns->ledger, node_name(n)), name, shorter);
-
-	if (order != 0)
-		return order;
-	return (n->name_bytes > bytes) - (n->name_bytes < bytes);
+	return names_compare(name_text(ns->ledger, node_name(n)), n->name_bytes, name, bytes);
 }
 
 static int order_compare(const void *a, const void *b, void *context)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/queue/gangs.h"
 
+#include "core/base/names.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
@@ -86,14 +87,6 @@ enum gang_state gang_life(const struct gang *g)
 	return g->failed > 0 ? GANG_FAILED : g->state;
 }
 
-static int names_compare(const struct gang *a, const struct gang *b)
-{
-	int order =
-		memcmp(a->name, b->name, a->name_bytes < b->name_bytes ? a->name_bytes : b->name_bytes);
-
-	return order != 0 ? order : (a->name_bytes > b->name_bytes) - (a->name_bytes < b->name_bytes);
-}
-
 static bool key_before(const struct gangs *gs, uint32_t a, const struct gang_key *left, uint32_t b,
                        const struct gang_key *right)
 {
@@ -101,7 +94,8 @@ static bool key_before(const struct gangs *gs, uint32_t a, const struct gang_key
 
 	if (order != 0)
 		return order < 0;
-	order = names_compare(&gs->slots[a], &gs->slots[b]);
+	order = names_compare(gs->slots[a].name, gs->slots[a].name_bytes, gs->slots[b].name,
+	                      gs->slots[b].name_bytes);
 	return order != 0 ? order < 0 : a < b;
 }
 

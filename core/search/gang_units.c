@@ -99,7 +99,7 @@ static int keys_compare(const void *a, const void *b, void *context)
 		return x->start_s < y->start_s ? -1 : 1;
 	left = &q->units[x->unit].importance;
 	right = &q->units[y->unit].importance;
-	return search_names_compare(right->name, right->name_bytes, left->name, left->name_bytes);
+	return names_compare(right->name, right->name_bytes, left->name, left->name_bytes);
 }
 
 static void units_sort(struct gang_question *q)
@@ -200,7 +200,7 @@ int gang_names_compare(const void *a, const void *b, void *context)
 	const struct pod *p = search_at(context, *(const pod_id *)a);
 	const struct pod *r = search_at(context, *(const pod_id *)b);
 
-	return search_names_compare(p->name, p->name_bytes, r->name, r->name_bytes);
+	return names_compare(p->name, p->name_bytes, r->name, r->name_bytes);
 }
 
 bool gang_name_before(const struct gang_question *q, pod_id a, pod_id b)

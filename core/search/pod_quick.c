@@ -71,7 +71,7 @@ static int rivals_compare(const struct pod_question *q, const struct pod_rival *
 		return a->key < b->key ? -1 : 1;
 	x = search_at(&q->s, a->pod);
 	y = search_at(&q->s, b->pod);
-	return search_names_compare(x->name, x->name_bytes, y->name, y->name_bytes);
+	return names_compare(x->name, x->name_bytes, y->name, y->name_bytes);
 }
 
 static int rivals_order(const void *a, const void *b, void *context)

@@ -215,13 +215,6 @@ bool search_roles_live(const struct search *s, uint32_t gang)
 	return true;
 }
 
-int search_names_compare(const char *a, uint32_t a_bytes, const char *b, uint32_t b_bytes)
-{
-	const int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
-
-	return order != 0 ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
-}
-
 int importance_compare(const struct importance *a, const struct importance *b)
 {
 	if (a->priority != b->priority)
@@ -230,7 +223,7 @@ int importance_compare(const struct importance *a, const struct importance *b)
 		return a->members > b->members ? -1 : 1;
 	if (a->start_s != b->start_s)
 		return a->start_s < b->start_s ? -1 : 1;
-	return search_names_compare(a->name, a->name_bytes, b->name, b->name_bytes);
+	return names_compare(a->name, a->name_bytes, b->name, b->name_bytes);
 }
 
 struct importance search_importance(const struct search *s, pod_id id)

@@ -3,6 +3,7 @@
 #ifndef MUSTER_CORE_SEARCH_IMPL_H
 #define MUSTER_CORE_SEARCH_IMPL_H
 
+#include "core/base/names.h"
 #include "core/lifecycle/state.h"
 #include "core/search/search.h"
 
@@ -97,9 +98,6 @@ struct importance {
 /* Negative if `a` is more important: priority, a gang before a pod, a bigger gang, an earlier
  * start, the name. */
 int importance_compare(const struct importance *a, const struct importance *b);
-
-/* By bytes, the shorter one first. */
-int search_names_compare(const char *a, uint32_t a_bytes, const char *b, uint32_t b_bytes);
 
 /* Of a pod by itself. */
 struct importance search_importance(const struct search *s, pod_id id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/world/reclaim_marks.h"
 
+#include "core/base/names.h"
 #include "core/cycle/reclaim.h"
 #include "core/cycle/turn_asks.h"
 #include "core/lifecycle/queued.h"
@@ -234,13 +235,6 @@ static void units_list(struct marking *m)
 			gang_list(m, p->gang);
 		}
 	}
-}
-
-static int names_compare(const char *a, uint32_t a_bytes, const char *b, uint32_t b_bytes)
-{
-	const int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
-
-	return order ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
 }
 
 /* Of two members beyond quorums: gang by gang.  What a gang says of its members decides between
