@@ -168,7 +168,7 @@ BUGS = [
     bug("devices: the room of a node stays while others take what it lists", unit("core/devices/test_inventory_common"),
         ("core/devices/inventory_impl.h", "n->listed ? n->version + v->commons->version : n->version", "v ? n->version : 0")),
     bug("devices: of several nodes are taken in the order of the best nodes alone", unit("core/step/test_common_devices"),
-        ("core/plan/plan_rules.c", "\tif (shares_devices(cs, class))\n\t\treturn true;\n", "")),
+        ("core/plan/plan_rules.c", "\tif (pod_counts_commons(cs, class_shape(cs, class)))\n\t\treturn true;\n", "")),
     bug("devices: a copy takes rooms that were counted before for current", unit("core/devices/test_inventory_common"),
         ("core/devices/inventory_common.c", "\tto->version = c->version;\n", "")),
     bug("devices: what comes to be of several nodes is counted node by node", unit("core/step/test_common_devices"),

@@ -60,13 +60,9 @@ static bool devices_weigh(const struct views *vs, const struct shape *s)
 	       inventory_prefers(cs->inventory, s->body->devices - 1);
 }
 
-/* Devices that several nodes list: what a pod takes of them on one changes the others. */
 static bool devices_evaluated(const struct views *vs, const struct shape *s)
 {
-	const struct pod_counts *cs = vs->pod_counts;
-
-	return devices_weigh(vs, s) || (s->body->devices > 0 && cs->inventory &&
-	                                inventory_is_common(cs->inventory, s->body->devices - 1));
+	return devices_weigh(vs, s) || pod_counts_commons(vs->pod_counts, s);
 }
 
 /* VIEW_PLAIN becomes VIEW_CONSTRAINED when the class has constraints. */

@@ -90,8 +90,7 @@ void view_reevaluate(struct views *vs, struct view *v)
 		v->counts[rank] = count;
 		v->tree.levels[0][rank] = count > 0 && !whys ? evaluated_key(vs, &tiers, id) : 0;
 	}
-	if (s->body->devices > 0 && vs->pod_counts->inventory &&
-	    inventory_is_common(vs->pod_counts->inventory, s->body->devices - 1))
+	if (pod_counts_commons(vs->pod_counts, s))
 		capacity_bound(vs, v, s);
 	v->masked = 0;
 	budget_spend(vs->budget, 8 * (uint64_t)ns->count);

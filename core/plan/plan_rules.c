@@ -17,19 +17,12 @@ static bool is_hard(const struct spread_link *t)
 	return t->spread->flags & SPREAD_HARD;
 }
 
-/* Which devices are left for a node depends on the nodes that others took theirs on before. */
-static bool shares_devices(const struct pod_counts *cs, class_id class)
-{
-	const uint32_t devices = cs->inventory ? class_shape(cs, class)->body->devices : 0;
-
-	return devices > 0 && inventory_is_common(cs->inventory, devices - 1);
-}
-
 bool rules_ordered(const struct pod_counts *cs, class_id class)
 {
 	const struct shape_links *links = links_of(cs, class);
 
-	if (shares_devices(cs, class))
+	/* What is left for a node depends on the nodes that others took their devices on before. */
+	if (pod_counts_commons(cs, class_shape(cs, class)))
 		return true;
 	for (uint32_t i = 0; links && i < links->spreads_n; i++)
 		if (is_hard(&links->spreads[i]))
@@ -93,7 +86,7 @@ bool rules_simple(const struct pod_counts *cs, class_id class)
 	uint32_t seen = UINT32_MAX, spreads = 0;
 
 	assert(class < pod_classes_used(&cs->pod_classes));
-	if (shares_devices(cs, class))
+	if (pod_counts_commons(cs, class_shape(cs, class)))
 		return false;
 	for (uint32_t i = 0; links && i < links->terms_n; i++)
 		if (term_moves(cs, class, links, &links->terms[i]) &&

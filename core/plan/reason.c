@@ -158,12 +158,11 @@ static bool devices_lack(const struct views *vs, class_id class, node_id id)
 /* Feasible nodes would take more pods than there are devices for, since several nodes list some. */
 static bool commons_lack(const struct views *vs, class_id class)
 {
-	const struct inventory *v = vs->pod_counts->inventory;
-	const uint32_t devices = class_shape(vs->pod_counts, class)->body->devices;
+	const struct shape *s = class_shape(vs->pod_counts, class);
 	struct common_bound bound = { 0 };
 	uint64_t sum = 0;
 
-	if (!v || devices == 0 || !inventory_is_common(v, devices - 1))
+	if (!pod_counts_commons(vs->pod_counts, s))
 		return false;
 	for (node_id id = 0; id < vs->nodes->used; id++) {
 		const uint32_t count = node_present(&vs->nodes->slots[id]) && vs->evaluation.whys[id] == 0
@@ -172,7 +171,7 @@ static bool commons_lack(const struct views *vs, class_id class)
 
 		sum += count;
 		if (count > 0)
-			inventory_bound(v, id, devices - 1, count, &bound);
+			inventory_bound(vs->pod_counts->inventory, id, s->body->devices - 1, count, &bound);
 	}
 	return common_bound_pods(&bound) < sum;
 }
