@@ -6,67 +6,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS_FIRST 64u
+/* A run is a function of its file: the hash has no random key. */
+static const uint64_t hash_key[2];
 
-/* FNV-1a, folded once more: the low bits choose the slot. */
-static uint32_t hash_of(const void *bytes, size_t n)
+struct wanted {
+	const struct keys *keys;
+	const void *bytes;
+	size_t n;
+};
+
+static bool is_wanted(const void *context, uint32_t number)
 {
-	const unsigned char *at = bytes;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	const struct wanted *w = context;
+	const struct key *key = &w->keys->at[number];
 
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
-	return (uint32_t)(hash ^ hash >> 32);
-}
-
-/* The slot of the key, or the free one where it belongs. */
-static uint32_t slot_of(const struct keys *k, const void *bytes, size_t n)
-{
-	uint32_t slot = hash_of(bytes, n) & (k->slots_n - 1);
-
-	while (k->slots[slot] > 0) {
-		const struct key *key = &k->at[k->slots[slot] - 1];
-
-		if (key->n == n && memcmp(key->bytes, bytes, n) == 0)
-			break;
-		slot = (slot + 1) & (k->slots_n - 1);
-	}
-	return slot;
-}
-
-static void grow(struct keys *k)
-{
-	k->slots_n = k->slots_n > 0 ? 2 * k->slots_n : SLOTS_FIRST;
-	free(k->slots);
-	k->slots = must_array(k->slots_n, sizeof(*k->slots));
-	for (uint32_t i = 0; i < k->n; i++)
-		k->slots[slot_of(k, k->at[i].bytes, k->at[i].n)] = i + 1;
-}
-
-uint32_t keys_take(struct keys *k, const void *bytes, size_t n)
-{
-	uint32_t slot;
-	char *copy;
-
-	if (2 * (k->n + 1) > k->slots_n)
-		grow(k);
-	slot = slot_of(k, bytes, n);
-	if (k->slots[slot] > 0)
-		return k->slots[slot] - 1;
-	if (k->n == k->room) {
-		k->room = k->room * 2 + SLOTS_FIRST;
-		k->at = must_grow(k->at, k->room * sizeof(*k->at));
-	}
-	copy = must_array(n + 1, 1);
-	memcpy(copy, bytes, n);
-	k->at[k->n] = (struct key){ .bytes = copy, .n = n };
-	k->slots[slot] = ++k->n;
-	return k->n - 1;
+	return key->n == w->n && memcmp(key->bytes, w->bytes, w->n) == 0;
 }
 
 uint32_t keys_find(const struct keys *k, const void *bytes, size_t n)
 {
-	return k->n > 0 ? k->slots[slot_of(k, bytes, n)] - 1 : KEYS_NONE;
+	const struct wanted wanted = { k, bytes, n };
+
+	return table_find(&k->table, (uint32_t)siphash(hash_key, bytes, n), is_wanted, &wanted);
+}
+
+uint32_t keys_take(struct keys *k, const void *bytes, size_t n)
+{
+	const uint32_t number = keys_find(k, bytes, n);
+	char *copy;
+
+	if (number != KEYS_NONE)
+		return number;
+	copy = must_array(n + 1, 1);
+	memcpy(copy, bytes, n);
+	k->at = must_reach(k->at, &k->room, k->n, 64, sizeof(*k->at));
+	k->at[k->n] = (struct key){ .bytes = copy, .n = n };
+	table_put(&k->table, (uint32_t)siphash(hash_key, bytes, n), k->n);
+	return k->n++;
 }
 
 const char *keys_text(const struct keys *k, uint32_t number)
@@ -79,6 +55,6 @@ void keys_free(struct keys *k)
 	for (uint32_t i = 0; i < k->n; i++)
 		free(k->at[i].bytes);
 	free(k->at);
-	free(k->slots);
+	table_free(&k->table);
 	*k = (struct keys){ 0 };
 }

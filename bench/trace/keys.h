@@ -3,6 +3,8 @@
 #ifndef MUSTER_BENCH_KEYS_H
 #define MUSTER_BENCH_KEYS_H
 
+#include "frontend/base/table.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,12 +15,12 @@ struct key {
 
 struct keys {
 	struct key *at;
-	uint32_t n, room;
-	uint32_t *slots; /* numbers + 1 by hash; 0: none */
-	uint32_t slots_n;
+	uint32_t n;
+	size_t room;
+	struct table table; /* of numbers */
 };
 
-#define KEYS_NONE UINT32_MAX
+#define KEYS_NONE SLOT_NONE
 
 /* Its number; it has one from now on. */
 uint32_t keys_take(struct keys *k, const void *bytes, size_t n);

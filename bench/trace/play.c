@@ -7,12 +7,12 @@
 
 #include "core/step/core.h"
 #include "ipc/memory.h"
+#include "ipc/units.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SECOND_NS UINT64_C(1000000000)
 #define EPOCH_S 1000u /* the clock at the first submission: time 0 means none to a core */
 #define PROGRESS_JOBS 64u
 #define LOOK_S 60u /* as long as a gang waits for its next ticket, at most */
@@ -44,6 +44,7 @@ struct player {
 	struct play *p;
 	struct core *core;
 	struct ledger *ledger;
+	uint64_t ledger_bytes;
 	uint64_t now_s;
 	struct live *live; /* by job */
 	uint32_t *job_of;  /* by gang */
@@ -58,7 +59,7 @@ struct player {
 	uint32_t pods_n; /* from world.pods_n on: the first are those of the recording */
 	uint32_t generation;
 	struct cmd_bind *binds; /* commands of the last record */
-	uint32_t binds_n, binds_room;
+	size_t binds_n, binds_room;
 	struct world_play *world;      /* NULL: no recording */
 	uint32_t *shape_of;            /* by milli */
 	struct trace_reclaim *reclaim; /* NULL: what runs is not taken back */
@@ -73,7 +74,7 @@ struct player {
 
 static uint64_t now_ns(const struct player *y)
 {
-	return (y->now_s + EPOCH_S) * SECOND_NS;
+	return (y->now_s + EPOCH_S) * NS_PER_S;
 }
 
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
@@ -85,13 +86,10 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 		y->evicts = must_reach(y->evicts, &y->evicts_room, y->evicts_n, 64, sizeof(*y->evicts));
 		y->evicts[y->evicts_n++] = *(const struct cmd_evict *)body;
 	}
-	if (kind != CMD_BIND)
-		return true;
-	if (y->binds_n == y->binds_room) {
-		y->binds_room = y->binds_room * 2 + 256;
-		y->binds = must_grow(y->binds, y->binds_room * sizeof(*y->binds));
+	if (kind == CMD_BIND) {
+		y->binds = must_reach(y->binds, &y->binds_room, y->binds_n, 256, sizeof(*y->binds));
+		y->binds[y->binds_n++] = *(const struct cmd_bind *)body;
 	}
-	y->binds[y->binds_n++] = *(const struct cmd_bind *)body;
 	return true;
 }
 
@@ -308,10 +306,7 @@ static void finish(struct player *y, uint32_t job)
 
 static void node_note(struct play *p, node_id node)
 {
-	if (p->nodes_n == p->nodes_room) {
-		p->nodes_room = p->nodes_room * 2 + 4096;
-		p->nodes = must_grow(p->nodes, p->nodes_room * sizeof(*p->nodes));
-	}
+	p->nodes = must_reach(p->nodes, &p->nodes_room, p->nodes_n, 4096, sizeof(*p->nodes));
 	p->nodes[p->nodes_n++] = node;
 }
 
@@ -371,11 +366,11 @@ static void look_at_waiting(struct player *y)
 		y->waiting[n++] = job;
 		if (!core_promise(y->core, y->live[job].gang, &promise))
 			continue;
-		if (promise.at_ns / SECOND_NS - EPOCH_S > y->now_s &&
-		    promise.at_ns / SECOND_NS - EPOCH_S < y->due_s)
-			y->due_s = promise.at_ns / SECOND_NS - EPOCH_S;
+		if (promise.at_ns / NS_PER_S - EPOCH_S > y->now_s &&
+		    promise.at_ns / NS_PER_S - EPOCH_S < y->due_s)
+			y->due_s = promise.at_ns / NS_PER_S - EPOCH_S;
 		if (out->told_s == TRACE_NOT_STARTED) {
-			out->told_s = promise.first_ns / SECOND_NS - EPOCH_S;
+			out->told_s = promise.first_ns / NS_PER_S - EPOCH_S;
 			y->p->promises++;
 		}
 	}
@@ -440,7 +435,7 @@ static void plan(struct player *y)
 		while (!y->failed && core_wants_plan(y->core)) {
 			y->binds_n = 0;
 			step(y, EVENT_PLAN, NO_PARTS);
-			for (uint32_t i = 0; i < y->binds_n; i++)
+			for (size_t i = 0; i < y->binds_n; i++)
 				accept_bind(y, &y->binds[i]);
 			for (size_t i = 0; i < y->evicts_n; i++)
 				evict(y, &y->evicts[i]);
@@ -492,7 +487,7 @@ static void play_all(struct player *y)
 		y->now_s = due ? y->due_s : y->now_s;
 		if (t->end_s > 0 && y->now_s > t->end_s)
 			break;
-		if (y->now_s > UINT64_MAX / SECOND_NS - 2 * EPOCH_S) {
+		if (y->now_s > UINT64_MAX / NS_PER_S - 2 * EPOCH_S) {
 			fprintf(stderr, "muster-bench: trace: the log takes more than 500 years\n");
 			y->failed = true;
 			break;
@@ -570,9 +565,9 @@ static bool player_init(struct player *y)
 {
 	const struct trace *t = y->t;
 	struct core_config config =
-		t->world ? t->world->config : (struct core_config){ .promise_grain_ns = SECOND_NS };
+		t->world ? t->world->config : (struct core_config){ .promise_grain_ns = NS_PER_S };
 	const char *what = NULL;
-	uint64_t members = 0, pods, bytes;
+	uint64_t members = 0, pods;
 
 	config.score = y->o->score;
 	config.promise_depth = y->o->promise_depth;
@@ -594,8 +589,8 @@ static bool player_init(struct player *y)
 		                 .command_ring_bytes = 1u << 20 };
 	if (t->world)
 		world_limits(t->world, &config.limits);
-	bytes = core_ledger_bytes(&config.limits, &what);
-	y->ledger = bytes ? must_aligned(4096, (bytes + 4095) & ~UINT64_C(4095)) : NULL;
+	y->ledger_bytes = core_ledger_bytes(&config.limits, &what);
+	y->ledger = y->ledger_bytes ? core_ledger_new(y->ledger_bytes) : NULL;
 	y->core = y->ledger ? core_new(&config, y->ledger) : NULL;
 	if (!y->core) {
 		fprintf(stderr, "muster-bench: trace: no core for %u nodes and %u jobs%s%s\n", y->o->nodes,
@@ -622,7 +617,7 @@ static bool player_init(struct player *y)
 static void player_free(struct player *y)
 {
 	core_free(y->core);
-	free(y->ledger);
+	core_ledger_free(y->ledger, y->ledger_bytes);
 	world_play_free(y->world);
 	for (uint32_t i = 0; y->live && i < y->t->jobs_n; i++)
 		free(y->live[i].members);

@@ -30,7 +30,7 @@ struct reading {
 	uint32_t columns_n;
 	/* CSV: the column of each field, COLUMNS_MOST: there is none. */
 	uint32_t gpus, gpu_milli, submit, length, begin, end, number, user;
-	uint32_t *users_sorted, users_room; /* numbers by name */
+	struct keys users;
 	enum { FORMAT_UNKNOWN, FORMAT_SWF, FORMAT_PHILLY, FORMAT_OPENB } format;
 };
 
@@ -61,38 +61,12 @@ static bool number_read(const char **text, int64_t *out)
 	return true;
 }
 
-/* The number of a name, which it has from its first job on. */
-static uint32_t user_of(struct reading *r, const char *name)
-{
-	struct trace *t = r->t;
-	uint32_t low = 0, high = t->users_n;
-
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-		const int order = strcmp(t->users[r->users_sorted[middle]], name);
-
-		if (order == 0)
-			return r->users_sorted[middle];
-		low = order < 0 ? middle + 1 : low;
-		high = order < 0 ? high : middle;
-	}
-	if (t->users_n == r->users_room) {
-		r->users_room = r->users_room * 2 + 64;
-		t->users = must_grow(t->users, r->users_room * sizeof(*t->users));
-		r->users_sorted = must_grow(r->users_sorted, r->users_room * sizeof(*r->users_sorted));
-	}
-	memmove(&r->users_sorted[low + 1], &r->users_sorted[low],
-	        (t->users_n - low) * sizeof(*r->users_sorted));
-	r->users_sorted[low] = t->users_n;
-	t->users[t->users_n] = must_copy(name);
-	return t->users_n++;
-}
-
 /* Adds a job, unless it says too little. */
 static bool job_add(struct reading *r, const struct raw *raw)
 {
 	struct trace *t = r->t;
 	const int64_t each = raw->milli < t->node_milli ? raw->milli : t->node_milli;
+	const char *user = raw->user ? raw->user : "";
 
 	if (raw->milli <= 0 || raw->run_s < 0 || raw->submit_s < 0) {
 		t->unusable++;
@@ -126,7 +100,7 @@ static bool job_add(struct reading *r, const struct raw *raw)
 		.members = (uint32_t)((raw->milli + each - 1) / each),
 		.milli = (uint32_t)each,
 		.place = t->jobs_n,
-		.user = user_of(r, raw->user ? raw->user : ""),
+		.user = keys_take(&r->users, user, strlen(user)),
 	};
 	t->jobs_n++;
 	return true;
@@ -361,7 +335,8 @@ bool trace_read(struct trace *t, const char *path)
 		ok = false;
 	}
 	gzclose_r(f);
-	free(r.users_sorted);
+	trace_users_set(t, &r.users);
+	keys_free(&r.users);
 	if (ok && t->jobs_n == 0) {
 		fprintf(stderr, "muster-bench: %s: there is no job in it\n", path);
 		ok = false;
@@ -374,6 +349,13 @@ bool trace_read(struct trace *t, const char *path)
 		t->jobs[i].submit_s -= (uint64_t)r.first_s;
 	sort_jobs(t);
 	return true;
+}
+
+void trace_users_set(struct trace *t, const struct keys *users)
+{
+	t->users = must_array(users->n + 1u, sizeof(*t->users));
+	for (; t->users_n < users->n; t->users_n++)
+		t->users[t->users_n] = must_copy(keys_text(users, t->users_n));
 }
 
 void trace_free(struct trace *t)

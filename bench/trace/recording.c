@@ -5,13 +5,13 @@
 #include "core/daemon/policy.h"
 #include "ctl/term/ctl.h"
 #include "ipc/memory.h"
+#include "ipc/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_S UINT64_C(1000000000)
 #define TIME_MOST_S UINT64_C(4000000000)
 
 bool recording_wrong(const struct reader *r, const char *what)
@@ -40,26 +40,18 @@ static void gang_look(struct reader *r, uint32_t gang)
 /* The gang of that slot; one that an earlier epoch had goes on under its name. */
 static uint32_t gang_of_record(struct reader *r, const struct gang_record *g)
 {
-	const struct slot *slot = &r->gangs[g->body->gang];
+	const struct past_slot *slot = &r->gangs[g->body->gang];
 	const uint32_t name = keys_take(&r->h.gang_names, g->name, g->body->name_bytes);
 	uint32_t gang;
 
 	if (slot->generation == g->body->generation)
 		return slot->item;
-	if (name >= r->gang_of_name_room) {
-		const uint32_t room = r->gang_of_name_room * 2 + 256;
-
-		r->gang_of_name =
-			must_extend(r->gang_of_name, r->gang_of_name_room, room, sizeof(*r->gang_of_name));
-		r->gang_of_name_room = room;
-	}
+	r->gang_of_name =
+		must_reach(r->gang_of_name, &r->gang_of_name_room, name, 256, sizeof(*r->gang_of_name));
 	gang = r->gang_of_name[name];
 	if (gang > 0 && r->h.gangs[gang - 1].is_there && r->h.gangs[gang - 1].epoch < r->epoch)
 		return gang - 1;
-	if (r->h.gangs_n == r->h.gangs_room) {
-		r->h.gangs_room = r->h.gangs_room * 2 + 256;
-		r->h.gangs = must_grow(r->h.gangs, r->h.gangs_room * sizeof(*r->h.gangs));
-	}
+	r->h.gangs = must_reach(r->h.gangs, &r->h.gangs_room, r->h.gangs_n, 256, sizeof(*r->h.gangs));
 	r->h.gangs[r->h.gangs_n] =
 		(struct past_gang){ .first = KEYS_NONE, .ready_s = NOT_YET, .start_s = NOT_YET };
 	r->gang_of_name[name] = r->h.gangs_n + 1;
@@ -71,7 +63,7 @@ static void gang_record_apply(struct reader *r, const struct gang_record *g)
 	const uint32_t gang = gang_of_record(r, g);
 	struct past_gang *p = &r->h.gangs[gang];
 
-	r->gangs[g->body->gang] = (struct slot){ .generation = g->body->generation, .item = gang };
+	r->gangs[g->body->gang] = (struct past_slot){ .generation = g->body->generation, .item = gang };
 	p->is_there = true;
 	p->epoch = r->epoch;
 	p->created_ns = g->body->created_ns;
@@ -156,12 +148,7 @@ static struct past_pod *pod_of_record(struct reader *r, const struct pod_record 
 	const uint32_t known = r->h.pods_by_uid.n;
 	const uint32_t pod = keys_take(&r->h.pods_by_uid, p->body->uid, sizeof(p->body->uid));
 
-	if (pod >= r->h.pods_room) {
-		const uint32_t room = r->h.pods_room * 2 + 1024;
-
-		r->h.pods = must_extend(r->h.pods, r->h.pods_room, room, sizeof(*r->h.pods));
-		r->h.pods_room = room;
-	}
+	r->h.pods = must_reach(r->h.pods, &r->h.pods_room, pod, 1024, sizeof(*r->h.pods));
 	if (pod == known)
 		r->h.pods[pod] = (struct past_pod){ .gang = KEYS_NONE,
 			                                .node = KEYS_NONE,
@@ -169,7 +156,7 @@ static struct past_pod *pod_of_record(struct reader *r, const struct pod_record 
 			                                .ready_s = NOT_YET,
 			                                .bound_s = NOT_YET,
 			                                .end_s = NOT_YET };
-	r->pods[p->body->pod] = (struct slot){ .generation = p->body->generation, .item = pod };
+	r->pods[p->body->pod] = (struct past_slot){ .generation = p->body->generation, .item = pod };
 	return &r->h.pods[pod];
 }
 
@@ -242,14 +229,14 @@ static void complete(struct reader *r)
 /* Records. */
 
 /* The item of a slot that is dropped; KEYS_NONE: it was another one. */
-static uint32_t drop_of(struct slot *slots, const struct event_drop *drop, bool shapes)
+static uint32_t drop_of(struct past_slot *slots, const struct event_drop *drop, bool shapes)
 {
-	struct slot *slot = &slots[drop->id];
+	struct past_slot *slot = &slots[drop->id];
 	const uint32_t item = slot->item;
 
 	if (slot->generation == 0 || (!shapes && slot->generation != drop->generation))
 		return KEYS_NONE;
-	*slot = (struct slot){ 0 };
+	*slot = (struct past_slot){ 0 };
 	return item;
 }
 
@@ -288,7 +275,7 @@ static const char *result_apply(struct reader *r, const struct record *record)
 {
 	const struct result *result;
 	const char *fault = record_result(record, &r->limits, &result);
-	const struct slot *pod, *node;
+	const struct past_slot *pod, *node;
 
 	if (fault)
 		return fault;

@@ -57,16 +57,19 @@ struct history {
 	struct trace *trace; /* users */
 	struct keys users, pods_by_uid, gang_names, queue_names;
 	struct past_pod *pods;
-	uint32_t pods_room;
+	size_t pods_room;
 	struct past_shape *shapes;
-	uint32_t shapes_n, shapes_room;
+	uint32_t shapes_n;
+	size_t shapes_room;
 	struct world_shape *requests; /* without sets */
-	uint32_t requests_n, requests_room;
+	uint32_t requests_n;
+	size_t requests_room;
 	struct keys shape_keys;
 	struct past_gang *gangs;
-	uint32_t gangs_n, gangs_room;
+	uint32_t gangs_n;
+	size_t gangs_room;
 	struct past_queue *queues;
-	uint32_t queues_room;
+	size_t queues_room;
 	bool has_queues; /* at the end */
 	uint64_t base_s; /* of time 0, since 1970 */
 	uint64_t end_s;

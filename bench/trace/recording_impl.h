@@ -8,7 +8,7 @@
 #include "ctl/replay/recording.h"
 
 /* An id of the present epoch, and what it stands for. */
-struct slot {
+struct past_slot {
 	uint32_t generation; /* 0: nothing */
 	uint32_t item;
 };
@@ -25,19 +25,19 @@ struct reader {
 	struct recording recording;
 	struct recording_step step;
 	struct limits limits;
-	struct slot *pods, *gangs, *nodes, *shapes;
+	struct past_slot *pods, *gangs, *nodes, *shapes;
 	uint32_t nodes_used, shapes_used;                       /* ids below these were seen */
 	uint32_t *columns;                                      /* by name id; KEYS_NONE: not told */
 	uint32_t queues[QUEUES_MAX], queue_parents[QUEUES_MAX]; /* numbers of names; ids */
 	bool has_queues;
 	uint32_t *gang_of_name;
-	uint32_t gang_of_name_room;
+	size_t gang_of_name_room;
 	struct core *core; /* of nodes and shapes alone: it knows their rules */
 	struct ledger *ledger;
 	uint64_t ledger_bytes;
 	struct keys column_names, kind_keys, request_keys;
 	struct node_now *nodes_now;
-	uint32_t nodes_now_room, kinds_room;
+	size_t nodes_now_room, kinds_room;
 	uint32_t epoch;
 	uint64_t base_ns, last_ns, now_s;
 	bool synced;

@@ -30,7 +30,8 @@ struct draft {
 struct drafts {
 	struct history *h;
 	struct draft *at;
-	uint32_t n, room;
+	uint32_t n;
+	size_t room;
 };
 
 /* True if the gang starts with pods that were seen to wait. */
@@ -146,10 +147,7 @@ static void job_close(struct drafts *ds, struct draft *d)
 		d->was.end_s = h->end_s;
 	}
 	h->world->with_rules += d->has_rules;
-	if (ds->n == ds->room) {
-		ds->room = ds->room * 2 + 1024;
-		ds->at = must_grow(ds->at, ds->room * sizeof(*ds->at));
-	}
+	ds->at = must_reach(ds->at, &ds->room, ds->n, 1024, sizeof(*ds->at));
 	d->place = ds->n;
 	ds->at[ds->n++] = *d;
 }
@@ -377,15 +375,6 @@ static bool queues_place(struct history *h, const char *path)
 	return false;
 }
 
-static void users_place(struct history *h)
-{
-	struct trace *t = h->trace;
-
-	t->users = must_array(h->users.n + 1u, sizeof(*t->users));
-	for (; t->users_n < h->users.n; t->users_n++)
-		t->users[t->users_n] = must_copy(keys_text(&h->users, t->users_n));
-}
-
 bool history_jobs(struct history *h, const char *path)
 {
 	struct trace *t = h->trace;
@@ -416,7 +405,7 @@ bool history_jobs(struct history *h, const char *path)
 		gang_add(&ds, &h->gangs[i]);
 	jobs_place(&ds);
 	free(ds.at);
-	users_place(h);
+	trace_users_set(t, &h->users);
 	world_finish(t);
 	if (t->jobs_n == 0) {
 		fprintf(stderr, "muster-bench: %s: there is no job in it\n", path);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define SHAPES_MOST 65536u
-#define NODES_MOST (1u << 20)
 
 /* Resources. */
 
@@ -79,10 +78,7 @@ static uint32_t kind_of(struct reader *r, const struct node_record *n)
 
 	if (kind < w->kinds_n)
 		return kind;
-	if (w->kinds_n == r->kinds_room) {
-		r->kinds_room = r->kinds_room * 2 + 16;
-		w->kinds = must_grow(w->kinds, r->kinds_room * sizeof(*w->kinds));
-	}
+	w->kinds = must_reach(w->kinds, &r->kinds_room, kind, 16, sizeof(*w->kinds));
 	w->kinds[kind] = (struct world_kind){ .amounts = must_array(amounts_n + 1u, sizeof(*amounts)),
 		                                  .amounts_n = amounts_n };
 	memcpy(w->kinds[kind].amounts, amounts, bytes);
@@ -138,17 +134,13 @@ bool recording_node(struct reader *r, const struct node_record *n)
 		                        .is_cordoned = n->body->flags & NODE_CORDONED };
 
 	state.node = keys_take(&w->nodes, n->name, n->body->name_bytes);
-	if (w->nodes.n > NODES_MOST)
+	if (w->nodes.n > WORLD_NODES_MOST)
 		return recording_wrong(r, "there are more than 1048576 nodes");
-	if (state.node >= r->nodes_now_room) {
-		const uint32_t room = r->nodes_now_room * 2 + 64;
-
-		r->nodes_now = must_extend(r->nodes_now, r->nodes_now_room, room, sizeof(*r->nodes_now));
-		r->nodes_now_room = room;
-	}
+	r->nodes_now =
+		must_reach(r->nodes_now, &r->nodes_now_room, state.node, 64, sizeof(*r->nodes_now));
 	state.kind = kind_of(r, n);
 	r->nodes[n->body->node] =
-		(struct slot){ .generation = n->body->generation, .item = state.node };
+		(struct past_slot){ .generation = n->body->generation, .item = state.node };
 	r->nodes_used = n->body->node >= r->nodes_used ? n->body->node + 1 : r->nodes_used;
 	node_set(r, state.node, &state);
 	r->nodes_now[state.node].epoch = r->epoch;
@@ -197,10 +189,7 @@ static uint32_t requests_of(struct reader *r, const struct shape_record *s, bool
 		recording_wrong(r, "there are more than 65536 kinds of pods");
 		return KEYS_NONE;
 	}
-	if (h->requests_n == h->requests_room) {
-		h->requests_room = h->requests_room * 2 + 64;
-		h->requests = must_grow(h->requests, h->requests_room * sizeof(*h->requests));
-	}
+	h->requests = must_reach(h->requests, &h->requests_room, requests, 64, sizeof(*h->requests));
 	h->requests[requests] = (struct world_shape){
 		.body = key.body, .requests = must_array(key.body.amounts_n + 1u, sizeof(*key.amounts))
 	};
@@ -216,12 +205,9 @@ bool recording_shape(struct reader *r, const struct shape_record *s)
 
 	if (requests == KEYS_NONE)
 		return false;
-	if (h->shapes_n == h->shapes_room) {
-		h->shapes_room = h->shapes_room * 2 + 64;
-		h->shapes = must_grow(h->shapes, h->shapes_room * sizeof(*h->shapes));
-	}
+	h->shapes = must_reach(h->shapes, &h->shapes_room, h->shapes_n, 64, sizeof(*h->shapes));
 	h->shapes[h->shapes_n] = (struct past_shape){ .requests = requests, .has_rules = rules };
-	r->shapes[s->body->shape] = (struct slot){ .generation = 1, .item = h->shapes_n++ };
+	r->shapes[s->body->shape] = (struct past_slot){ .generation = 1, .item = h->shapes_n++ };
 	r->shapes_used = s->body->shape >= r->shapes_used ? s->body->shape + 1 : r->shapes_used;
 	for (uint32_t i = 0; i < r->nodes_used; i++)
 		if (r->nodes[i].generation > 0)
@@ -239,12 +225,7 @@ void recording_queue(struct reader *r, const struct queue_record *q)
 	uint64_t has = 0;
 	uint32_t n = 0;
 
-	if (queue >= r->h.queues_room) {
-		const uint32_t room = r->h.queues_room * 2 + 16;
-
-		r->h.queues = must_extend(r->h.queues, r->h.queues_room, room, sizeof(*r->h.queues));
-		r->h.queues_room = room;
-	}
+	r->h.queues = must_reach(r->h.queues, &r->h.queues_room, queue, 16, sizeof(*r->h.queues));
 	p = &r->h.queues[queue];
 	for (uint32_t i = 0; i < q->body->amounts_n; i++) {
 		const struct queue_amount *a = &q->amounts[i];

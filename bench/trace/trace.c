@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #define BAR 40u
-#define NODES_MOST (1u << 20)
 #define QUEUES_LISTED 40u /* rows, of BENCH_ROWS */
 
 static void progress(void *context, uint32_t ended, uint32_t jobs)
@@ -220,9 +219,9 @@ static bool recording_prepare(struct trace *t, const struct bench_options *optio
 		fprintf(stderr, "muster-bench: --add-nodes: %s has no node\n", options->file);
 		return false;
 	}
-	if (options->add_nodes > NODES_MOST - t->nodes) {
+	if (options->add_nodes > WORLD_NODES_MOST - t->nodes) {
 		fprintf(stderr, "muster-bench: --add-nodes: there would be more than %u nodes\n",
-		        NODES_MOST);
+		        WORLD_NODES_MOST);
 		return false;
 	}
 	if (options->add_nodes > 0) {

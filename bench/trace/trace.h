@@ -67,6 +67,10 @@ struct trace {
 bool trace_read(struct trace *t, const char *path);
 void trace_free(struct trace *t);
 
+struct keys;
+/* Its users, by number; the names are copied. */
+void trace_users_set(struct trace *t, const struct keys *users);
+
 /* Its number, or users_n. */
 uint32_t trace_user(const struct trace *t, const char *name);
 /* The log in which each job of a user was submitted `times` times at once; for trace_free().  False
@@ -104,7 +108,8 @@ struct play_lost {
 struct play {
 	struct play_job *jobs; /* as in the trace */
 	uint32_t *nodes;
-	uint32_t nodes_n, nodes_room;
+	uint32_t nodes_n;
+	size_t nodes_room;
 	/* Jobs larger than the cluster, and those that still waited when all others had ended: their
 	 * queues never let them start. */
 	uint32_t left_out;

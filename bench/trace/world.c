@@ -39,10 +39,7 @@ void world_free(struct world *w)
 
 void world_step_add(struct world *w, uint64_t at_s, enum world_step_kind kind, uint32_t item)
 {
-	if (w->steps_n == w->steps_room) {
-		w->steps_room = w->steps_room * 2 + 256;
-		w->steps = must_grow(w->steps, w->steps_room * sizeof(*w->steps));
-	}
+	w->steps = must_reach(w->steps, &w->steps_room, w->steps_n, 256, sizeof(*w->steps));
 	w->steps[w->steps_n] =
 		(struct world_step){ .at_s = at_s, .kind = kind, .item = item, .place = w->steps_n };
 	w->steps_n++;
@@ -50,10 +47,8 @@ void world_step_add(struct world *w, uint64_t at_s, enum world_step_kind kind, u
 
 void world_node_add(struct world *w, uint64_t at_s, const struct world_node *state)
 {
-	if (w->node_states_n == w->node_states_room) {
-		w->node_states_room = w->node_states_room * 2 + 256;
-		w->node_states = must_grow(w->node_states, w->node_states_room * sizeof(*w->node_states));
-	}
+	w->node_states = must_reach(w->node_states, &w->node_states_room, w->node_states_n, 256,
+	                            sizeof(*w->node_states));
 	w->node_states[w->node_states_n] = *state;
 	world_step_add(w, at_s, WORLD_NODE, w->node_states_n++);
 }

@@ -15,6 +15,7 @@
 /* The column of resources that are asked for and that no node had. */
 #define WORLD_OF_NO_NODE RESOURCE_EXTENDED
 #define WORLD_COLUMNS_FIRST (RESOURCE_EXTENDED + 1u)
+#define WORLD_NODES_MOST (1u << 20)
 
 /* What a pod asks for, and the nodes that its rules over a node alone deny: selectors, taints,
  * volumes.  Labels and taints themselves are numbers of an epoch, so in a play each set of denied
@@ -82,11 +83,13 @@ struct world {
 	uint32_t *member_shapes; /* trace_job.shapes_first */
 	uint32_t members_n;
 	struct world_node *node_states;
-	uint32_t node_states_n, node_states_room;
+	uint32_t node_states_n;
+	size_t node_states_room;
 	struct world_pod *pods;
 	uint32_t pods_n;
 	struct world_step *steps; /* sorted once the trace is read */
-	uint32_t steps_n, steps_room;
+	uint32_t steps_n;
+	size_t steps_room;
 	struct world_queue *queues; /* parents first, [0] is the root; none: there were no queues */
 	uint32_t queues_n;
 	uint32_t *queue_of_user;
