@@ -76,6 +76,13 @@ static int64_t places(const struct trace *t, int64_t value)
 	return value < QUEUE_NO_LIMIT / MILLI ? value * MILLI : QUEUE_NO_LIMIT - 1;
 }
 
+static void scale(struct queue_amount *a, const struct trace *t)
+{
+	a->guarantee = places(t, a->guarantee);
+	a->reserved = places(t, a->reserved);
+	a->limit = places(t, a->limit);
+}
+
 /* Of the resource that is measured; what is not listed has no guarantee and no limit. */
 static void measured_fill(struct trace_queue *q, const struct trace *t)
 {
@@ -83,9 +90,7 @@ static void measured_fill(struct trace_queue *q, const struct trace *t)
 	for (uint32_t i = 0; i < q->event.amounts_n; i++)
 		if (q->amounts[i].resource == t->world->measured)
 			q->amount = q->amounts[i];
-	q->amount.guarantee = places(t, q->amount.guarantee);
-	q->amount.reserved = places(t, q->amount.reserved);
-	q->amount.limit = places(t, q->amount.limit);
+	scale(&q->amount, t);
 }
 
 static void amounts_fill(struct trace_queues *q, uint32_t i, const struct trace *t)
@@ -98,13 +103,10 @@ static void amounts_fill(struct trace_queues *q, uint32_t i, const struct trace 
 	out->amounts = all;
 	out->event.amounts_n =
 		queues_amounts(r, QUEUES_CONFIG, places_find, t, all, t->world ? t->world->columns_n : 1);
-	if (t->world) {
+	if (t->world)
 		measured_fill(out, t);
-		return;
-	}
-	out->amount.guarantee = places(t, out->amount.guarantee);
-	out->amount.reserved = places(t, out->amount.reserved);
-	out->amount.limit = places(t, out->amount.limit);
+	else
+		scale(&out->amount, t);
 }
 
 static void queue_fill(struct trace_queues *q, uint32_t i, const struct trace *t)
