@@ -91,8 +91,7 @@ struct live_node {
 	struct device_entry **devices;
 	uint32_t *keys; /* of devices */
 	uint32_t devices_n;
-	uint32_t
-		*commons; /* by device: of `common_names`, held; LIVE_NONE: of this node alone, or none */
+	uint32_t *commons; /* by device: of `common_names`, held; LIVE_NONE: it has no number */
 	uint32_t commons_n;
 	char *labels_text; /* NULL: they are not known */
 	struct arena labels_arena;
