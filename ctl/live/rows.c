@@ -25,7 +25,7 @@ struct nodes rows_nodes(const struct observer *o)
 	struct node_view *one = must_alloc(sizeof(*one));
 	size_t room = 0;
 
-	for (node_id id = 0; id < observe_nodes_there(o); id++) {
+	for (node_id id = 0, there = observe_nodes_there(o); id < there; id++) {
 		if (!observe_node(o, id, one))
 			continue;
 		if (nodes.n == room) {

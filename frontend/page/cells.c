@@ -119,7 +119,7 @@ static struct cells cells_take(const struct answer_source *s, uint32_t key, uint
 	struct cells c = { 0 };
 	size_t cap = 0;
 
-	for (node_id id = 0; id < observe_nodes_there(o); id++) {
+	for (node_id id = 0, there = observe_nodes_there(o); id < there; id++) {
 		if (!observe_node(o, id, one))
 			continue;
 		if (c.n == cap) {
@@ -243,7 +243,7 @@ static void add_keys(const struct answer_source *s, struct jsonout *out)
 	uint32_t n = 0;
 	bool first = true;
 
-	for (node_id id = 0; id < observe_nodes_there(o); id++) {
+	for (node_id id = 0, there = observe_nodes_there(o); id < there; id++) {
 		const struct label *labels;
 		const uint32_t labels_n = model_node_labels(s->model, id, &labels);
 

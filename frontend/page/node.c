@@ -77,7 +77,7 @@ static void add_labels(const struct model *m, node_id id, struct jsonout *out)
 
 static node_id find(const struct observer *o, const char *name, struct node_view *out)
 {
-	for (node_id id = 0; id < observe_nodes_there(o); id++)
+	for (node_id id = 0, there = observe_nodes_there(o); id < there; id++)
 		if (observe_node(o, id, out) && strcmp(out->name, name) == 0)
 			return id;
 	return ID_NONE;

@@ -71,7 +71,7 @@ struct gang_list gang_list_read(const struct observer *o)
 
 	for (size_t r = 0; r < RESOURCES_MAX; r++)
 		l.usable[r] = -1;
-	for (gang_id id = 0; id < observe_gangs_there(o); id++) {
+	for (gang_id id = 0, there = observe_gangs_there(o); id < there; id++) {
 		if (!observe_gang(o, id, one) ||
 		    one->row.members + one->row.succeeded + one->row.failed == 0)
 			continue; /* without a member of ours */
