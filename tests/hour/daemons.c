@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two processes without sockets, doorbells and threads: the frontend's side of the rings is as
- * in frontend/loop/corelink.c, a turn of the core as in core/daemon/loop.c, in the same order and
- * with the same clock readings.  A turn takes no virtual time, so the next one is at least 20 us
- * (of the core) or 100 us (of the frontend) later.
+/* The two processes without sockets, doorbells and threads: a turn of the core is as in
+ * core/daemon/loop.c, in the same order and with the same clock readings.  A turn takes no virtual
+ * time, so the next one is at least 20 us (of the core) or 100 us (of the frontend) later.
  *
  * There is no world: --searchers 0, --preemption off. */
 #include "bench/bench.h"
@@ -13,8 +12,8 @@
 #include "frontend/loop/frontend.h"
 #include "frontend/model/valid.h"
 #include "ipc/memory.h"
-#include "ipc/ring.h"
 #include "ipc/segment.h"
+#include "tests/sim/rings.h"
 
 #include <stdalign.h>
 #include <time.h>
@@ -37,10 +36,7 @@ struct daemons {
 	struct frontend *frontend;
 	struct core *core;
 	struct segment ledger;
-	struct intake *intake;
-	unsigned char *event_bytes, *result_bytes;
-	struct ring_writer events_out, results_out, commands_out;
-	struct ring_reader events, results, commands;
+	struct rings rings;
 	uint64_t time_ns; /* of the last record */
 	bool begun, synced, command_full;
 	uint64_t core_due_ns, frontend_due_ns, frontend_last_ns;
@@ -159,29 +155,23 @@ static uint64_t record_time(const struct daemons *d)
 static void *port_event(void *context, enum record_kind kind, uint32_t body_bytes)
 {
 	struct daemons *d = context;
-	struct record *r = ring_reserve(&d->events_out, kind, body_bytes, record_time(d));
 
-	return r != NULL ? r + 1 : NULL;
-}
-
-static bool result_put(struct daemons *d, enum record_kind kind, const void *body, uint32_t bytes)
-{
-	struct record *r = ring_reserve(&d->results_out, kind, bytes, record_time(d));
-
-	if (r != NULL)
-		memcpy(r + 1, body, bytes);
-	return r != NULL;
+	return rings_event(&d->rings, kind, body_bytes, record_time(d));
 }
 
 static bool port_result(void *context, enum record_kind kind, const struct result *result)
 {
-	return result_put(context, kind, result, sizeof(*result));
+	struct daemons *d = context;
+
+	return rings_result(&d->rings, kind, result, sizeof(*result), record_time(d));
 }
 
 static bool port_evict_result(void *context, enum record_kind kind,
                               const struct evict_result *result)
 {
-	return result_put(context, kind, result, sizeof(*result));
+	struct daemons *d = context;
+
+	return rings_result(&d->rings, kind, result, sizeof(*result), record_time(d));
 }
 
 static void port_publish(void *context)
@@ -189,31 +179,21 @@ static void port_publish(void *context)
 	struct daemons *d = context;
 	const uint64_t wake_ns = d->hour->now_ns + CORE_TURN_NS;
 
-	ring_publish(&d->events_out);
-	ring_publish(&d->results_out);
+	rings_publish(&d->rings);
 	if (d->core_due_ns > wake_ns)
 		d->core_due_ns = wake_ns;
 }
 
 static bool port_events_read(void *context)
 {
-	struct daemons *d = context;
-
-	return atomic_load(&((struct ledger *)d->ledger.base)->event_head) ==
-	       d->events_out.tail_published;
+	return rings_events_read(&((struct daemons *)context)->rings);
 }
 
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
 	struct daemons *d = context;
-	struct record *r = NULL;
 
-	if (!d->command_full)
-		r = ring_reserve(&d->commands_out, kind, bytes, d->time_ns);
-	d->command_full = r == NULL;
-	if (r != NULL)
-		memcpy(r + 1, body, bytes);
-	return r != NULL;
+	return rings_command(&d->rings, &d->command_full, kind, body, bytes, d->time_ns);
 }
 
 static int make(void *context, uint64_t offset, uint64_t bytes)
@@ -283,25 +263,26 @@ static bool plan(struct daemons *d)
 	if (!d->begun || !core_wants_plan(d->core) || !step(d, &r))
 		return false;
 	core_show(d->core);
-	return !d->command_full || d->commands_out.tail_private != d->commands_out.tail_published;
+	return !d->command_full ||
+	       d->rings.commands_out.tail_private != d->rings.commands_out.tail_published;
 }
 
 /* True when anything was done. */
 static bool core_turn(struct daemons *d)
 {
 	uint64_t last_ns = d->side_cpu_ns;
-	uint32_t n = d->synced ? ring_serve(d, &d->results) : 0;
+	uint32_t n = d->synced ? ring_serve(d, &d->rings.results) : 0;
 	bool planned;
 
 	if (n > 0)
 		part_end(d, LOOP_RESULTS, &last_ns);
 	d->turn.records = n;
-	n = ring_serve(d, &d->events);
+	n = ring_serve(d, &d->rings.events);
 	if (n > 0)
 		part_end(d, LOOP_EVENTS, &last_ns);
 	d->turn.records += n;
 	planned = plan(d);
-	ring_publish(&d->commands_out);
+	ring_publish(&d->rings.commands_out);
 	if (planned)
 		part_end(d, LOOP_PLANS, &last_ns);
 	return planned || d->turn.records > 0;
@@ -324,7 +305,7 @@ static void turn_keep(struct daemons_figures *f, const struct core_turn *t)
 static void core_run(struct daemons *d)
 {
 	struct daemons_figures *f = &d->figures;
-	const uint64_t sent = d->commands_out.tail_published;
+	const uint64_t sent = d->rings.commands_out.tail_published;
 	const bool starts = !d->synced;
 	bool done;
 
@@ -333,7 +314,7 @@ static void core_run(struct daemons *d)
 	done = core_turn(d);
 	d->turn.cpu_ns = side_end(d, &f->core);
 	d->core_due_ns = d->hour->now_ns + (done ? CORE_TURN_NS : CORE_SLEEP_NS);
-	if (d->commands_out.tail_published != sent)
+	if (d->rings.commands_out.tail_published != sent)
 		d->frontend_due_ns = d->hour->now_ns + CORE_TURN_NS;
 	if (done && starts) {
 		f->start_most_ns = f->start_most_ns > d->turn.cpu_ns ? f->start_most_ns : d->turn.cpu_ns;
@@ -350,12 +331,12 @@ static void frontend_run(struct daemons *d)
 	int rc;
 
 	side_begin(d);
-	while ((rc = ring_read(&d->commands, r)) > 0)
+	while ((rc = ring_read(&d->rings.commands, r)) > 0)
 		if (frontend_command(d->frontend, r) < 0)
 			hour_fail(d->hour, "the frontend refuses %s", record_kind_text(r->kind));
 	if (rc < 0)
 		hour_fail(d->hour, "the ring of commands makes no sense");
-	ring_release(&d->commands);
+	ring_release(&d->rings.commands);
 	next = frontend_poll(d->frontend);
 	histogram_add(&d->figures.frontend.turns, &buckets_fine, side_end(d, &d->figures.frontend));
 	if (frontend_must_restart(d->frontend))
@@ -474,29 +455,6 @@ static void frontend_begin(struct daemons *d)
 	d->frontend = frontend_new(&config, &d->env, d->model);
 }
 
-static void rings_begin(struct daemons *d)
-{
-	struct ledger *ledger = d->ledger.base;
-	unsigned char *commands = (unsigned char *)ledger + ledger->command_ring.offset;
-	const uint64_t command_bytes = d->limits.command_ring_bytes;
-
-	d->intake = must_aligned(CACHE_LINE, sizeof(*d->intake));
-	d->event_bytes = must_aligned(CACHE_LINE, EVENT_RING);
-	d->result_bytes = must_aligned(CACHE_LINE, RESULT_RING);
-	ring_writer_init(&d->events_out, d->event_bytes, EVENT_RING, &d->intake->event_tail,
-	                 &ledger->event_head, 1);
-	ring_writer_init(&d->results_out, d->result_bytes, RESULT_RING, &d->intake->result_tail,
-	                 &ledger->result_head, 1);
-	ring_writer_init(&d->commands_out, commands, command_bytes, &ledger->command_tail,
-	                 &d->intake->command_head, 1);
-	ring_reader_init(&d->events, d->event_bytes, EVENT_RING, &d->intake->event_tail,
-	                 &ledger->event_head, 1);
-	ring_reader_init(&d->results, d->result_bytes, RESULT_RING, &d->intake->result_tail,
-	                 &ledger->result_head, 1);
-	ring_reader_init(&d->commands, commands, command_bytes, &ledger->command_tail,
-	                 &d->intake->command_head, 1);
-}
-
 struct daemons *daemons_new(struct hour *h)
 {
 	struct daemons *d = must_alloc(sizeof(*d));
@@ -519,7 +477,8 @@ struct daemons *daemons_new(struct hour *h)
 		return d;
 	side_begin(d);
 	frontend_begin(d);
-	rings_begin(d);
+	rings_make(&d->rings, EVENT_RING, RESULT_RING);
+	rings_connect(&d->rings, d->ledger.base, 1);
 	if (frontend_core_up(d->frontend, &d->limits, &port) < 0)
 		hour_fail(h, "the frontend refuses the core's limits");
 	side_end(d, &d->figures.frontend);
@@ -535,8 +494,6 @@ void daemons_free(struct daemons *d)
 	core_free(d->core);
 	if (d->ledger.base != NULL)
 		segment_close(&d->ledger);
-	free(d->intake);
-	free(d->event_bytes);
-	free(d->result_bytes);
+	rings_free(&d->rings);
 	free(d);
 }

@@ -231,15 +231,11 @@ static void add_rows(struct bench_report *report, const struct hour *h)
 		const char *name;
 		uint64_t n;
 	} counts[] = {
-		{ "pods-bound", f->bound },
-		{ "pods-lost", f->lost },
-		{ "pods-waiting", f->waiting },
-		{ "gangs", f->gangs },
-		{ "gangs-lost", f->gangs_lost },
-		{ "node-joins", f->joins },
-		{ "node-leaves", f->leaves },
-		{ "bound-late", f->late },
-		{ "violations", 0 },
+		{ "pods-bound", f->bound },      { "pods-lost", f->lost },
+		{ "pods-waiting", f->waiting },  { "gangs", f->gangs },
+		{ "gangs-lost", f->gangs_lost }, { "node-joins", f->joins },
+		{ "node-leaves", f->leaves },    { "bound-late", f->late },
+		{ "violations", h->failed },
 	};
 
 	bench_add_one(report, "bindings", "per_s", (double)f->bound / h->settings.seconds, true, 0);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two processes of an instance. The frontend's side of the rings follows
- * frontend/loop/corelink.c, the core's loop core/daemon/loop.c, without sockets, doorbells and
- * threads: either process stops or dies between two turns, and what was unread on a ring is lost
- * then. */
+/* The two processes of an instance. The core's loop follows core/daemon/loop.c, without sockets,
+ * doorbells and threads: either process stops or dies between two turns, and what was unread on a
+ * ring is lost then. */
 #include "core/step/core.h"
 #include "frontend/api/lease.h"
 #include "frontend/base/log.h"
 #include "frontend/journal/journal.h"
 #include "frontend/model/model.h"
 #include "frontend/model/valid.h"
-#include "ipc/ring.h"
 #include "tests/sim/beside.h"
+#include "tests/sim/rings.h"
 #include "tests/sim/sim.h"
 
 #include <errno.h>
@@ -52,10 +51,7 @@ struct instance {
 	uint64_t connect_ns; /* when it is tried next */
 	uint64_t epoch;
 	uint64_t connected_ns; /* the clocks at the connect */
-	struct intake *intake;
-	unsigned char *event_bytes, *result_bytes;
-	struct ring_writer event_writer, result_writer, command_writer;
-	struct ring_reader event_reader, result_reader, command_reader;
+	struct rings rings;
 	uint64_t crashes;
 	struct net *net;
 	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
@@ -131,47 +127,33 @@ static uint64_t record_time(const struct instance *p)
 static void *port_event(void *context, enum record_kind kind, uint32_t body_bytes)
 {
 	struct instance *p = context;
-	struct record *r = ring_reserve(&p->event_writer, kind, body_bytes, record_time(p));
 
-	return r != NULL ? r + 1 : NULL;
+	return rings_event(&p->rings, kind, body_bytes, record_time(p));
 }
 
 static bool port_result(void *context, enum record_kind kind, const struct result *result)
 {
 	struct instance *p = context;
-	struct record *r = ring_reserve(&p->result_writer, kind, sizeof(*result), record_time(p));
 
-	if (r == NULL)
-		return false;
-	memcpy(r + 1, result, sizeof(*result));
-	return true;
+	return rings_result(&p->rings, kind, result, sizeof(*result), record_time(p));
 }
 
 static bool port_evict_result(void *context, enum record_kind kind,
                               const struct evict_result *result)
 {
 	struct instance *p = context;
-	struct record *r = ring_reserve(&p->result_writer, kind, sizeof(*result), record_time(p));
 
-	if (r == NULL)
-		return false;
-	memcpy(r + 1, result, sizeof(*result));
-	return true;
+	return rings_result(&p->rings, kind, result, sizeof(*result), record_time(p));
 }
 
 static void port_publish(void *context)
 {
-	struct instance *p = context;
-
-	ring_publish(&p->event_writer);
-	ring_publish(&p->result_writer);
+	rings_publish(&((struct instance *)context)->rings);
 }
 
 static bool port_events_read(void *context)
 {
-	struct instance *p = context;
-
-	return atomic_load(&p->ledger->event_head) == p->event_writer.tail_published;
+	return rings_events_read(&((struct instance *)context)->rings);
 }
 
 static void note_bind(struct instance *p, const struct cmd_bind *cmd)
@@ -188,15 +170,9 @@ static void note_bind(struct instance *p, const struct cmd_bind *cmd)
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
 	struct instance *p = context;
-	struct record *r = NULL;
 
-	if (!p->command_full)
-		r = ring_reserve(&p->command_writer, kind, bytes, p->time_ns);
-	if (r == NULL) {
-		p->command_full = true;
+	if (!rings_command(&p->rings, &p->command_full, kind, body, bytes, p->time_ns))
 		return false;
-	}
-	memcpy(r + 1, body, bytes);
 	beside_output(p->beside, kind, body, bytes);
 	if (kind == CMD_BIND || kind == CMD_RETRY_BIND)
 		note_bind(p, body);
@@ -286,8 +262,8 @@ static bool answers_apply(struct instance *p)
 /* True when anything was done. */
 static bool core_turn(struct instance *p)
 {
-	int results = p->synced ? drain(p, &p->result_reader) : 0;
-	int events = results < 0 ? -1 : drain(p, &p->event_reader);
+	int results = p->synced ? drain(p, &p->rings.results) : 0;
+	int events = results < 0 ? -1 : drain(p, &p->rings.events);
 	bool planned = false;
 	const char *wrong;
 
@@ -298,13 +274,13 @@ static bool core_turn(struct instance *p)
 		struct record r = {
 			.bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = p->epoch, .time_ns = p->time_ns
 		};
-		uint64_t before = p->command_writer.tail_private;
+		uint64_t before = p->rings.commands_out.tail_private;
 
 		if (!step(p, &r))
 			return false;
-		planned = !p->command_full || p->command_writer.tail_private != before;
+		planned = !p->command_full || p->rings.commands_out.tail_private != before;
 	}
-	ring_publish(&p->command_writer);
+	ring_publish(&p->rings.commands_out);
 	wrong = beside_fault(p->beside, p->sim->now_ns);
 	if (wrong != NULL)
 		sim_fail(p->sim, "world: %s", wrong);
@@ -478,26 +454,6 @@ uint64_t instance_resumed_ns(const struct instance *p)
 	return p->resumed_ns;
 }
 
-static void connect_rings(struct instance *p)
-{
-	const struct script *plan = p->sim->script;
-	unsigned char *commands = (unsigned char *)p->ledger + p->ledger->command_ring.offset;
-
-	p->epoch++;
-	ring_writer_init(&p->event_writer, p->event_bytes, plan->event_ring_bytes,
-	                 &p->intake->event_tail, &p->ledger->event_head, p->epoch);
-	ring_writer_init(&p->result_writer, p->result_bytes, plan->result_ring_bytes,
-	                 &p->intake->result_tail, &p->ledger->result_head, p->epoch);
-	ring_writer_init(&p->command_writer, commands, p->limits.command_ring_bytes,
-	                 &p->ledger->command_tail, &p->intake->command_head, p->epoch);
-	ring_reader_init(&p->event_reader, p->event_bytes, plan->event_ring_bytes,
-	                 &p->intake->event_tail, &p->ledger->event_head, p->epoch);
-	ring_reader_init(&p->result_reader, p->result_bytes, plan->result_ring_bytes,
-	                 &p->intake->result_tail, &p->ledger->result_head, p->epoch);
-	ring_reader_init(&p->command_reader, commands, p->limits.command_ring_bytes,
-	                 &p->ledger->command_tail, &p->intake->command_head, p->epoch);
-}
-
 static void instance_connect(struct instance *p)
 {
 	struct frontend_port port = {
@@ -509,7 +465,7 @@ static void instance_connect(struct instance *p)
 		.context = p,
 	};
 
-	connect_rings(p);
+	rings_connect(&p->rings, p->ledger, ++p->epoch);
 	p->connected = true;
 	p->connected_ns = env_wall(p) - env_monotonic(p);
 	p->core_due_ns = p->frontend_due_ns = p->sim->now_ns;
@@ -524,7 +480,7 @@ static void commands_take(struct instance *p)
 	struct record *r = (struct record *)(void *)p->buffer;
 	int rc;
 
-	while ((rc = ring_read(&p->command_reader, r)) > 0) {
+	while ((rc = ring_read(&p->rings.commands, r)) > 0) {
 		if (frontend_command(p->frontend, r) < 0) {
 			sim_fail(p->sim, "protocol: the frontend refuses a command of kind %u", r->kind);
 			return;
@@ -532,7 +488,7 @@ static void commands_take(struct instance *p)
 	}
 	if (rc < 0)
 		sim_fail(p->sim, "protocol: the ring of commands makes no sense");
-	ring_release(&p->command_reader);
+	ring_release(&p->rings.commands);
 }
 
 /* A turn that is due then may come before. */
@@ -567,11 +523,11 @@ static void frontend_turn(struct instance *p)
 
 static void core_turns(struct instance *p)
 {
-	uint64_t before = p->command_writer.tail_published;
+	uint64_t before = p->rings.commands_out.tail_published;
 	bool done = core_turn(p);
 
 	p->core_due_ns = early(p, p->sim->now_ns + (done ? 20000 : 100 * SIM_MS));
-	if (p->connected && p->command_writer.tail_published != before &&
+	if (p->connected && p->rings.commands_out.tail_published != before &&
 	    p->frontend_due_ns > p->sim->now_ns + SIM_MS)
 		p->frontend_due_ns = p->sim->now_ns + 10000 + sim_below(&p->sim->faults_random, SIM_MS);
 }
@@ -626,11 +582,11 @@ const char *instance_busy(const struct instance *p)
 		return "the core was not told all";
 	if (core_wants_plan(p->core))
 		return "the core wants to plan";
-	if (p->event_writer.tail_private != p->event_reader.head_private)
+	if (p->rings.events_out.tail_private != p->rings.events.head_private)
 		return "events are unread";
-	if (p->result_writer.tail_private != p->result_reader.head_private)
+	if (p->rings.results_out.tail_private != p->rings.results.head_private)
 		return "results are unread";
-	if (p->command_writer.tail_private != p->command_reader.head_private)
+	if (p->rings.commands_out.tail_private != p->rings.commands.head_private)
 		return "commands are unread";
 	frontend_metrics(p->frontend, &m);
 	if (!frontend_idle(p->frontend))
@@ -718,12 +674,7 @@ struct instance *instance_new(struct sim *s, uint32_t instance, struct net *net)
 	p->ledger_bytes = core_ledger_bytes(&p->limits, &what);
 	if (p->ledger_bytes == 0)
 		as_die("limits of the simulator: %s", what);
-	p->intake = aligned_alloc(CACHE_LINE, sizeof(*p->intake));
-	p->event_bytes = aligned_alloc(CACHE_LINE, s->script->event_ring_bytes);
-	p->result_bytes = aligned_alloc(CACHE_LINE, s->script->result_ring_bytes);
-	if (p->intake == NULL || p->event_bytes == NULL || p->result_bytes == NULL)
-		as_die("out of memory");
-	memset(p->intake, 0, sizeof(*p->intake));
+	rings_make(&p->rings, s->script->event_ring_bytes, s->script->result_ring_bytes);
 	return p;
 }
 
@@ -735,8 +686,6 @@ void instance_free(struct instance *p)
 	if (p->frontend != NULL)
 		frontend_end(p);
 	core_ledger_free(p->ledger, p->ledger_bytes);
-	free(p->intake);
-	free(p->event_bytes);
-	free(p->result_bytes);
+	rings_free(&p->rings);
 	free(p);
 }

@@ -11,7 +11,8 @@
  *   workload.c     applies one action to the API server or to a process
  *   net.c          the network: struct transport over tests/apisim as a function
  *   fate.c         the faults of requests
- *   instance.c     the two processes of an instance: frontend.h and core.h with the real rings
+ *   instance.c     the two processes of an instance: frontend.h and core.h
+ *   rings.c        the real rings between them
  *   version.c      the code of a version: these functions as a table
  *   invariants.c   what must hold at every revision of the API server's history, and at rest
  *   texts.c        the part of it that is about texts

@@ -26,7 +26,7 @@ cp -p -r tests/sim "$other/tests/"
 cp -p tests/apisim/*.h "$other/tests/apisim/"
 
 objects=()
-for file in beside claims_sent fate instance net queues uses version; do objects+=("build/obj/tests/sim/$file.o"); done
+for file in beside claims_sent fate instance net queues rings uses version; do objects+=("build/obj/tests/sim/$file.o"); done
 libraries=(build/lib/libmuster-frontend.a build/lib/libmuster-core.a build/lib/libmuster-ipc.a)
 make -C "$other" --no-print-directory -j2 LTO= B=build "${objects[@]}" "${libraries[@]}" >"$other/log" 2>&1 || {
 	tail -n 20 "$other/log" >&2
