@@ -5,6 +5,7 @@
  * other, and at a rate, each measured from when it was due, whatever became of those before. */
 #include "bench/bench.h"
 #include "bench/stage.h"
+#include "ipc/clock.h"
 
 #include <arpa/inet.h>
 #include <cjson/cJSON.h>
@@ -88,32 +89,29 @@ static const char *receive(struct asker *a)
 	return strncmp(a->answer, "HTTP/1.1 200 ", 13) == 0 ? head_end + 4 : NULL;
 }
 
-/* Sends a request and validates the response: a node of all, or a score for each. */
-static bool ask(struct asker *a, const char *path, const char *pod, const char *wanted,
-                double *took_us)
+/* A request, which the caller frees; NULL without memory. */
+static char *compose(const struct asker *a, const char *path, const char *pod)
 {
-	char *text, *head;
-	const char *said;
-	uint64_t start;
-	bool ok;
-	int bytes = asprintf(&text, "{\"Pod\":%s,\"Nodes\":null,\"NodeNames\":%s}", pod, a->names), all;
+	const size_t bytes =
+		strlen("{\"Pod\":,\"Nodes\":null,\"NodeNames\":}") + strlen(pod) + strlen(a->names);
+	char *request;
 
-	if (bytes < 0)
-		return false;
-	all = asprintf(&head,
-	               "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nContent-Type: application/json\r\n"
-	               "Content-Length: %d\r\n\r\n%s",
-	               path, a->port, bytes, text);
-	free(text);
-	if (all < 0)
-		return false;
-	start = bench_now_ns();
-	said = send_all(a->fd, head, (size_t)all) ? receive(a) : NULL;
-	*took_us = (double)(bench_now_ns() - start) / 1e3;
-	free(head);
-	ok = said && strstr(said, wanted);
+	return asprintf(&request,
+	                "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nContent-Type: application/json\r\n"
+	                "Content-Length: %zu\r\n\r\n{\"Pod\":%s,\"Nodes\":null,\"NodeNames\":%s}",
+	                path, a->port, bytes, pod, a->names) < 0
+	           ? NULL
+	           : request;
+}
+
+/* Sends a request and validates the response: a node of all, or a score for each. */
+static bool ask(struct asker *a, const char *request, const char *wanted)
+{
+	const char *said = send_all(a->fd, request, strlen(request)) ? receive(a) : NULL;
+	const bool ok = said && strstr(said, wanted);
+
 	if (!ok)
-		fprintf(stderr, "muster-bench: %s: %.300s\n", path,
+		fprintf(stderr, "muster-bench: %.30s: %.300s\n", request,
 		        said           ? said
 		        : a->bytes > 0 ? a->answer
 		                       : "no answer");
@@ -148,30 +146,40 @@ static bool write_names(struct asker *a, const struct stage *s)
 	return a->names;
 }
 
-static void sleep_until(uint64_t at_ns)
+/* Request i, sent at once if due_ns is 0, else when it is due; the sample begins then.  On the
+ * clock that it sleeps by: bench_now_ns() is off by milliseconds after some seconds. */
+static bool sample(struct asker *a, const char *path, const char *wanted, uint32_t i,
+                   uint64_t due_ns, double *us)
 {
-	const struct timespec at = { .tv_sec = (time_t)(at_ns / 1000000000),
-		                         .tv_nsec = (long)(at_ns % 1000000000) };
+	const struct timespec due = { .tv_sec = (time_t)(due_ns / NS_PER_S),
+		                          .tv_nsec = (long)(due_ns % NS_PER_S) };
+	char *request = compose(a, path, a->pods[i % PODS]);
+	uint64_t start_ns = due_ns;
+	bool ok;
 
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+	if (!request)
+		return false;
+	if (due_ns > 0)
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+	else
+		start_ns = clock_monotonic_ns();
+	ok = ask(a, request, wanted);
+	*us = (double)(clock_monotonic_ns() - start_ns) / 1e3;
+	free(request);
+	return ok;
 }
 
 /* Questions at RATE. */
 static bool measure_open(struct bench_report *report, struct asker *a, const struct stage *s,
                          double *samples, uint32_t questions)
 {
-	const uint64_t start = bench_now_ns() + 1000000000 / RATE;
+	const uint64_t start_ns = clock_monotonic_ns() + NS_PER_S / RATE;
 	char name[64];
-	double took;
 
-	for (uint32_t i = 0; i < questions; i++) {
-		const uint64_t due = start + (uint64_t)i * 1000000000 / RATE;
-
-		sleep_until(due);
-		if (!ask(a, "/filter", a->pods[i % PODS], "\"NodeNames\":[\"", &took))
+	for (uint32_t i = 0; i < questions; i++)
+		if (!sample(a, "/filter", "\"NodeNames\":[\"", i, start_ns + i * (NS_PER_S / RATE),
+		            &samples[i]))
 			return false;
-		samples[i] = (double)(bench_now_ns() - due) / 1e3;
-	}
 	snprintf(name, sizeof(name), "filter-open/%u", s->nodes_n);
 	bench_add(report, name, "us", samples, questions, false, 0);
 	snprintf(name, sizeof(name), "filter-open-p99/%u", s->nodes_n);
@@ -196,9 +204,9 @@ static bool measure(struct bench_report *report, struct asker *a, const struct s
 		char name[64];
 
 		for (uint32_t i = 0; ok && i < WARM_UP; i++)
-			ok = ask(a, verbs[v].path, a->pods[i % PODS], verbs[v].wanted, &warm);
+			ok = sample(a, verbs[v].path, verbs[v].wanted, i, 0, &warm);
 		for (uint32_t i = 0; ok && i < questions; i++)
-			ok = ask(a, verbs[v].path, a->pods[i % PODS], verbs[v].wanted, &samples[i]);
+			ok = sample(a, verbs[v].path, verbs[v].wanted, i, 0, &samples[i]);
 		if (!ok)
 			break;
 		snprintf(name, sizeof(name), "%s/%u", verbs[v].name, s->nodes_n);
