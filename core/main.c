@@ -6,8 +6,10 @@
 #include "core/daemon/policy.h"
 #include "core/daemon/recorder.h"
 #include "core/daemon/searchers.h"
+#include "core/daemon/sizing.h"
 #include "ipc/confine.h"
 #include "ipc/link.h"
+#include "ipc/size.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -46,8 +48,10 @@ static const char help[] =
 	"  --cpu N                  run the planning thread on this CPU\n"
 	"  --searchers N            threads that read snapshots beside planning, 0 to 16, and one that\n"
 	"                           follows it; 0: none of them (default 1)\n"
-	"  --max-nodes N            most nodes (default 8192)\n"
-	"  --max-pods N             most pods (default 65536)\n"
+	"  --max-memory BYTES       memory of this process, such as 1Gi: lowers the defaults of --max-nodes\n"
+	"                           and --max-pods to what it has space for (default: any)\n"
+	"  --max-nodes N            most nodes (default 131072)\n"
+	"  --max-pods N             most pods (default 1048576)\n"
 	"  --max-gangs N            most gangs (default 16384)\n"
 	"  --max-shapes N           most pod specs that differ (default 4096)\n"
 	"  --max-resources N        most resource names, 4 to 64 (default 32)\n"
@@ -78,6 +82,7 @@ enum {
 	OPT_SPIN,
 	OPT_CPU,
 	OPT_SEARCHERS,
+	OPT_MEMORY,
 	OPT_NODES,
 	OPT_PODS,
 	OPT_GANGS,
@@ -108,6 +113,7 @@ static const struct option flags[] = {
 	{ "spin-us", required_argument, NULL, OPT_SPIN },
 	{ "cpu", required_argument, NULL, OPT_CPU },
 	{ "searchers", required_argument, NULL, OPT_SEARCHERS },
+	{ "max-memory", required_argument, NULL, OPT_MEMORY },
 	{ "max-nodes", required_argument, NULL, OPT_NODES },
 	{ "max-pods", required_argument, NULL, OPT_PODS },
 	{ "max-gangs", required_argument, NULL, OPT_GANGS },
@@ -217,6 +223,16 @@ static bool format_read(int option)
 	return true;
 }
 
+static bool memory_read(int option, uint64_t *out)
+{
+	uint64_t bytes;
+
+	if (!size_read(optarg, &bytes) || bytes < MAX_MEMORY_LEAST || bytes > MAX_MEMORY_MOST)
+		return bad(option, "not bytes from 16Mi to 16Ti, such as 1Gi");
+	*out = bytes;
+	return true;
+}
+
 static bool limit_read(int option, struct limits *l)
 {
 	switch (option) {
@@ -279,6 +295,8 @@ static bool option_read(int option, struct control_config *c)
 		return true;
 	case OPT_SEARCHERS:
 		return number32(option, 0, SEARCHERS_MOST, &c->searchers);
+	case OPT_MEMORY:
+		return memory_read(option, &c->max_memory);
 	case OPT_RECORD:
 		c->record = optarg;
 		return *optarg != '\0' || bad(option, "no file");
@@ -296,10 +314,17 @@ static bool option_read(int option, struct control_config *c)
 }
 
 /* Computes the limits that were not given, and checks that the ledger can be laid out. */
-static bool limits_complete(struct limits *l)
+static bool limits_complete(struct control_config *c)
 {
+	struct limits *l = &c->core.limits;
 	const char *what;
 
+	if (sizing_complete(l, c->searchers, c->max_memory) < 0) {
+		fprintf(stderr, "muster-core: --max-memory %llu: it needs %llu without any node or pod\n",
+		        (unsigned long long)c->max_memory,
+		        (unsigned long long)sizing_bytes(&(struct limits){ 0 }, c->searchers));
+		return false;
+	}
 	if (l->name_bytes == 0)
 		l->name_bytes = 96 * ((uint64_t)l->nodes + l->gangs + l->names);
 	l->name_bytes = (l->name_bytes + 15) & ~UINT64_C(15);
@@ -313,9 +338,7 @@ int main(int argc, char **argv)
 {
 	struct control_config config = {
 		.socket = LINK_DEFAULT_SOCKET,
-		.core = { .limits = { .nodes = 8192,
-		                      .pods = 65536,
-		                      .gangs = 16384,
+		.core = { .limits = { .gangs = 16384,
 		                      .shapes = 4096,
 		                      .names = 4096,
 		                      .resources = 32,
@@ -346,7 +369,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "muster-core: %s: no such argument\n", argv[optind]);
 		return USAGE;
 	}
-	if (!limits_complete(&config.core.limits))
+	if (!limits_complete(&config))
 		return USAGE;
 	config.no_new_privileges = confine_privileges();
 	return control_run(&config);

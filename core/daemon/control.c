@@ -10,6 +10,7 @@
 #include "core/daemon/loop.h"
 #include "core/daemon/questions.h"
 #include "core/daemon/searchers.h"
+#include "core/daemon/sizing.h"
 #include "core/world/live_verdict.h"
 #include "core/world/what_if.h"
 #include "core/base/probe.h"
@@ -449,6 +450,20 @@ static void world_start(struct control *k)
 		world_failed(k, rc);
 }
 
+/* What the limits may need, against --max-memory. */
+static void memory_log(const struct control *k)
+{
+	const struct segment *ledger = loop_ledger(k->loop);
+	const uint64_t most = sizing_bytes(&k->config->core.limits, k->config->searchers);
+	const bool fits = k->config->max_memory == 0 || most <= k->config->max_memory;
+
+	log_line(fits ? LOG_INFO : LOG_WARN,
+	         "msg=\"%s\" limits_bytes=%llu max_memory=%llu ledger_bytes=%llu on_huge_pages=%llu",
+	         fits ? "memory" : "the limits need more than --max-memory", (unsigned long long)most,
+	         (unsigned long long)k->config->max_memory, (unsigned long long)ledger->bytes,
+	         (unsigned long long)segment_huge_bytes(ledger));
+}
+
 static int start(struct control *k)
 {
 	struct loop_config loop = { .core = k->config->core,
@@ -463,11 +478,8 @@ static int start(struct control *k)
 	int rc = loop_start(&k->loop, &loop, &what);
 
 	if (rc == 0) {
-		const struct segment *ledger = loop_ledger(k->loop);
-
 		world_start(k);
-		log_line(LOG_INFO, "msg=\"memory\" ledger_bytes=%llu on_huge_pages=%llu",
-		         (unsigned long long)ledger->bytes, (unsigned long long)segment_huge_bytes(ledger));
+		memory_log(k);
 		return 0;
 	}
 	if (k->recorder)

@@ -17,6 +17,7 @@ struct control_config {
 	struct core_config core;  /* its callbacks are not used */
 	uint64_t spin_us;
 	int cpu;                /* -1: any */
+	uint64_t max_memory;    /* of this process, by which the limits were chosen; 0: any */
 	uint32_t searchers;     /* 0: no world follows the loop */
 	const char *record;     /* a file; NULL: none */
 	uint64_t record_bytes;  /* its limit */

@@ -85,6 +85,7 @@ struct options {
 		const char *log_level;
 		const char *log_format;
 		const char *seccomp;
+		const char *max_memory;
 		int64_t reserve_after_s;
 		int64_t retain_for_s;
 		int64_t promise_depth, promise_grain_s;
@@ -112,6 +113,7 @@ enum setting_kind {
 	SETTING_WORD,     /* one of `words` */
 	SETTING_NUMBER,   /* from `least` to `most` */
 	SETTING_POWER,    /* the same, a power of two */
+	SETTING_BYTES,    /* a size, as a text: ipc/size.h */
 	SETTING_YES,      /* true or false */
 	SETTING_NAMES,    /* a list of texts; the flag may be repeated */
 	SETTING_DIALECTS, /* a list of names of dialects */

@@ -6,6 +6,7 @@
 #include "frontend/base/table.h"
 #include "frontend/serve/address.h"
 #include "frontend/config/settings.h"
+#include "ipc/size.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -114,6 +115,8 @@ void setting_range(const struct setting *s, char *out, size_t out_bytes)
 		words_print(names, dialect_names(names), out, out_bytes);
 	else if (s->kind == SETTING_YES)
 		snprintf(out, out_bytes, "true or false");
+	else if (s->kind == SETTING_BYTES)
+		snprintf(out, out_bytes, "16Mi to 16Ti");
 	else if (setting_is_number(s))
 		snprintf(out, out_bytes, "%s%" PRId64 " to %" PRId64,
 		         s->kind == SETTING_POWER ? "a power of two, " : "", s->least, s->most);
@@ -287,6 +290,7 @@ int options_queues(const struct options *o)
 static int text_check(const struct setting *s, const char *text, char *why, size_t why_bytes)
 {
 	union address address;
+	uint64_t bytes;
 
 	switch (s->kind) {
 	case SETTING_LISTEN:
@@ -303,6 +307,10 @@ static int text_check(const struct setting *s, const char *text, char *why, size
 		return no(why, why_bytes, "not NAMESPACE/NAME of an object");
 	case SETTING_WORD:
 		return word_check(s, text, why, why_bytes);
+	case SETTING_BYTES:
+		if (size_read(text, &bytes) && bytes >= MAX_MEMORY_LEAST && bytes <= MAX_MEMORY_MOST)
+			return 0;
+		return no(why, why_bytes, "not bytes from 16Mi to 16Ti, such as 1Gi");
 	case SETTING_DIALECTS:
 		return dialect_check(text, why, why_bytes);
 	default:

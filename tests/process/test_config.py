@@ -53,7 +53,7 @@ core:
         c.create(*(pod(f"{name}-0", scheduler=name) for name in ("alpha", "beta", "muster")))
         until(lambda: c.bound("alpha") + c.bound("beta") == 2, SOON_S, "pods of both names are bound")
         steady(lambda: c.bound("muster") == 0, STILL_S, "a name that is not in the file")
-        log_of(up, "limits 8192 nodes and 77 pods", "no effect: coscheduling.podGroupBackoffSeconds: ")
+        log_of(up, "limits 131072 nodes and 77 pods", "no effect: coscheduling.podGroupBackoffSeconds: ")
         check("permitWaitingTimeSeconds" not in up.log(), "it has an effect")
         equal(up.stop(), 0, "exit code")
 

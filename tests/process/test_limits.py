@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits reached: a message and a metric, never a crash, and the rest continues.
 Rings so small that they are always full: everything is still placed."""
+import json
 import os
 import random
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import load, objects  # noqa: E402
+from lib import load, muster, objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, equal, main, steady, until  # noqa: E402
 
@@ -97,6 +99,45 @@ def test_tiny_rings():
         until(lambda: c.bound() >= pods, 30, "all pods are bound")
         well(c)
         equal(c.bound(), pods, "bound")
+
+
+def loaded(nodes, pods):
+    """A file of objects for apisim: nodes n00000 and on, and pods that run on them in turn."""
+    path = os.path.join(muster.scratch(), "objects.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"kind":"List","apiVersion":"v1","items":[\n')
+        items = [objects.node(f"n{i:05}", cpu="64") for i in range(nodes)]
+        for i in range(pods):
+            pod = objects.pod(f"old{i:05}", cpu="100m", memory="64Mi", nodeName=f"n{i % nodes:05}")
+            items.append({**pod, "status": {"phase": "Running"}})
+        file.write(",\n".join(json.dumps(o) for o in items) + "]}\n")
+    return path
+
+
+def test_a_large_cluster_needs_no_flags():
+    """More than the 8,192 nodes and 65,536 pods that the limits were once."""
+    with Cluster(apisim=("--load", loaded(9000, 70000), "--no-kubelet")) as c:
+        c.core = c.start_core()
+        c.frontend = c.start_frontend()
+        c.ready(c.frontend, timeout_s=200)
+        equal(c.metrics().get('muster_limit_used{of="nodes"}', 0), 9000, "nodes")
+        equal(c.metrics().get('muster_limit_used{of="pods"}', 0), 70000, "pods")
+        equal(c.metric("muster_limits_hit_total"), 0, "objects left out")
+        c.create(*(objects.pod(f"new{i}") for i in range(3)))
+        until(lambda: c.bound("new") == 3, 20, "new pods are bound")
+        check(c.core.running() and c.frontend.running(), "a daemon ended")
+
+
+def test_more_nodes_than_the_memory_of_the_core():
+    with Cluster(apisim=("--load", loaded(400, 400), "--no-kubelet")) as c:
+        c.pair(core=["--max-memory", "114Mi"])
+        until(lambda: 0 < c.metrics().get('muster_limit{of="nodes"}', 0) < 400, 10, "a limit below the nodes that there are")
+        most = int(c.metrics().get('muster_limit{of="nodes"}', 0))
+        until(lambda: re.search(rf"n00\d\d\d.*the limit --max-nodes is {most}", c.frontend.log()), 10, "a message that names a node")
+        check("max_memory=119537664" in c.core.log(), c.core.log())
+        c.create(objects.pod("new"))
+        until(lambda: c.bound("new") == 1, 20, "a new pod is bound")
+        check(c.core.running() and c.frontend.running(), "a daemon ended")
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ def of_ten_pods(p):
     check(whole_nodes % 8 == 0 and p.value("muster_resource_largest_free", resource="cpu") <= 8, whole_nodes)
     equal(p.value("muster_invariant_checks_total"), 10, "looked at")
     equal(p.value("muster_invariant_violations_total"), 0, "violations")
-    equal(p.value("muster_limit", of="nodes"), 8192, "room for nodes")
+    equal(p.value("muster_limit", of="nodes"), 131072, "room for nodes")
     equal(p.value("muster_limit_used", of="nodes"), 4, "nodes")
     check(p.value("muster_ring_written_bytes_total", ring="event") > 1000, "bytes of events")
     check(p.value("process_open_fds") > 3, "open files")

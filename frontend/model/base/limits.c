@@ -12,6 +12,7 @@
 
 #define REFERRED_EACH 4u
 #define REFERRED_LEAST (1u << 16)
+#define REFERRED_MANY (1u << 18)
 
 static uint64_t limit_of(const struct model *m, const char *flag)
 {
@@ -105,7 +106,9 @@ uint32_t referred_limit(const struct limits *l)
 
 	if (n < REFERRED_LEAST)
 		return REFERRED_LEAST;
-	return n < SLOT_NONE - 1 ? (uint32_t)n : SLOT_NONE - 1;
+	if (n > REFERRED_MANY)
+		return l->pods > REFERRED_MANY ? l->pods : REFERRED_MANY;
+	return (uint32_t)n;
 }
 
 bool referred_fits(const struct model *m, const struct store *s)
@@ -117,9 +120,8 @@ int referred_refuse(struct model *m, const struct meta *meta, struct decode_erro
 {
 	m->counts.limits_hit++;
 	decode_error_set(error, meta, "",
-	                 "there is no room for more of its kind, the limit is %u: %u times --max-pods, "
-	                 "and %u at least",
-	                 referred_limit(&m->limits), REFERRED_EACH, REFERRED_LEAST);
+	                 "there is no room for more of its kind, the limit is %u, by --max-pods",
+	                 referred_limit(&m->limits));
 	return -ENOSPC;
 }
 

@@ -4,8 +4,9 @@
  *
  * Referred objects are namespaces, services and controllers, policies, objects of volumes, and
  * ConfigMaps that describe no group.  The core stores none of them one by one, so that its limits
- * do not bound them: of each kind there are at most 4 for each pod of --max-pods, and 65,536 at
- * least.  Names that pods give are always stored: they are no more than pods. */
+ * do not bound them: of each kind there are at most 4 for each pod of --max-pods, 65,536 at least,
+ * and above 262,144 not more than pods.  Names that pods give are always stored: they are no more
+ * than pods. */
 #ifndef MUSTER_FRONTEND_MODEL_LIMITS_H
 #define MUSTER_FRONTEND_MODEL_LIMITS_H
 
