@@ -14,45 +14,42 @@ struct moves {
 	uint32_t n;
 };
 
-/* Counts the pod for the selectors that only `new` has, and not for those that only `old` has. */
-static void pod_recount(struct pod_counts *cs, const struct pod *p, const struct match_set *old,
-                        const struct match_set *new)
+/* What another match set changes for the pods of a label set: the selectors that count them from
+ * now on, and those that did.  Found once for all of its pods, of which there may be as many as
+ * selectors. */
+struct difference {
+	const selector_id *gained, *lost;
+	uint32_t gained_n, lost_n;
+};
+
+static void pod_recount(struct pod_counts *cs, const struct pod *p, const struct difference *d)
 {
 	const bool exists = node_present(&cs->nodes->slots[p->node]);
-	uint32_t i = 0, k = 0;
 
-	while (i < old->n || k < new->n) {
-		bool lost = k == new->n || (i < old->n && old->matched[i] < new->matched[k]);
-		bool gained = i == old->n || (k < new->n &&new->matched[k] < old->matched[i]);
-
-		if (lost)
-			selector_change(&cs->selectors.slots[old->matched[i]], p->node, exists, p->leaving,
-			                UINT32_MAX);
-		else if (gained)
-			selector_change(&cs->selectors.slots[new->matched[k]], p->node, exists, p->leaving, 1);
-		i += !gained;
-		k += !lost;
-	}
+	for (uint32_t i = 0; i < d->gained_n; i++)
+		selector_change(&cs->selectors.slots[d->gained[i]], p->node, exists, p->leaving, 1);
+	for (uint32_t i = 0; i < d->lost_n; i++)
+		selector_change(&cs->selectors.slots[d->lost[i]], p->node, exists, p->leaving, UINT32_MAX);
 }
 
 /* Gives the pods of a label set another match set, whose reference the label set takes over.
  * `seen`: the counts of selectors that were there before change, so that views of the node have to
  * follow. */
-static void set_rematch(struct pod_counts *cs, labels_id labels, uint32_t match_set, bool seen)
+static void set_rematch(struct pod_counts *cs, labels_id labels, uint32_t match_set,
+                        const struct difference *d, bool seen)
 {
 	struct label_set *set = &cs->labels.sets[labels];
-	const struct match_set *old = &cs->pod_classes.match_sets[set->match_set],
-						   *new = &cs->pod_classes.match_sets[match_set];
+	const bool differs = set->match_set != match_set;
 
 	assert(labels < labels_used(&cs->labels));
 	assert(match_set < cs->pod_classes.match_set_ids.used);
-	for (pod_id id = set->first_pod; old != new &&id != ID_NONE;
+	for (pod_id id = set->first_pod; differs && id != ID_NONE;
 	     id = cs->pods->slots[id].labels_next) {
 		struct pod *p = &cs->pods->slots[id];
 		class_id class = p->class;
 
 		if (p->node != ID_NONE)
-			pod_recount(cs, p, old, new);
+			pod_recount(cs, p, d);
 		if (p->node != ID_NONE && seen)
 			nodes_touch(cs->nodes, p->node);
 		p->class = class_ref(&cs->pod_classes, p->shape, match_set);
@@ -70,10 +67,35 @@ static void moves_free(struct moves *m)
 	free(m->match_sets);
 }
 
-static void moves_apply(struct pod_counts *cs, struct moves *m, bool seen)
+/* The selectors of one list that the other one does not have, into `out`; returns how many. */
+static uint32_t without(const struct match_set *of, const struct match_set *other, selector_id *out)
 {
-	for (uint32_t i = 0; i < m->n; i++)
-		set_rematch(cs, m->sets[i], m->match_sets[i], seen);
+	uint32_t n = 0, k = 0;
+
+	for (uint32_t i = 0; i < of->n; i++) {
+		while (k < other->n && other->matched[k] < of->matched[i])
+			k++;
+		if (k == other->n || other->matched[k] != of->matched[i])
+			out[n++] = of->matched[i];
+	}
+	return n;
+}
+
+static void moves_apply(struct pod_counts *cs, struct moves *m)
+{
+	for (uint32_t i = 0; i < m->n; i++) {
+		const struct match_set *sets = cs->pod_classes.match_sets,
+							   *old = &sets[cs->labels.sets[m->sets[i]].match_set],
+							   *new = &sets[m->match_sets[i]];
+		selector_id *gained = must_array(new->n, sizeof(*gained)),
+					*lost = must_array(old->n, sizeof(*lost));
+		const struct difference d = { gained, lost, without(new, old, gained),
+			                          without(old, new, lost) };
+
+		set_rematch(cs, m->sets[i], m->match_sets[i], &d, true);
+		free(gained);
+		free(lost);
+	}
 	moves_free(m);
 }
 
@@ -97,27 +119,31 @@ static uint32_t match_set_flip(struct pod_classes *pc, uint32_t match_set, selec
 	return flipped;
 }
 
-/* Adds the selector to the match sets of all label sets that it matches, or removes it. */
-static void selector_flip(struct pod_counts *cs, selector_id selector)
+/* Adds the selector to the match sets of all label sets that it matches, or removes it (`adds`).
+ * Most label sets have a match set that others have too: each is made once. */
+static void selector_flip(struct pod_counts *cs, selector_id selector, bool adds)
 {
+	const struct difference d = { &selector, &selector, adds, !adds };
+	uint32_t *made = must_array(cs->pod_classes.match_set_ids.used, sizeof(*made)); /* +1; 0: not */
 	struct moves m = { 0 };
-	uint32_t n, last = ID_TABLE_NONE;
+	uint32_t n;
 
 	m.sets = selector_sets(&cs->selectors, selector, &n);
 	m.match_sets = must_array(n, sizeof(*m.match_sets));
 	for (; m.n < n; m.n++) {
-		uint32_t match_set = cs->labels.sets[m.sets[m.n]].match_set;
+		const uint32_t old = cs->labels.sets[m.sets[m.n]].match_set;
 
-		/* Most of them have the same match set. */
-		if (match_set == last) {
-			m.match_sets[m.n] = m.match_sets[m.n - 1];
-			match_set_ref_id(&cs->pod_classes, m.match_sets[m.n]);
-			continue;
-		}
-		m.match_sets[m.n] = match_set_flip(&cs->pod_classes, match_set, selector);
-		last = match_set;
+		assert(match_set_has(&cs->pod_classes.match_sets[old], selector) != adds);
+		if (made[old] > 0)
+			match_set_ref_id(&cs->pod_classes, made[old] - 1);
+		else
+			made[old] = match_set_flip(&cs->pod_classes, old, selector) + 1;
+		m.match_sets[m.n] = made[old] - 1;
 	}
-	moves_apply(cs, &m, false);
+	free(made);
+	for (uint32_t i = 0; i < m.n; i++)
+		set_rematch(cs, m.sets[i], m.match_sets[i], &d, false);
+	moves_free(&m);
 }
 
 selector_id pod_counts_selector_ref(struct pod_counts *cs, const struct selector_part *parts,
@@ -127,13 +153,13 @@ selector_id pod_counts_selector_ref(struct pod_counts *cs, const struct selector
 	const selector_id id = selector_ref(&cs->selectors, parts, parts_n, &fresh);
 
 	if (fresh)
-		selector_flip(cs, id);
+		selector_flip(cs, id, true);
 	return id;
 }
 
 static void selector_retire(struct pod_counts *cs, selector_id id)
 {
-	selector_flip(cs, id);
+	selector_flip(cs, id, false);
 	pod_classes_forget_selector(&cs->pod_classes, id);
 	selector_drop(&cs->selectors, id);
 }
@@ -167,7 +193,7 @@ static void namespace_rematch(struct pod_counts *cs, uint32_t name)
 		m.match_sets[m.n++] = match_set_ref(&cs->pod_classes, matched, matched_n);
 		free(matched);
 	}
-	moves_apply(cs, &m, true);
+	moves_apply(cs, &m);
 }
 
 static void namespace_change(struct pod_counts *cs, uint32_t name, const struct pod_label *at,

@@ -7,7 +7,7 @@ import unicodedata
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import hostile  # noqa: E402
-from lib import objects  # noqa: E402
+from lib import muster, objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, main, steady, until  # noqa: E402
 
@@ -171,6 +171,31 @@ def test_f13_a_quorum_that_is_no_number_makes_an_ordinary_pod():
         until(lambda: c.bound() == len(numbers), 20, "each is bound alone")
         c.create(marked("a", "h", "1"), marked("b", "h", "2"))
         waits_with(c, "b", "members disagree: annotation scheduling.k8s.io/group-pod-num is")
+        well(c)
+
+
+def shy(i, terms):
+    """A pod with preferred terms that match the pods of all namespaces, each a selector of its own."""
+    terms = [{"weight": 1, "podAffinityTerm": {
+        "topologyKey": "kubernetes.io/hostname", "namespaceSelector": {},
+        "labelSelector": {"matchExpressions": [{"key": "x", "operator": "NotIn", "values": [f"{i}-{t}"]}]}}}
+        for t in range(terms)]
+    return objects.pod(f"evil-{i}", cpu="1000", namespace="evil", affinity={"podAntiAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": terms}})
+
+
+def test_selectors_of_a_tenant_are_not_counted_for_each_pod_and_selector():
+    """10 pods with 250 terms each beside 400 bound ones: the core counts what is new, not all there is for each.
+    Once that took 5 s of the core's time with these few, and grew with the square of the terms."""
+    with Cluster(*(objects.node(f"n{i}") for i in range(8))) as c:
+        c.pair()
+        c.create(namespace("evil"), *(objects.pod(f"p{i}", cpu="10m", memory="1Mi") for i in range(400)))
+        until(lambda: c.bound("p") == 400, 60, "the others are bound")
+        before = muster.cpu_s(c.core.pid)
+        c.create(*(shy(i, 250) for i in range(10)))
+        waits_with(c, "evil-9", "0/8 nodes are available", "evil")
+        took = muster.cpu_s(c.core.pid) - before
+        check(took < 2, "the core took", took, "s")
         well(c)
 
 
