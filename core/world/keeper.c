@@ -37,9 +37,11 @@ void keeper_clear(struct keeper *k)
 		*t = (struct record_table){ 0 };
 	}
 	id_table_clear(&k->namespaces);
+	free(k->pods);
 	free(k->facts);
+	k->pods = NULL;
 	k->facts = NULL;
-	k->facts_cap = 0;
+	k->pods_used = 0;
 	k->flags = 0;
 	k->on = false;
 	k->begun = false;
@@ -117,12 +119,30 @@ static void namespace_drop(struct keeper *k, uint32_t name)
 	drop(k, &k->tables[KEPT_NAMESPACES], id);
 }
 
+static void pod_put(struct keeper *k, const struct event_pod *e)
+{
+	if (!k->pods)
+		k->pods = must_array(k->limits.pods, sizeof(*k->pods));
+	if (e->pod >= k->pods_used)
+		k->pods_used = e->pod + 1;
+	k->pods[e->pod] = (struct kept_pod){ .generation = e->generation,
+		                                 .flags = e->flags,
+		                                 .gang = e->gang,
+		                                 .scheduled_s = e->scheduled_s,
+		                                 .run_s = e->run_s,
+		                                 .expected_s = e->expected_s };
+}
+
+static void pod_drop(struct keeper *k, uint32_t id)
+{
+	if (id < k->pods_used)
+		k->pods[id].generation = 0;
+}
+
 static void facts_put(struct keeper *k, const struct event_pod_facts *f, uint64_t time_ns)
 {
-	size_t n = k->facts_cap;
-
-	k->facts = must_reach(k->facts, &n, f->pod, FIRST, sizeof(*k->facts));
-	k->facts_cap = (uint32_t)n;
+	if (!k->facts)
+		k->facts = must_array(k->limits.pods, sizeof(*k->facts));
 	facts_keep(&k->facts[f->pod], f, time_ns);
 }
 
@@ -180,10 +200,10 @@ static void keep(struct keeper *k, const struct record *r)
 		namespace_drop(k, id);
 		break;
 	case EVENT_POD:
-		put(k, KEPT_PODS, id, r);
+		pod_put(k, (const struct event_pod *)(const void *)(r + 1));
 		break;
 	case EVENT_POD_DROP:
-		drop(k, &k->tables[KEPT_PODS], id);
+		pod_drop(k, id);
 		break;
 	case EVENT_BUDGET:
 		budget_put(k, r);
@@ -256,5 +276,7 @@ uint64_t keeper_changes(const struct keeper *k)
 
 uint64_t keeper_bytes(const struct keeper *k)
 {
-	return k->bytes + k->facts_cap * sizeof(*k->facts);
+	const size_t each = (k->pods ? sizeof(*k->pods) : 0) + (k->facts ? sizeof(*k->facts) : 0);
+
+	return k->bytes + k->pods_used * each;
 }

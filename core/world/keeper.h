@@ -5,6 +5,9 @@
  *                           world ───┴─► keeper_make(): a core with the pods where the world has
  *                                        them, and the facts that searches need
  *
+ * Of a pod's record little is kept, since the world has the rest: a keeper is of use with the core
+ * alone that applied the same records.
+ *
  * A search releases and allocates pods, makes views and spends from the budget of its core.  After
  * that the core plans the same, but not with the same work, and a plan ends by work.  So the world,
  * which is compared with the loop step by step, is never searched: docs/decisions/065.
@@ -27,8 +30,9 @@ void keeper_clear(struct keeper *k);
 /* A record that a core of these limits accepted. */
 void keeper_take(struct keeper *k, const struct record *record);
 
-/* The pod was evicted: the budgets that it is in allow one less, until records say otherwise. */
-void keeper_spend(struct keeper *k, uint32_t pod);
+/* The pod was evicted: the budgets that it is in allow one less, until records say otherwise.
+ * `world` is the core that applied the records, and still has the pod. */
+void keeper_spend(struct keeper *k, const struct core *world, uint32_t pod);
 
 /* True if searches are asked for, and every record since the begin of the epoch is here. */
 bool keeper_is_on(const struct keeper *k);

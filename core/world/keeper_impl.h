@@ -14,8 +14,7 @@ enum kept_table {
 	KEPT_SHAPES,
 	KEPT_NODES,
 	KEPT_NAMESPACES, /* by the ids of `namespaces` */
-	KEPT_GANGS,
-	KEPT_PODS,
+	KEPT_GANGS,      /* pods follow them */
 	KEPT_BUDGETS,
 	KEPT_TABLES
 };
@@ -24,6 +23,16 @@ struct record_table {
 	struct record **at; /* NULL: no such object */
 	uint32_t cap;
 	uint32_t used; /* ids below were used */
+};
+
+/* Of the latest record of a pod what its world does not have as it came.  The rest, most of the
+ * record, is read from the world, which has applied that record: kept_pod_record(). */
+struct kept_pod {
+	uint32_t generation; /* 0: no such pod */
+	uint32_t flags;
+	uint32_t gang;
+	uint32_t scheduled_s;
+	uint32_t run_s, expected_s;
 };
 
 /* A victim that a budget refused: its budgets count as spent for some time. */
@@ -39,8 +48,10 @@ struct keeper {
 	struct limits limits;
 	struct record_table tables[KEPT_TABLES];
 	struct id_table namespaces; /* of numbers of names */
-	struct kept_facts *facts;   /* by pod; generation 0: none */
-	uint32_t facts_cap;
+	/* By pod, as many as the limit: slots that are never used take no memory.  NULL: none came. */
+	struct kept_pod *pods;
+	struct kept_facts *facts; /* generation 0: none */
+	uint32_t pods_used;       /* ids below were used */
 	uint32_t flags;
 	struct event_preemption terms;
 	struct refused_pod refused[REFUSED_MAX]; /* the latest ones, a ring */

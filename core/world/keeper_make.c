@@ -9,6 +9,7 @@
 #include "core/step/core.h"
 #include "ipc/memory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,41 @@ static void evicted_mark(const struct core *world, struct kept_memory *m)
 			m->evicted[world->nominations.all[i].victims[k].pod] = true;
 }
 
+static bool pod_is_kept(const struct keeper *k, pod_id id)
+{
+	return id < k->pods_used && k->pods[id].generation != 0;
+}
+
+/* The latest record of a pod; the texts are the world's.  Missing are its node, for which there is
+ * pod_place(), and what only a core with queues reads, or one that takes a binding over. */
+static struct pod_record kept_pod_record(const struct keeper *k, const struct core *world,
+                                         pod_id id, struct event_pod *body)
+{
+	const struct kept_pod *kept = &k->pods[id];
+	const struct pod *p = &world->pods.slots[id];
+	const struct label_set *labels = &world->pod_counts.labels.sets[p->labels];
+
+	assert(p->generation == kept->generation);
+	*body = (struct event_pod){ .pod = id,
+		                        .generation = kept->generation,
+		                        .flags = kept->flags,
+		                        .gang = kept->gang,
+		                        .shape = p->shape,
+		                        .node = ID_NONE,
+		                        .priority = p->priority,
+		                        .name_bytes = p->name_bytes,
+		                        .labels_n = labels->n,
+		                        .namespace = labels->namespace,
+		                        .role = p->role,
+		                        .scheduled_s = kept->scheduled_s,
+		                        .created_ns = p->created_ns,
+		                        .uid = { p->uid[0], p->uid[1] },
+		                        .run_s = kept->run_s,
+		                        .expected_s = kept->expected_s,
+		                        .queue = QUEUE_MISSING };
+	return (struct pod_record){ .body = body, .labels = labels->at, .name = p->name };
+}
+
 /* Sets the pod where the world has it, whatever its record says: bound, or with a binding in
  * flight. False: it is bound to a node that is gone, and no record can say so. */
 static bool pod_place(const struct core *world, const struct kept_memory *m, struct event_pod *e)
@@ -112,9 +148,46 @@ static int table_apply(const struct keeper *k, enum kept_table table, struct kep
 		if (rc < 0 || !t->at[id])
 			continue;
 		memcpy(copy, t->at[id], t->at[id]->bytes);
-		if (table == KEPT_PODS &&
-		    !pod_place(world, out->memory, (struct event_pod *)(void *)(copy + 1)))
+		if (hooks && hooks->edit && !hooks->edit(hooks->context, copy))
 			continue;
+		rc = apply(out->core, world, copy);
+	}
+	return rc;
+}
+
+static void pod_write(const struct pod_record *pod, struct record *r)
+{
+	const struct event_pod *e = pod->body;
+	const size_t labels = e->labels_n * sizeof(*pod->labels), name = PADDED(e->name_bytes);
+	char *at = (char *)(r + 1);
+
+	*r = (struct record){ .bytes = (uint32_t)(sizeof(*r) + sizeof(*e) + labels + name),
+		                  .kind = EVENT_POD };
+	memcpy(at, e, sizeof(*e));
+	at += sizeof(*e);
+	if (labels > 0)
+		memcpy(at, pod->labels, labels);
+	at += labels;
+	memset(at, 0, name);
+	memcpy(at, pod->name, e->name_bytes);
+}
+
+static int pods_apply(const struct keeper *k, struct kept *out, const struct core *world,
+                      const struct keeper_hooks *hooks, struct record *copy)
+{
+	int rc = 0;
+
+	for (pod_id id = 0; rc == 0 && id < k->pods_used; id++) {
+		struct event_pod body;
+		struct pod_record pod;
+
+		rc = ended(hooks, id);
+		if (rc < 0 || !pod_is_kept(k, id))
+			continue;
+		pod = kept_pod_record(k, world, id, &body);
+		if (!pod_place(world, out->memory, &body))
+			continue;
+		pod_write(&pod, copy);
 		if (hooks && hooks->edit && !hooks->edit(hooks->context, copy))
 			continue;
 		rc = apply(out->core, world, copy);
@@ -134,6 +207,8 @@ static int records_apply(const struct keeper *k, struct kept *out, const struct 
 
 	for (int table = 0; rc == 0 && table < KEPT_BUDGETS; table++)
 		rc = table_apply(k, (enum kept_table)table, out, world, hooks, copy);
+	if (rc == 0)
+		rc = pods_apply(k, out, world, hooks, copy);
 	if (rc == 0)
 		rc = mark(out->core, world, EVENT_SYNCED);
 	if (rc == 0)
@@ -201,15 +276,16 @@ static bool is_disrupted(const struct budget_record *b, const struct pod_record 
 	return false;
 }
 
-void keeper_spend(struct keeper *k, uint32_t pod)
+void keeper_spend(struct keeper *k, const struct core *world, uint32_t pod)
 {
-	const struct record_table *pods = &k->tables[KEPT_PODS], *budgets = &k->tables[KEPT_BUDGETS];
+	const struct record_table *budgets = &k->tables[KEPT_BUDGETS];
 	struct budget_record b;
+	struct event_pod pod_body;
 	struct pod_record p;
 
-	if (pod >= pods->used || !pods->at[pod])
+	if (!pod_is_kept(k, pod))
 		return;
-	p = pod_record_of(pods->at[pod]);
+	p = kept_pod_record(k, world, pod, &pod_body);
 	for (uint32_t i = 0; i < budgets->used; i++) {
 		struct event_budget *body = budgets->at[i] ? (void *)(budgets->at[i] + 1) : NULL;
 
@@ -327,7 +403,7 @@ static void young_spare(const struct keeper *k, const struct core *world, struct
 	if (k->terms.min_run_s == 0)
 		return;
 	gangs = must_array(k->limits.gangs, sizeof(*gangs));
-	for (pod_id id = 0; id < world->pods.used && id < k->facts_cap; id++) {
+	for (pod_id id = 0; k->facts && id < world->pods.used; id++) {
 		const struct pod *p = &world->pods.slots[id];
 
 		if (p->generation != 0 && p->gang < k->limits.gangs && reservation_is_bound(p) &&
@@ -378,9 +454,10 @@ static void pod_facts(const struct keeper *k, const struct core *world, struct k
 	const uint64_t now_s = world->now_ns / 1000000000;
 	static const struct kept_facts unknown = { .deleting_ns = 0 };
 	struct search_pod *out = &m->pods[id];
-	const struct kept_facts *kept = id < k->facts_cap ? &k->facts[id] : &unknown;
+	const struct kept_facts *kept = k->facts ? &k->facts[id] : &unknown;
 	const struct event_pod_facts *f = &kept->sent;
-	const struct pod_record pod = pod_record_of(k->tables[KEPT_PODS].at[id]);
+	struct event_pod body;
+	const struct pod_record pod = kept_pod_record(k, world, id, &body);
 	uint32_t gang;
 
 	if (f->generation != pod.body->generation)
@@ -434,9 +511,9 @@ static int facts_make(const struct keeper *k, const struct core *world,
 			m->allowed[i] =
 				((const struct event_budget *)(const void *)(budgets->at[i] + 1))->allowed;
 	budgets_sort(k, m);
-	for (pod_id id = 0; rc == 0 && id < k->tables[KEPT_PODS].used; id++) {
+	for (pod_id id = 0; rc == 0 && id < k->pods_used; id++) {
 		rc = ended(hooks, id);
-		if (rc == 0 && k->tables[KEPT_PODS].at[id])
+		if (rc == 0 && pod_is_kept(k, id))
 			pod_facts(k, world, m, id);
 	}
 	refused_spend(k, world, m);

@@ -52,9 +52,9 @@ bool search_again_open(const struct core *core, struct search_ticket *out)
 	return false;
 }
 
-void search_again_spend(struct search_again *s, uint32_t pod)
+void search_again_spend(struct search_again *s, const struct core *core, uint32_t pod)
 {
-	keeper_spend(s->keeper, pod);
+	keeper_spend(s->keeper, core, pod);
 }
 
 static const struct ticket *ticket_of(const struct core *core, uint64_t number)

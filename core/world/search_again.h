@@ -28,7 +28,7 @@ struct search_ticket {
 bool search_again_open(const struct core *core, struct search_ticket *out);
 
 /* The pod was evicted: each budget that it is in allows one less, as the Eviction API counts. */
-void search_again_spend(struct search_again *s, uint32_t pod);
+void search_again_spend(struct search_again *s, const struct core *core, uint32_t pod);
 
 /* The answer to that ticket of the core, which has applied so many records: memory of the caller.
  * NULL: there is no such ticket, or no search was asked for. */

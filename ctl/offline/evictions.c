@@ -167,7 +167,7 @@ static void evict(struct evictions *e, struct offline *o, const struct cmd_evict
 		return; /* it was a victim of two */
 	note(e, o, c, &pod);
 	offline_step(o, RESULT_EVICT_SENT, &sent.record, sizeof(sent.result));
-	search_again_spend(e->again, c->pod);
+	search_again_spend(e->again, o->core, c->pod);
 	if ((!pod_remove(o, &pod) || !offline_flush(o)) && o->failed == 0)
 		o->failed = -EPROTO;
 	o->changes++;

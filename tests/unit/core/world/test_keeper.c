@@ -15,6 +15,23 @@ struct seen {
 	unsigned made, searched, found, in_flight;
 };
 
+/* What is in no struct kept_pod. */
+static void assert_same_pod(const struct core *world, const struct core *made, pod_id id)
+{
+	const struct pod *p = &world->pods.slots[id], *q = &made->pods.slots[id];
+	const struct label_set *a = &world->pod_counts.labels.sets[p->labels];
+	const struct label_set *b = &made->pod_counts.labels.sets[q->labels];
+
+	cr_assert_eq(p->shape, q->shape);
+	cr_assert_eq(p->priority, q->priority);
+	cr_assert_eq(p->role, q->role);
+	cr_assert_eq(p->created_ns, q->created_ns);
+	cr_assert_arr_eq(p->uid, q->uid, sizeof(p->uid));
+	cr_assert_eq(p->name_bytes, q->name_bytes);
+	cr_assert_arr_eq(p->name, q->name, p->name_bytes);
+	cr_assert(labels_equal(a, b->namespace, b->at, b->n), "pod %u", id);
+}
+
 static void assert_equal(const struct core *world, struct core *made, struct seen *seen)
 {
 	char why[256];
@@ -43,7 +60,7 @@ static void assert_equal(const struct core *world, struct core *made, struct see
 		if (p->generation == 0)
 			continue;
 		cr_assert_eq(p->node, q->node, "pod %u", id);
-		cr_assert_eq(p->priority, q->priority);
+		assert_same_pod(world, made, id);
 		cr_assert_eq(p->gang, q->gang);
 		cr_assert_eq(reservation_is_bound(p), reservation_is_bound(q));
 		seen->in_flight += p->node != ID_NONE && !reservation_is_bound(p);
