@@ -183,24 +183,25 @@ static void list_metadata_read(struct json *j, struct list_page *page)
 
 int list_page_read(const char *json, size_t bytes, struct list_page *out)
 {
-	struct list_page page = { .continue_token = { .at = "" }, .items = { .at = "" } };
+	struct list_page page = { .continue_token = { .at = "" }, .text = { json, bytes } };
 	struct arena arena = { 0 };
+	bool is_enough = false;
 	struct text name;
 	struct json j;
 
 	json_begin(&j, json, bytes, &arena);
 	if (json_object(&j)) {
-		while (json_member(&j, &name)) {
+		while (!is_enough && json_member(&j, &name)) {
 			if (text_is(name, "metadata"))
 				list_metadata_read(&j, &page);
-			else if (text_is(name, "items"))
-				json_raw(&j, &page.items);
+			else if (text_is(name, "items") && page.resource_version[0] != '\0')
+				is_enough = true;
 			else
 				json_skip(&j);
 		}
 	}
 	arena_free(&arena);
-	if (!json_end(&j) || page.resource_version[0] == '\0')
+	if ((!is_enough && !json_end(&j)) || page.resource_version[0] == '\0')
 		return -EINVAL;
 	/* A continue token is base64: nothing to unescape. */
 	if (page.continue_token.bytes >= 2 && page.continue_token.at[0] == '"') {
@@ -209,25 +210,36 @@ int list_page_read(const char *json, size_t bytes, struct list_page *out)
 	} else {
 		page.continue_token = (struct text){ .at = "" };
 	}
-	if (page.items.bytes > 0 && page.items.at[0] != '[')
-		page.items = (struct text){ .at = "" };
 	*out = page;
 	return 0;
+}
+
+static int items_read(struct json *j, frame_fn each, void *context)
+{
+	struct text item;
+	int rc = 0;
+
+	if (json_array(j))
+		while (rc >= 0 && json_item(j) && json_raw(j, &item))
+			rc = each(context, item.at, item.bytes);
+	return rc;
 }
 
 int list_page_items(const struct list_page *page, frame_fn each, void *context)
 {
 	struct arena arena = { 0 };
-	struct text item;
+	struct text name;
 	struct json j;
 	int rc = 0;
 
-	if (page->items.bytes == 0)
-		return 0;
-	json_begin(&j, page->items.at, page->items.bytes, &arena);
-	if (json_array(&j)) {
-		while (rc >= 0 && json_item(&j) && json_raw(&j, &item))
-			rc = each(context, item.at, item.bytes);
+	json_begin(&j, page->text.at, page->text.bytes, &arena);
+	if (json_object(&j)) {
+		while (rc >= 0 && json_member(&j, &name)) {
+			if (text_is(name, "items"))
+				rc = items_read(&j, each, context);
+			else
+				json_skip(&j);
+		}
 	}
 	arena_free(&arena);
 	if (rc < 0)

@@ -54,12 +54,15 @@ int watch_event_read(const char *json, size_t bytes, struct watch_event *out); /
 struct list_page {
 	char resource_version[64];
 	struct text continue_token; /* "" on the last page */
-	struct text items;          /* the array, or "" if missing */
+	struct text text;           /* all of it */
 };
-int list_page_read(const char *json, size_t bytes, struct list_page *out); /* 0 or -EINVAL */
 
-/* Calls `each` for every item in order. Returns 0, -EINVAL, or the first negative value of `each`.
- */
+/* 0 or -EINVAL. Where the items follow the metadata, as kube-apiserver writes its own types,
+ * nothing behind the metadata is read: the items are scanned once, by list_page_items(). */
+int list_page_read(const char *json, size_t bytes, struct list_page *out);
+
+/* Calls `each` for every item in order. Returns 0, the first negative value of `each`, or -EINVAL:
+ * the page is malformed, and items before the fault may have been passed on. */
 int list_page_items(const struct list_page *page, frame_fn each, void *context);
 
 /* A bookmark: its resourceVersion, "" if it has none, and whether it ends the initial events of a

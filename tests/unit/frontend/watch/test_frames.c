@@ -187,12 +187,55 @@ Test(list_page, that_is_none_is_refused)
 		"[]",
 		"{\"metadata\":{}}",
 		"{\"metadata\":{\"resourceVersion\":7},\"items\":[]}",
-		"{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[",
+		"{\"items\":[],\"metadata\":{\"resourceVersion\":\"1\"}",
+		"{\"items\":[{],\"metadata\":{\"resourceVersion\":\"1\"}}",
 	};
 	struct list_page page;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		cr_assert_eq(list_page_read(bad[i], strlen(bad[i]), &page), -EINVAL, "%s", bad[i]);
+}
+
+Test(list_page, whose_items_are_broken_is_found_where_they_are_read)
+{
+	static const char *const rests[] = {
+		"",
+		"[",
+		"[{\"a\":1}",
+		"[{\"a\":1}]",
+		"[{\"a\":1]}",
+		"[{\"a\":1}}",
+		"[{}{}]}",
+		"[{\"a\":1}]} x",
+		"{}}",
+		"7}",
+	};
+	struct list_page page;
+	struct seen s = { 0 };
+	char json[200];
+
+	for (size_t i = 0; i < sizeof(rests) / sizeof(rests[0]); i++) {
+		snprintf(json, sizeof(json), "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":%s",
+		         rests[i]);
+		cr_assert_eq(list_page_read(json, strlen(json), &page), 0, "%s", json);
+		cr_assert_eq(list_page_items(&page, see, &s), -EINVAL, "%s", json);
+	}
+}
+
+/* As the API server writes lists of objects of a CustomResourceDefinition: sorted by name. */
+Test(list_page, may_have_its_metadata_behind_the_items)
+{
+	const char *json =
+		"{\"apiVersion\":\"x/v1\",\"items\":[{\"a\":1},{\"b\":2}],\"kind\":\"XList\","
+		"\"metadata\":{\"continue\":\"t\",\"resourceVersion\":\"5\"}}";
+	struct list_page page;
+	struct seen s = { 0 };
+
+	cr_assert_eq(list_page_read(json, strlen(json), &page), 0);
+	cr_assert_str_eq(page.resource_version, "5");
+	cr_assert(is(page.continue_token, "t"));
+	cr_assert_eq(list_page_items(&page, see, &s), 0);
+	cr_assert_str_eq(s.text, "{\"a\":1}|{\"b\":2}|");
 }
 
 Test(object_version, is_that_of_the_metadata)
