@@ -465,9 +465,12 @@ static void failed(struct journal *j, enum request request, const struct http_an
 	else if (answer->status == 401)
 		env_renew_credentials(j->config.env);
 	apistatus_read(body ? body : "", bytes, &s);
-	snprintf(j->fault, sizeof(j->fault), "the journal %s/%s can't be %s: %d %.400s",
-	         j->config.namespace, j->config.name, what, answer->status,
-	         answer->end == HTTP_ANSWERED ? s.message : answer->error);
+	if (answer->end == HTTP_ANSWERED)
+		snprintf(j->fault, sizeof(j->fault), "the journal %s/%s can't be %s: %d %.400s",
+		         j->config.namespace, j->config.name, what, answer->status, s.message);
+	else
+		snprintf(j->fault, sizeof(j->fault), "the journal %s/%s can't be %s: %.400s",
+		         j->config.namespace, j->config.name, what, answer->error);
 	if (log_allowed(&j->limit, j->config.env, "journal"))
 		env_log(j->config.env, "warn", "%s; no pod is bound without it", j->fault);
 	j->retry_ns = env_now(j->config.env) + backoff_answer(&j->backoff, j->config.env, answer);

@@ -215,6 +215,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	f->watches = must_alloc(f->watches_n * sizeof(struct watch *));
 	for (size_t i = 0; i < f->watches_n; i++) {
 		f->watches[i] = watch_new(env, model, (int)i);
+		watch_share_outage(f->watches[i], &f->outage);
 		/* An optional one may be missing, which a page finds out at once. */
 		if (config->stream_lists && !watch_resource(f->watches[i])->optional)
 			watch_stream_lists(f->watches[i]);

@@ -25,6 +25,7 @@ struct frontend {
 	struct limits limits; /* private copy, against which commands are checked */
 	struct watch **watches;
 	size_t watches_n;
+	struct watch_outage outage; /* of all of them */
 	struct binder *binder;
 	struct volume_bind *volume_bind; /* NULL: off */
 	struct claim_bind *claims;       /* NULL: devices are off */

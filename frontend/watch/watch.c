@@ -54,6 +54,13 @@ void watch_select(struct watch *w, const char *label_selector)
 	w->selector = query.at;
 }
 
+void watch_share_outage(struct watch *w, struct watch_outage *outage)
+{
+	outage->refused.most = 1;
+	outage->unreachable.most = 1;
+	w->outage = outage;
+}
+
 void watch_stream_lists(struct watch *w)
 {
 	w->streams = true;
@@ -119,6 +126,17 @@ void watch_remove(struct watch *w, const char *json, size_t bytes)
 		object_complain(w, rc, &e);
 }
 
+/* A request that was sent and got no answer may be of a list that takes too long: its collection's
+ * failure. */
+static bool failure_is_logged(struct watch *w, const struct http_answer *answer)
+{
+	if (w->outage != NULL && answer->end == HTTP_NOT_SENT)
+		return log_allowed(&w->outage->unreachable, w->env, "requests without a connection");
+	if (w->outage != NULL && answer->end == HTTP_ANSWERED && answer->status == 401)
+		return log_allowed(&w->outage->refused, w->env, "answers 401");
+	return log_allowed(&w->failure_limit, w->env, w->name);
+}
+
 void watch_failed(struct watch *w, const char *verb, const struct http_answer *answer,
                   const char *body, size_t body_bytes)
 {
@@ -142,7 +160,7 @@ void watch_failed(struct watch *w, const char *verb, const struct http_answer *a
 		snprintf(w->error, sizeof(w->error), "can't %s %s: HTTP %d: %.300s", verb, w->name,
 		         answer->status, status.message);
 	}
-	if (log_allowed(&w->failure_limit, w->env, w->name))
+	if (failure_is_logged(w, answer))
 		env_log(w->env, answer->status == 401 || answer->status == 403 ? "error" : "warn", "%s",
 		        w->error);
 }

@@ -32,6 +32,7 @@
 #define MUSTER_FRONTEND_WATCH_H
 
 #include "frontend/base/env.h"
+#include "frontend/base/log.h"
 #include "frontend/model/model.h"
 
 #include <stdbool.h>
@@ -68,6 +69,13 @@ struct watch_counts {
 	uint64_t silences;  /* watches closed after silence */
 };
 
+/* Limits for failures that are the server's and hit every collection.  The watches that share it
+ * log the first one, and each minute how many came after. */
+struct watch_outage {
+	struct log_limit refused;     /* 401 */
+	struct log_limit unreachable; /* no connection */
+};
+
 struct watch;
 
 /* All arguments outlive the watch. `index` is the resource's in the model. */
@@ -80,6 +88,10 @@ void watch_select(struct watch *w, const char *label_selector);
 
 /* The same by their fields, in place of labels. */
 void watch_select_fields(struct watch *w, const char *field_selector);
+
+/* Call before the first poll; `outage` outlives the watch. Without it all failures are the
+ * collection's own. */
+void watch_share_outage(struct watch *w, struct watch_outage *outage);
 
 /* Call before the first poll: lists are streamed if the server can. */
 void watch_stream_lists(struct watch *w);

@@ -76,6 +76,7 @@ struct watch {
 	struct watch_counts counts;
 	struct log_limit bad_limit;
 	struct log_limit failure_limit;
+	struct watch_outage *outage; /* NULL: not shared */
 	char error[640];
 };
 

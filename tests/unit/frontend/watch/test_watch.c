@@ -364,6 +364,63 @@ Test(watch, a_token_that_is_refused_is_read_again_each_time)
 	cr_assert(watch_synced(b.watch));
 }
 
+static int lines_with(const char *part)
+{
+	int n = 0;
+
+	for (const char *at = b.w.log; (at = strstr(at, part)) != NULL; at += strlen(part))
+		n++;
+	return n;
+}
+
+static void fails_twice(enum http_end end, int status)
+{
+	static const char *const paths[] = { "/api/v1/pods", "/api/v1/nodes" };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct http_call *c = world_take(&b.w, "GET", paths[i]);
+
+		if (end == HTTP_ANSWERED)
+			world_answer(c, status, world_status(status, "Failed", "failed"));
+		else
+			world_fail(c, end);
+	}
+}
+
+/* A server that is away, or refuses the token, is told once, not for each of its collections. */
+Test(watch, what_is_the_servers_is_told_once)
+{
+	static const struct {
+		enum http_end end;
+		int status, lines;
+		const char *said;
+	} cases[] = {
+		{ HTTP_NOT_SENT, 0, 1, "can't list" }, { HTTP_ANSWERED, 401, 1, "(401) to list" },
+		{ HTTP_ANSWERED, 403, 2, "(403)" },    { HTTP_ANSWERED, 500, 2, "can't list" },
+		{ HTTP_BROKEN, 0, 2, "can't list" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct watch_outage outage = { 0 };
+		struct watch *nodes;
+
+		begin(PODS);
+		nodes = watch_new(&b.w.env, b.m, RESOURCE_INDEX_NODES);
+		watch_share_outage(b.watch, &outage);
+		watch_share_outage(nodes, &outage);
+		watch_poll(nodes);
+		fails_twice(cases[i].end, cases[i].status);
+		if (cases[i].status == 401) { /* the first one only reads the token again */
+			watch_poll(b.watch);
+			watch_poll(nodes);
+			fails_twice(cases[i].end, cases[i].status);
+		}
+		cr_assert_eq(lines_with(cases[i].said), cases[i].lines, "%zu: %s", i, b.w.log);
+		cr_assert_neq(watch_error(nodes)[0], '\0', "readyz names each");
+		watch_free(nodes);
+	}
+}
+
 Test(watch, one_that_expires_later_is_no_refusal_at_start)
 {
 	struct http_call *c = watching();
