@@ -94,7 +94,7 @@
 #define FIELDS_event_promised(F, s) F(s, pod) F(s, generation) F(s, at_ns)
 #define FIELDS_core_starts(F, s) \
 	F(s, standing) F(s, made) F(s, lost) F(s, earlier) F(s, later) F(s, errors) F(s, late_s) \
-	F(s, early_s) F(s, reserved)
+	F(s, early_s) F(s, backfilled) F(s, overruns) F(s, reserved)
 #define FIELDS_gang_row(F, s) \
 	F(s, version) F(s, generation) F(s, state) F(s, placement) F(s, dialect) F(s, quorum) \
 	F(s, members) F(s, bound) F(s, succeeded) F(s, failed) F(s, priority) F(s, queue) \
@@ -328,7 +328,8 @@
 	N(MOVE_NONE) N(MOVE_NODE_LOST) N(MOVE_END_OVERRUN) N(MOVE_ROOM_TAKEN) N(MOVE_OUTRANKED) \
 	N(MOVE_GANG_CHANGED) N(MOVE_RESTARTED) N(MOVE_RECLAIMED) \
 	N(MOVES) N(PROMISE_MOVES_MAX) N(PROMISE_NODES_MAX) \
-	N(PROMISE_WAITS_MAX) N(PROMISE_SOFT) N(PROMISE_BORROWS) N(PROMISE_ERRORS)
+	N(PROMISE_WAITS_MAX) N(PROMISE_SOFT) N(PROMISE_BORROWS) N(PROMISE_ERRORS) \
+	N(OVERRUN_HARD) N(OVERRUN_SOFT) N(OVERRUN_EVICTED) N(OVERRUNS)
 /* clang-format on */
 
 #define FIELD_BYTES(s, field) +sizeof(((struct s *)0)->field)

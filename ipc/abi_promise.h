@@ -63,22 +63,33 @@ struct promised {
  * first promised: errors[i] within the i-th of PROMISE_ERROR_BOUNDS seconds (ipc/promises.h), the
  * last is later. */
 #define PROMISE_ERRORS 9
+
+/* Which known end of a pod has passed while it stands. */
+enum overrun {
+	OVERRUN_HARD,    /* it is enforced */
+	OVERRUN_SOFT,    /* it was expected */
+	OVERRUN_EVICTED, /* it is being evicted, and its grace period is over */
+	OVERRUNS
+};
+
 struct core_starts {
 	_Atomic uint64_t standing; /* now */
 	_Atomic uint64_t made;
 	_Atomic uint64_t lost; /* no new time was found for them */
 	_Atomic uint64_t earlier;
-	_Atomic uint64_t later[16]; /* by enum promise_move */
+	_Atomic uint64_t later[12]; /* by enum promise_move */
 	_Atomic uint64_t errors[PROMISE_ERRORS];
-	_Atomic uint64_t late_s;  /* sums of what is counted in errors[]: started later ... */
-	_Atomic uint64_t early_s; /* ... and earlier */
+	_Atomic uint64_t late_s;     /* sums of what is counted in errors[]: started later ... */
+	_Atomic uint64_t early_s;    /* ... and earlier */
+	_Atomic uint64_t backfilled; /* gangs that started before one that was promised before them */
+	_Atomic uint64_t overruns[OVERRUNS]; /* pods that outlived a known end, by enum overrun */
 	_Atomic uint64_t reserved[1];
 };
 
 static_assert(sizeof(struct promised) ==
                   40 + 4 * PROMISE_NODES_MAX + 16 * PROMISE_WAITS_MAX + 24 * PROMISE_MOVES_MAX,
               "promised");
-static_assert(MOVES <= 16, "struct core_starts");
+static_assert(MOVES <= 12, "struct core_starts");
 static_assert(sizeof(struct core_starts) == 256, "four cache lines");
 
 #endif

@@ -315,7 +315,7 @@ static bool schedule_gang(struct core *c, uint32_t index)
 	if (waits_for_capacity(why) && g->lacks_since_ns == 0)
 		g->lacks_since_ns = c->now_ns ? c->now_ns : 1;
 	if (c->promises.timeline) {
-		promises_gang_tried(c, index, why, gang_have(g) > had);
+		promises_gang_tried(c, index, why, had);
 		promises_show(c, index, &r);
 	}
 	if (taken_is_on(&c->taken))

@@ -255,12 +255,13 @@ bool promises_accept_from(struct core *c, uint64_t start_ns)
 	return promises_hold_from(s->timeline, &s->ask, s->places, n, start_ns, c->now_ns);
 }
 
-void promises_gang_tried(struct core *c, uint32_t index, enum wait_reason why, bool placed)
+void promises_gang_tried(struct core *c, uint32_t index, enum wait_reason why, uint32_t had)
 {
 	struct promising *s = &c->promises;
+	const bool placed = gang_have(&c->gangs.slots[index]) > had;
 
 	if (placed && s->asked)
-		promises_started(s->timeline, &s->ask, c->now_ns);
+		promises_started(s->timeline, &s->ask, had == 0, c->now_ns);
 	else if (!waits_for_capacity(why) && promise_drop(s->timeline, index, why == WAIT_QUEUE))
 		nodes_note_freed(&c->nodes);
 	if (waits_for_capacity(why) && !placed && s->asked && s->ask.wants_n > 0 &&
@@ -320,6 +321,9 @@ void promises_end(struct core *c)
 		stat_set(&out->errors[i], n->errors[i]);
 	stat_set(&out->late_s, n->late_s);
 	stat_set(&out->early_s, n->early_s);
+	stat_set(&out->backfilled, n->backfilled);
+	for (uint32_t i = 0; i < OVERRUNS; i++)
+		stat_set(&out->overruns[i], n->overruns[i]);
 }
 
 void promises_clear(struct core *c)

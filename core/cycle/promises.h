@@ -35,8 +35,9 @@ bool promises_accept(struct core *c);
  * true if the promises hold.  The plan is unchanged. */
 bool promises_accept_from(struct core *c, uint64_t start_ns);
 
-/* A gang that its queue refuses loses its promise: what it waits for is no end of a pod. */
-void promises_gang_tried(struct core *c, uint32_t index, enum wait_reason why, bool placed);
+/* `had`: members that had a node before.  A gang that its queue refuses loses its promise: what it
+ * waits for is no end of a pod. */
+void promises_gang_tried(struct core *c, uint32_t index, enum wait_reason why, uint32_t had);
 
 /* The promise of the gang, for its reason. */
 void promises_show(struct core *c, uint32_t index, struct reason *reason);

@@ -225,6 +225,13 @@ static uint64_t time_floor(const struct timeline *t, uint64_t ns)
 	return ns - ns % t->grain_ns;
 }
 
+static enum overrun overrun_of(const struct timeline *t, const struct stay *s)
+{
+	if (s->evicted_ns > 0 && s->due_ns == time_grain(t, s->evicted_ns))
+		return OVERRUN_EVICTED;
+	return s->soft ? OVERRUN_SOFT : OVERRUN_HARD;
+}
+
 /* A pod that outlives its end by a time is expected to stay for as long again, so that its end is
  * moved O(log) times; one that was only expected to end, not longer than the enforced one. */
 void ends_overrun(struct timeline *t, uint64_t now_ns)
@@ -235,6 +242,8 @@ void ends_overrun(struct timeline *t, uint64_t now_ns)
 		const uint64_t over_ns = now_ns - s->due_ns;
 
 		end_take(t, pod);
+		if (s->end_ns == s->due_ns) /* else it was counted */
+			t->counts.overruns[overrun_of(t, s)]++;
 		s->end_ns = time_add(time_floor(t, now_ns),
 		                     over_ns > t->grain_ns ? time_floor(t, over_ns) : t->grain_ns);
 		if (s->soft && s->hard_ns > now_ns && s->hard_ns <= s->end_ns) {

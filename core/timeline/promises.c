@@ -316,8 +316,23 @@ static void kept_count(struct timeline *t, const struct promise *p, uint64_t now
 		t->counts.early_s += by_ns / NS_PER_S;
 }
 
-void promises_started(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns)
+/* It starts in front of a gang of its rank or above that was promised a start before it was. */
+static bool is_backfilled(const struct timeline *t, const struct timeline_ask *ask)
 {
+	const struct promise *own = promise_of(t, ask->gang);
+	const uint64_t serial = own ? own->serial : UINT64_MAX;
+
+	for (uint32_t i = 0; i < t->promises_n; i++)
+		if (ask_rank(&t->promises[i].ask) >= ask_rank(ask) &&
+		    promise_in_pictures(&t->promises[i]) && t->promises[i].serial < serial)
+			return true;
+	return false;
+}
+
+void promises_started(struct timeline *t, const struct timeline_ask *ask, bool begins,
+                      uint64_t now_ns)
+{
+	t->counts.backfilled += begins && is_backfilled(t, ask);
 	/* Nothing became free: what changed is that its time has come. */
 	if (t->slots[ask->gang] > 0) {
 		kept_count(t, &t->promises[t->slots[ask->gang] - 1], now_ns);

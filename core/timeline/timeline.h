@@ -98,6 +98,7 @@ struct timeline_counts {
 	uint64_t lost; /* of them no new time was found */
 	/* Of gangs that started with a promise: as in struct core_starts. */
 	uint64_t errors[PROMISE_ERRORS], late_s, early_s;
+	uint64_t backfilled, overruns[OVERRUNS];
 };
 
 struct timeline;
@@ -239,8 +240,11 @@ bool promise_restore(struct timeline *t, const struct timeline_ask *ask, uint64_
  * found no new time.  `first_ns` of a promise that is made again for the gang starts over. */
 bool promise_drop(struct timeline *t, uint32_t gang, bool lost);
 
-/* The gang has started: promises of lower rank that no longer hold move later. */
-void promises_started(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns);
+/* The gang has started: promises of lower rank that no longer hold move later.  `begins`: its
+ * quorum has, not a further member; then it is counted as backfilled if it came before a gang of
+ * its rank or above that was promised a start before it. */
+void promises_started(struct timeline *t, const struct timeline_ask *ask, bool begins,
+                      uint64_t now_ns);
 
 /* Recomputes what is derived, and places all promises; for tests.  False: something differs. */
 bool timeline_valid(struct timeline *t, uint64_t now_ns);

@@ -101,6 +101,7 @@ struct metrics_core {
 	/* struct core_starts */
 	uint64_t starts_standing, starts_earlier, starts_lost, starts_later[MOVES];
 	uint64_t starts_errors[PROMISE_ERRORS], starts_late_s, starts_early_s;
+	uint64_t backfilled, overruns[OVERRUNS];
 	uint64_t progress;
 	uint64_t took[PLAN_BOUNDS + 1]; /* plans: ipc/plans.h */
 	uint64_t loop_took[LOOP_PARTS][PLAN_BOUNDS + 1], loop_ns[LOOP_PARTS], loop_runqueue_ns;
@@ -130,6 +131,7 @@ struct link_figures {
 	uint64_t gangs[GANG_STATES];
 	uint64_t waiting[WAIT_REASONS]; /* gangs in GANG_INCOMPLETE and GANG_WAITING, by reason */
 	uint64_t partial;               /* at rest with some members bound, fewer than the quorum */
+	uint64_t extras;                /* members beyond the quorums of their gangs, with a node */
 	uint64_t oldest_ns; /* how long the gang that has waited longest for capacity has done so */
 };
 

@@ -154,13 +154,14 @@ static void gangs_write(const struct link_figures *l, FILE *out)
 	for (int i = 0; i < WAIT_REASONS; i++)
 		fprintf(out, "muster_gangs_by_reason{reason=\"%s\"} %" PRIu64 "\n", reasons[i],
 		        l->waiting[i]);
-	FIGURES(out,
-	        GAUGE("muster_partial_gangs",
-	              "Gangs at rest with some members bound, and fewer than their quorum.",
-	              l->partial),
-	        GAUGE("muster_gang_oldest_waiting_seconds",
-	              "For how long the gang that has waited longest for capacity has waited; 0: none.",
-	              (double)l->oldest_ns * 1e-9));
+	FIGURES(
+		out,
+		GAUGE("muster_partial_gangs",
+	          "Gangs at rest with some members bound, and fewer than their quorum.", l->partial),
+		GAUGE("muster_extras", "Members with a node beyond the quorums of their gangs.", l->extras),
+		GAUGE("muster_gang_oldest_waiting_seconds",
+	          "For how long the gang that has waited longest for capacity has waited; 0: none.",
+	          (double)l->oldest_ns * 1e-9));
 }
 
 void metrics_link_write(const struct metrics *m, FILE *out)

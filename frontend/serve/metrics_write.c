@@ -22,6 +22,9 @@ static void starts_read(struct metrics_core *out, const struct core_starts *s)
 	out->starts_lost = look(&s->lost);
 	out->starts_late_s = look(&s->late_s);
 	out->starts_early_s = look(&s->early_s);
+	out->backfilled = look(&s->backfilled);
+	for (uint32_t i = 0; i < OVERRUNS; i++)
+		out->overruns[i] = look(&s->overruns[i]);
 	for (uint32_t i = 0; i < MOVES; i++)
 		out->starts_later[i] = look(&s->later[i]);
 	for (uint32_t i = 0; i < PROMISE_ERRORS; i++)
@@ -474,6 +477,14 @@ static void starts_write(const struct metrics_core *c, FILE *out)
 		fprintf(out, "muster_promises_moved_total{direction=\"later\",reason=\"%s\"} %" PRIu64 "\n",
 		        promise_move_name(i), c->starts_later[i]);
 	start_errors_write(c, out);
+	FIGURES(out, COUNTER("muster_backfilled_total",
+	                     "Gangs that started before one that was promised a start before them.",
+	                     c->backfilled));
+	LABELLED(out, "muster_overruns_total", "kind",
+	         "Pods that outlived their known end: an enforced or an expected one, or their grace "
+	         "period when evicted.",
+	         { "hard", c->overruns[OVERRUN_HARD] }, { "soft", c->overruns[OVERRUN_SOFT] },
+	         { "evicted", c->overruns[OVERRUN_EVICTED] });
 }
 
 /* Nothing with --searchers 0. */

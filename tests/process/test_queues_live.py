@@ -630,6 +630,7 @@ def test_bf_15_extras_are_given_back_to_a_quorum():
         c.create(objects.pod_group("e", 2), *[elastic(i) for i in range(6)])
         settles(c, "e-", 6)
         used(c, "a", 48)
+        equal(c.metrics()["muster_extras"], 4)
         c.edit("- {name: a, limit: {nvidia.com/gpu: 80}}\n- name: b\n")
         c.create(*gangs("a", ["new"], members=3))
         settles(c, "new-", 3)

@@ -24,6 +24,7 @@ tick 18000
 use job d 1 10
 	placed d*=1
 	start b=100 c=200
+	ledger backfilled=1
 
 story bf_2_conservative
 # 0: 7/100, 1: 8/100, 2: 9/100, 50: 2/250: the last one would delay b and c.
@@ -89,12 +90,15 @@ tick 18000
 drop pod b-0 b-1 b-2
 	placed d*=0
 	start d=30 c=40
+	ledger backfilled=0
 tick 9010
 drop pod a-0 a-1 a-2 a-3 a-4
 	placed d*=6
+	ledger backfilled=1
 tick 5000
 drop pod d-0 d-1 d-2 d-3 d-4 d-5
 	placed c*=8
+	ledger backfilled=1
 
 story bf_6_soft_end_that_is_overrun
 # Expected to end at 120 and runs to 500, with a grain of a minute: by as long as it is overrun, but
@@ -112,6 +116,7 @@ tick 60000
 	start b=360:EndOverrun
 tick 120000
 	start b=600:EndOverrun
+	ledger overruns_soft=1 overruns_hard=0
 drop pod a
 	on b=n0
 
@@ -148,6 +153,10 @@ pod b cpu=1
 	start b=120
 tick 120001
 	start b=180:EndOverrun
+	ledger overruns_soft=1 overruns_hard=0
+tick 60000
+	start b=240:EndOverrun
+	ledger overruns_soft=1 overruns_hard=1
 
 story bf_7_unknown_end
 # No promise: nobody knows when a ends.  It gets an end by an edit.

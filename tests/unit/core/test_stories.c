@@ -205,6 +205,9 @@ static const struct {
 	{ "binds_sent", offsetof(struct ledger, stats.binds_sent) },
 	{ "binds_accepted", offsetof(struct ledger, stats.binds_accepted) },
 	{ "saturated", offsetof(struct ledger, stats.saturated) },
+	{ "backfilled", offsetof(struct ledger, starts.backfilled) },
+	{ "overruns_hard", offsetof(struct ledger, starts.overruns[OVERRUN_HARD]) },
+	{ "overruns_soft", offsetof(struct ledger, starts.overruns[OVERRUN_SOFT]) },
 };
 
 static int64_t counter(const char *name)
