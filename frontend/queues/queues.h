@@ -49,6 +49,7 @@ struct queue_read {
 	bool by_limit;      /* a weight that is not written is the limit */
 	uint8_t state;      /* enum queue_state */
 	uint32_t min_run_s; /* what has run for less is not reclaimed */
+	uint32_t run_s;     /* how long pods are expected to run that don't say; 0: as in its parent */
 	char **namespaces;
 	size_t namespaces_n;
 };
@@ -110,6 +111,8 @@ struct text queues_mark(enum queue_source source, bool group, struct text json,
 uint32_t queues_amounts(const struct queue_read *q, enum queue_source source,
                         uint32_t (*find)(const void *context, const char *resource),
                         const void *context, struct queue_amount *out, uint32_t room);
+/* run_s of the queue, or of the nearest above it that has one; 0: none has. */
+uint32_t queues_run_s(const struct queues_read *q, size_t queue);
 /* The weight of what is not listed. */
 int64_t queues_weight(const struct queue_read *q);
 

@@ -270,12 +270,15 @@ static void item_read(struct json *j, struct queue_read *q)
 			queue_reclaimable_read(j, q);
 		else if (text_is(key, "minRunSeconds"))
 			seconds_read(j, &q->min_run_s);
+		else if (text_is(key, "runSeconds"))
+			seconds_read(j, &q->run_s);
 		else if (text_is(key, "namespaces"))
 			queue_texts_read(j, q);
 		else
-			json_fail(
-				j, "not a field of a queue: name, parent, guarantee, reserved, limit, "
-				   "weight, priority, order, state, reclaimable, minRunSeconds and namespaces are");
+			json_fail(j,
+			          "not a field of a queue: name, parent, guarantee, reserved, limit, "
+			          "weight, priority, order, state, reclaimable, minRunSeconds, runSeconds and "
+			          "namespaces are");
 	}
 	if (!j->failed && q->name[0] == '\0')
 		json_fail(j, "a queue without a name");

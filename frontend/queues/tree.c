@@ -360,6 +360,17 @@ int64_t queues_weight(const struct queue_read *q)
 	return q->by_limit ? QUEUE_WEIGHT_OF_LIMIT : q->weight;
 }
 
+uint32_t queues_run_s(const struct queues_read *q, size_t queue)
+{
+	/* Queues that are not below the root may be in a cycle. */
+	for (uint32_t depth = 0; depth <= QUEUE_DEPTH_MAX && queue != SIZE_MAX; depth++) {
+		if (q->queues[queue].run_s > 0 || queue == 0)
+			return q->queues[queue].run_s;
+		queue = queues_find(q, q->queues[queue].parent);
+	}
+	return 0;
+}
+
 static void amount_put(struct queue_amount *a, enum queue_amount_kind kind, int64_t value,
                        bool keeps)
 {

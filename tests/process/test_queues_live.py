@@ -424,6 +424,26 @@ def test_what_has_not_run_for_its_queues_minimum_is_not_taken():
         equal(len(left(c, "b")), 8)
 
 
+def test_a_queue_says_how_long_its_pods_run():
+    """Nothing else says when those of a end: b0 is promised a start by it, and another one when it is edited."""
+    def text(seconds):
+        return f"- {{name: a, runSeconds: {seconds}}}\n- name: b\n"
+
+    def start():
+        return (c.ask_json("gangs", "default/b0")[1]["gangs"] or [{}])[0].get("start") or {}
+
+    with Queues(text(600), *pods("a", 10, 8), core=("--promise-depth", "4")) as c:
+        settles(c, "a-", 10)
+        c.create(*gangs("b", ["b0"]))
+        first = until(lambda: start().get("at"), SOON_S, start)
+        equal(start()["ends"], "soft")
+        c.edit(text(6000))
+        later = until(lambda: [m for m in start().get("moves", []) if m["reason"] == "EndOverrun"], SOON_S, start)
+        check(later[0]["from"] == first and start()["at"] > first, start())
+        c.edit("- name: a\n- name: b\n")
+        until(lambda: start() == {}, SOON_S, "no end is known")
+
+
 def gang(name, queue):
     """Of the whole cluster."""
     return [objects.pod_group(name, 10), *pods(queue, 10, 8, prefix=name, group=name)]

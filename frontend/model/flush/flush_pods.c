@@ -7,6 +7,7 @@
 #include "frontend/model/groups/group_pods.h"
 #include "frontend/model/groups/queues.h"
 #include "frontend/model/nodes/nodes.h"
+#include "frontend/model/pods/ends.h"
 #include "frontend/model/pods/facts.h"
 #include "frontend/model/pods/jobs.h"
 #include "frontend/model/pods/namespaces.h"
@@ -67,20 +68,26 @@ bool flush_gangs(const struct flush *f)
 	return true;
 }
 
-static uint32_t expected_of(const struct model *m, const struct pod_entry *p)
+/* `run_s`: its enforced end. */
+static uint32_t expected_of(const struct model *m, uint32_t pod, uint32_t run_s)
 {
-	struct gang_form form;
+	const struct pod_entry *p = pod_at(m, pod);
+	struct gang_form form = { 0 };
 
-	if (p->expected_s > 0 || p->gang == ID_NONE || (p->flags & POD_LASTS))
+	if (p->expected_s > 0 || (p->flags & POD_LASTS))
 		return p->expected_s;
-	gang_form(m, p->gang, &form);
-	return form.object ? form.object->expected_s : 0;
+	if (p->gang != ID_NONE)
+		gang_form(m, p->gang, &form);
+	if ((form.object && form.object->expected_s > 0) || run_s > 0)
+		return form.object ? form.object->expected_s : 0;
+	return queue_expected_s(queues_run_s_of(m, pod));
 }
 
 static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry *p)
 {
 	size_t namespace = strlen(p->texts), name = strlen(p->texts + namespace + 1);
 	bool is_member = p->gang != ID_NONE && !gang_is_void(f->m, p->gang);
+	const uint32_t run_s = jobs_run_s(f->m, pod, p->run_s);
 	struct event_pod e = {
 		.pod = pod,
 		.generation = p->entry.slot.generation,
@@ -97,8 +104,8 @@ static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry
 		.created_ns = p->created_ns,
 		.uid = { p->uid[0], p->uid[1] },
 		.queue = queues_of_pod(f->m, pod),
-		.run_s = jobs_run_s(f->m, pod, p->run_s),
-		.expected_s = expected_of(f->m, p),
+		.run_s = run_s,
+		.expected_s = expected_of(f->m, pod, run_s),
 	};
 	size_t labels = p->labels_n * sizeof(*p->labels);
 	char *at = flush_reserve(f, EVENT_POD, sizeof(e) + labels + e.name_bytes);

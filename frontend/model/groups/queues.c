@@ -124,7 +124,7 @@ static void queues_follow_pod(struct model *m, uint32_t pod)
 	if (at != SIZE_MAX)
 		queue = q->ids[at];
 	marks_reach(&q->in, pod);
-	if (q->in.at[pod] == queue)
+	if (q->in.at[pod] == queue && !(queue < q->slots_n && q->slots[queue].run_differs))
 		return;
 	q->in.at[pod] = queue;
 	store_mark_dirty(&m->pods, pod);
@@ -133,6 +133,13 @@ static void queues_follow_pod(struct model *m, uint32_t pod)
 uint32_t queues_of_pod(const struct model *m, uint32_t pod)
 {
 	return m->queues && m->queues->tree ? mark_at(&m->queues->in, pod) : QUEUE_ROOT;
+}
+
+uint32_t queues_run_s_of(const struct model *m, uint32_t pod)
+{
+	const uint32_t queue = queues_of_pod(m, pod);
+
+	return m->queues && queue < m->queues->slots_n ? m->queues->slots[queue].run_s : 0;
 }
 
 void queues_note_pod(struct model *m, uint32_t pod, const char *json, size_t bytes)
@@ -349,6 +356,26 @@ static void pods_follow(struct model *m)
 	queues_follow_pod(m, i);
 }
 
+/* What pods are expected to run, by queue. */
+static void runs_find(struct model_queues *q)
+{
+	for (size_t i = 0; i < q->tree->n; i++) {
+		struct queue_slot *s = q->ids[i] != QUEUE_MISSING ? &q->slots[q->ids[i]] : NULL;
+		const uint32_t run_s = queues_run_s(q->tree, i);
+
+		if (!s)
+			continue;
+		s->run_differs = s->run_s != run_s;
+		s->run_s = run_s;
+	}
+}
+
+static void runs_told(struct model_queues *q)
+{
+	for (uint32_t i = 0; i < q->slots_n; i++)
+		q->slots[i].run_differs = false;
+}
+
 void queues_refresh(struct model *m)
 {
 	struct model_queues *q = m->queues;
@@ -366,7 +393,9 @@ void queues_refresh(struct model *m)
 		q->tree = tree;
 		ids_find(q);
 		bodies_renew(m);
+		runs_find(q);
 		pods_follow(m);
+		runs_told(q);
 	} else if (q->tree && q->columns_changed != m->counts.columns_changed) {
 		bodies_renew(m);
 	}

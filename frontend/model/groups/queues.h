@@ -35,6 +35,9 @@ void queues_forget_group(struct model *m, uint32_t gang);
 /* As struct event_pod has it. */
 uint32_t queues_of_pod(const struct model *m, uint32_t pod);
 
+/* runSeconds of the queue that the pod is in; 0: none. */
+uint32_t queues_run_s_of(const struct model *m, uint32_t pod);
+
 /* Reads what changed, and marks the pods that are in another queue. */
 void queues_refresh(struct model *m);
 

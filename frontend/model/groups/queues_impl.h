@@ -24,6 +24,8 @@ struct queue_slot {
 	size_t bytes;
 	bool there; /* else it is gone */
 	bool sent, dirty;
+	uint32_t run_s;   /* queues_run_s() */
+	bool run_differs; /* from before the tree was read again */
 };
 
 /* Names that pods or groups give, by their slots: value numbers, referenced; ID_NONE. */

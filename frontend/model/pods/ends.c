@@ -114,6 +114,13 @@ uint32_t group_expected_s(const struct meta *meta, struct arena *arena)
 	return s > 0 ? (uint32_t)(s + START_LATE_S) : 0;
 }
 
+uint32_t queue_expected_s(uint32_t run_s)
+{
+	const int64_t s = run_s < RUN_MOST_S ? run_s : RUN_MOST_S;
+
+	return s > 0 ? (uint32_t)(s + START_LATE_S) : 0;
+}
+
 uint32_t pod_promised_s(const struct pod_object *pod, struct arena *arena)
 {
 	const char *at = annotation_find(&pod->meta.annotations, PROMISED_ANNOTATION, arena);

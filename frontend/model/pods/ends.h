@@ -6,7 +6,7 @@
  *          ends the pod then; with --job-deadlines that of its Job likewise (jobs.h)
  *   soft   the annotation muster.dev/run-seconds of the pod, else of its group's object; the label
  *          of Kueue, plus the grace period, which nothing enforces where Kueue is not (decision
- *          085); of both the earlier
+ *          085); of both the earlier; with no end at all runSeconds of the pod's queue
  *
  * Before status.startTime is known a minute is added for the time from the binding to it.  Numbers
  * that don't parse count as absent. */
@@ -40,6 +40,9 @@ uint32_t job_run_s(const struct job_end *end, uint32_t scheduled_s, uint32_t gra
 
 /* expected_s of members without an annotation of their own, from that of their group's object. */
 uint32_t group_expected_s(const struct meta *meta, struct arena *arena);
+
+/* expected_s of pods that say nothing, in a queue whose pods run for so long; 0: it has none. */
+uint32_t queue_expected_s(uint32_t run_s);
 
 /* What muster promised the pod or its gang, in seconds since 1970: the annotation
  * muster.dev/promised-start, if the condition of the pod, which its user can't write, has that time

@@ -636,6 +636,8 @@ Test(queues, files_that_are_wrong)
 		{ "- {name: a, limit: {cpu: x}}\n", "queues" },
 		{ "- {name: a, limits: {cpu: 1}}\n", "not a field of a queue" },
 		{ "- {name: a, minRunSeconds: -1}\n", "-1 is not a number of seconds" },
+		{ "- {name: a, runSeconds: 4294967296}\n", "4294967296 is not a number of seconds" },
+		{ "- {name: a, maxRunSeconds: 60}\n", "maxRunSeconds: not a field of a queue" },
 		{ "- {weight: 1}\n", "a queue without a name" },
 		{ "- {name: a, weight: 1.5}\n", "not a whole number" },
 		{ "- {name: a, order: lifo}\n", "skip and fifo" },

@@ -132,6 +132,45 @@ Test(queues, what_waits_is_not_in_its_new_queue_before_what_runs)
 	cr_assert_str_eq(queue_of("ns/runs"), "b");
 }
 
+static uint32_t expected_of(const char *pod)
+{
+	return replay_pod(&s.replay, pod)->expected_s;
+}
+
+/* With the minute until status.startTime. */
+Test(queues, pods_that_say_nothing_run_for_as_long_as_their_queue_says)
+{
+#define ENDS ",\"restartPolicy\":\"Never\""
+	start_model((struct model_config){ .limits = LIMITS,
+	                                   .queues = MODEL_QUEUES_CONFIG,
+	                                   .dialects_off = UINT32_MAX,
+	                                   .queues_namespace = "sys",
+	                                   .queues_name = "queues" },
+	            1);
+	put_config(1, "a\\n  runSeconds: 100");
+	put_pod("p", "", ENDS);
+	put_pod("deadline", "", ENDS ",\"activeDeadlineSeconds\":50");
+	put_pod("lasts", "", "");
+	put_pod("other", "\"muster.dev/queue\":\"other\"", ENDS);
+	flush();
+	cr_assert_eq(expected_of("ns/p"), 160);
+	cr_assert_eq(expected_of("ns/deadline"), 0, "it has an end");
+	cr_assert_eq(expected_of("ns/lasts"), 0);
+	cr_assert_eq(expected_of("ns/other"), 0);
+	put_config(2, "a\\n  runSeconds: 200");
+	flush();
+	cr_assert_eq(expected_of("ns/p"), 260, "%u", expected_of("ns/p"));
+	put_config(3, "a");
+	flush();
+	cr_assert_eq(expected_of("ns/p"), 0);
+	put_config(4, "up\\n  runSeconds: 50\\n- name: a\\n  parent: up");
+	flush();
+	cr_assert_eq(expected_of("ns/p"), 110, "of the queue above");
+	put_config(5, "a\\n  runSeconds: 4000000000");
+	flush();
+	cr_assert_eq(expected_of("ns/p"), 315360060, "ten years at most");
+}
+
 /* How many records of the kind the next flush has. */
 static uint32_t flushed_of(uint32_t kind)
 {
