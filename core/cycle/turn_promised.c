@@ -57,7 +57,12 @@ void turns_promised_follow(struct core *c)
 			count(c, promise_at(timeline, i));
 }
 
-uint32_t turns_promised_due(const struct core *c)
+static bool is_before(const struct promise *a, const struct promise *b)
+{
+	return a->at_ns < b->at_ns || (a->at_ns == b->at_ns && a->serial < b->serial);
+}
+
+const struct promise *turns_promised_due(const struct core *c, const struct promise *after)
 {
 	const struct timeline *timeline = c->promises.timeline;
 	const struct promise *first = NULL;
@@ -68,9 +73,8 @@ uint32_t turns_promised_due(const struct core *c)
 		if (p->at_ns > c->now_ns || !promise_is_to_come(c, p) ||
 		    c->gangs.slots[p->ask.gang].queue != QUEUE_ACTIVE)
 			continue;
-		if (!first || p->at_ns < first->at_ns ||
-		    (p->at_ns == first->at_ns && p->serial < first->serial))
+		if ((!after || is_before(after, p)) && (!first || is_before(p, first)))
 			first = p;
 	}
-	return first ? first->ask.gang : ID_NONE;
+	return first;
 }

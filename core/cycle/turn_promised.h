@@ -10,7 +10,8 @@
 /* Counts the promises that stand now.  O(promises), and O(queues above them) after a change. */
 void turns_promised_follow(struct core *c);
 
-/* The gang whose promise is due, and which is to be planned; the earliest one.  ID_NONE: none. */
-uint32_t turns_promised_due(const struct core *c);
+/* The promise that is due, of a gang that is to be planned: the next one after `after`, or with
+ * NULL the first, by time.  NULL: none. */
+const struct promise *turns_promised_due(const struct core *c, const struct promise *after);
 
 #endif

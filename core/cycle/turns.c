@@ -256,14 +256,17 @@ static bool list_remove(struct turns *t, struct turn_list *list, uint32_t index)
  * would get none; the one that it makes way for would always be given to a queue behind its own. */
 static uint32_t due_first(struct core *c)
 {
-	const uint32_t index = turns_promised_due(c);
-	const uint32_t leaf = index != ID_NONE ? turns_leaf(c, index) : UINT32_MAX;
 	struct turns *t = &c->turns;
 
-	if (leaf == UINT32_MAX ||
-	    (!list_remove(t, &t->quorums[leaf], index) && !list_remove(t, &t->extras[leaf], index)))
-		return ID_NONE; /* it is to be told why it waits */
-	return index;
+	for (const struct promise *p = turns_promised_due(c, NULL); p; p = turns_promised_due(c, p)) {
+		const uint32_t index = p->ask.gang, leaf = turns_leaf(c, index);
+
+		/* Else it is to be told why it waits, or joined after the lists were made. */
+		if (leaf != UINT32_MAX &&
+		    (list_remove(t, &t->quorums[leaf], index) || list_remove(t, &t->extras[leaf], index)))
+			return index;
+	}
+	return ID_NONE;
 }
 
 uint32_t turns_pop(struct core *c)
