@@ -202,6 +202,9 @@ static uint32_t disruption_read(struct model *m, const char *json, size_t bytes)
 		mode = GANG_DISRUPT_WHOLE;
 	else if (annotation_is(&g.meta, key, "quorum", &m->arena))
 		mode = 0;
+	/* None of its members is beyond its quorum once it has a node. */
+	if (mode == 0 && annotation_is(&g.meta, "muster.dev/elastic", "false", &m->arena))
+		mode = GANG_DISRUPT_WHOLE;
 	return mode | never;
 }
 

@@ -50,6 +50,23 @@ Test(giving, the_gang_that_started_last_gives_all_of_its_members_first)
 	cr_assert(asked("o-2"), "then of the other");
 }
 
+/* muster.dev/elastic: "false": the other gang gives, though it started first. */
+Test(giving, a_gang_that_is_not_elastic_gives_none)
+{
+	node("n1", 6);
+	group("old", 1);
+	member("o-0", "old", 10);
+	member("o-1", "old", 40);
+	member("o-2", "old", 50);
+	group_with("young", 1, ",\"annotations\":{\"muster.dev/elastic\":\"false\"}");
+	member("y-0", "young", 52);
+	member("y-1", "young", 54);
+	member("y-2", "young", 56);
+	asks(2);
+	cr_assert_eq(api.evicts, 2);
+	cr_assert(asked("o-2") && asked("o-1"));
+}
+
 /* Of Volcano's gang `g`. */
 static void role_member(const char *name, const char *role, int start_s)
 {

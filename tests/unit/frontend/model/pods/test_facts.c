@@ -209,6 +209,32 @@ Test(model_facts, of_groups)
 	cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, 0);
 }
 
+Test(model_facts, of_groups_that_are_not_elastic)
+{
+	static const struct {
+		const char *annotations;
+		uint32_t disruption;
+	} rows[] = {
+		{ "\"muster.dev/elastic\":\"false\"", GANG_DISRUPT_WHOLE },
+		{ "\"muster.dev/elastic\":\"true\"", 0 },
+		{ "\"muster.dev/elastic\":\"false\",\"muster.dev/disruption-mode\":\"quorum\"",
+		  GANG_DISRUPT_WHOLE },
+		{ "\"muster.dev/elastic\":\"false\",\"muster.dev/disruption-mode\":\"pod\"",
+		  GANG_DISRUPT_POD },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char annotations[160];
+
+		snprintf(annotations, sizeof(annotations), "\"annotations\":{%s}", rows[i].annotations);
+		put("scheduling.x-k8s.io/v1alpha1", "PodGroup", "ns", "g", annotations,
+		    "\"spec\":{\"minMember\":2}");
+		flush();
+		cr_assert_eq(replay_gang(&s.replay, "ns/g")->disruption, rows[i].disruption, "%s",
+		             rows[i].annotations);
+	}
+}
+
 static uint32_t disruption_of(const char *mode)
 {
 	put("scheduling.x-k8s.io/v1alpha1", "PodGroup", "ns", "g",
