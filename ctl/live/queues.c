@@ -4,6 +4,7 @@
 #include "ctl/offline/evictions.h"
 #include "ctl/offline/offline.h"
 #include "ctl/offline/queues.h"
+#include "ctl/offline/queues_import.h"
 #include "ctl/offline/queues_row.h"
 #include "ctl/term/print.h"
 #include "ctl/term/units.h"
@@ -227,6 +228,12 @@ static int run_live(struct options *o, const char *argument, const char *command
 	return rc;
 }
 
+/* "import SOURCE FILE"; a queue may be named import. */
+static bool imports(int argc, char **argv)
+{
+	return argc - optind == 3 && strcmp(argv[optind], "import") == 0;
+}
+
 static int run(int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -234,6 +241,8 @@ static int run(int argc, char **argv)
 	uint32_t evicts = 0;
 	const bool of_files = o.files.n > 0 || o.source != NULL;
 
+	if (rc == -1 && !of_files && imports(argc, argv))
+		return queues_import(argv[optind + 1], argv[optind + 2], argv[0]);
 	for (int i = optind; rc == -1 && of_files && i < argc; i++)
 		arguments_add(&o.files, argv[i]);
 	if (rc == -1 && of_files && (o.files.n == 0 || o.source == NULL))
@@ -261,12 +270,16 @@ const struct command queues_command = {
 	.usage =
 		"[QUEUE] [-o FORM] [--sort-by .FIELD] [--no-headers] [-w] [--socket PATH]\n"
 		"       musterctl queues -f FILE... --queues SOURCE\n"
-		"                        [--preemption on [--reclaim guarantee|fair]] [--order] [-o json]",
+		"                        [--preemption on [--reclaim guarantee|fair]] [--order] [-o json]\n"
+		"       musterctl queues import yunikorn FILE",
 	.about =
 		"What each queue of the live scheduler is guaranteed, uses and may use, its share (0: inside\n"
 		"its guarantee), how many gangs and lone pods wait and run in it, and the first one that\n"
 		"waits, with the reason.  With -f: the same once everything pending in these objects was\n"
-		"placed, as simulate --queues does. In JSON cpu is in milli, memory in bytes.\n",
+		"placed, as simulate --queues does. In JSON cpu is in milli, memory in bytes.\n"
+		"\n"
+		"import: prints the queues of YuniKorn's queues.yaml, or of a ConfigMap with it, as a file for\n"
+		"--queues config, and in comments what muster has no field for.  Nothing is sent anywhere.\n",
 	.exits = LIVE_EXITS,
 	.flags = flags,
 	.argument = "QUEUE",

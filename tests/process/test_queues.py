@@ -57,6 +57,71 @@ def test_the_table_has_each_queue():
     equal(len(lines), 4)
 
 
+YUNIKORN = """
+partitions:
+- name: default
+  placementrules: [{name: tag, value: namespace}]
+  queues:
+  - name: root
+    submitacl: '*'
+    queues:
+    - name: eng
+      parent: true
+      resources:
+        guaranteed: {memory: 500G, vcore: 16, nvidia.com/gpu: 8}
+        max: {vcore: 20500m, nvidia.com/gpu: 16}
+      properties: {application.sort.policy: fifo, priority.offset: "5"}
+      queues:
+      - name: ml
+        maxapplications: 10
+        properties: {preemption.policy: disabled}
+    - name: b
+- name: other
+"""
+
+
+def imported(text, *words):
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(text)
+        file.flush()
+        return musterctl("musterctl", "queues", "import", *(words or ("yunikorn",)), file.name)
+
+
+def test_queues_of_yunikorn_are_imported():
+    """What is printed is a file of --queues; what it leaves out is named."""
+    as_map = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "yunikorn-configs"}, "data": {"queues.yaml": YUNIKORN}})
+    code, out, err = imported(YUNIKORN)
+    equal((code, err), (0, ""))
+    equal(imported(as_map)[1], out)
+    notes = [line[4:] for line in out.splitlines() if line.startswith("#   ")]
+    equal([note.split(": ")[:2] for note in notes],
+          [["partitions", "other"], ["placementrules", '[{"name":"tag","value":"namespace"}]'], ["root", "submitacl"],
+           ["root.eng", "application.sort.policy"], ["root.eng.ml", "maxapplications"]])
+    code, text, err = run(out, "queues", "-o", "json", items=[pod(q, i) for q in ("eng.ml", "b") for i in range(10)])
+    equal((code, err), (0, ""))
+    queues = {q["queue"]: q for q in json.loads(text)["queues"]}
+    equal(sorted(queues), ["root", "root/b", "root/eng", "root/eng/eng.ml"])
+    equal(queues["root/eng"]["guarantee"], {"cpu": 16000, "memory": 500 * 10**9, GPU: 8})
+    equal(queues["root/eng"]["limit"], {"cpu": 20500, GPU: 16})
+    equal((queues["root/eng/eng.ml"]["placed"], queues["root/b"]["placed"]), (2, 8))
+    check("priority: 5" in out and "reclaimable: false" in out, out)
+
+
+def test_what_is_no_file_of_yunikorn():
+    for text, error in ((YUNIKORN.replace("500G", "much"), "queue root.eng: resources.guaranteed.memory: much is not a quantity of 0 or more"),
+                        (YUNIKORN.replace('"5"', "high"), "queue root.eng: properties.priority.offset: high is not a whole number of 32 bits"),
+                        (YUNIKORN.replace("name: ml", "name: m.l"), "queue root.eng: queues.name: m.l is not the name of a queue"),
+                        (YUNIKORN.replace("name: ml", "nam: ml"), "queue root.eng: queues.name: "),
+                        (YUNIKORN.replace("name: b", "name: eng"), "queue eng is there twice"),
+                        ("queues: []\n", "a list of partitions is missing"), ("partitions: [\n", ":")):
+        code, out, err = imported(text)
+        equal((code, out), (2, ""))
+        check(error in err, err)
+    code, out, err = imported(YUNIKORN, "slurm")
+    equal(code, 2)
+    check("slurm: yunikorn is the one there is" in err, err)
+
+
 def test_simulate_says_the_queue():
     code, out, err = run("- name: a\n- {name: b, state: Closed}\n", "simulate", "-o", "json")
     equal(code, 1)
