@@ -52,6 +52,7 @@ struct queue_read {
 	uint32_t run_s;     /* how long pods are expected to run that don't say; 0: as in its parent */
 	char **namespaces;
 	size_t namespaces_n;
+	bool per_namespace; /* each of them has a child, "QUEUE.NAMESPACE": queues_arrange() */
 };
 
 /* A namespace and the queue of its pods that name none. */

@@ -274,14 +274,17 @@ static void item_read(struct json *j, struct queue_read *q)
 			seconds_read(j, &q->run_s);
 		else if (text_is(key, "namespaces"))
 			queue_texts_read(j, q);
+		else if (text_is(key, "perNamespace"))
+			json_bool(j, &q->per_namespace);
 		else
-			json_fail(j,
-			          "not a field of a queue: name, parent, guarantee, reserved, limit, "
-			          "weight, priority, order, state, reclaimable, minRunSeconds, runSeconds and "
-			          "namespaces are");
+			json_fail(j, "not a field of a queue: name, parent, guarantee, reserved, limit, "
+			             "weight, priority, order, state, reclaimable, minRunSeconds, runSeconds, "
+			             "namespaces and perNamespace are");
 	}
 	if (!j->failed && q->name[0] == '\0')
 		json_fail(j, "a queue without a name");
+	if (!j->failed && q->per_namespace && q->namespaces_n == 0)
+		json_fail(j, "queue %.64s: perNamespace: it has no namespaces", q->name);
 }
 
 static void list_read(struct json *j, struct queues_read *q)

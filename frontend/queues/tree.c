@@ -261,6 +261,38 @@ static bool names_right(struct queues_read *q, bool strict, char *error, size_t 
 	return true;
 }
 
+/* A child of weight 1 for each namespace of those that have one for each. */
+static void namespaces_split(struct queues_read *q)
+{
+	const size_t n = q->n;
+
+	for (size_t i = 1; i < n; i++) {
+		char **namespaces = q->queues[i].namespaces;
+		const size_t namespaces_n = q->queues[i].namespaces_n;
+
+		if (!q->queues[i].per_namespace)
+			continue;
+		q->queues[i].namespaces = NULL;
+		q->queues[i].namespaces_n = 0;
+		for (size_t k = 0; k < namespaces_n; k++) {
+			const char *parent = q->queues[i].name; /* queue_new() moves the queues */
+			const size_t bytes = strlen(parent) + strlen(namespaces[k]) + 2;
+			char *name = must_array(bytes, 1);
+			struct queue_read *child;
+
+			snprintf(name, bytes, "%s.%s", parent, namespaces[k]);
+			child = queue_new(q, text_of(name));
+			free(name);
+			free(child->parent);
+			child->parent = must_copy(q->queues[i].name);
+			child->fifo = q->queues[i].fifo;
+			child->namespaces = must_array(1, sizeof(*child->namespaces));
+			child->namespaces[child->namespaces_n++] = namespaces[k];
+		}
+		free(namespaces);
+	}
+}
+
 bool queues_arrange(struct queues_read *q, bool strict, char *error, size_t error_bytes)
 {
 	bool there = q->source != QUEUES_KOORDINATOR;
@@ -275,6 +307,7 @@ bool queues_arrange(struct queues_read *q, bool strict, char *error, size_t erro
 		there = there || strcmp(q->queues[i].name, default_queues[q->source]) == 0;
 	if (!there)
 		queue_new(q, text_of(default_queues[q->source]));
+	namespaces_split(q);
 	root_merge(q);
 	if (q->n > QUEUES_MAX) {
 		snprintf(error, error_bytes, "%zu queues, of at most %u", q->n - 1, QUEUES_MAX - 1);
@@ -317,6 +350,17 @@ static const char *of_namespace(const struct queues_read *q, const char *namespa
 	return at != SIZE_MAX ? q->queues[q->namespaces[at].queue].name : NULL;
 }
 
+/* Who names a queue with a child for each namespace goes to that of his own. */
+static const char *child_for(const struct queues_read *q, const char *name, const char *namespace)
+{
+	const size_t at = q->source == QUEUES_CONFIG ? queues_find(q, name) : SIZE_MAX;
+	const char *child =
+		at != SIZE_MAX && q->queues[at].per_namespace ? of_namespace(q, namespace) : NULL;
+	const size_t below = child ? queues_find(q, child) : SIZE_MAX;
+
+	return below != SIZE_MAX && strcmp(q->queues[below].parent, name) == 0 ? child : name;
+}
+
 const char *queues_name_of(const struct queues_read *q, const char *own, const char *of_group,
                            const char *namespace)
 {
@@ -328,6 +372,7 @@ const char *queues_name_of(const struct queues_read *q, const char *own, const c
 		name = of_namespace(q, namespace);
 	if (name == NULL)
 		name = default_queues[q->source];
+	name = child_for(q, name, namespace);
 	/* Koordinator has a default for names that aren't there, too. */
 	if (q->source == QUEUES_KOORDINATOR && queues_find(q, name) == SIZE_MAX)
 		name = default_queues[q->source];

@@ -57,6 +57,21 @@ def test_the_table_has_each_queue():
     equal(len(lines), 4)
 
 
+def test_a_queue_for_each_namespace():
+    """The second namespace comes later, and gets as much; the queue above limits both."""
+    def of(namespace, i):
+        made = pod("teams", i)
+        made["metadata"]["namespace"] = namespace
+        return made
+
+    file = "- {name: teams, namespaces: [x, y], perNamespace: true, limit: {nvidia.com/gpu: 64}}\n"
+    code, out, err = run(file, "queues", "-o", "json", items=[of(n, i) for n in "xy" for i in range(10)])
+    equal((code, err), (0, ""))
+    queues = {q["queue"]: q for q in json.loads(out)["queues"]}
+    equal(sorted(queues), ["root", "root/teams", "root/teams/teams.x", "root/teams/teams.y"])
+    equal([queues[f"root/teams/teams.{n}"]["used"][GPU] for n in "xy"], [32, 32])
+
+
 YUNIKORN = """
 partitions:
 - name: default

@@ -171,6 +171,30 @@ Test(queues, pods_that_say_nothing_run_for_as_long_as_their_queue_says)
 	cr_assert_eq(expected_of("ns/p"), 315360060, "ten years at most");
 }
 
+/* Also of who names the queue that is for all of them. */
+Test(queues, each_namespace_has_a_queue_of_its_own)
+{
+	start_model((struct model_config){ .limits = LIMITS,
+	                                   .queues = MODEL_QUEUES_CONFIG,
+	                                   .dialects_off = UINT32_MAX,
+	                                   .queues_namespace = "sys",
+	                                   .queues_name = "queues" },
+	            1);
+	put_config(1, "teams\\n  perNamespace: true\\n  runSeconds: 100");
+	put_pod("p", "", ENDS);
+	put_pod("named", "\"muster.dev/queue\":\"teams\"", "");
+	put_pod("elsewhere", "\"muster.dev/queue\":\"other\"", "");
+	flush();
+	cr_assert_str_eq(queue_of("ns/p"), "teams.ns");
+	cr_assert_eq(expected_of("ns/p"), 160);
+	cr_assert_str_eq(queue_of("ns/named"), "teams.ns");
+	cr_assert_str_eq(queue_of("ns/elsewhere"), "other");
+	put_config(2, "teams");
+	flush();
+	cr_assert_str_eq(queue_of("ns/p"), "teams");
+	cr_assert_str_eq(queue_of("ns/named"), "teams");
+}
+
 /* How many records of the kind the next flush has. */
 static uint32_t flushed_of(uint32_t kind)
 {
