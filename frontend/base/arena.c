@@ -166,3 +166,12 @@ void arena_free(struct arena *a)
 	a->blocks = NULL;
 	a->used = 0;
 }
+
+size_t arena_bytes(const struct arena *a)
+{
+	size_t bytes = 0;
+
+	for (const struct arena_block *b = a->blocks; b; b = b->next)
+		bytes += sizeof(*b) + b->bytes;
+	return bytes;
+}

@@ -58,5 +58,6 @@ void *arena_grow(struct arena *a, void *items, size_t n, size_t *cap, size_t ite
 
 void arena_reset(struct arena *a); /* keeps one block for the next object */
 void arena_free(struct arena *a);
+size_t arena_bytes(const struct arena *a); /* of its blocks */
 
 #endif

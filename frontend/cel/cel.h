@@ -103,9 +103,10 @@ struct cel_program;
 /* NULL: error says why.  The text need not outlive the call. */
 struct cel_program *cel_compile(struct text text, struct cel_error *error);
 void cel_free(struct cel_program *p);
+/* Memory that it has for as long as it lives: a pattern of a few bytes takes up to 128 KiB. */
+size_t cel_bytes(const struct cel_program *p);
 
-/* Evaluate.  Not from two threads at a time: the program has the memory that an evaluation needs,
- * which is kept from one device to the next.
+/* Evaluate.  Not from two threads at a time: the program has the stack of an evaluation.
  *
  *   0         *match is set
  *   -EINVAL   an error of CEL; error->text is kube-scheduler's

@@ -533,6 +533,11 @@ struct cel_program *cel_compile(struct text text, struct cel_error *error)
 	return NULL;
 }
 
+size_t cel_bytes(const struct cel_program *p)
+{
+	return sizeof(*p) + arena_bytes(&p->arena);
+}
+
 void cel_free(struct cel_program *p)
 {
 	if (!p)

@@ -601,14 +601,13 @@ static void not_a_bool(const struct cel_value *v, struct cel_error *error)
 	         text ? "" : "' to 'bool'");
 }
 
-int cel_eval(struct cel_program *p, const struct cel_device *device, bool *match,
-             struct cel_error *error)
+static int evaluate(struct cel_program *p, const struct cel_device *device, bool *match,
+                    struct cel_error *error)
 {
 	struct machine m = { .p = p, .s = &p->scratch };
 	struct cel_value v;
 
 	*error = (struct cel_error){ 0 };
-	arena_reset(&p->scratch.arena);
 	p->scratch.bytes = 0;
 	p->scratch.steps = 0;
 	p->scratch.why[0] = '\0';
@@ -638,6 +637,16 @@ int cel_eval(struct cel_program *p, const struct cel_device *device, bool *match
 	else
 		not_a_bool(&v, error);
 	return -EINVAL;
+}
+
+/* What an evaluation took is not kept: a tenant may have thousands of programs. */
+int cel_eval(struct cel_program *p, const struct cel_device *device, bool *match,
+             struct cel_error *error)
+{
+	int rc = evaluate(p, device, match, error);
+
+	arena_free(&p->scratch.arena);
+	return rc;
 }
 
 uint64_t cel_steps(const struct cel_program *p)

@@ -77,13 +77,14 @@ static const struct regex *pattern(struct cel_call *c, const char *before, struc
 	if (r)
 		return r;
 	/* What the compiler needs: the tree, and a program of any size. */
-	cel_charge(c->s, t.bytes * 64);
-	if (!cel_alloc(c->s, t.bytes * 64 + 4096)) {
+	cel_charge(c->s, t.bytes * 64 + 4096);
+	if (c->s->exceeded || !cel_alloc(c->s, t.bytes * 64 + 4096)) {
 		*error = cel_error_text("");
 		return NULL;
 	}
 	switch (regex_compile(t, &c->s->arena, &r, why)) {
 	case REGEX_OK:
+		cel_charge(c->s, regex_size(r) * 8);
 		return r;
 	case REGEX_INVALID:
 		*error = cel_error(c->s, "%s%s", before, why);

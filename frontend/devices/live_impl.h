@@ -43,7 +43,8 @@ struct live_question {
 	char *text; /* NULL: free */
 	uint32_t refs;
 	uint32_t space;        /* number of the namespace that it is charged to */
-	uint32_t weight;       /* charged: 1, and one for each option and constraint */
+	uint32_t weight;       /* charged: 1, and one for each option, constraint and 64 KiB */
+	size_t bytes;          /* of its selectors */
 	uint64_t steps, looks; /* of selectors, and of options at devices, so far */
 	bool sent;
 	struct arena arena;

@@ -18,14 +18,26 @@
 #define FIRST_STEPS 1000000u
 /* Of a request; a device has no more.  Each is looked for at each capacity of all devices. */
 #define ASKS_MAX 32u
+/* Of the selectors of a question: text of 64 KiB can be 180 MiB when it is compiled. */
+#define SELECTOR_BYTES_MAX ((size_t)4 << 20)
+/* Of selectors and specs for each weight: all questions together have less than 200 MiB. */
+#define WEIGHT_BYTES 65536u
 
-static void options_free(struct live_question *q)
+static void selectors_drop(struct live_question *q)
 {
 	for (uint32_t i = 0; i < q->options_n; i++) {
 		for (uint32_t k = 0; k < q->options[i].selectors_n; k++)
 			selector_free(q->options[i].selectors[k]);
-		free(q->options[i].selectors);
+		q->options[i].selectors_n = 0;
 	}
+	q->bytes = 0;
+}
+
+static void options_free(struct live_question *q)
+{
+	selectors_drop(q);
+	for (uint32_t i = 0; i < q->options_n; i++)
+		free(q->options[i].selectors);
 	free(q->options);
 	q->options = NULL;
 	q->options_n = q->constraints_n = 0;
@@ -71,11 +83,20 @@ static void selectors_add(struct live_question *q, struct live_option *o, const 
 	o->selectors = must_grow(o->selectors, (o->selectors_n + list->n + 1) * sizeof(*o->selectors));
 	TREE_EACH(selector, list)
 	{
-		struct selector *s =
-			selector_new(jsontree_text(jsontree_get(jsontree_get(selector, "cel"), "expression")));
-		const char *what = selector_refused(s);
+		struct selector *s;
+		const char *what;
 
+		if (q->refusal)
+			return;
+		s = selector_new(jsontree_text(jsontree_get(jsontree_get(selector, "cel"), "expression")));
+		what = selector_refused(s);
 		o->selectors[o->selectors_n++] = s;
+		q->bytes += selector_bytes(s);
+		if (q->bytes > SELECTOR_BYTES_MAX)
+			refuse(
+				q, false,
+				"the selectors of its resource claims take more than %zu KiB when they are compiled",
+				SELECTOR_BYTES_MAX >> 10);
 		if (what)
 			refuse(q, false,
 			       "a selector of its resource claims uses %s, which muster does not know", what);
@@ -194,6 +215,8 @@ static void question_read(struct live *l, struct live_question *q)
 				option_read(l, q, c, r, &q->claims[c].requests[r].options[o]);
 	if (!q->refusal)
 		bounds_check(q);
+	if (q->refusal) /* it looks at no device */
+		selectors_drop(q);
 }
 
 /* On all nodes. */
@@ -265,7 +288,8 @@ static uint32_t question_new(struct live *l, const char *namespace, char *text)
 	q->space = live_number(&l->spaces, text_of(namespace));
 	q->refs = 1;
 	question_read(l, q);
-	q->weight = 1 + q->constraints_n;
+	q->weight =
+		1 + q->constraints_n + (uint32_t)((q->bytes + arena_bytes(&q->arena)) / WEIGHT_BYTES);
 	for (uint32_t i = 0; i < q->claims_n; i++)
 		for (uint32_t r = 0; r < q->claims[i].requests_n; r++)
 			q->weight += (uint32_t)q->claims[i].requests[r].options_n;

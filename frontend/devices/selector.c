@@ -31,6 +31,11 @@ const char *selector_refused(const struct selector *s)
 	return s->program == NULL && s->error.refused ? s->error.text : NULL;
 }
 
+size_t selector_bytes(const struct selector *s)
+{
+	return sizeof(*s) + (s->program ? cel_bytes(s->program) : 0);
+}
+
 enum selector_result selector_match(struct selector *s, const struct cel_device *device,
                                     char *error, size_t error_bytes)
 {

@@ -14,6 +14,9 @@ void selector_free(struct selector *s);
 /* What the expression uses that muster does not know; NULL: nothing. */
 const char *selector_refused(const struct selector *s);
 
+/* Memory that it has. */
+size_t selector_bytes(const struct selector *s);
+
 enum selector_result { SELECTOR_TRUE = 1, SELECTOR_FALSE, SELECTOR_ERROR };
 /* SELECTOR_ERROR: `error`. */
 enum selector_result selector_match(struct selector *s, const struct cel_device *device,

@@ -2,6 +2,7 @@
 /* Selectors against what k8s.io/dynamic-resource-allocation/cel 1.36.3 answers on 7 devices:
  * tests/data/cel/selectors.json, see its README.md.  Then limits, and what is refused. */
 #include "frontend/cel/cel.h"
+#include "frontend/cel/program.h"
 #include "frontend/devices/devices.h"
 
 #include "tests/unit/test.h"
@@ -229,6 +230,34 @@ Test(cel, work_and_memory_are_bounded)
 	for (size_t i = 0; i < sizeof(selectors) / sizeof(selectors[0]); i++)
 		cr_expect_str_eq(answer(selectors[i]), "more than 100000 steps or 1024 KiB", "%s: %s",
 		                 selectors[i], answer(selectors[i]));
+}
+
+/* A program is kept for each selector of a claim, its evaluations are not. */
+Test(cel, an_evaluation_keeps_no_memory)
+{
+	const struct cel_device device = { .driver = text_of("d") };
+	struct cel_error error;
+	struct cel_program *p = cel_compile(text_of("lists.range(4000).size() > 1"), &error);
+	bool match;
+
+	cr_assert(cel_eval(p, &device, &match, &error) == 0 && match);
+	cr_expect_eq(arena_bytes(&p->scratch.arena), 0);
+	cr_expect_gt(cel_bytes(p), sizeof(*p));
+	cel_free(p);
+}
+
+/* Some microseconds for the shortest one, which were counted as 5 steps. */
+Test(cel, a_pattern_that_is_no_constant_costs_what_its_compiler_takes)
+{
+	const struct cel_device device = { .driver = text_of("d") };
+	struct cel_error error;
+	struct cel_program *p =
+		cel_compile(text_of("lists.range(20).all(x, 'd'.matches(device.driver))"), &error);
+	bool match;
+
+	cr_assert(cel_eval(p, &device, &match, &error) == 0 && match);
+	cr_expect_geq(cel_steps(p), 20 * 256);
+	cel_free(p);
 }
 
 /* The value of cel.bind() is computed when it is first used, once, also inside of loops. */

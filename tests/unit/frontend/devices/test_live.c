@@ -298,6 +298,54 @@ static unsigned flush(void)
 	return n;
 }
 
+/* A claim of its own with n patterns of 4,000 instructions, 128 KiB each. */
+static void patterns(uint32_t i, unsigned n)
+{
+	static const char pattern[] = "||''.matches('a{999}a{999}a{999}a{999}')";
+	char text[2048], name[8];
+	size_t at = (size_t)snprintf(text, sizeof(text), "1<%u", i);
+
+	for (; n > 0; n--)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s", pattern);
+	snprintf(name, sizeof(name), "c%u", i);
+	selected(name, text);
+	pod(i, "a", name, NULL);
+}
+
+/* Of all questions. */
+static size_t bytes_of_selectors(void)
+{
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < QUESTIONS_MAX; i++)
+		bytes += l->questions[i].bytes;
+	return bytes;
+}
+
+/* 896 claims of 1,600 bytes were 4.5 GiB. */
+Test(live, selectors_are_bounded_by_what_they_take)
+{
+	for (uint32_t i = 0; i < 64; i++) {
+		patterns(i, 40);
+		cr_assert_str_eq(judged(i).refusal, "the selectors of its resource claims take more than "
+		                                    "4096 KiB when they are compiled");
+	}
+	cr_assert_eq(bytes_of_selectors(), 0, "none is kept");
+}
+
+/* Those that are not refused count by what they take. */
+Test(live, large_selectors_have_a_share_too)
+{
+	uint32_t taken = 0;
+
+	for (uint32_t i = 0; i < 128; i++) {
+		patterns(i, 16);
+		taken += judged(i).refusal == NULL;
+	}
+	cr_assert(taken >= 32 && taken <= 64, "%u of 2 MiB each", taken);
+	cr_assert_leq(bytes_of_selectors(), (size_t)128 << 20);
+}
+
 #define TEN "[1,2,3,4,5,6,7,8,9,0]"
 
 /* 40,000 devices of some would take the frontend minutes, and its lease. */
