@@ -146,6 +146,19 @@ int extract_pod(const char *json, size_t bytes, struct arena *arena, struct pod_
 	return pod_end(&j, out, error, json_fields(&j, pod_fields, out));
 }
 
+int extract_pod_first(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
+                      size_t *used, struct decode_error *error)
+{
+	struct json j;
+	int rc;
+
+	pod_start(&j, json, bytes, arena, out);
+	j.open = true;
+	rc = pod_end(&j, out, error, json_fields(&j, pod_fields, out));
+	*used = rc == 0 ? (size_t)(j.at - json) : 0;
+	return rc;
+}
+
 static const struct json_field basics_spec_fields[] = {
 	JSON_FIELD("schedulerName", json_field_text, struct pod_object, scheduler_name),
 	JSON_FIELD("nodeName", json_field_text, struct pod_object, node_name),

@@ -19,6 +19,11 @@
 int extract_pod(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
                 struct decode_error *error);
 
+/* The same of a pod with which the text begins: *used bytes of it, perhaps with white space behind
+ * it; 0 on an error. */
+int extract_pod_first(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
+                      size_t *used, struct decode_error *error);
+
 /* The same without requests and rules, so that an error in them does not matter: identity, owner,
  * scheduler, node, and whether it has ended. */
 int extract_pod_basics(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,

@@ -4,6 +4,7 @@
 #include "frontend/json/json_scan.h"
 #include "ipc/clean.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@ void json_begin(struct json *j, const char *text, size_t bytes, struct arena *ar
 	j->depth = 0;
 	j->first = false;
 	j->failed = false;
+	j->open = false;
 	j->error[0] = '\0';
 }
 
@@ -418,12 +420,33 @@ bool json_raw(struct json *j, struct text *raw)
 	return true;
 }
 
+struct text json_rest(struct json *j)
+{
+	json_peek(j);
+	return (struct text){ j->at, (size_t)(j->end - j->at) };
+}
+
+void json_pass(struct json *j, size_t bytes)
+{
+	assert(bytes <= (size_t)(j->end - j->at));
+	j->at += bytes;
+}
+
+size_t json_value_bytes(const char *text, size_t bytes)
+{
+	struct json j;
+	struct text raw;
+
+	json_begin(&j, text, bytes, NULL);
+	return json_raw(&j, &raw) ? (size_t)(j.at - text) : 0;
+}
+
 bool json_end(struct json *j)
 {
 	json_peek(j);
 	if (j->failed)
 		return false;
-	if (j->at < j->end) {
+	if (j->at < j->end && !j->open) {
 		json_fail(j, "is followed by other text");
 		return false;
 	}

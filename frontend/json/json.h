@@ -40,6 +40,7 @@ struct json {
 	unsigned depth;
 	bool first; /* nothing was read yet of the container that was opened last */
 	bool failed;
+	bool open; /* the caller's: other text may follow the value; false at first */
 	char error[256];
 	struct json_step {
 		struct text name; /* at NULL: an array's item */
@@ -131,7 +132,14 @@ bool json_find_text(struct json *j, const char *outer, const char *inner, struct
 /* Skip a value and store its text, to be read later by another scanner. */
 bool json_raw(struct json *j, struct text *raw);
 
-/* True if no error occurred and only white space follows. */
+/* The text from the current value on, and past so much of it: to read it by another scanner. */
+struct text json_rest(struct json *j);
+void json_pass(struct json *j, size_t bytes);
+
+/* The length of the value with which a text begins; 0: there is none. */
+size_t json_value_bytes(const char *text, size_t bytes);
+
+/* True if no error occurred and only white space follows, or j->open. */
 bool json_end(struct json *j);
 
 /* Report an error of the value that is being read; the first one is kept. */

@@ -129,6 +129,11 @@ bool model_resource_awaited(const struct model *m, int resource);
 int model_put(struct model *m, int resource, const char *json, size_t bytes,
               struct decode_error *error);
 
+/* The same of the object with which the text begins, *used bytes of it; 0: it is not JSON.  A pod
+ * is not scanned for its end before it is decoded. */
+int model_put_first(struct model *m, int resource, const char *json, size_t bytes, size_t *used,
+                    struct decode_error *error);
+
 /* The pod would wait as a member of a gang, and has resource claims; nothing is stored. */
 bool model_claims_as_member(struct model *m, const char *json, size_t bytes);
 

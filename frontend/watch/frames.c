@@ -214,18 +214,27 @@ int list_page_read(const char *json, size_t bytes, struct list_page *out)
 	return 0;
 }
 
-static int items_read(struct json *j, frame_fn each, void *context)
+static int items_read(struct json *j, item_fn each, void *context)
 {
-	struct text item;
 	int rc = 0;
 
-	if (json_array(j))
-		while (rc >= 0 && json_item(j) && json_raw(j, &item))
-			rc = each(context, item.at, item.bytes);
+	if (!json_array(j))
+		return 0;
+	while (rc >= 0 && json_item(j)) {
+		const struct text rest = json_rest(j);
+		size_t used = 0;
+
+		if (rest.bytes > 0)
+			rc = each(context, rest.at, rest.bytes, &used);
+		if (used > 0)
+			json_pass(j, used);
+		else
+			json_skip(j);
+	}
 	return rc;
 }
 
-int list_page_items(const struct list_page *page, frame_fn each, void *context)
+int list_page_items(const struct list_page *page, item_fn each, void *context)
 {
 	struct arena arena = { 0 };
 	struct text name;

@@ -61,9 +61,13 @@ struct list_page {
  * nothing behind the metadata is read: the items are scanned once, by list_page_items(). */
 int list_page_read(const char *json, size_t bytes, struct list_page *out);
 
+/* Receives the text that begins with an item, and sets *used to how long that is; left 0, it is
+ * scanned for. A negative return value ends list_page_items() with it. */
+typedef int (*item_fn)(void *context, const char *json, size_t bytes, size_t *used);
+
 /* Calls `each` for every item in order. Returns 0, the first negative value of `each`, or -EINVAL:
- * the page is malformed, and items before the fault may have been passed on. */
-int list_page_items(const struct list_page *page, frame_fn each, void *context);
+ * the page is malformed, and items before the fault, or the one with it, were passed on. */
+int list_page_items(const struct list_page *page, item_fn each, void *context);
 
 /* A bookmark: its resourceVersion, "" if it has none, and whether it ends the initial events of a
  * streaming list (annotation k8s.io/initial-events-end). 0, or -EINVAL. */

@@ -101,19 +101,32 @@ static void object_complain(struct watch *w, int rc, const struct decode_error *
 		        e->text[0] ? e->text : strerror(-rc));
 }
 
-int watch_put(void *context, const char *json, size_t bytes)
+static void object_put(struct watch *w, int rc, const struct decode_error *e)
 {
-	struct watch *w = context;
-	struct decode_error e = { 0 };
-	int rc = model_put(w->model, w->index, json, bytes, &e);
-
 	if (rc < 0)
-		object_complain(w, rc, &e);
-	else if (e.text[0] && log_allowed(&w->bad_limit, w->env, w->name))
-		env_log(w->env, "warn", "%s: %s", e.object, e.text);
+		object_complain(w, rc, e);
+	else if (e->text[0] && log_allowed(&w->bad_limit, w->env, w->name))
+		env_log(w->env, "warn", "%s: %s", e->object, e->text);
 	w->no_room = w->no_room || rc == -ENOSPC;
 	if (w->put)
 		w->put(w->put_context, w->heard_ns);
+}
+
+void watch_put(struct watch *w, const char *json, size_t bytes)
+{
+	struct decode_error e;
+
+	e.text[0] = e.object[0] = e.field[0] = '\0';
+	object_put(w, model_put(w->model, w->index, json, bytes, &e), &e);
+}
+
+int watch_put_item(void *context, const char *json, size_t bytes, size_t *used)
+{
+	struct watch *w = context;
+	struct decode_error e;
+
+	e.text[0] = e.object[0] = e.field[0] = '\0';
+	object_put(w, model_put_first(w->model, w->index, json, bytes, used, &e), &e);
 	return 0;
 }
 

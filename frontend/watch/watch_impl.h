@@ -86,9 +86,10 @@ void watch_wait(struct watch *w, enum watch_state next, uint64_t wait_ns);
 /* The collection's path with the selector and `rest`, which may be "". The caller frees it. */
 char *watch_query(const struct watch *w, const char *rest);
 
-/* Puts an object into the model; errors are logged and counted. watch_put() is a frame_fn and
+/* Puts an object into the model; errors are logged and counted. watch_put_item() is an item_fn and
  * returns 0. */
-int watch_put(void *context, const char *json, size_t bytes);
+void watch_put(struct watch *w, const char *json, size_t bytes);
+int watch_put_item(void *context, const char *json, size_t bytes, size_t *used);
 void watch_remove(struct watch *w, const char *json, size_t bytes);
 
 /* Records, counts and logs a failed request. */

@@ -125,7 +125,7 @@ static void list_broken(struct watch *w)
 
 void watch_list_put(struct watch *w)
 {
-	if (list_page_items(&w->page, watch_put, w) < 0) {
+	if (list_page_items(&w->page, watch_put_item, w) < 0) {
 		list_broken(w);
 		return;
 	}

@@ -111,7 +111,9 @@ uint32_t pod_hash(const struct model *m, struct text namespace, struct text name
 
 /* pod_objects.c */
 
-int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error *error);
+/* `first`: the text begins with the pod; *bytes are those of the pod then, 0: it is not JSON. */
+int pod_put(struct model *m, const char *json, size_t *bytes, bool first,
+            struct decode_error *error);
 void pod_remove(struct model *m, const struct meta *meta);
 /* Leave what a pod without a shape of its own has no part in. */
 void pod_unshape(struct model *m, uint32_t pod);

@@ -398,7 +398,21 @@ bool pod_may_claim(const struct pod_object *pod)
 	return may;
 }
 
-int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error *error)
+static int pod_read(struct model *m, const char *json, size_t *bytes, bool first,
+                    struct pod_object *out, struct decode_error *error)
+{
+	size_t used;
+	int rc;
+
+	if (!first)
+		return extract_pod(json, *bytes, &m->arena, out, error);
+	rc = extract_pod_first(json, *bytes, &m->arena, out, &used, error);
+	*bytes = rc == 0 ? used : json_value_bytes(json, *bytes);
+	return rc;
+}
+
+int pod_put(struct model *m, const char *json, size_t *bytes, bool first,
+            struct decode_error *error)
 {
 	struct decode_error own;
 	struct pod_object object;
@@ -407,9 +421,9 @@ int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error
 
 	if (!error)
 		error = &own;
-	if (extract_pod(json, bytes, &m->arena, &object, error) < 0 ||
+	if (pod_read(m, json, bytes, first, &object, error) < 0 ||
 	    !model_names_valid(&object.meta, error) || !is_node_name(&object, error))
-		return pod_put_bad(m, json, bytes, error);
+		return pod_put_bad(m, json, *bytes, error);
 	pod = pod_entry_of(m, &object.meta);
 	if (is_known(m, pod, &object.meta))
 		return 0;
@@ -422,7 +436,7 @@ int pod_put(struct model *m, const char *json, size_t bytes, struct decode_error
 	rc = pod_is_ours(m, &object) ? 0 : non_member_put(m, &object, error);
 	accepted = pod_accept(m, pod, &object, error);
 	if (m->live && m->last_put != SLOT_NONE)
-		pod_set_claims(m, m->last_put, pod_may_claim(&object) ? json : NULL, bytes);
+		pod_set_claims(m, m->last_put, pod_may_claim(&object) ? json : NULL, *bytes);
 	return accepted < 0 ? accepted : rc;
 }
 

@@ -34,18 +34,17 @@ static int storage_put(struct model *m, int resource, const char *json, size_t b
 	return rc < 0 ? rc : referred_refuse(m, &meta, error);
 }
 
-static int pod_put_queued(struct model *m, const char *json, size_t bytes,
+static int pod_put_queued(struct model *m, const char *json, size_t *bytes, bool first,
                           struct decode_error *error)
 {
-	const int rc = pod_put(m, json, bytes, error);
+	const int rc = pod_put(m, json, bytes, first, error);
 
 	if (m->queues && m->last_put != SLOT_NONE)
-		queues_note_pod(m, m->last_put, json, bytes);
+		queues_note_pod(m, m->last_put, json, *bytes);
 	return rc;
 }
 
-int model_put(struct model *m, int resource, const char *json, size_t bytes,
-              struct decode_error *error)
+static void put_begin(struct model *m, int resource, struct decode_error *error)
 {
 	assert(resource >= 0 && (size_t)resource < m->resources_n);
 	m->counts.objects_put++;
@@ -53,11 +52,29 @@ int model_put(struct model *m, int resource, const char *json, size_t bytes,
 	arena_reset(&m->arena);
 	if (error)
 		error->object[0] = error->field[0] = error->text[0] = '\0';
+}
+
+int model_put_first(struct model *m, int resource, const char *json, size_t bytes, size_t *used,
+                    struct decode_error *error)
+{
+	if (m->roles[resource] == ROLE_PODS) {
+		put_begin(m, resource, error);
+		*used = bytes;
+		return pod_put_queued(m, json, used, true, error);
+	}
+	*used = json_value_bytes(json, bytes);
+	return *used > 0 ? model_put(m, resource, json, *used, error) : -EINVAL;
+}
+
+int model_put(struct model *m, int resource, const char *json, size_t bytes,
+              struct decode_error *error)
+{
+	put_begin(m, resource, error);
 	switch (m->roles[resource]) {
 	case ROLE_NODES:
 		return node_put(m, json, bytes, error);
 	case ROLE_PODS:
-		return pod_put_queued(m, json, bytes, error);
+		return pod_put_queued(m, json, &bytes, false, error);
 	case ROLE_NAMESPACES:
 		return namespace_put(m, resource, json, bytes, error);
 	case ROLE_OWNERS:
