@@ -39,6 +39,7 @@ struct shape {
 	struct attachment *volumes; /* attachments without duplicates, by driver and volume */
 	uint32_t volumes_n;
 	uint64_t *allowed; /* node set */
+	uint32_t kin;      /* equal for shapes that shapes_are_kin() */
 };
 
 /* Requests of a placed pod as scores count them (NodeInfo.NonZeroRequested). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cluster/shapes.h"
 
+#include "core/base/id_table.h"
 #include "core/base/span.h"
 #include "core/cluster/nodes.h"
 #include "core/cluster/rule_node.h"
@@ -360,6 +361,57 @@ static void volumes_fill(struct shape *s)
 			s->volumes[s->volumes_n++] = s->volumes[i];
 }
 
+/* The body without its id and its images: the head, and what is before and behind the images. */
+struct kin_parts {
+	struct event_shape head;
+	const char *before, *behind;
+	size_t before_bytes, behind_bytes;
+};
+
+static struct kin_parts kin_parts(const struct shape *s)
+{
+	const char *begin = (const char *)(s->body + 1), *end = (const char *)s->body + s->body_bytes,
+			   *images = (const char *)s->parts.images, *next = (const char *)s->parts.attachments;
+	struct kin_parts p = { .head = *s->body,
+		                   .before = begin,
+		                   .behind = next,
+		                   .before_bytes = (size_t)(images - begin),
+		                   .behind_bytes = (size_t)(end - next) };
+
+	p.head.shape = 0;
+	p.head.images_n = 0;
+	p.head.image_containers = 0;
+	return p;
+}
+
+static uint32_t words_hash(uint32_t hash, const void *words, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += sizeof(uint32_t)) {
+		uint32_t word;
+
+		memcpy(&word, (const char *)words + at, sizeof(word));
+		hash = id_hash(hash, word);
+	}
+	return hash;
+}
+
+static uint32_t kin_hash(const struct shape *s)
+{
+	const struct kin_parts p = kin_parts(s);
+
+	return words_hash(words_hash(words_hash(1, &p.head, sizeof(p.head)), p.before, p.before_bytes),
+	                  p.behind, p.behind_bytes);
+}
+
+bool shapes_are_kin(const struct shape *a, const struct shape *b)
+{
+	const struct kin_parts p = kin_parts(a), q = kin_parts(b);
+
+	return a->kin == b->kin && memcmp(&p.head, &q.head, sizeof(p.head)) == 0 &&
+	       memcmp(p.before, q.before, p.before_bytes) == 0 &&
+	       memcmp(p.behind, q.behind, p.behind_bytes) == 0;
+}
+
 static void shape_fill(struct shape *s, const struct shape_record *record, const struct shapes *ss)
 {
 	s->body = must_alloc(record->bytes);
@@ -373,6 +425,7 @@ static void shape_fill(struct shape *s, const struct shape_record *record, const
 	s->fit = fit_of(s, s->body->scored_cpu_milli, s->body->scored_memory_bytes);
 	s->placed = fit_of(s, shape_placed_cpu(s), shape_placed_memory(s));
 	volumes_fill(s);
+	s->kin = kin_hash(s);
 }
 
 int shapes_make(struct shapes *ss, const struct shape_record *record, const struct node *nodes,

@@ -61,6 +61,9 @@ void shapes_put(struct shapes *ss, const struct shape *s);
 void shapes_unmake(struct shape *s);
 void shapes_drop(struct shapes *ss, shape_id id);
 
+/* True if the shapes differ in nothing but images. */
+bool shapes_are_kin(const struct shape *a, const struct shape *b);
+
 /* Updates the sets of nodes after labels, taints or flags of a node changed or it was dropped. */
 void shapes_follow(struct shapes *ss, node_id id, const struct node *n);
 

@@ -54,7 +54,8 @@ enum view_mode { VIEW_PLAIN, VIEW_CONSTRAINED, VIEW_WEIGHED, VIEW_EVALUATED };
 
 /* Arrays are by rank, so that of equal nodes the one with the first name wins. */
 struct view {
-	class_id class;
+	class_id class; /* that read it last; others may read it too: core/index/views.c */
+	uint64_t made;  /* number of its making; 0: never */
 	enum view_mode mode;
 	bool plain_counts;      /* each pod lowers a node's count by one: no ports, no reservation */
 	uint64_t hold;          /* version of the reservation that is subtracted; 0: none */
@@ -92,6 +93,12 @@ struct view {
 	struct facts facts;
 };
 
+/* The view that a class read. */
+struct view_read {
+	uint32_t slot; /* + 1; 0: none */
+	uint64_t made; /* view.made then: if it is another by now, the view is not the class's */
+};
+
 #define BATCH_KEYS 4u
 
 /* A node that takes pods in a batch: view_take_batch(). */
@@ -105,9 +112,11 @@ struct views {
 	struct view *slots;
 	uint64_t *last_used; /* by slot, value of `uses`; 0: unused */
 	uint32_t slots_n;
-	void *memory; /* of the arrays of all views */
-	/* by class: index in slots + 1, 0: none; [1]: with the reservation subtracted */
-	uint32_t *of_class[2];
+	void *memory;   /* of the arrays of all views */
+	uint32_t *kin;  /* by slot: kin_of() its class */
+	uint64_t makes; /* of views so far */
+	/* by class; [1]: with the reservation subtracted */
+	struct view_read *of_class[2];
 	struct hold hold;
 	uint64_t holds;                    /* reservations so far */
 	uint64_t *hold_nodes, *hold_whole; /* bits by node */

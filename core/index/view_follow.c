@@ -148,6 +148,7 @@ static void rebuild(struct views *vs, struct view *v)
 	v->constraints = NULL;
 	v->soft = NULL;
 	v->masked = 0;
+	v->made = ++vs->makes;
 	memset(v->tree.levels[0] + ns->count, 0, (ns->span - ns->count) * sizeof(tree_key));
 	v->mode = mode_of(vs, v->class);
 	v->has_images = usage_has_image(vs->pod_counts->usage, s);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SLOT_NONE UINT32_MAX
+
 static size_t whole_lines(size_t bytes)
 {
 	return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
@@ -36,6 +38,7 @@ static void slots_init(struct views *vs, uint32_t nodes)
 	vs->slots_n = slots_number(bytes);
 	vs->slots = must_array(vs->slots_n, sizeof(*vs->slots));
 	vs->last_used = must_array(vs->slots_n, sizeof(*vs->last_used));
+	vs->kin = must_array(vs->slots_n, sizeof(*vs->kin));
 	vs->memory = must_alloc(vs->slots_n * bytes + CACHE_LINE);
 	at = (unsigned char *)vs->memory + CACHE_LINE - (uintptr_t)vs->memory % CACHE_LINE;
 	for (uint32_t i = 0; i < vs->slots_n; i++, at += bytes) {
@@ -81,6 +84,7 @@ static void slots_free(struct views *vs)
 	}
 	free(vs->slots);
 	free(vs->last_used);
+	free(vs->kin);
 	free(vs->memory);
 }
 
@@ -102,9 +106,8 @@ static void evict(struct views *vs, uint32_t at)
 	struct view *v = &vs->slots[at];
 
 	assert(v->class != CLASS_NONE);
-	assert(vs->of_class[v->hold > 0][v->class] == at + 1);
-	vs->of_class[v->hold > 0][v->class] = 0;
 	v->class = CLASS_NONE;
+	v->made = ++vs->makes;
 	vs->last_used[at] = 0;
 	v->masked = 0;
 	constraints_free(v->constraints);
@@ -135,15 +138,30 @@ void views_clear(struct views *vs)
 	vs->hold = (struct hold){ 0 };
 }
 
+/* The slot of the view that the class read, if that is still its view; SLOT_NONE. */
+static uint32_t slot_read(const struct views *vs, bool behind, class_id class)
+{
+	const struct view_read *read = &vs->of_class[behind][class];
+
+	return read->slot > 0 && read->slot <= vs->slots_n &&
+	               vs->slots[read->slot - 1].made == read->made
+	           ? read->slot - 1
+	           : SLOT_NONE;
+}
+
 void views_forget(struct views *vs, class_id class)
 {
 	assert(class < vs->pod_counts->pod_classes.limit);
 	for (uint32_t i = 0; i < vs->hold.classes_n; i++)
 		if (vs->hold.classes[i] == class)
 			views_hold(vs, NULL, 0, NULL, NULL);
-	for (int behind = 0; behind < 2; behind++)
-		if (vs->of_class[behind][class] > 0)
-			evict(vs, vs->of_class[behind][class] - 1);
+	for (int behind = 0; behind < 2; behind++) {
+		const uint32_t slot = slot_read(vs, behind, class);
+
+		if (slot != SLOT_NONE && vs->slots[slot].class == class)
+			evict(vs, slot);
+		vs->of_class[behind][class] = (struct view_read){ 0 };
+	}
 }
 
 static uint32_t slot_least_recent(const struct views *vs)
@@ -156,6 +174,12 @@ static uint32_t slot_least_recent(const struct views *vs)
 	return at;
 }
 
+/* Equal for classes that may share a view. */
+static uint32_t kin_of(const struct views *vs, class_id class)
+{
+	return id_hash(shape_of(vs, class)->kin, vs->pod_counts->pod_classes.slots[class].match_set);
+}
+
 static uint32_t slot_new(struct views *vs, bool behind, class_id class)
 {
 	const uint32_t at = slot_least_recent(vs);
@@ -165,11 +189,48 @@ static uint32_t slot_new(struct views *vs, bool behind, class_id class)
 		evict(vs, at);
 	v->facts.log_n = 0;
 	v->class = class;
-	v->hold = 0;
+	v->made = ++vs->makes;
+	v->hold = behind ? vs->hold.version : 0;
 	v->order_version = vs->nodes->order_version - 1;
 	v->nodes = 0;
-	vs->of_class[behind][class] = at + 1;
+	vs->kin[at] = kin_of(vs, class);
 	return at;
+}
+
+/* True if the class may read the view of another one: they differ in images that no node has. */
+static bool may_share(const struct views *vs, const struct view *v, class_id class)
+{
+	const struct pod_class *classes = vs->pod_counts->pod_classes.slots;
+	const struct shape *s = shape_of(vs, class);
+
+	return v->class != CLASS_NONE && !v->has_images &&
+	       classes[v->class].match_set == classes[class].match_set &&
+	       !class_links(vs->pod_counts, v->class) && shapes_are_kin(shape_of(vs, v->class), s) &&
+	       !usage_has_image(vs->pod_counts->usage, s);
+}
+
+/* The slot of the view of such a class; SLOT_NONE. */
+static uint32_t slot_shared(const struct views *vs, bool behind, class_id class)
+{
+	const uint32_t kin = kin_of(vs, class);
+
+	for (uint32_t i = 0; i < vs->slots_n; i++)
+		if (vs->kin[i] == kin && (vs->slots[i].hold > 0) == behind &&
+		    may_share(vs, &vs->slots[i], class))
+			return i;
+	return SLOT_NONE;
+}
+
+/* Nearly all pods name images, and each workload another one.  Where no node has them, classes
+ * that differ in nothing else read one view.  It is built again when a node gets an image, for the
+ * class that reads it then; for the others it is not theirs any more. */
+static uint32_t slot_of(struct views *vs, bool behind, class_id class)
+{
+	uint32_t slot = slot_read(vs, behind, class);
+
+	if (slot == SLOT_NONE)
+		slot = slot_shared(vs, behind, class);
+	return slot != SLOT_NONE ? slot : slot_new(vs, behind, class);
 }
 
 static bool is_current(const struct views *vs, const struct view_scope *scope, const struct view *v)
@@ -183,11 +244,10 @@ static bool is_current(const struct views *vs, const struct view_scope *scope, c
 struct view *views_get(struct views *vs, const struct view_scope *scope, class_id class)
 {
 	const bool behind = scope->behind && vs->hold.version > 0;
-	uint32_t at = vs->of_class[behind][class];
-	struct view *v;
+	const uint32_t at = slot_of(vs, behind, class);
+	struct view *v = &vs->slots[at];
 
-	at = at > 0 ? at - 1 : slot_new(vs, behind, class);
-	v = &vs->slots[at];
+	v->class = class;
 	if (behind && v->hold != vs->hold.version) {
 		v->hold = vs->hold.version;
 		v->order_version = vs->nodes->order_version - 1;
@@ -196,6 +256,7 @@ struct view *views_get(struct views *vs, const struct view_scope *scope, class_i
 	vs->last_used[at] = ++vs->uses;
 	if (!is_current(vs, scope, v))
 		view_follow(vs, scope, v);
+	vs->of_class[behind][class] = (struct view_read){ .slot = at + 1, .made = v->made };
 	return v;
 }
 

@@ -45,7 +45,8 @@ void views_free(struct views *vs);
 void views_reach(struct views *vs);
 void views_clear(struct views *vs);
 
-/* The view of a class, up to date.  The pointer is good until VIEWS_LEAST other classes were
+/* The view of a class, up to date; classes that differ in nothing but images that no node has
+ * read the same one.  The pointer is good until VIEWS_LEAST other classes were
  * requested, the contents until a node changes. */
 struct view *views_get(struct views *vs, const struct view_scope *scope, class_id class);
 

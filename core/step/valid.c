@@ -201,7 +201,8 @@ static bool views_valid(struct checking *k)
 
 		if (v->class == CLASS_NONE)
 			continue;
-		if (vs->of_class[v->hold > 0][v->class] != i + 1 ||
+		if (vs->of_class[v->hold > 0][v->class].slot != i + 1 ||
+		    vs->of_class[v->hold > 0][v->class].made != v->made ||
 		    c->pod_counts.pod_classes.slots[v->class].shape == ID_NONE)
 			return wrong(k, "view %u: its kind", i);
 		if (c->nodes.order_old || v->order_version != c->nodes.order_version ||

@@ -52,12 +52,15 @@ struct world {
 	uint64_t time_ns;
 	uint32_t pods;               /* that are placed */
 	bool taints;                 /* PreferNoSchedule */
+	bool few_images;             /* on nodes */
 	uint32_t generations[SPARE]; /* of nodes without pods, which join and leave; 0: not there */
 	uint32_t joined;
 	uint32_t images[ALL];          /* bits of what each node has, by image */
 	uint32_t plain, moved, masked; /* choices compared: plain, weighed, weighed within a mask */
 	/* the plain ones of classes with images: of which a node has one, of which no node has any */
 	uint32_t with_image, without;
+	uint32_t shared,
+		apart; /* reads of a class of the same requests: of the same view, of its own */
 	alignas(8) unsigned char bytes[4096];
 	size_t used;
 };
@@ -242,9 +245,12 @@ static void shape(struct world *w, uint32_t id)
 		.tolerations = { { .key = KEY_TAINT, .any_value = 1, .effect = EFFECT_NO_SCHEDULE } },
 	};
 
+	/* Without rules two of them, and another two, differ in images alone. */
+	if (id % 6 == 0)
+		p.amounts[0].value = 300 + 300 * (id / 12);
 	p.e.scored_cpu_milli = p.amounts[0].value;
 	p.e.scored_memory_bytes = p.amounts[1].value;
-	p.e.tolerations_n = random_below(r, 2);
+	p.e.tolerations_n = id % 6 ? random_below(r, 2) : 0;
 	for (uint32_t n = id % 6 ? random_below(r, 3) : 0; n > 0; n--)
 		p.preferences[p.e.preferences_n++] =
 			(struct preference){ .weight = 1 + (int32_t)random_below(r, 100),
@@ -253,7 +259,7 @@ static void shape(struct world *w, uint32_t id)
 		term(&p, r);
 	if (id % 6)
 		spreads(&p, r);
-	p.e.images_n = p.e.image_containers = id % 4 ? 1 + random_below(r, 2) : 0;
+	p.e.images_n = p.e.image_containers = id % 6 == 0 || id % 4 ? 1 + random_below(r, 2) : 0;
 	for (uint32_t i = 0; i < p.e.images_n; i++)
 		p.images[i] = random_below(r, IMAGES);
 	begin(w, EVENT_SHAPE);
@@ -313,7 +319,8 @@ static void join_or_leave(struct world *w)
 	if (w->core->nodes.slots[drop.id].pods > 0)
 		return;
 	if (drop.generation == 0) {
-		join(w, spare, random_below(&w->r, 8) ? 0 : 1u << random_below(&w->r, IMAGES));
+		join(w, spare,
+		     random_below(&w->r, 8) || w->few_images ? 0 : 1u << random_below(&w->r, IMAGES));
 		return;
 	}
 	w->generations[spare] = 0;
@@ -329,7 +336,7 @@ static void image_change(struct world *w)
 	const uint32_t bit = 1u << random_below(&w->r, IMAGES);
 	node_id id = random_below(&w->r, NODES);
 
-	if (random_below(&w->r, 3) == 0) {
+	if (random_below(&w->r, w->few_images ? 20 : 3) == 0) {
 		w->images[id] |= bit;
 		node(w, id);
 		return;
@@ -390,6 +397,17 @@ static node_id evaluated_best(struct world *w, class_id class, const uint64_t *m
 	return best;
 }
 
+/* The class that differs from this one, whose views are plain, in images alone. */
+static void kin_read(struct world *w, uint32_t shape_of, const struct view *v)
+{
+	const uint32_t kin = shape_of % 12 ? shape_of - 6 : shape_of + 6;
+	const class_id class = w->core->pods.slots[FIRST_PENDING + kin].class;
+	const struct view *other = views_get(&w->core->views, &(struct view_scope){ 0 }, class);
+
+	cr_assert(other->class == class && view_check(&w->core->views, other), "class %u", class);
+	*(other == v ? &w->shared : &w->apart) += 1;
+}
+
 /* A gang is placed member by member, with changes in between, and undone. */
 static void gang(struct world *w, class_id class, const uint64_t *mask)
 {
@@ -424,6 +442,8 @@ static void gang(struct world *w, class_id class, const uint64_t *mask)
 			*(v->has_images ? &w->with_image : &w->without) += 1;
 		view_take(&c->views, v, rank);
 		placed[n++] = best;
+		if (v->mode == VIEW_PLAIN && !mask && random_below(&w->r, 2) == 0)
+			kin_read(w, class_shape(&c->pod_counts, class)->body->shape, v);
 		if (!mask && random_below(&w->r, 8) == 0)
 			change(w);
 	}
@@ -493,10 +513,10 @@ static void world_free(struct world *w)
 Test(soft, each_member_goes_where_the_evaluation_says, .timeout = 120)
 {
 	struct random r = random_start("soft");
-	uint32_t plain = 0, moved = 0, masked = 0, with_image = 0, without = 0;
+	uint32_t plain = 0, moved = 0, masked = 0, with_image = 0, without = 0, shared = 0, apart = 0;
 
 	for (uint32_t i = 0; i < CLUSTERS; i++) {
-		struct world w = { .r = { random_next(&r) }, .taints = i % 2 };
+		struct world w = { .r = { random_next(&r) }, .taints = i % 2, .few_images = i < 2 };
 
 		world_make(&w);
 		random_gangs(&w);
@@ -505,12 +525,16 @@ Test(soft, each_member_goes_where_the_evaluation_says, .timeout = 120)
 		masked += w.masked;
 		with_image += w.with_image;
 		without += w.without;
+		shared += w.shared;
+		apart += w.apart;
 		world_free(&w);
 	}
-	fprintf(stderr, "soft: %u members, %u of them within a mask; plain %u, %u and %u with images\n",
-	        moved, masked, plain, with_image, without);
+	fprintf(stderr,
+	        "soft: %u members, %u of them within a mask; plain %u, %u and %u with images; "
+	        "%u views shared, %u not\n",
+	        moved, masked, plain, with_image, without, shared, apart);
 	cr_assert(plain > 500 && masked > 500 && moved - masked > 500);
-	cr_assert(with_image > 100 && without > 100);
+	cr_assert(with_image > 100 && without > 100 && shared > 20 && apart > 20);
 }
 
 /* Steps of bringing the view of the class up to date. */

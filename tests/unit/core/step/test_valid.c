@@ -172,7 +172,7 @@ Test(valid, a_shape_or_a_view_that_is_wrong)
 	OFF(c, v->counts[0], "view of kind");
 	OFF(c, v->counted, "view of kind");
 	BROKEN(c, v->tree.levels[0][0], (tree_key)(v->tree.levels[0][0] ^ 1), "view of kind");
-	BROKEN(c, c->views.of_class[0][v->class], c->views.slots_n + 1, "its kind");
+	BROKEN(c, c->views.of_class[0][v->class].slot, c->views.slots_n + 1, "its kind");
 	story_free(s);
 }
 
