@@ -679,6 +679,8 @@ BUGS = [
         ("core/index/views.c", "\t       !usage_has_image(vs->pod_counts->usage, s);", "\t       s->body != NULL;")),
     bug("a class keeps a shared view that was built again for another", unit("core/index/test_soft"),
         ("core/index/view_follow.c", "\tv->made = ++vs->makes;\n", "")),
+    bug("a new shape takes the set of nodes of any other", unit("core/step/test_random"),
+        ("core/cluster/shapes.c", "ss->kin[id] == s->kin && ss->slots[id].body && shapes_are_kin(&ss->slots[id], s))", "ss->slots[id].body)")),
     bug("a node that left is looked at by its last rank", unit("core/index/test_soft"),
         ("core/cluster/nodes.c", "\tns->log[n->logged % NODE_LOG] = ID_NONE; /* nothing to look at */\n", "")),
     bug("ring: publishing does not release (R1 is relaxed)", race("stress_ring"),

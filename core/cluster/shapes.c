@@ -176,6 +176,7 @@ void shapes_init(struct shapes *ss, const struct limits *limits)
 		                   .words = span_words(span_first(limits)),
 		                   .resources = limits->resources };
 	ss->slots = must_array(limits->shapes, sizeof(*ss->slots));
+	ss->kin = must_array(limits->shapes, sizeof(*ss->kin));
 	sets_new(ss);
 	taint_sets_init(&ss->tainted, ss->words);
 }
@@ -237,6 +238,7 @@ void shapes_free(struct shapes *ss)
 {
 	shapes_clear(ss);
 	free(ss->slots);
+	free(ss->kin);
 	free(ss->open);
 	ss->slots = NULL;
 	ss->open = NULL;
@@ -428,10 +430,19 @@ static void shape_fill(struct shape *s, const struct shape_record *record, const
 	s->kin = kin_hash(s);
 }
 
+/* A shape that allows the same nodes, or NULL. */
+static const struct shape *find_kin(const struct shapes *ss, const struct shape *s)
+{
+	for (shape_id id = 0; id < ss->used; id++)
+		if (ss->kin[id] == s->kin && ss->slots[id].body && shapes_are_kin(&ss->slots[id], s))
+			return &ss->slots[id];
+	return NULL;
+}
+
 int shapes_make(struct shapes *ss, const struct shape_record *record, const struct node *nodes,
                 uint32_t nodes_used, struct shape *out)
 {
-	const struct shape *old = shapes_find(ss, record->body->shape);
+	const struct shape *old = shapes_find(ss, record->body->shape), *kin;
 	struct shape fresh = { 0 };
 
 	assert(record->body->shape < ss->limit);
@@ -442,7 +453,11 @@ int shapes_make(struct shapes *ss, const struct shape_record *record, const stru
 	if (old && old->pods > 0)
 		return -EPROTO;
 	shape_fill(&fresh, record, ss);
-	nodes_evaluate_all(ss, &fresh, nodes, nodes_used);
+	kin = find_kin(ss, &fresh);
+	if (kin)
+		memcpy(fresh.allowed, kin->allowed, ss->words * sizeof(*fresh.allowed));
+	else
+		nodes_evaluate_all(ss, &fresh, nodes, nodes_used);
 	*out = fresh;
 	return 0;
 }
@@ -455,6 +470,7 @@ void shapes_put(struct shapes *ss, const struct shape *s)
 	if (shapes_find(ss, id))
 		shapes_drop(ss, id);
 	ss->slots[id] = *s;
+	ss->kin[id] = s->kin;
 	ss->count++;
 	if (id >= ss->used)
 		ss->used = id + 1;

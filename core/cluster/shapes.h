@@ -22,6 +22,7 @@ struct label_column {
 
 struct shapes {
 	struct shape *slots;
+	uint32_t *kin; /* by slot: its shape's */
 	uint32_t limit;
 	uint32_t used;      /* slots below were used at least once */
 	uint32_t count;     /* in use */
