@@ -108,6 +108,7 @@ static void model_tables_init(struct model *m)
 	intern_init(&m->schedulers, m->hash_key, many);
 	intern_init(&m->images, m->hash_key, many);
 	store_init(&m->shapes, sizeof(struct shape_entry), l->shapes, shape_equal);
+	list_init(&m->shapes_idle, SHAPES_IDLE);
 	store_init(&m->nodes, sizeof(struct node_entry), l->nodes, node_equal);
 	store_init(&m->gangs, sizeof(struct gang_entry), l->gangs, gang_equal);
 	store_init(&m->pods, sizeof(struct pod_entry), l->pods, pod_equal);

@@ -259,8 +259,12 @@ static void check_shapes(struct check *c)
 		shape_visit(s->body, count_number, c);
 		if (s->entry.refs != c->shapes[i])
 			bad(c, "shape %u: %u refs, %u found", i, s->entry.refs, c->shapes[i]);
-		if (s->entry.refs == 0 && s->entry.slot.list != STORE_DEAD)
-			bad(c, "shape %u is not used and not dead", i);
+		if (s->entry.refs == 0 && s->entry.slot.list != STORE_DEAD &&
+		    s->entry.slot.list != SHAPES_IDLE)
+			bad(c, "shape %u is not used, not idle and not dead", i);
+		if ((s->entry.refs == 0 && s->namespace != ID_NONE) ||
+		    (s->entry.refs > 0 && s->entry.slot.list >= STORE_DEAD))
+			bad(c, "shape %u has %u refs and is charged or dead", i, s->entry.refs);
 	}
 }
 

@@ -235,7 +235,7 @@ static void objects_write(const struct metrics *m, FILE *out)
 		GAUGE("muster_objects_pods_pending", "Pods of ours that are not bound.",
 	          c->pods_ours_pending),
 		GAUGE("muster_objects_gangs", "Gangs known.", c->gangs),
-		GAUGE("muster_objects_shapes", "Shapes in use.", c->shapes),
+		GAUGE("muster_objects_shapes", "Shapes in use, or kept for the next pod.", c->shapes),
 		GAUGE(
 			"muster_objects_referred",
 			"Namespaces, services, controllers, policies, objects of volumes and ConfigMaps known.",

@@ -92,6 +92,7 @@ struct model {
 	struct node_names *node_names; /* of nodes with a body */
 	struct volumes *volumes;       /* frontend/volume/volume.h; pods and nodes by their slots */
 	struct store shapes, nodes, gangs, pods, namespaces, owners, policies, budgets;
+	struct list shapes_idle;            /* without pods, known to the core: shapes/shapes.h */
 	struct store declared_specs;        /* of groups, by their members */
 	struct store candidates;            /* ConfigMaps */
 	struct store non_members;           /* pods */

@@ -98,6 +98,7 @@ void columns_refresh(struct model *m)
 		return;
 	m->columns_due = false;
 	m->counts.columns_changed++;
+	shapes_idle_end(m); /* their ids of resources may be old */
 	next = must_array(n, sizeof(*next));
 	for (uint32_t i = 0; i < n; i++)
 		next[i] = shape_at(m, i)->entry.slot.live ? shape_successor(m, i, &full) : SLOT_NONE;

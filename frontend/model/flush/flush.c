@@ -190,6 +190,7 @@ static bool flush_drops(const struct flush *f)
 {
 	struct model *m = f->m;
 
+	shapes_idle_limit(m);
 	return flush_dead(f, &m->gangs, EVENT_GANG_DROP, gang_bury) &&
 	       flush_dead(f, &m->nodes, EVENT_NODE_DROP, node_bury) &&
 	       flush_dead(f, &m->shapes, EVENT_SHAPE_DROP, shape_bury);
@@ -315,6 +316,7 @@ void model_restart(struct model *m)
 {
 	bury_dead(m, &m->gangs, gang_bury);
 	bury_dead(m, &m->nodes, node_bury);
+	shapes_idle_end(m);
 	bury_dead(m, &m->shapes, shape_bury);
 	store_restart(&m->pods);
 	if (m->live)

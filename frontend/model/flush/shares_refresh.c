@@ -198,6 +198,8 @@ static bool refresh_table(struct model *m, enum share_of of)
 
 void shares_refresh(struct model *m)
 {
+	if (m->shares_due)
+		shapes_idle_limit(m);
 	/* Entries whose drop is not sent yet still count as used. */
 	if (!m->shares_due || (!m->shared && !m->newcomer) || m->shapes.dead.first != SLOT_NONE ||
 	    m->gangs.dead.first != SLOT_NONE)

@@ -17,6 +17,8 @@
  * and any user who may create pods writes them. */
 #define RULES_MAX 4096
 
+#define IDLE_PART 4u /* of the table, up to which idle shapes are kept */
+
 bool shape_equal(const void *item, const void *key)
 {
 	const struct shape_entry *e = item;
@@ -38,6 +40,20 @@ static void ask_for_image(void *context, enum number_of of, uint32_t number)
 		image_ask(context, number);
 }
 
+static void shape_charge(struct model *m, struct shape_entry *e, uint32_t namespace)
+{
+	e->namespace = namespace;
+	if (namespace != ID_NONE)
+		share_charge(m, SHARE_SHAPES, namespace, 1);
+}
+
+static void shape_discharge(struct model *m, struct shape_entry *e)
+{
+	if (e->namespace != ID_NONE)
+		share_return(m, SHARE_SHAPES, e->namespace, 1);
+	e->namespace = ID_NONE;
+}
+
 static bool may_make(struct model *m, const struct shape_payer *payer)
 {
 	return payer->namespace == ID_NONE || payer->bound ||
@@ -55,6 +71,9 @@ static int shape_enter(struct draft *d, uint32_t *shape)
 	assert(!m->body.too_long && m->body.bytes >= sizeof(struct event_shape));
 	*shape = store_find(&m->shapes, hash, &m->body);
 	if (*shape != SLOT_NONE) {
+		e = shape_at(m, *shape);
+		if (e->entry.refs == 0)
+			shape_charge(m, e, d->payer.namespace);
 		shape_hold(m, *shape);
 		draft_release(d);
 		return 0;
@@ -64,9 +83,7 @@ static int shape_enter(struct draft *d, uint32_t *shape)
 		return -ENOSPC;
 	}
 	e = shape_at(m, *shape);
-	e->namespace = d->payer.namespace;
-	if (e->namespace != ID_NONE)
-		share_charge(m, SHARE_SHAPES, e->namespace, 1);
+	shape_charge(m, e, d->payer.namespace);
 	e->entry.refs = 1;
 	e->bytes = (uint32_t)m->body.bytes;
 	e->body = body_copy(&m->body);
@@ -256,8 +273,24 @@ void shape_hold(struct model *m, uint32_t shape)
 	struct shape_entry *e = shape_at(m, shape);
 
 	assert(e->entry.slot.live);
-	if (e->entry.refs++ == 0)
-		list_remove(&m->shapes.dead, &m->shapes.pool, shape);
+	if (e->entry.refs++ > 0)
+		return;
+	list_remove(&m->shapes.dead, &m->shapes.pool, shape);
+	list_remove(&m->shapes_idle, &m->shapes.pool, shape);
+}
+
+/* Rules between pods would make classes of pods and views of others costlier as long as the shape
+ * is there; an absent resource takes a name, of which tenants have few, and volumes and devices
+ * are rarely those of the next pod. */
+static bool may_idle(const struct event_shape *e)
+{
+	const struct amount *amounts = (const void *)(e + 1);
+
+	for (uint32_t i = 0; i < e->amounts_n; i++)
+		if (amounts[i].resource >= RESOURCES_MAX)
+			return false;
+	return e->devices == 0 && e->pod_terms_n == 0 && e->spreads_n == 0 && e->policies_n == 0 &&
+	       e->volume_rules_n == 0 && e->attachments_n == 0 && e->exclusives_n == 0;
 }
 
 void shape_give(struct model *m, uint32_t shape)
@@ -265,8 +298,37 @@ void shape_give(struct model *m, uint32_t shape)
 	struct shape_entry *e = shape_at(m, shape);
 
 	assert(e->entry.refs > 0);
-	if (--e->entry.refs == 0 && store_retire(&m->shapes, shape))
+	if (--e->entry.refs > 0)
+		return;
+	shape_discharge(m, e);
+	if (store_retire(&m->shapes, shape)) {
 		shape_bury(m, shape);
+	} else if (may_idle((const void *)e->body)) {
+		list_remove(&m->shapes.dead, &m->shapes.pool, shape);
+		list_push(&m->shapes_idle, &m->shapes.pool, shape);
+	}
+}
+
+static void idle_end(struct model *m)
+{
+	const uint32_t shape = m->shapes_idle.first;
+
+	list_remove(&m->shapes_idle, &m->shapes.pool, shape);
+	list_push(&m->shapes.dead, &m->shapes.pool, shape);
+}
+
+void shapes_idle_limit(struct model *m)
+{
+	uint32_t used = m->shapes.pool.used;
+
+	for (; used > m->limits.shapes / IDLE_PART && m->shapes_idle.first != SLOT_NONE; used--)
+		idle_end(m);
+}
+
+void shapes_idle_end(struct model *m)
+{
+	while (m->shapes_idle.first != SLOT_NONE)
+		idle_end(m);
 }
 
 void shape_bury(struct model *m, uint32_t shape)
@@ -274,9 +336,8 @@ void shape_bury(struct model *m, uint32_t shape)
 	struct shape_entry *e = shape_at(m, shape);
 
 	assert(e->entry.refs == 0 && shape != m->shape_empty);
+	assert(e->namespace == ID_NONE && e->entry.slot.list != SHAPES_IDLE);
 	shape_visit(e->body, shape_give_number, m);
-	if (e->namespace != ID_NONE)
-		share_return(m, SHARE_SHAPES, e->namespace, 1);
 	shape_free(e);
 	store_remove(&m->shapes, shape);
 }

@@ -4,7 +4,11 @@
  *
  *   pod ──► struct draft, an array for each section ──► body ──► store       (shape_draft.h)
  *
- * A shape is referenced by its pods; a shape references the numbers in its body. */
+ * A shape is referenced by its pods; a shape references the numbers in its body.
+ *
+ * A pod that is bound has another shape than while it waited.  So that the next pod of a workload
+ * need not have the core evaluate its rules for all nodes again, a shape without pods is idle for
+ * a while: the core keeps it, and no namespace is charged for it. */
 #ifndef MUSTER_FRONTEND_MODEL_SHAPES_H
 #define MUSTER_FRONTEND_MODEL_SHAPES_H
 
@@ -28,6 +32,9 @@ static inline struct shape_entry *shape_at(const struct model *m, uint32_t s)
 
 bool shape_equal(const void *item, const void *key); /* const struct body * */
 void shape_free(struct shape_entry *e);
+
+/* The number of the list of idle shapes, next to those of a store. */
+#define SHAPES_IDLE (STORE_DEAD + 1)
 
 enum shape_scope {
 	SHAPE_REQUESTS, /* only requests */
@@ -82,5 +89,8 @@ bool shape_asks(struct model *m, uint32_t shape, const struct pod_object *pod,
 void shape_hold(struct model *m, uint32_t shape);
 void shape_give(struct model *m, uint32_t shape);
 void shape_bury(struct model *m, uint32_t shape); /* the core does not have it */
+/* Idle shapes die, the oldest first, until a quarter of the table is in use at most. */
+void shapes_idle_limit(struct model *m);
+void shapes_idle_end(struct model *m); /* all of them */
 
 #endif

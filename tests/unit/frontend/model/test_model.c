@@ -136,7 +136,7 @@ Test(model, a_node_and_a_pod_come_out_whole)
 	cr_assert(replay_allows(shape, n));
 }
 
-Test(model, equal_pods_share_a_shape_and_the_last_takes_it_along)
+Test(model, equal_pods_share_a_shape)
 {
 	put_pod("a", 1, "", OURS REQUESTS);
 	put_pod("b", 2, "\"x\":\"y\"", OURS REQUESTS);
@@ -150,6 +150,33 @@ Test(model, equal_pods_share_a_shape_and_the_last_takes_it_along)
 	flush();
 	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 2);
 	delete (POD, "b");
+	flush();
+	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 2, "it is idle");
+}
+
+/* Here one is kept next to the empty one: a quarter of 8. */
+Test(model, a_shape_without_pods_is_kept_for_the_next_one_of_few_and_plain_ones)
+{
+	uint32_t shape;
+
+	put_pod("a", 1, "", OURS REQUESTS);
+	flush();
+	shape = replay_pod(&s.replay, "ns/a")->shape;
+	delete (POD, "a");
+	flush();
+	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 2);
+	put_pod("b", 2, "", OURS REQUESTS);
+	flush();
+	cr_assert_eq(replay_pod(&s.replay, "ns/b")->shape, shape);
+	delete (POD, "b");
+	put_pod("c", 3, "",
+	        OURS REQUESTS
+	        ",\"affinity\":{\"podAntiAffinity\":{"
+	        "\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":\"z\","
+	        "\"labelSelector\":{\"matchLabels\":{\"x\":\"y\"}}}]}}");
+	flush();
+	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 2, "it gave way");
+	delete (POD, "c");
 	flush();
 	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 1);
 }

@@ -73,7 +73,7 @@ Test(model_policy, comes_before_or_after_its_pods)
 	put_pod("w", BY("p"), "");
 	expect_refused(NOT_FOUND "workloadpolicies.kosmos.io \"p\" not found");
 	cr_assert_eq(put_policy("ns", "p", SELECTOR "," SHARES ",\"allocationType\":\"Required\""), 0);
-	cr_assert_eq(flush(), 3, "a shape, the pod, and the drop of its old shape");
+	cr_assert_eq(flush(), 2, "a shape and the pod; its old shape is idle");
 	expect_policy("zone Required Balance: app In web; a=5 b=3 ");
 	put_pod("after", BY("p"), "");
 	flush();

@@ -314,7 +314,7 @@ Test(model_rules, nodes_tell_of_images_that_are_asked_for)
 	delete ("v1", "Pod", "ns", "b");
 	flush();
 	put_image_pod("c", "web");
-	cr_assert_eq(flush(), 2, "the core knows where it is");
+	cr_assert_eq(flush(), 1, "the core has its shape and knows where it is");
 	put_node("n1", IMAGE("\"cache:2\"", "9"));
 	cr_assert_eq(flush(), 1);
 	cr_assert_str_eq(images_of("n1"), "cache:2:9 ");
@@ -468,7 +468,7 @@ Test(model_rules, bound_pods_get_no_default_constraints)
 	delete ("v1", "Pod", "ns", "d");
 	flush();
 	put_service("ns", "w", "\"app\":\"web\"");
-	cr_assert_eq(flush(), 4, "a shape, a and c, and the drop of their old shape");
+	cr_assert_eq(flush(), 3, "a shape, a and c; their old shape is idle");
 	cr_assert_str_eq(spread_of("b"), "");
 	cr_assert_str_eq(spread_of("c"), "app In web; ");
 	delete ("v1", "Pod", "ns", "c");
