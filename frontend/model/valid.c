@@ -31,7 +31,7 @@ struct check {
 	size_t why_bytes;
 	bool good;
 	/* References found, by slot. */
-	uint32_t *keys, *values, *columns, *taints, *schedulers, *images;
+	uint32_t *keys, *values, *columns, *taints, *schedulers, *images, *image_nodes;
 	uint32_t *shapes, *nodes, *members;
 	uint32_t *unaccounted, *namespaces, *spreading, *policies, *declared_specs;
 };
@@ -328,8 +328,10 @@ static void check_nodes(struct check *c)
 		node_names_find(m->node_names, &(struct text){ n->name, strlen(n->name) }, 1, &id);
 		if (id != (n->body ? i : ID_NONE))
 			bad(c, "node %s: its name has the id %u", n->name, id);
-		for (uint32_t k = 0; k < n->images_n; k++)
+		for (uint32_t k = 0; k < n->images_n; k++) {
 			c->images[n->images[k].image]++;
+			c->image_nodes[n->images[k].image]++;
+		}
 		count_storage(c, n->storage);
 		if (n->entry.refs != c->nodes[i])
 			bad(c, "node %s: %u refs, %u found", n->name, n->entry.refs, c->nodes[i]);
@@ -495,18 +497,29 @@ static void check_intern(struct check *c, const struct intern *in, const uint32_
 	}
 }
 
+static void check_images(struct check *c)
+{
+	const struct model *m = c->m;
+
+	check_intern(c, &m->images, c->images, "image", 0);
+	for (uint32_t i = 0; i < m->images.pool.n; i++)
+		if (intern_refs(&m->images, i) > 0 && m->image_uses[i].nodes != c->image_nodes[i])
+			bad(c, "image %u: on %u nodes, found on %u", i, m->image_uses[i].nodes,
+			    c->image_nodes[i]);
+}
+
 bool model_valid(const struct model *m, char *why, size_t why_bytes)
 {
 	struct check c = { .m = m, .why = why, .why_bytes = why_bytes, .good = true };
-	const uint32_t sizes[] = { m->keys.pool.n,     m->values.pool.n,        m->columns.pool.n,
-		                       m->taints.pool.n,   m->schedulers.pool.n,    m->images.pool.n,
-		                       m->shapes.pool.n,   m->nodes.pool.n,         m->gangs.pool.n,
-		                       m->nodes.pool.n,    m->namespaces.pool.n,    m->namespaces.pool.n,
-		                       m->policies.pool.n, m->declared_specs.pool.n };
-	uint32_t **counts[] = { &c.keys,       &c.values,        &c.columns,    &c.taints,
-		                    &c.schedulers, &c.images,        &c.shapes,     &c.nodes,
-		                    &c.members,    &c.unaccounted,   &c.namespaces, &c.spreading,
-		                    &c.policies,   &c.declared_specs };
+	const uint32_t sizes[] = { m->keys.pool.n,     m->values.pool.n,         m->columns.pool.n,
+		                       m->taints.pool.n,   m->schedulers.pool.n,     m->images.pool.n,
+		                       m->shapes.pool.n,   m->nodes.pool.n,          m->gangs.pool.n,
+		                       m->nodes.pool.n,    m->namespaces.pool.n,     m->namespaces.pool.n,
+		                       m->policies.pool.n, m->declared_specs.pool.n, m->images.pool.n };
+	uint32_t **counts[] = { &c.keys,       &c.values,         &c.columns,    &c.taints,
+		                    &c.schedulers, &c.images,         &c.shapes,     &c.nodes,
+		                    &c.members,    &c.unaccounted,    &c.namespaces, &c.spreading,
+		                    &c.policies,   &c.declared_specs, &c.image_nodes };
 	const size_t n = sizeof(sizes) / sizeof(sizes[0]);
 
 	for (size_t i = 0; i < n; i++)
@@ -532,7 +545,7 @@ bool model_valid(const struct model *m, char *why, size_t why_bytes)
 	check_intern(&c, &m->columns, c.columns, "column", RESOURCE_EXTENDED);
 	check_intern(&c, &m->taints, c.taints, "taint", 0);
 	check_intern(&c, &m->schedulers, c.schedulers, "scheduler", 0);
-	check_intern(&c, &m->images, c.images, "image", 0);
+	check_images(&c);
 	for (size_t i = 0; i < n; i++)
 		free(*counts[i]);
 	return c.good;

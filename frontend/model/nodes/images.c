@@ -26,15 +26,18 @@ void image_ask(struct model *m, uint32_t image)
 	if (u->sent)
 		return;
 	u->sent = true;
-	u->fresh = true;
-	m->images_due = true;
+	u->fresh = u->nodes > 0;
+	m->images_due = m->images_due || u->fresh;
 }
 
 void images_give(struct model *m, struct image_on_node *images, uint32_t n)
 {
 	assert(n == 0 || images);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		assert(m->image_uses[images[i].image].nodes > 0);
+		m->image_uses[images[i].image].nodes--;
 		intern_give(&m->images, images[i].image);
+	}
 	free(images);
 }
 
@@ -78,6 +81,8 @@ struct image_on_node *images_take(struct model *m, const struct node_object *obj
 		images[i].bytes = object->images[i].bytes > 0 ? object->images[i].bytes : 0;
 	}
 	*n = sort_images(m, images, (uint32_t)object->images_n);
+	for (uint32_t i = 0; i < *n; i++)
+		m->image_uses[images[i].image].nodes++;
 	return images;
 }
 

@@ -17,8 +17,9 @@ struct image_on_node {
 
 /* By the number of an image. */
 struct image_use {
-	bool sent;  /* a shape named it once: records of nodes have it */
-	bool fresh; /* ... but not yet those that were sent */
+	bool sent;      /* a shape named it once: records of nodes have it */
+	bool fresh;     /* ... but not yet those that were sent */
+	uint32_t nodes; /* that have it */
 };
 
 /* Number of an image's name, referenced. */
