@@ -18,7 +18,8 @@ enum message_kind {
 	MESSAGE_REFUSED,
 	MESSAGE_QUESTION,
 	MESSAGE_ANSWER,
-	MESSAGE_POD
+	MESSAGE_POD,
+	MESSAGE_GANG
 };
 
 /* Never changes, and neither do HELLO and REFUSED: peers of different layouts have
@@ -53,6 +54,11 @@ struct message_pod {
 	struct live_pod pod;
 };
 
+struct message_gang {
+	struct message_head head;
+	struct live_gang gang;
+};
+
 struct message_answer {
 	struct message_head head;
 	struct live_answer answer;
@@ -64,6 +70,7 @@ union message {
 	struct message_refused refused;
 	struct message_question question;
 	struct message_pod pod;
+	struct message_gang gang;
 	struct message_answer answer;
 };
 

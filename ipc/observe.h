@@ -94,6 +94,9 @@ int observer_ask(const struct observer *o, const struct live_question *q, uint64
  * refuses with "this is no question". */
 int observer_ask_pod(const struct observer *o, const struct live_pod *p, uint64_t timeout_ns,
                      struct live_answer *out);
+/* ... about such a gang. */
+int observer_ask_gang(const struct observer *o, const struct live_gang *g, uint64_t timeout_ns,
+                      struct live_answer *out);
 
 /* The text of a resource or taint; "": none.  Returns out. */
 const char *observe_name(const struct observer *o, name_id id, char out[OBSERVE_NAME_MAX]);

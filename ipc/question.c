@@ -5,6 +5,7 @@
 #include "ipc/observe.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 static_assert(sizeof(struct message_answer) < 16384, "one message of a socket");
@@ -73,4 +74,21 @@ int observer_ask_pod(const struct observer *o, const struct live_pod *p, uint64_
 	const int rc = message_send(o->link.fd, &asked, sizeof(asked), -1);
 
 	return rc < 0 ? rc : answer_receive(o, ABOUT_POD, timeout_ns, out);
+}
+
+int observer_ask_gang(const struct observer *o, const struct live_gang *g, uint64_t timeout_ns,
+                      struct live_answer *out)
+{
+	struct message_gang asked = {
+		.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_GANG },
+		.gang = { .version = g->version, .bytes = g->bytes, .epoch = g->epoch }
+	};
+	int rc;
+
+	if (g->bytes > QUESTION_GANG_RECORDS)
+		return -EMSGSIZE;
+	memcpy(asked.gang.records, g->records, g->bytes);
+	rc = message_send(o->link.fd, &asked, offsetof(struct message_gang, gang.records) + g->bytes,
+	                  -1);
+	return rc < 0 ? rc : answer_receive(o, ABOUT_GANG, timeout_ns, out);
 }

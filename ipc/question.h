@@ -9,14 +9,16 @@
  *                                   <---  ANSWER {page: its number, the first nodes}
  *      POD {records}                --->
  *                                   <---  ANSWER {page: its number, the first nodes}
+ *      GANG {records}               --->
+ *                                   <---  ANSWER {verdict, places or reason, victims}
  *      QUESTION {page.number, from} --->
  *                                   <---  ANSWER {page: more nodes}
  *
  * An observer has one open question at a time.  A gang is tried on a core made from the world's
  * records (core/world/what_if.h), a pod on the world itself (core/world/live_verdict.h): nothing
  * changes, and the core's loop does not stop.  All pages with one number show the same moment.
- * The records of a POD are those of a pod that the cluster does not have, as muster-frontend makes
- * them: frontend/model/put/outsider.h.
+ * The records of a POD or GANG are those of a pod or gang that the cluster does not have, as
+ * muster-frontend makes them: frontend/model/put/outsider.h, outsider_gang.h.
  * Input is hostile: a malformed question, or one before the last answer, gets QUESTION_REFUSED and
  * ends the connection. */
 #ifndef MUSTER_IPC_QUESTION_H
@@ -32,6 +34,7 @@
 #define QUESTION_TEXT 256u
 #define QUESTION_ROWS 192u /* nodes on a page */
 #define QUESTION_RECORDS 12288u
+#define QUESTION_GANG_RECORDS 131072u /* 500 to 900 members */
 
 enum question_about { ABOUT_GANG, ABOUT_POD, ABOUT_KINDS };
 
@@ -70,6 +73,16 @@ struct live_pod {
 	uint32_t padding;
 	uint64_t epoch; /* in which muster-frontend made them: another one gave texts other numbers */
 	alignas(8) unsigned char records[QUESTION_RECORDS];
+};
+
+/* A gang that no table has: an EVENT_NAME of each resource that no node has, EVENT_SHAPEs, an
+ * EVENT_GANG and an EVENT_POD of each member.  Ids of shapes and pods count from 0, that of the
+ * gang is 0; no pod has a node. */
+struct live_gang {
+	uint32_t version;
+	uint32_t bytes; /* of the records, and all that is sent of them */
+	uint64_t epoch; /* as in struct live_pod */
+	alignas(8) unsigned char records[QUESTION_GANG_RECORDS];
 };
 
 enum question_verdict {

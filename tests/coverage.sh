@@ -49,6 +49,7 @@ processes() {
 		offline
 		latency
 		verdicts
+		what_if
 		claims test_devices test_pods_of_one_claim_share_its_device test_members_of_a_gang_get_their_devices test_bad_input_names_object_field_and_value test_a_selector_that_is_not_known_refuses_the_pod
 		devices
 		gpu_shares

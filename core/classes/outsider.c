@@ -73,9 +73,12 @@ static bool resources_named(const struct nodes *ns, const struct shape_record *s
 	return true;
 }
 
-static const char *fault_of(const struct pod_counts *cluster, const struct shape_record *s)
+const char *outsider_fault(const struct pod_counts *cluster, const struct shape_record *s,
+                           uint64_t *steps)
 {
 	const struct event_shape *e = s->body;
+	const uint64_t nodes = cluster->nodes->used + UINT64_C(1);
+	uint64_t by_node, by_labels;
 
 	if (!resources_named(cluster->nodes, s))
 		return "muster-core has no name yet for a resource of the pod; ask again";
@@ -83,10 +86,11 @@ static const char *fault_of(const struct pod_counts *cluster, const struct shape
 		return "the pod asks for devices, which are known for pods of the cluster alone";
 	if ((uint64_t)e->pod_terms_n + e->spreads_n + e->policies_n > OUTSIDER_RULES)
 		return "the pod has more than 32 rules about other pods";
-	if (steps_by_node(s) * (cluster->nodes->used + UINT64_C(1)) > OUTSIDER_STEPS ||
-	    steps_by_labels(s) * (labels_used(&cluster->labels) + UINT64_C(1)) > OUTSIDER_STEPS)
-		return "the rules of the pod are too long for a cluster of this size";
-	return NULL;
+	by_node = steps_by_node(s) * nodes;
+	by_labels = steps_by_labels(s) * (labels_used(&cluster->labels) + UINT64_C(1));
+	*steps += by_node > by_labels ? by_node : by_labels;
+	return *steps > OUTSIDER_STEPS ? "the rules of the pod are too long for a cluster of this size"
+	                               : NULL;
 }
 
 /* A copy whose sets of nodes are those of the cluster. */
@@ -189,7 +193,8 @@ const char *outsider_make(const struct pod_counts *cluster, const struct limits 
                           struct outsider *o)
 {
 	static const struct selector_part any = { .flags = TERM_EVERY_NAMESPACE };
-	const char *fault = fault_of(cluster, shape);
+	uint64_t steps = 0;
+	const char *fault = outsider_fault(cluster, shape, &steps);
 	struct pod_counts *cs = &o->counts;
 	selector_id everything;
 	struct shape made;

@@ -32,6 +32,11 @@ static inline const struct shape *outsider_shape(const struct outsider *o)
 	return &o->shapes.slots[0];
 }
 
+/* Why the shape, whose record was checked, is not evaluated: a static text, or NULL.  *steps counts
+ * what shapes of one question are compared with. */
+const char *outsider_fault(const struct pod_counts *cluster, const struct shape_record *shape,
+                           uint64_t *steps);
+
 /* The records were checked (core/shm/records.h), with the limits of the cluster.  NULL, or a static
  * text: why it is not evaluated; then nothing was made. */
 const char *outsider_make(const struct pod_counts *cluster, const struct limits *limits,

@@ -11,6 +11,7 @@
 #include "core/daemon/questions.h"
 #include "core/daemon/searchers.h"
 #include "core/daemon/sizing.h"
+#include "core/world/live_gang.h"
 #include "core/world/live_verdict.h"
 #include "core/world/what_if.h"
 #include "core/base/probe.h"
@@ -238,20 +239,49 @@ static bool refuse(const struct control *k, size_t i, const char *why)
 
 static bool is_question(const union message *m, size_t bytes)
 {
-	return m->head.kind == MESSAGE_POD
-	           ? bytes == sizeof(m->pod)
-	           : m->head.kind == MESSAGE_QUESTION && bytes == sizeof(m->question);
+	switch (m->head.kind) {
+	case MESSAGE_QUESTION:
+		return bytes == sizeof(m->question);
+	case MESSAGE_POD:
+		return bytes == sizeof(m->pod);
+	case MESSAGE_GANG:
+		return bytes > offsetof(struct message_gang, gang.records) &&
+		       bytes - offsetof(struct message_gang, gang.records) == m->gang.gang.bytes;
+	default:
+		return false;
+	}
+}
+
+static const char *fault_of(const struct control *k, const union message *m)
+{
+	const struct limits *limits = &k->config->core.limits;
+
+	if (m->head.kind == MESSAGE_POD)
+		return live_pod_fault(&m->pod.pod, limits);
+	if (m->head.kind == MESSAGE_GANG)
+		return live_gang_fault(&m->gang.gang, limits);
+	return question_fault(&m->question.question, limits);
+}
+
+/* To the world's thread: its slot, or as questions_ask(). */
+static int message_ask(struct control *k, const union message *m)
+{
+	const bool of_pod = m->head.kind == MESSAGE_POD, of_gang = m->head.kind == MESSAGE_GANG;
+	const struct live_question beside = { .version = QUESTION_VERSION,
+		                                  .about = of_pod ? ABOUT_POD : ABOUT_GANG };
+	const struct asked_about about = { .pod = of_pod ? &m->pod.pod : NULL,
+		                               .gang = of_gang ? &m->gang.gang : NULL };
+
+	return questions_ask(searchers_questions(k->searchers),
+	                     of_pod || of_gang ? &beside : &m->question.question, &about);
 }
 
 /* Reads what an observer sent.  False: it is closed, since it hung up or sent what is no question.
  */
 static bool observer_read(struct control *k, size_t i)
 {
-	static const struct live_question about_pod = { .version = QUESTION_VERSION,
-		                                            .about = ABOUT_POD };
 	const char *fault;
 	union message m;
-	bool with_pod;
 	int fd, slot, got;
 
 	if (k->observers[i].role != LINK_OBSERVER)
@@ -263,18 +293,14 @@ static bool observer_read(struct control *k, size_t i)
 		return refuse(k, i, "this is no question"), false;
 	if (got < 0)
 		return false;
-	with_pod = m.head.kind == MESSAGE_POD;
-	fault = with_pod ? live_pod_fault(&m.pod.pod, &k->config->core.limits)
-	                 : question_fault(&m.question.question, &k->config->core.limits);
+	fault = fault_of(k, &m);
 	if (fault)
 		return refuse(k, i, fault), false;
 	if (!k->searchers)
 		return refuse(k, i, "no world follows the loop: muster-core runs with --searchers 0");
 	if (k->asked[i] > 0)
 		return refuse(k, i, "the last question is not answered yet"), false;
-	slot =
-		questions_ask(searchers_questions(k->searchers),
-	                  with_pod ? &about_pod : &m.question.question, with_pod ? &m.pod.pod : NULL);
+	slot = message_ask(k, &m);
 	if (slot == -EBUSY)
 		return refuse(k, i, "too many questions are asked at once; ask again");
 	if (slot < 0)

@@ -53,7 +53,7 @@ static void waiting_add(struct questions *q, uint32_t more)
 }
 
 int questions_ask(struct questions *q, const struct live_question *question,
-                  const struct live_pod *pod)
+                  const struct asked_about *about)
 {
 	int slot = -EBUSY;
 
@@ -66,11 +66,16 @@ int questions_ask(struct questions *q, const struct live_question *question,
 	if (slot >= 0) {
 		struct slot *s = &q->slots[slot];
 
-		*s = (struct slot){ .state = SLOT_ASKED, .number = ++q->asked };
+		s->state = SLOT_ASKED;
+		s->forgotten = false;
+		s->number = ++q->asked;
 		s->asked.question = *question;
-		s->asked.with_pod = pod != NULL;
-		if (pod)
-			s->asked.pod = *pod;
+		s->asked.with_pod = about->pod != NULL;
+		s->asked.with_gang = about->gang != NULL;
+		if (about->pod)
+			s->asked.pod = *about->pod;
+		if (about->gang)
+			s->asked.gang = *about->gang;
 		waiting_add(q, 1);
 	}
 	pthread_mutex_unlock(&q->lock);

@@ -17,22 +17,32 @@
 
 struct questions;
 
+/* What the question is about, if the cluster does not have it: then it names none.  One of them, or
+ * NULL. */
+struct asked_about {
+	const struct live_pod *pod;
+	const struct live_gang *gang;
+};
+
 struct asked_question {
 	struct live_question question;
-	bool with_pod;
-	struct live_pod pod; /* that the question is about, which names none then */
+	bool with_pod, with_gang;
+	union {
+		struct live_pod pod;
+		struct live_gang gang;
+	};
 };
 
 /* `answered` is called after each answer, in the world's thread. */
 struct questions *questions_new(void (*answered)(void *context), void *context);
 void questions_free(struct questions *q);
 
-/* Control thread; `pod`: NULL, or in its question's place.  The slot, or
+/* Control thread.  The slot, or
  *
  *   -EBUSY      so many are asked
  *   -ESHUTDOWN  no world follows the loop any more */
 int questions_ask(struct questions *q, const struct live_question *question,
-                  const struct live_pod *pod);
+                  const struct asked_about *about);
 /* True: answered; the slot is free again. */
 bool questions_take(struct questions *q, uint32_t slot, struct live_answer *out);
 /* The asker is gone. */

@@ -205,7 +205,11 @@ static void answer_one(struct searchers *s)
 
 		verdicts_answer(s->verdicts, &of, &asked.question, &answer);
 	} else {
-		what_if(follower_keeper(s->follower), world, &asked.question, &hooks, &answer);
+		what_if(&(struct what_if_of){ .keeper = follower_keeper(s->follower),
+		                              .world = world,
+		                              .gang = asked.with_gang ? &asked.gang : NULL,
+		                              .hooks = &hooks },
+		        &asked.question, &answer);
 		answer.position = follower_position(s->follower);
 	}
 	questions_answer(s->questions, slot, &answer);

@@ -74,6 +74,12 @@ static inline void squeue_walk_force(struct scheduling_queue *q)
 	q->walked_version = 0;
 }
 
+/* What waits was planned with the capacity that there is. */
+static inline void squeue_walk_skip(struct scheduling_queue *q, const struct nodes *ns)
+{
+	q->walked_version = ns->freed_version;
+}
+
 /* Removes and returns the next gang to plan; ID_NONE when there is none or the walk has used up
  * `most_steps` (struct budget) before it found the gang that is first. */
 uint32_t squeue_pop(struct scheduling_queue *q, struct views *vs, uint32_t round,

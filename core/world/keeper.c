@@ -214,7 +214,13 @@ static void keep(struct keeper *k, const struct record *r)
 	case RESULT_EVICT_REFUSED:
 		refused_put(k, r);
 		break;
-	default: /* results, and what cores made for searches do not have: queues, devices, promises */
+	case EVENT_QUEUE:
+		put(k, KEPT_QUEUES, id, r);
+		break;
+	case EVENT_QUEUE_TERMS:
+		put(k, KEPT_QUEUE_TERMS, 0, r);
+		break;
+	default: /* results, and what the world has: devices, promises, histories of queues */
 		break;
 	}
 }

@@ -60,6 +60,9 @@ struct kept {
 
 struct keeper_hooks {
 	bool devices; /* the core has those of the world; else pods that ask for some fit nowhere */
+	/* The core has queues, promises and the backfill reservation of the world, and what waits was
+	 * tried there: core/world/keeper_whole.h. */
+	bool whole;
 	bool (*ends)(void *context); /* asked every 256 objects: true ends the making; NULL: never */
 	/* Of each record before it is applied, which it may change but for its length; false leaves the
 	 * object out.  NULL: nothing changes. */

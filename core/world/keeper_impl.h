@@ -13,8 +13,10 @@ enum kept_table {
 	KEPT_NAMES,
 	KEPT_SHAPES,
 	KEPT_NODES,
-	KEPT_NAMESPACES, /* by the ids of `namespaces` */
-	KEPT_GANGS,      /* pods follow them */
+	KEPT_NAMESPACES,  /* by the ids of `namespaces` */
+	KEPT_QUEUE_TERMS, /* of one record.  Applied only with keeper_hooks.whole, as queues */
+	KEPT_QUEUES,
+	KEPT_GANGS, /* pods follow them */
 	KEPT_BUDGETS,
 	KEPT_TABLES
 };

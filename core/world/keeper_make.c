@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A core from the kept records, with the pods where the world has them; and the facts about it. */
 #include "core/world/keeper_impl.h"
+#include "core/world/keeper_whole.h"
 
 #include "core/devices/inventory.h"
 #include "core/filter/gpus.h"
@@ -47,10 +48,18 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 	return true;
 }
 
-static int core_make(const struct keeper *k, const struct core *world, struct kept *out)
+static int core_make(const struct keeper *k, const struct core *world,
+                     const struct keeper_hooks *hooks, struct kept *out)
 {
-	struct core_config config = { .limits = k->limits, .score = world->config.score, .emit = emit };
+	struct core_config config = { .limits = k->limits, .score = world->config.score };
 	struct kept_memory *m = out->memory;
+
+	if (hooks && hooks->whole)
+		config = world->config;
+	config.make = NULL;
+	config.context = NULL;
+	config.clock_ns = NULL;
+	config.emit = emit;
 
 	m->ledger_bytes = core_ledger_bytes(&k->limits, NULL);
 	m->ledger = core_ledger_new(m->ledger_bytes);
@@ -92,13 +101,14 @@ static bool pod_is_kept(const struct keeper *k, pod_id id)
 }
 
 /* The latest record of a pod; the texts are the world's.  Missing are its node, for which there is
- * pod_place(), and what only a core with queues reads, or one that takes a binding over. */
+ * pod_place(), and what only a core reads that takes a binding over. */
 static struct pod_record kept_pod_record(const struct keeper *k, const struct core *world,
                                          pod_id id, struct event_pod *body)
 {
 	const struct kept_pod *kept = &k->pods[id];
 	const struct pod *p = &world->pods.slots[id];
 	const struct label_set *labels = &world->pod_counts.labels.sets[p->labels];
+	const uint32_t *queues = world->turns.named;
 
 	assert(p->generation == kept->generation);
 	*body = (struct event_pod){ .pod = id,
@@ -117,7 +127,7 @@ static struct pod_record kept_pod_record(const struct keeper *k, const struct co
 		                        .uid = { p->uid[0], p->uid[1] },
 		                        .run_s = kept->run_s,
 		                        .expected_s = kept->expected_s,
-		                        .queue = QUEUE_MISSING };
+		                        .queue = queues ? queues[id] : QUEUE_MISSING };
 	return (struct pod_record){ .body = body, .labels = labels->at, .name = p->name };
 }
 
@@ -199,6 +209,7 @@ static int records_apply(const struct keeper *k, struct kept *out, const struct 
                          const struct keeper_hooks *hooks)
 {
 	struct record *copy = must_alloc(RECORD_BYTES_MAX);
+	const bool is_whole = hooks && hooks->whole;
 	int rc = mark(out->core, world, EVENT_BEGIN);
 
 	/* Pods hold theirs as their records come. */
@@ -206,13 +217,18 @@ static int records_apply(const struct keeper *k, struct kept *out, const struct 
 		out->core->pod_counts.inventory = inventory_copy(world->pod_counts.inventory, &k->limits);
 
 	for (int table = 0; rc == 0 && table < KEPT_BUDGETS; table++)
-		rc = table_apply(k, (enum kept_table)table, out, world, hooks, copy);
+		if (is_whole || (table != KEPT_QUEUES && table != KEPT_QUEUE_TERMS))
+			rc = table_apply(k, (enum kept_table)table, out, world, hooks, copy);
 	if (rc == 0)
 		rc = pods_apply(k, out, world, hooks, copy);
+	if (rc == 0 && is_whole)
+		rc = whole_before(out, world, copy);
 	if (rc == 0)
 		rc = mark(out->core, world, EVENT_SYNCED);
 	if (rc == 0)
 		gpus_follow(&out->core->pod_counts);
+	if (rc == 0 && is_whole)
+		whole_after(out->core, world);
 	free(copy);
 	return rc;
 }
@@ -538,7 +554,7 @@ int keeper_make(const struct keeper *k, const struct core *world, const struct k
 	int rc;
 
 	*out = (struct kept){ .world = world, .memory = must_alloc(sizeof(*out->memory)) };
-	rc = core_make(k, world, out);
+	rc = core_make(k, world, hooks, out);
 	evicted_mark(world, out->memory);
 	if (rc == 0)
 		rc = records_apply(k, out, world, hooks);
@@ -567,5 +583,10 @@ void kept_free(struct kept *k)
 
 int kept_apply(struct kept *k, const struct core *world, struct record *r)
 {
+	const struct event_pod *e = (const void *)(r + 1);
+
+	if (r->kind == EVENT_POD && k->memory->pods)
+		k->memory->pods[e->pod] =
+			(struct search_pod){ .start_s = START_NONE, .nominated = ID_NONE, .spared = true };
 	return apply(k->core, world, r);
 }

@@ -5,6 +5,7 @@
 #include "core/lifecycle/state.h"
 #include "core/step/core.h"
 #include "core/world/keeper_impl.h"
+#include "core/world/live_gang.h"
 #include "core/world/victims_row.h"
 #include "ipc/memory.h"
 
@@ -22,6 +23,7 @@ struct asked {
 	const struct live_question *q;
 	const struct keeper_hooks *hooks;
 	struct live_answer *out;
+	bool is_new;                             /* the world does not have the gang */
 	uint32_t left_out[QUESTION_CHANGES_MAX]; /* pods, by change */
 };
 
@@ -344,7 +346,8 @@ static void answer(struct asked *a, struct kept *kept)
 	} else {
 		waits_fill(a, kept, g);
 	}
-	beside_fill(a, kept->core);
+	if (!a->is_new)
+		beside_fill(a, kept->core);
 }
 
 static bool leaves_out(const struct live_question *q)
@@ -356,44 +359,78 @@ static bool leaves_out(const struct live_question *q)
 	return false;
 }
 
-void what_if(const struct keeper *k, const struct core *world, const struct live_question *q,
-             const struct keeper_hooks *hooks, struct live_answer *out)
+/* Why nothing can be answered of that gang; NULL: it can. */
+static const char *named_fault(const struct core *world, const struct live_question *q)
 {
-	struct asked a = { .k = k, .world = world, .q = q, .hooks = hooks, .out = out };
-	const struct keeper_hooks own = { .devices = true, .ends = ends, .edit = edit, .context = &a };
 	const struct gang *g = gangs_group(&world->gangs, q->gang);
+
+	if (!g || g->generation != q->generation)
+		return "the gang is gone";
+	if (gang_quorum_met(g))
+		return "the gang does not wait: its quorum has nodes";
+	if (search_asks_for_devices(world, g) && leaves_out(q))
+		return "members of the gang ask for devices, and which ones a pod would leave is not known "
+			   "here";
+	return NULL;
+}
+
+/* The core of the question is made; with a gang that the world does not have, which a->q names
+ * then. 0, or -ECANCELED. */
+static int make(struct asked *a, const struct live_gang *gang, struct live_question *q,
+                struct kept *kept)
+{
+	const struct keeper_hooks own = { .devices = true,
+		                              .whole = gang != NULL,
+		                              .ends = ends,
+		                              .edit = gang ? NULL : edit,
+		                              .context = a };
+	const char *fault;
+	int rc = keeper_make(a->k, a->world, &own, kept);
+
+	if (rc < 0 && rc != -ECANCELED)
+		answer_refuse(a->out, "the records that are kept make no core: error %d", -rc);
+	if (rc < 0 || !gang)
+		return rc;
+	*q = (struct live_question){ .generation = 1 };
+	a->q = q;
+	a->is_new = true;
+	rc = live_gang_put(gang, kept, &own, &q->gang, &fault);
+	if (rc < 0 && rc != -ECANCELED)
+		answer_refuse(a->out, "%s", fault);
+	if (rc < 0)
+		kept_free(kept);
+	return rc;
+}
+
+void what_if(const struct what_if_of *of, const struct live_question *q, struct live_answer *out)
+{
+	struct asked a = {
+		.k = of->keeper, .world = of->world, .q = q, .hooks = of->hooks, .out = out
+	};
+	struct live_question own;
 	struct kept kept;
+	const char *fault;
 	int rc;
 
 	*out = (struct live_answer){ .version = QUESTION_VERSION,
 		                         .reserved_gang = ID_NONE,
 		                         .like = ID_NONE };
-	if (!world->synced || !keeper_is_on(k)) {
+	if (!of->world->synced || !keeper_is_on(of->keeper)) {
 		answer_refuse(out,
 		              "muster-frontend does not ask for searches: --preemption is off, or it is "
 		              "not there");
 		return;
 	}
-	if (!g || g->generation != q->generation) {
-		answer_refuse(out, "the gang is gone");
+	fault = of->gang ? NULL : named_fault(of->world, q);
+	if (fault) {
+		answer_refuse(out, "%s", fault);
 		return;
 	}
-	if (gang_quorum_met(g)) {
-		answer_refuse(out, "the gang does not wait: its quorum has nodes");
-		return;
-	}
-	if (search_asks_for_devices(world, g) && leaves_out(q)) {
-		answer_refuse(out, "members of the gang ask for devices, and which ones a pod would leave "
-		                   "is not known here");
-		return;
-	}
-	rc = keeper_make(k, world, &own, &kept);
-	if (rc == -ECANCELED) {
+	rc = make(&a, of->gang, &own, &kept);
+	if (rc == -ECANCELED)
 		out->verdict = QUESTION_GAVE_UP;
-	} else if (rc < 0) {
-		answer_refuse(out, "the records that are kept make no core: error %d", -rc);
-	} else {
-		answer(&a, &kept);
-		kept_free(&kept);
-	}
+	if (rc < 0)
+		return;
+	answer(&a, &kept);
+	kept_free(&kept);
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Would a gang that waits start if one thing were different?  Answered from the records of the
+/* Would a gang that waits start if one thing were different?  Would one that does not exist start
+ * if it were created now?  Answered from the records of the
  * world, in a core of its own (core/world/keeper.h) that has the change: nothing of the world or
  * of the loop changes.
  *
  *   keeper, world, question ──► a core with the change ──► plans, until the gang's turn has come
  *                                                      ──► a search for victims, if it waits
  *
- * The gangs before it in the queue are planned first, as in the loop.  What that core does not
- * have, and the answer says beside: the backfill reservation, promises and queues.
+ * The gangs before it in the queue are planned first, as in the loop.  What the core of a gang that
+ * waits does not have, and the answer says beside: the backfill reservation, promises and queues.
+ * That of a gang which does not exist has them, and gangs that wait are not planned again in it
+ * (core/world/keeper_whole.h).
  *
  * A question is input from outside: everything in it is checked here. */
 #ifndef MUSTER_CORE_WHAT_IF_H
@@ -26,8 +29,15 @@ const char *question_fault(const struct live_question *q, const struct limits *l
 void answer_refuse(struct live_answer *out, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* `q` has no fault.  `hooks`: ends() alone is used, and makes the answer QUESTION_GAVE_UP. */
-void what_if(const struct keeper *k, const struct core *world, const struct live_question *q,
-             const struct keeper_hooks *hooks, struct live_answer *out);
+struct what_if_of {
+	const struct keeper *keeper;
+	const struct core *world;
+	const struct live_gang *gang; /* without a fault; NULL: the gang that the question names */
+	const struct keeper_hooks
+		*hooks; /* ends() alone is used: then the answer is QUESTION_GAVE_UP */
+};
+
+/* `q` has no fault; with a gang in *of it names none and has no changes. */
+void what_if(const struct what_if_of *of, const struct live_question *q, struct live_answer *out);
 
 #endif

@@ -2,6 +2,7 @@
 /* musterctl explain: why a gang waits, and what would let it start. */
 #include "ctl/diagnose/explain.h"
 #include "ctl/offline/fetch.h"
+#include "ctl/live/http.h"
 #include "ctl/live/live.h"
 #include "ctl/preempt/preempt.h"
 
@@ -19,8 +20,9 @@ struct options {
 	const char *add; /* "4xNODE" */
 	const char *priority;
 	struct arguments what_if;
-	bool try;         /* also look for what would help */
-	bool asks_server; /* for a name that is none of a gang */
+	const char *listen; /* NULL: the default */
+	bool try;           /* also look for what would help */
+	bool asks_server;   /* for a name that is none of a gang */
 	enum score_policy score;
 	struct preempt_options preempt;
 };
@@ -47,8 +49,12 @@ static const struct flag flags[] = {
 	  offsetof(struct options, add) },
 	{ "what-if", 0, "--what-if CHANGE",
 	  "asks the running scheduler: nodes=N, nodes=NxNODE, priority=N,\n"
-	  "without-pod=NS/NAME or without-namespace=NS; up to 4 times",
+	  "without-pod=NS/NAME or without-namespace=NS; up to 4 times. Or -f FILE:\n"
+	  "would the gang of the file start, if it was created now?",
 	  NULL, option_texts, offsetof(struct options, what_if) },
+	{ "listen", 0, "--listen ADDR:PORT",
+	  "with --what-if -f: where muster-frontend serves (default " HTTP_LISTEN ")", NULL,
+	  option_text, offsetof(struct options, listen) },
 	{ "priority", 0, "--priority N",
 	  "what if its pods had this priority? Both take objects, as --kubeconfig", NULL, option_text,
 	  offsetof(struct options, priority) },
@@ -317,6 +323,39 @@ static int what_if(struct options *o)
 	return rc;
 }
 
+/* The change "-f" takes the first argument as its value. */
+static bool asks_created(const struct options *o)
+{
+	bool asks = false;
+
+	for (size_t i = 0; i < o->what_if.n; i++)
+		asks = asks || strcmp(o->what_if.at[i], "-f") == 0;
+	return asks;
+}
+
+/* --what-if -f FILE: the running core answers, of what muster-frontend reads. */
+static int what_if_created(struct options *o, int argc, char **argv)
+{
+	int rc;
+
+	if (o->what_if.n > 1 || o->add != NULL || o->priority != NULL || o->try || o->preempt.on ||
+	    names_server(o))
+		return ctl_usage(o->live.command,
+		                 "--what-if -f FILE goes without other changes, --kubeconfig, --try, "
+		                 "--preempt, --add-node and --priority");
+	if (optind == argc)
+		return ctl_usage(o->live.command, "--what-if -f: a file is missing");
+	for (int i = optind; i < argc; i++)
+		arguments_add(&o->files, argv[i]);
+	rc = live_open(&o->live);
+	if (rc == EXIT_DONE) {
+		rc = explain_what_if_created(&o->live, &o->files,
+		                             o->listen != NULL ? o->listen : HTTP_LISTEN);
+		live_close(&o->live);
+	}
+	return rc;
+}
+
 static int explain(struct options *o)
 {
 	const char *command = o->live.command;
@@ -360,6 +399,10 @@ static int run(int argc, char **argv)
 	int rc = command_read_flags(&explain_command, argc, argv, &o);
 	char *name = NULL;
 
+	if (rc == -1 && asks_created(&o))
+		rc = what_if_created(&o, argc, argv);
+	else if (rc == -1 && o.listen != NULL)
+		rc = ctl_usage(argv[0], "--listen goes with --what-if -f FILE");
 	if (rc == -1 && o.preempt.on)
 		rc = preempt(&o, argc - optind);
 	else if (rc == -1 && (o.preempt.pods.n > 0 || o.preempt.gang != NULL))
@@ -386,6 +429,7 @@ const struct command explain_command = {
 	.usage =
 		"[-f FILE...] [-o json] [--try] [--add-node NxNODE] [--priority N] NS/GANG\n"
 		"       musterctl explain --what-if CHANGE... [-o json] NS/GANG\n"
+		"       musterctl explain --what-if -f FILE... [--listen ADDR:PORT] [-o json]\n"
 		"       musterctl explain --preempt -f FILE... --pod NS/NAME... | --gang NS/NAME [-o json]",
 	.about = "Why that gang waits: what it needs and what is free, which rule excludes how\n"
 			 "many nodes, and which gangs are before it.\n"
@@ -398,7 +442,9 @@ const struct command explain_command = {
 			 "\n"
 			 "With --what-if muster-core answers, beside its loop, from what it knows at that\n"
 			 "moment: would the gang start if that were so, and where; else why not, and which\n"
-			 "evictions would start it. Nothing changes.\n",
+			 "evictions would start it. Nothing changes. With -f the gang is that of the files,\n"
+			 "as simulate reads them, which the cluster does not have: muster-core plans it with\n"
+			 "its queues, promises and reservations.\n",
 	.exits = "0 the gang is placed (or would be), 1 it waits or the live scheduler has no such\n"
 			 "gang, 2 bad input, 78 the live scheduler has another memory layout.",
 	.flags = flags,

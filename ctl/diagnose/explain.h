@@ -108,6 +108,9 @@ void explain_live_free(struct explain_live *picture);
 /* what_if.c: asks the running core whether the gang would start with these changes; the exit code.
  */
 int explain_what_if(const struct live *l, const char *gang, const struct arguments *changes);
+/* ... of the gang of these files, which the cluster does not have. */
+int explain_what_if_created(const struct live *l, const struct arguments *files,
+                            const char *listen);
 
 /* explain_victims.c: the names of the gangs in v->row. */
 void explain_victims_names(const struct observer *o, struct explain_victims *v);

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/diagnose/file_pod.h"
 
-#include "ctl/live/http.h"
 #include "ctl/objects/admission.h"
 #include "ctl/offline/offline.h"
 #include "ctl/term/print.h"
 
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define TIMEOUT_MS 10000L
 
 /* The only pod, whose classes are known to the admission then; NULL and a message. */
 static const struct object *pod_of(const char *command, struct files *files,
@@ -42,100 +38,47 @@ static const struct object *pod_of(const char *command, struct files *files,
 	return pod;
 }
 
-static const char *field_of(const cJSON *o, const char *name)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, name));
-
-	return text != NULL ? text : "";
-}
-
-static int digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The number of bytes that were written behind the first `used`; 0: it is no record of bytes. */
-static uint32_t record_read(const char *hex, struct live_pod *p, uint32_t used)
-{
-	const size_t n = strlen(hex);
-
-	if (n == 0 || n % 16 != 0 || n / 2 > QUESTION_RECORDS - used)
-		return 0;
-	for (size_t i = 0; i < n; i += 2) {
-		const int high = digit(hex[i]), low = digit(hex[i + 1]);
-
-		if (high < 0 || low < 0)
-			return 0;
-		p->records[used + i / 2] = (unsigned char)(high << 4 | low);
-	}
-	return (uint32_t)(n / 2);
-}
-
 static bool records_read(const cJSON *answer, struct file_pod *out)
 {
 	struct live_pod *p = &out->records;
-	const cJSON *name;
 
 	p->version = QUESTION_VERSION;
-	p->epoch = strtoull(field_of(answer, "epoch"), NULL, 10);
-	p->shape_bytes = record_read(field_of(answer, "shape"), p, 0);
-	p->pod_bytes = record_read(field_of(answer, "pod"), p, p->shape_bytes);
-	cJSON_ArrayForEach(name, cJSON_GetObjectItemCaseSensitive(answer, "names"))
-	{
-		const cJSON *id = cJSON_GetObjectItemCaseSensitive(name, "id");
-
-		if (!cJSON_IsNumber(id) || id->valuedouble < 0 || id->valuedouble > 1e9 ||
-		    out->names_n == RESOURCES_MAX)
-			return false;
-		out->names[out->names_n].id = (name_id)id->valuedouble;
-		out->names[out->names_n++].text = must_copy(field_of(name, "name"));
-	}
-	return p->shape_bytes > 0 && p->pod_bytes > 0;
+	p->epoch = strtoull(file_records_field(answer, "epoch"), NULL, 10);
+	p->shape_bytes = file_records_bytes(answer, "shape", p->records, QUESTION_RECORDS);
+	p->pod_bytes = file_records_bytes(answer, "pod", p->records + p->shape_bytes,
+	                                  QUESTION_RECORDS - p->shape_bytes);
+	return file_records_names(answer, &out->names) && p->shape_bytes > 0 && p->pod_bytes > 0;
 }
 
-static int answer_take(const char *command, const struct object *pod, const char *url,
-                       const char *json, struct file_pod *out)
+static int answer_take(const char *command, const struct object *pod, const cJSON *answer,
+                       struct file_pod *out)
 {
-	cJSON *answer = cJSON_Parse(json);
-	const char *error = field_of(answer, "error"), *refused = field_of(answer, "refused");
-	const char *field = field_of(answer, "field");
+	const char *error = file_records_field(answer, "error");
+	const char *refused = file_records_field(answer, "refused");
+	const char *field = file_records_field(answer, "field");
 	char where[512];
-	int rc = EXIT_NO;
 
 	if (*error != '\0')
-		rc = ctl_usage(command, "%s: Pod %s/%s: %s%s%s", object_where(pod, where, sizeof(where)),
-		               pod->namespace, pod->name, field, *field != '\0' ? ": " : "", error);
-	else if (*refused != '\0')
+		return ctl_usage(command, "%s: Pod %s/%s: %s%s%s", object_where(pod, where, sizeof(where)),
+		                 pod->namespace, pod->name, field, *field != '\0' ? ": " : "", error);
+	if (*refused != '\0')
 		fprintf(stderr, "%s: muster would not place %s: %s\n", command, out->name, refused);
 	else if (records_read(answer, out))
-		rc = EXIT_DONE;
+		return EXIT_DONE;
 	else
-		fprintf(stderr, "%s: %s: the answer is not muster-frontend's\n", command, url);
-	cJSON_Delete(answer);
-	return rc;
+		fprintf(stderr, "%s: the answer of muster-frontend makes no sense\n", command);
+	return EXIT_NO;
 }
 
 static int records_ask(const char *command, const struct object *pod, struct text json,
                        const char *listen, struct file_pod *out)
 {
-	char error[800], url[1200];
-	struct bytes body = { 0 };
-	long status;
-	int rc = EXIT_NO;
+	cJSON *answer = NULL;
+	int rc = file_records_post(command, json, listen, "pods", &answer);
 
-	http_url(listen, "/pod", url, sizeof(url));
-	status = http_post(url, TIMEOUT_MS, json.at, json.bytes, &body, error, sizeof(error));
-	if (status == 0)
-		fprintf(stderr, "%s: %s; is muster-frontend there? See --listen\n", command, error);
-	else if (status == 404 || status == 405)
-		fprintf(stderr, "%s: %s: muster-frontend is older and takes no pods of files\n", command,
-		        url);
-	else if (status != 200)
-		fprintf(stderr, "%s: %s: HTTP %ld: %.*s\n", command, url, status,
-		        (int)strcspn(body.at, "\n"), body.at);
-	else
-		rc = answer_take(command, pod, url, body.at, out);
-	bytes_free(&body);
+	if (rc == EXIT_DONE)
+		rc = answer_take(command, pod, answer, out);
+	cJSON_Delete(answer);
 	return rc;
 }
 
@@ -171,6 +114,5 @@ int file_pod_read(const char *command, const struct arguments *paths, const char
 void file_pod_free(struct file_pod *p)
 {
 	free(p->name);
-	for (size_t i = 0; i < p->names_n; i++)
-		free(p->names[i].text);
+	file_names_free(&p->names);
 }

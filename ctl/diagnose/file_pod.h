@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pod that the cluster does not have, from files to the records that muster-core understands:
- * muster-frontend has the numbers of texts, and makes them (frontend/model/put/outsider.h). */
+/* A pod that the cluster does not have, from files to its records. */
 #ifndef MUSTER_CTL_FILE_POD_H
 #define MUSTER_CTL_FILE_POD_H
 
+#include "ctl/diagnose/file_records.h"
 #include "ctl/term/options.h"
 #include "ipc/question.h"
 
 struct file_pod {
 	char *name; /* "ns/name" */
 	struct live_pod records;
-	/* Resources that no node has, by the ids in the records. */
-	struct {
-		name_id id;
-		char *text;
-	} names[RESOURCES_MAX];
-	size_t names_n;
+	struct file_names names;
 };
 
 /* The files have one pod, and what admission needs: objects of the cluster are not read from them.

@@ -121,11 +121,9 @@ static void nodes_fill(struct answered *a, struct evaluation *e)
 static const char *name_of(const void *context, uint32_t id)
 {
 	const struct answered *a = context;
+	const char *name = a->file != NULL ? file_names_find(&a->file->names, id) : NULL;
 
-	for (size_t i = 0; a->file != NULL && i < a->file->names_n; i++)
-		if (a->file->names[i].id == id)
-			return a->file->names[i].text;
-	return live_name(a->live, id);
+	return name != NULL ? name : live_name(a->live, id);
 }
 
 static void verdict_take(struct answered *a)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain --what-if: the running core says whether a gang would start with a change. */
+/* explain --what-if: the running core says whether a gang would start with a change, or one of
+ * files if it was created. */
 #include "ctl/diagnose/explain.h"
+#include "ctl/diagnose/file_gang.h"
 #include "ctl/live/live.h"
 #include "ctl/term/print.h"
 
@@ -14,7 +16,8 @@
 
 struct what_if {
 	const struct live *live;
-	const struct arguments *changes;
+	const struct arguments *changes; /* as they were given */
+	bool created;                    /* the cluster does not have the gang */
 	struct gang_copy gang;
 	struct live_question question;
 	struct live_answer answer;
@@ -198,8 +201,10 @@ static void print_text(const struct what_if *w)
 	const struct live_answer *a = &w->answer;
 
 	ctl_say("gang %s, if", w->gang.name);
-	for (size_t i = 0; i < w->changes->n; i++)
+	for (size_t i = 0; !w->created && i < w->changes->n; i++)
 		ctl_say("%s %s", i > 0 ? "," : "", w->changes->at[i]);
+	if (w->created)
+		ctl_say(" it was created now");
 	if (w->like[0] != '\0')
 		ctl_say(" (nodes like %s)", w->like);
 	if (a->without > 0)
@@ -259,5 +264,32 @@ int explain_what_if(const struct live *l, const char *gang, const struct argumen
 		rc = answered(w);
 	free(w->reason);
 	free(w);
+	return rc;
+}
+
+int explain_what_if_created(const struct live *l, const struct arguments *files, const char *listen)
+{
+	static const char *created[] = { "created" };
+	const struct arguments changes = { .at = created, .n = 1 };
+	struct what_if *w = must_alloc(sizeof(*w));
+	struct file_gang *file = must_alloc(sizeof(*file));
+	int rc = file_gang_read(l->command, files, listen, file);
+
+	w->live = l;
+	w->changes = &changes;
+	w->created = true;
+	if (rc == EXIT_DONE) {
+		snprintf(w->gang.name, sizeof(w->gang.name), "%s", file->name);
+		w->gang.row.dialect = file->dialect;
+		for (size_t i = 0; i < file->names.n; i++)
+			live_name_lacks(l, file->names.at[i].id, file->names.at[i].text);
+		rc = live_ask_gang(l, &file->records, &w->answer);
+	}
+	if (rc == EXIT_DONE)
+		rc = answered(w);
+	free(w->reason);
+	free(w);
+	file_gang_free(file);
+	free(file);
 	return rc;
 }

@@ -198,6 +198,14 @@ const char *live_name(const void *live, uint32_t id)
 	return l->names[id];
 }
 
+void live_name_lacks(const struct live *l, uint32_t id, const char *text)
+{
+	if (id < l->observer.places.limits.names && *live_name(l, id) == '\0') {
+		free(l->names[id]);
+		l->names[id] = must_copy(text);
+	}
+}
+
 static bool live_gang(const void *live, uint32_t gang, uint32_t generation, char *out,
                       size_t out_bytes)
 {
@@ -297,6 +305,16 @@ int live_ask_pod(const struct live *l, const struct live_pod *p, struct live_ans
 	if (rc == 0 && out->verdict == QUESTION_REFUSED &&
 	    strcmp(out->text, "this is no question") == 0)
 		snprintf(out->text, sizeof(out->text), "it is older and takes no pods of files");
+	return answered(l, rc, out);
+}
+
+int live_ask_gang(const struct live *l, const struct live_gang *g, struct live_answer *out)
+{
+	const int rc = observer_ask_gang(&l->observer, g, ASK_NS, out);
+
+	if (rc == 0 && out->verdict == QUESTION_REFUSED &&
+	    strcmp(out->text, "this is no question") == 0)
+		snprintf(out->text, sizeof(out->text), "it is older and takes no gangs of files");
 	return answered(l, rc, out);
 }
 

@@ -74,6 +74,8 @@ bool live_again(struct live *l);
 
 /* Text of a resource or taint; good until live_close(). */
 const char *live_name(const void *live, uint32_t id);
+/* ... if the ledger has none. */
+void live_name_lacks(const struct live *l, uint32_t id, const char *text);
 
 /* Of what the ledger has. */
 struct reason_names live_names(const struct live *l);
@@ -87,6 +89,7 @@ char *live_queue_name(const struct live *l, uint32_t queue);
 /* Asks the core.  EXIT_DONE, or the exit code and a message: it gave no answer, or refused. */
 int live_ask(const struct live *l, const struct live_question *q, struct live_answer *out);
 int live_ask_pod(const struct live *l, const struct live_pod *p, struct live_answer *out);
+int live_ask_gang(const struct live *l, const struct live_gang *g, struct live_answer *out);
 
 uint64_t live_wall_ns(void);
 

@@ -127,6 +127,7 @@ struct model {
 	struct model_jobs *jobs;     /* pods/jobs.h; NULL: they end no pods */
 
 	bool outside;       /* the pod that is put is in no gang, and is forgotten: put/outsider.h */
+	bool outside_gang;  /* ... is, as its gang is: put/outsider_gang.h */
 	struct held *held;  /* shapes/held.h; NULL: none */
 	uint32_t outsiders; /* put/outsider.h: since all was sent */
 

@@ -2,12 +2,9 @@
 /* Gangs and pods as records, with the facts and promises of pods. */
 #include "frontend/model/flush/flush_impl.h"
 
-#include "frontend/model/base/columns.h"
-#include "frontend/model/groups/gangs.h"
-#include "frontend/model/groups/group_pods.h"
+#include "frontend/model/groups/gang_record.h"
 #include "frontend/model/groups/queues.h"
 #include "frontend/model/nodes/nodes.h"
-#include "frontend/model/pods/ends.h"
 #include "frontend/model/pods/facts.h"
 #include "frontend/model/pods/jobs.h"
 #include "frontend/model/pods/namespaces.h"
@@ -17,37 +14,16 @@
 #include <assert.h>
 #include <string.h>
 
-static bool send_gang(const struct flush *f, uint32_t gang, const struct gang_entry *g)
+static bool send_gang(const struct flush *f, uint32_t gang)
 {
-	static const struct event_gang missing = { .flags = GANG_OBJECT_MISSING };
 	struct gang_form form;
-	size_t body, levels, name = strlen(g->name);
-	struct event_gang *e;
 	char *p;
 
 	gang_form(f->m, gang, &form);
-	body = form.object ? form.object->bytes : sizeof(missing);
-	levels = form.object ? form.levels_n * sizeof(*form.levels) : 0;
-	p = flush_reserve(f, EVENT_GANG, body + levels + name);
-	if (!p)
-		return false;
-	memcpy(p, form.object ? form.object->body : (const void *)&missing, body);
-	if (levels > 0)
-		memcpy(p + body, form.levels, levels);
-	memcpy(p + body + levels, g->name, name);
-	e = (void *)p;
-	e->gang = gang;
-	e->generation = g->entry.slot.generation;
-	e->dialect = form.dialect;
-	e->spec_id = gang_spec_id(f->m, &form);
-	e->flags |= form.object && form.refusal ? GANG_REFUSED : 0;
-	e->flags |= form.object && form.object->unchanged ? GANG_UNCHANGED : 0;
-	e->levels_n += form.object ? form.levels_n : 0;
-	e->name_bytes = (uint32_t)name;
-	e->disruption = form.object ? form.object->disruption : 0;
-	gang_life_to_wire(f->m, gang, &form, e);
-	amounts_to_wire(f->m, (void *)(e + 1), e->amounts_n);
-	return true;
+	p = flush_reserve(f, EVENT_GANG, gang_record_bytes(f->m, gang, &form));
+	if (p)
+		gang_record_write(f->m, gang, &form, p);
+	return p != NULL;
 }
 
 bool flush_gangs(const struct flush *f)
@@ -59,28 +35,13 @@ bool flush_gangs(const struct flush *f)
 		struct gang_entry *g = gang_at(m, gang);
 
 		if (g->entry.slot.sent != 0 || !gang_is_void(m, gang)) {
-			if (!send_gang(f, gang, g))
+			if (!send_gang(f, gang))
 				return false;
 			g->entry.slot.sent = g->entry.slot.generation;
 		}
 		list_remove(&m->gangs.dirty, &m->gangs.pool, gang);
 	}
 	return true;
-}
-
-/* `run_s`: its enforced end. */
-static uint32_t expected_of(const struct model *m, uint32_t pod, uint32_t run_s)
-{
-	const struct pod_entry *p = pod_at(m, pod);
-	struct gang_form form = { 0 };
-
-	if (p->expected_s > 0 || (p->flags & POD_LASTS))
-		return p->expected_s;
-	if (p->gang != ID_NONE)
-		gang_form(m, p->gang, &form);
-	if ((form.object && form.object->expected_s > 0) || run_s > 0)
-		return form.object ? form.object->expected_s : 0;
-	return queue_expected_s(queues_run_s_of(m, pod));
 }
 
 static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry *p)
@@ -105,7 +66,7 @@ static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry
 		.uid = { p->uid[0], p->uid[1] },
 		.queue = queues_of_pod(f->m, pod),
 		.run_s = run_s,
-		.expected_s = expected_of(f->m, pod, run_s),
+		.expected_s = gang_expected_s(f->m, pod, run_s),
 	};
 	size_t labels = p->labels_n * sizeof(*p->labels);
 	char *at = flush_reserve(f, EVENT_POD, sizeof(e) + labels + e.name_bytes);

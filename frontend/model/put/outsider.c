@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "frontend/model/put/outsider.h"
+#include "frontend/model/put/outsider_impl.h"
 
 #include "frontend/model/base/columns.h"
 #include "frontend/model/shapes/held.h"
@@ -17,23 +17,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What putting a pod may change besides its own entries. */
-struct before {
-	struct model_counts counts;
-	size_t scheduler_names_n;
-	uint32_t lacks;
-	bool shared, shares_due, newcomer, columns_due;
-};
-
-static struct before begin(struct model *m)
+struct outsider_before outsider_begin(struct model *m)
 {
-	const struct before b = { .counts = m->counts,
-		                      .scheduler_names_n = m->scheduler_names_n,
-		                      .lacks = m->lacks,
-		                      .shared = m->shared,
-		                      .shares_due = m->shares_due,
-		                      .newcomer = m->newcomer,
-		                      .columns_due = m->columns_due };
+	const struct outsider_before b = { .counts = m->counts,
+		                               .scheduler_names_n = m->scheduler_names_n,
+		                               .lacks = m->lacks,
+		                               .shared = m->shared,
+		                               .shares_due = m->shares_due,
+		                               .newcomer = m->newcomer,
+		                               .columns_due = m->columns_due };
 
 	arena_reset(&m->arena);
 	m->scheduler_names_n = 0;
@@ -42,10 +34,8 @@ static struct before begin(struct model *m)
 	return b;
 }
 
-static void end(struct model *m, const struct before *b)
+void outsider_end(struct model *m, const struct outsider_before *b)
 {
-	if (m->last_put != SLOT_NONE)
-		pod_forget(m, m->last_put);
 	m->last_put = SLOT_NONE;
 	m->outside = false;
 	m->counts = b->counts;
@@ -64,8 +54,8 @@ static int fails(const struct pod_object *pod, struct decode_error *error, const
 	return -EINVAL;
 }
 
-static int object_read(struct model *m, const char *json, size_t bytes, struct pod_object *pod,
-                       struct decode_error *error)
+int outsider_read(struct model *m, const char *json, size_t bytes, struct pod_object *pod,
+                  struct decode_error *error)
 {
 	if (extract_pod(json, bytes, &m->arena, pod, error) < 0 ||
 	    !model_names_valid(&pod->meta, error))
@@ -80,16 +70,20 @@ static int object_read(struct model *m, const char *json, size_t bytes, struct p
 	if (pod->asks & ASKS_RESOURCE_CLAIM)
 		return fails(pod, error, "spec.resourceClaims",
 		             "devices are known for pods of the cluster alone");
+	return 0;
+}
+
+int outsider_count(struct model *m, const struct meta *meta, struct decode_error *error)
+{
 	if (m->outsiders == OUTSIDERS_UNSENT) {
-		decode_error_set(error, &pod->meta, "",
-		                 "muster-core has not taken all records yet; ask again");
+		decode_error_set(error, meta, "", "muster-core has not taken all records yet; ask again");
 		return -ENOSPC;
 	}
 	m->outsiders++;
 	return 0;
 }
 
-static const char *refusal_of(struct model *m, const struct pod_entry *e)
+const char *outsider_refusal(struct model *m, const struct pod_entry *e)
 {
 	const char *text = e->texts;
 
@@ -118,6 +112,21 @@ static void *record_add(struct live_pod *p, uint32_t *bytes, enum record_kind ki
 	return r + 1;
 }
 
+uint32_t outsider_name_add(struct model *m, struct outsider_name *names, uint32_t n,
+                           uint32_t resource)
+{
+	const name_id id = resource_on_wire(m, resource);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (names[i].id == id)
+			return n;
+	if (n == RESOURCES_MAX)
+		return n;
+	names[n] =
+		(struct outsider_name){ id, arena_printf(&m->arena, "%s", resource_text(m, resource)) };
+	return n + 1;
+}
+
 static bool shape_write(struct model *m, uint32_t shape, struct outsider_records *out)
 {
 	const struct shape_entry *s = shape_at(m, shape);
@@ -129,14 +138,9 @@ static bool shape_write(struct model *m, uint32_t shape, struct outsider_records
 	memcpy(e, s->body, s->bytes);
 	e->shape = 0;
 	amounts = (void *)(e + 1);
-	for (uint32_t i = 0; i < e->amounts_n; i++) {
-		const uint32_t id = amounts[i].resource;
-
-		if (id >= RESOURCES_MAX && out->names_n < RESOURCES_MAX)
-			out->names[out->names_n++] =
-				(struct outsider_name){ resource_on_wire(m, id),
-				                        arena_printf(&m->arena, "%s", resource_text(m, id)) };
-	}
+	for (uint32_t i = 0; i < e->amounts_n; i++)
+		if (amounts[i].resource >= RESOURCES_MAX)
+			out->names_n = outsider_name_add(m, out->names, out->names_n, amounts[i].resource);
 	amounts_to_wire(m, amounts, e->amounts_n);
 	return true;
 }
@@ -167,10 +171,8 @@ static bool pod_write(struct model *m, uint32_t pod, struct outsider_records *ou
 	return true;
 }
 
-/* So that no other text gets them. */
-static void numbers_hold(struct model *m, const struct pod_entry *p)
+void outsider_hold(struct model *m, const struct pod_entry *p)
 {
-	held_begin(m);
 	shape_visit(shape_at(m, p->shape)->body, held_add, m);
 	for (uint32_t i = 0; i < p->labels_n; i++) {
 		held_add(m, NUMBER_KEY, p->labels[i].key);
@@ -185,7 +187,7 @@ static int records_write(struct model *m, const struct pod_object *object,
 	const struct pod_entry *p = pod_at(m, m->last_put);
 	const struct event_shape *shape = (const void *)shape_at(m, p->shape)->body;
 
-	out->refusal = refusal_of(m, p);
+	out->refusal = outsider_refusal(m, p);
 	if (out->refusal)
 		return 0;
 	if (shape->devices != 0)
@@ -193,17 +195,20 @@ static int records_write(struct model *m, const struct pod_object *object,
 		             "ask for devices, which are known for pods of the cluster alone");
 	if (!shape_write(m, p->shape, out) || !pod_write(m, m->last_put, out))
 		return fails(object, error, "spec", "its rules are too long for a question to muster-core");
-	numbers_hold(m, p);
+	held_begin(m);
+	outsider_hold(m, p);
 	return 0;
 }
 
 int model_outsider(struct model *m, const char *json, size_t bytes, struct outsider_records *out,
                    struct decode_error *error)
 {
-	const struct before before = begin(m);
+	const struct outsider_before before = outsider_begin(m);
 	struct pod_object object;
-	int rc = object_read(m, json, bytes, &object, error);
+	int rc = outsider_read(m, json, bytes, &object, error);
 
+	if (rc == 0)
+		rc = outsider_count(m, &object.meta, error);
 	memset(out, 0, sizeof(*out));
 	out->pod.version = QUESTION_VERSION;
 	if (rc == 0) {
@@ -214,6 +219,8 @@ int model_outsider(struct model *m, const char *json, size_t bytes, struct outsi
 			rc = records_write(m, &object, out, error);
 		}
 	}
-	end(m, &before);
+	if (m->last_put != SLOT_NONE)
+		pod_forget(m, m->last_put);
+	outsider_end(m, &before);
 	return rc;
 }

@@ -120,7 +120,7 @@ static void state_gang(struct model *m, const struct pod_object *pod, struct pod
 			state_refused_member(m, pod, &mark, s);
 		return;
 	}
-	if (m->outside)
+	if (m->outside && !m->outside_gang)
 		return;
 	s->gang_dialect = mark.dialect;
 	if (gang_find_or_make(m, mark.dialect, pod, mark.name, &s->gang, &flag) < 0) {

@@ -30,7 +30,7 @@ TestSuite(questions, .init = start, .fini = end);
 
 static int ask(uint32_t gang)
 {
-	return questions_ask(box, &(struct live_question){ .gang = gang }, NULL);
+	return questions_ask(box, &(struct live_question){ .gang = gang }, &(struct asked_about){ 0 });
 }
 
 /* The gang of the oldest question; UINT32_MAX: none waits. */

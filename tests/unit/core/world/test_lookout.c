@@ -333,7 +333,10 @@ static const char *what_if_text(gang_id gang, struct question_change change, boo
 
 	q.changes[0] = change;
 	cr_assert_null(question_fault(&q, &LIMITS));
-	what_if(follower_keeper(x.loop.world), world, &q, &hooks, a);
+	what_if(&(struct what_if_of){ .keeper = follower_keeper(x.loop.world),
+	                              .world = world,
+	                              .hooks = &hooks },
+	        &q, a);
 	if (a->verdict == QUESTION_STARTS)
 		snprintf(text, sizeof(text), "starts %u on %u", a->members, a->nodes);
 	else if (a->verdict == QUESTION_WAITS)
