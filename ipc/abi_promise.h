@@ -11,13 +11,14 @@
 /* Why the promised start of a gang moved later: ipc/promises.h has the names. */
 enum promise_move {
 	MOVE_NONE,
-	MOVE_NODE_LOST,    /* a node went, was cordoned or tainted, shrank */
-	MOVE_END_OVERRUN,  /* a known end passed, or became later */
-	MOVE_ROOM_TAKEN,   /* pods that this core did not place */
-	MOVE_OUTRANKED,    /* a gang of strictly higher priority, or of its queue and not borrowing */
-	MOVE_GANG_CHANGED, /* its own members or their requests */
-	MOVE_RESTARTED,    /* the time of an earlier core or frontend could not be placed again */
-	MOVE_RECLAIMED,    /* it borrows, and a gang inside the guarantee of another queue needs it */
+	MOVE_NODE_LOST,     /* a node went, was cordoned or tainted, shrank */
+	MOVE_END_OVERRUN,   /* a known end passed, or became later */
+	MOVE_ROOM_TAKEN,    /* pods that this core did not place */
+	MOVE_OUTRANKED,     /* a gang of strictly higher priority, or of its queue and not borrowing */
+	MOVE_GANG_CHANGED,  /* its own members or their requests */
+	MOVE_RESTARTED,     /* the time of an earlier core or frontend could not be placed again */
+	MOVE_RECLAIMED,     /* it borrows, and a gang inside the guarantee of another queue needs it */
+	MOVE_QUEUE_CHANGED, /* queues were edited, and others come before it by that */
 	MOVES
 };
 

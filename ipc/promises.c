@@ -5,8 +5,9 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-static const char *const names[MOVES] = { "",          "NodeLost",    "EndOverrun", "RoomTaken",
-	                                      "Outranked", "GangChanged", "Restarted",  "Reclaimed" };
+static const char *const names[MOVES] = { "",          "NodeLost",  "EndOverrun",
+	                                      "RoomTaken", "Outranked", "GangChanged",
+	                                      "Restarted", "Reclaimed", "QueueChanged" };
 
 static const int64_t bounds_s[PROMISE_ERRORS - 1] = { -3600, -600, -60, 0, 5, 60, 600, 3600 };
 

@@ -306,6 +306,7 @@ void promises_end(struct core *c)
 	if (c->turns.shares && c->turns.rose)
 		queues_ask(c);
 	ranked = reclaim_rank_promises(c);
+	c->turns.edited = false;
 	while ((p = promise_next_untold(c->promises.timeline)))
 		refresh_defer(&c->refresh, p->ask.gang);
 	c->promises.due_ns = ranked ? c->now_ns : timeline_due_ns(c->promises.timeline);

@@ -105,8 +105,10 @@ void turns_record(struct core *c, const struct queue_record *record)
 		t->defined = defined_new();
 		t->named = must_array(c->pods.limit, sizeof(*t->named));
 	}
-	if (defined_put(t->defined, record->body, record->amounts, record->name))
+	if (defined_put(t->defined, record->body, record->amounts, record->name)) {
 		taken_change(&c->taken);
+		t->edited = true;
+	}
 	t->stale = true;
 }
 

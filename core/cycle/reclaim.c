@@ -222,7 +222,7 @@ bool reclaim_rank_promises(struct core *c)
 
 	if (n == 0 || !reclaim_is_on(c)) {
 		for (uint32_t i = 0; i < n; i++)
-			changed = promise_set_firm(t, i, QUEUE_MISSING, false) || changed;
+			changed = promise_set_firm(t, i, QUEUE_MISSING, false, c->turns.edited) || changed;
 		return changed;
 	}
 	order = must_array(n, sizeof(*order));
@@ -239,7 +239,7 @@ bool reclaim_rank_promises(struct core *c)
 		ask_promised(c, &p->ask, &ask);
 		queue = queued_gang(c, p->ask.gang);
 		if (promise_set_firm(t, order[i], queued_id(c, queue),
-		                     shares_owed(c->turns.shares, queue, &ask)))
+		                     shares_owed(c->turns.shares, queue, &ask), c->turns.edited))
 			changed = true;
 		promise_suppose(c, p, true);
 	}

@@ -139,6 +139,7 @@ struct turns {
 	struct share_block block;      /* of the gang in the cycle */
 	bool again;                    /* the gang in the cycle has more members to start */
 	bool rose;                     /* some queue uses more since promises were asked for */
+	bool edited;                   /* queues were, since promises were ranked by them */
 	uint64_t facts_version;        /* nodes.facts_version of the last shares_capacity() */
 	struct turn_promise *promised; /* counted by shares_promise(): core/cycle/turn_promised.c */
 	uint32_t promised_n, promised_room;

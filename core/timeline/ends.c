@@ -307,7 +307,7 @@ void timeline_clear(struct timeline *t)
 		free(t->promises[i].places);
 	}
 	t->promises_n = t->ends_n = t->untold = 0;
-	t->edited = false;
+	t->edited = t->queues_edited = false;
 	t->suspect = MOVE_NONE;
 	t->facts_version = 0;
 	note(t);

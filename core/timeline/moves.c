@@ -163,6 +163,8 @@ static bool is_reclaimed(const struct timeline *t, const struct promise *p)
 static enum promise_move why_of(const struct timeline *t, const struct promise *p,
                                 enum promise_move why)
 {
+	if (why == MOVE_OUTRANKED && t->queues_edited)
+		return MOVE_QUEUE_CHANGED;
 	return why == MOVE_OUTRANKED && is_reclaimed(t, p) ? MOVE_RECLAIMED : why;
 }
 
@@ -312,5 +314,5 @@ void promises_look(struct timeline *t, uint64_t now_ns)
 	t->edited = false;
 	if (t->changed)
 		improve_all(t, now_ns);
-	t->changed = false;
+	t->changed = t->queues_edited = false;
 }

@@ -288,7 +288,7 @@ bool promise_drop(struct timeline *t, uint32_t gang, bool lost)
 	return true;
 }
 
-bool promise_set_firm(struct timeline *t, uint32_t i, uint32_t queue, bool firm)
+bool promise_set_firm(struct timeline *t, uint32_t i, uint32_t queue, bool firm, bool edited)
 {
 	struct promise *p = &t->promises[i];
 
@@ -297,6 +297,7 @@ bool promise_set_firm(struct timeline *t, uint32_t i, uint32_t queue, bool firm)
 	if (p->ask.firm == firm)
 		return false;
 	p->ask.firm = firm;
+	t->queues_edited = t->queues_edited || edited;
 	t->changed = t->profile_old = true;
 	t->untold += p->told;
 	p->told = false;

@@ -181,8 +181,9 @@ bool promise_suits(const struct timeline *t, const struct timeline_ask *ask);
 void promise_show(const struct timeline *t, const struct promise *p, struct promised *out);
 
 /* The gang of promise i, by promise_at(), is of that queue, and firm or not, from here on; true if
- * it was otherwise firm. */
-bool promise_set_firm(struct timeline *t, uint32_t i, uint32_t queue, bool firm);
+ * it was otherwise firm.  `edited`: because queues were; then the next promises_look() moves
+ * promises later for others of a higher rank with MOVE_QUEUE_CHANGED. */
+bool promise_set_firm(struct timeline *t, uint32_t i, uint32_t queue, bool firm, bool edited);
 
 /* The gang's promise, if it has one, counts as published. */
 void promise_mark_told(struct timeline *t, uint32_t gang);

@@ -69,6 +69,7 @@ struct timeline {
 
 	bool changed;
 	bool edited;               /* a known end of a pod that stands */
+	bool queues_edited;        /* ranks changed by that since the last look */
 	enum promise_move suspect; /* promises may no longer hold, for this reason */
 	uint32_t suspect_who;
 	/* Of the gangs for which promises_repair() is called: the highest priority, is one firm, and

@@ -300,6 +300,42 @@ Test(nominations_promises, a_promise_that_the_queue_refuses_is_counted_as_lost)
 	cr_assert_eq(x.loop.ledger->starts.lost, 1);
 }
 
+static void queue_edit(const char *name, const char *spec)
+{
+	queue(name, spec);
+	flush();
+	for (int i = 0; i < 3; i++)
+		tick(3 * S);
+}
+
+/* Nobody came: g is before h by the edit, and behind it by the next one. */
+Test(nominations_promises, an_edited_guarantee_moves_a_promise_by_name)
+{
+	uint64_t at_ns;
+
+	lender_and_borrower("\"weight\":1", PREEMPTION_RECLAIM);
+	lasts_in("b", "h", 2, 50);
+	at_ns = promise_named("h")->at_ns;
+	lasts_in("a", "g", 2, 10);
+	cr_assert_gt(promise_named("g")->at_ns, at_ns);
+	cr_assert_eq(promise_named("h")->at_ns, at_ns);
+	queue_edit("a", "\"deserved\":{\"cpu\":\"4\"}");
+	cr_assert_eq(promise_named("g")->at_ns, at_ns);
+	cr_assert_gt(promise_named("h")->at_ns, at_ns);
+	cr_assert_eq(promise_named("h")->moves[0].why, MOVE_QUEUE_CHANGED);
+	cr_assert_eq(promise_named("h")->moves[0].who, promise_named("g")->ask.gang);
+	queue_edit("a", "\"weight\":1");
+	cr_assert_eq(promise_named("h")->at_ns, at_ns);
+	cr_assert_eq(promise_named("g")->moves[0].why, MOVE_QUEUE_CHANGED);
+	cr_assert_eq(later(MOVE_QUEUE_CHANGED), 2);
+	cr_assert_eq(later(MOVE_RECLAIMED) + later(MOVE_OUTRANKED), 0);
+	/* Who comes later is told as before. */
+	queue_edit("a", "\"weight\":2");
+	lasts_in("a", "k", 2, 90);
+	cr_assert_eq(later(MOVE_QUEUE_CHANGED), 2);
+	cr_assert_gt(later(MOVE_OUTRANKED), 0);
+}
+
 /* BF-11: who borrows moves nobody who is inside, of a higher priority or not. */
 Test(nominations_promises, bf_11_a_promise_inside_the_guarantee_stands)
 {
