@@ -203,6 +203,7 @@ static const struct list_kind kind = {
 	.items = "gangs",
 	.name = "gang",
 	.ignored = (const char *const[]){ "age_s", "waited_s", NULL },
+	.optional = (const char *const[]){ "reason", "shortfall", "devices", "pods", NULL },
 	.row = row_of,
 	.heads = (const char *const[]){ "GANG", "STATE", "POSITION", "QUORUM", "MEMBERS", "PLACED",
 	                                "PRIORITY", "AGE", "WAITED", "STARTS", "REASON", NULL },

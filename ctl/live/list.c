@@ -116,7 +116,40 @@ static int compare(const void *a, const void *b)
 	return order != 0 ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-bool list_sort(const char *command, const struct list_options *o, cJSON *items)
+static bool is_optional(const struct list_kind *kind, const char *path)
+{
+	bool found = false;
+
+	path += strspn(path, "{.");
+	for (size_t i = 0; kind->optional != NULL && kind->optional[i] != NULL && !found; i++)
+		found = strncmp(path, kind->optional[i], strcspn(path, ".}")) == 0 &&
+		        kind->optional[i][strcspn(path, ".}")] == '\0';
+	return found;
+}
+
+/* Former names are those with capitals (ctl/term/former.h). */
+static void say_fields(const char *command, const char *path, const struct list_kind *kind,
+                       const cJSON *item)
+{
+	const cJSON *field;
+	const char *comma = "";
+
+	fprintf(stderr, "%s: --sort-by %s: the JSON has no such field; there are ", command, path);
+	cJSON_ArrayForEach(field, item)
+	{
+		if (strpbrk(field->string, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != NULL ||
+		    is_optional(kind, field->string))
+			continue;
+		fprintf(stderr, "%s%s", comma, field->string);
+		comma = ", ";
+	}
+	for (size_t i = 0; kind->optional != NULL && kind->optional[i] != NULL; i++)
+		fprintf(stderr, "%s%s", i == 0 && *comma == '\0' ? "" : ", ", kind->optional[i]);
+	fputc('\n', stderr);
+}
+
+bool list_sort(const char *command, const struct list_options *o, const struct list_kind *kind,
+               cJSON *items)
 {
 	const size_t n = (size_t)cJSON_GetArraySize(items);
 	struct sorted *all;
@@ -136,8 +169,9 @@ bool list_sort(const char *command, const struct list_options *o, cJSON *items)
 	for (size_t i = 0; i < n; i++)
 		cJSON_AddItemToArray(items, all[i].item);
 	free(all);
+	any = any || is_optional(kind, o->sort_by);
 	if (!any)
-		ctl_usage(command, "--sort-by %s: the JSON has no such field", o->sort_by);
+		say_fields(command, o->sort_by, kind, items->child);
 	return any;
 }
 
@@ -240,6 +274,15 @@ static void print_json(const struct list_kind *kind, const cJSON *items)
 	fputs("]}\n", stdout);
 }
 
+/* Which of the columns, heads and then wide_heads, is the i-th of -o wide: the last of heads comes
+ * last. */
+static size_t column_at(size_t i, size_t heads, size_t all)
+{
+	if (i + 1 < heads)
+		return i;
+	return i + 1 < all ? i + 1 : heads - 1;
+}
+
 static void print_table(const struct list_options *o, const struct list_kind *kind,
                         const cJSON *items, const cJSON *before)
 {
@@ -253,18 +296,24 @@ static void print_table(const struct list_options *o, const struct list_kind *ki
 		heads++;
 	for (all = heads; wide && kind->wide_heads[all - heads] != NULL; all++)
 		;
-	memcpy(right, kind->right, all);
+	for (size_t i = 0; i < all; i++)
+		right[i] = kind->right[column_at(i, heads, all)];
 	t = text_table_new(right);
-	for (size_t i = 0; !o->no_headers && before == NULL && i < all; i++)
-		text_table_cell(t, "%s", i < heads ? kind->heads[i] : kind->wide_heads[i - heads]);
+	for (size_t i = 0; !o->no_headers && before == NULL && i < all; i++) {
+		const size_t at = column_at(i, heads, all);
+
+		text_table_cell(t, "%s", at < heads ? kind->heads[at] : kind->wide_heads[at - heads]);
+	}
 	cJSON_ArrayForEach(item, items)
 	{
 		if (is_unchanged(kind, item, before))
 			continue;
 		kind->row(item, wide, cells);
 		for (size_t i = 0; i < all; i++) {
-			text_table_cell(t, "%s", cells[i]);
-			free(cells[i]);
+			const size_t at = column_at(i, heads, all);
+
+			text_table_cell(t, "%s", cells[at]);
+			free(cells[at]);
 		}
 	}
 	text_table_print(t, stdout);

@@ -44,16 +44,20 @@ bool option_list_form(const char *command, const char *text, void *to);
 
 /* How a list is printed. */
 struct list_kind {
-	const char *items;          /* the member with the array in -o json: "gangs" */
-	const char *name;           /* the field with the name: "gang" */
-	const char *const *ignored; /* fields whose change is no change to --watch, then NULL */
+	const char *items;           /* the member with the array in -o json: "gangs" */
+	const char *name;            /* the field with the name: "gang" */
+	const char *const *ignored;  /* fields whose change is no change to --watch, then NULL */
+	const char *const *optional; /* fields that all items may lack, then NULL; NULL: none */
+	const char *none;            /* the sentence where there is no item; NULL: "No ITEMS found." */
 	void (*row)(const cJSON *item, bool wide, char **cells); /* text for each column, to be freed */
-	const char *const *heads, *const *wide_heads; /* then NULL; those of -o wide come after */
-	const char *right; /* of text_table_new(), for all columns of -o wide */
+	/* Then NULL.  Those of -o wide come before the last one, which is long. */
+	const char *const *heads, *const *wide_heads;
+	const char *right; /* of text_table_new(), for all columns: heads, then wide_heads */
 };
 
-/* Sorts `items` as --sort-by says; false, and a message: no item has that field. */
-bool list_sort(const char *command, const struct list_options *o, cJSON *items);
+/* Sorts `items` as --sort-by says; false, and a message: items of the kind have no such field. */
+bool list_sort(const char *command, const struct list_options *o, const struct list_kind *kind,
+               cJSON *items);
 
 /* Prints the items.  `before`: what was printed last, with --watch: then only what differs; NULL:
  * all.  EXIT_DONE, or EXIT_USAGE after a message. */

@@ -58,6 +58,18 @@ int live_run(const struct command *c, int argc, char **argv,
 	return rc;
 }
 
+/* As kubectl, where a person reads: a head without rows may be a mistake in a name. */
+static void say_none(const struct live *l, const struct list_kind *kind)
+{
+	const bool one = l->namespace != NULL && !l->all_namespaces;
+
+	if (kind->none != NULL)
+		fprintf(stderr, "%s\n", kind->none);
+	else
+		fprintf(stderr, "No %s found%s%s.\n", kind->items, one ? " in namespace " : "",
+		        one ? l->namespace : "");
+}
+
 int live_list(struct live *l, const struct list_kind *kind, const char *argument,
               cJSON *(*list)(struct live *l, const char *argument))
 {
@@ -68,10 +80,13 @@ int live_list(struct live *l, const struct list_kind *kind, const char *argument
 		return ctl_usage(l->command, "--watch goes with text, -o wide, name and custom-columns");
 	while ((items = list(l, argument)) != NULL) {
 		json_add_former(items);
-		if (!list_sort(l->command, &l->list, items))
+		if (!list_sort(l->command, &l->list, kind, items))
 			rc = EXIT_USAGE;
 		else
 			rc = list_print(l->command, &l->list, kind, items, before);
+		if (rc == EXIT_DONE && items->child == NULL && before == NULL &&
+		    l->list.form != LIST_JSON && l->list.form != LIST_YAML)
+			say_none(l, kind);
 		cJSON_Delete(before);
 		before = items;
 		if (rc != EXIT_DONE || !l->list.watch || !ctl_flush(l->command))

@@ -38,6 +38,7 @@ static const struct list_kind kind = {
 	.items = "pods",
 	.name = "pod",
 	.ignored = (const char *const[]){ "age_s", NULL },
+	.optional = (const char *const[]){ "reason", NULL },
 	.row = row_of,
 	.heads = (const char *const[]){ "POD", "NODE", "STAGE", "AGE", "REASON", NULL },
 	.wide_heads = (const char *const[]){ NULL },

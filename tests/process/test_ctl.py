@@ -240,13 +240,17 @@ def test_lists_take_kubectls_flags():
         before = json.loads(c.ask("explain", order[2], "-o", "json")[1])
         equal((before["before"], before["position"]), (order[:2], 3), "explain says the same")
         equal(c.ask("gangs", "train", "--no-headers", "-o", "wide")[1].split()[:2], ["default/train", "Running"])
+        equal(c.ask("gangs", "-o", "wide")[1].splitlines()[0].split()[-3:], ["SUCCEEDED", "FAILED", "REASON"], "the long one last")
+        equal(c.ask("gangs", "-n", "nowhere", "--no-headers"), (DONE, "", "No gangs found in namespace nowhere.\n"))
+        equal(c.ask("gangs", "-n", "nowhere", "-o", "json")[2], "")
+        check(c.ask("queues")[2].startswith("No queues found: muster-frontend --queues"), "why there are none")
         equal(c.ask("explain", "-n", "team", "other")[0], NO)
         equal([n["node"] for n in ask(c, "nodes", "n1")["nodes"]], ["n1"])
         equal(c.ask("nodes", "n9")[0], NO)
         equal(run("musterctl", "get", "gangs", "--socket", c.socket, "-o", "yaml")[1].splitlines()[:2],
               ["gangs:", f'- gang: "{min(gangs)}"'])
         for flags, said in ((("--state", "sad"), "Finished"), (("-o", "xml"), "custom-columns"), (("-w", "-o", "json"), "--watch"),
-                            (("--sort-by", ".no"), "no such field"), (("--sotr-by", ".gang"), "Did you mean --sort-by?")):
+                            (("--sort-by", ".age"), "no such field; there are gang, "), (("--sotr-by", ".gang"), "Did you mean --sort-by?")):
             code, _, err = c.ask("gangs", *flags)
             check(code == USAGE and said in err, code, err)
     equal(run("musterctl", "explian")[2], 'musterctl: no command named "explian"; did you mean explain?\n')

@@ -22,6 +22,7 @@ static const struct list_kind kind = {
 	.items = "things",
 	.name = "thing",
 	.ignored = (const char *const[]){ "age", NULL },
+	.optional = (const char *const[]){ "why", "rare", NULL },
 	.row = row,
 	.heads = (const char *const[]){ "THING", "N", NULL },
 	.wide_heads = (const char *const[]){ "MORE", NULL },
@@ -67,7 +68,7 @@ static int print(const char *form, const char *sort_by, const cJSON *before)
 	int rc = 2;
 
 	o.sort_by = sort_by;
-	if (list_sort("test", &o, items))
+	if (list_sort("test", &o, &kind, items))
 		rc = list_print("test", &o, &kind, items, before);
 	cJSON_Delete(items);
 	return rc;
@@ -86,7 +87,8 @@ Test(list, wide_by_name)
 {
 	cr_assert_eq(print("wide", "{.thing}", NULL), 0);
 	fflush(stdout);
-	cr_assert_stdout_eq_str("THING    N   MORE\na/y      9   w\na/z     10   w\nb/x     -1   w\n");
+	cr_assert_stdout_eq_str(
+		"THING   MORE    N\na/y     w       9\na/z     w      10\nb/x     w      -1\n");
 }
 
 Test(list, names_by_a_field_that_not_all_have)
@@ -94,6 +96,18 @@ Test(list, names_by_a_field_that_not_all_have)
 	cr_assert_eq(print("name", "why", NULL), 0);
 	fflush(stdout);
 	cr_assert_stdout_eq_str("thing/a/y\nthing/a/z\nthing/b/x\n");
+}
+
+/* A script sorts by the reason also while nothing waits. */
+Test(list, by_a_field_that_none_has_today)
+{
+	cr_assert_eq(print("name", ".rare", NULL), 0);
+	cr_assert_eq(print("name", "{.rare.deep}", NULL), 0);
+	cr_redirect_stderr();
+	cr_assert_eq(print("name", ".rar", NULL), 2);
+	fflush(stderr);
+	cr_assert_stderr_eq_str("test: --sort-by .rar: the JSON has no such field; there are thing, n, "
+	                        "age, used, why, rare\n");
 }
 
 Test(list, columns_by_a_name_with_dots)
