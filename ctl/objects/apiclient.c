@@ -120,6 +120,16 @@ void apiclient_free(struct apiclient *c)
 	free(c);
 }
 
+const char *apiclient_server(const struct apiclient *c)
+{
+	return c->access.server;
+}
+
+const char *apiclient_source(const struct apiclient *c)
+{
+	return c->access.source;
+}
+
 unsigned apiclient_open(const struct apiclient *c)
 {
 	return c->waiting_n + c->started_n;

@@ -19,6 +19,10 @@ struct apiclient *apiclient_new(const struct access_options *options, unsigned m
                                 size_t error_bytes);
 void apiclient_free(struct apiclient *c); /* NULL: nothing */
 
+/* The server's URL and where it comes from: a kubeconfig's path, or the pod's service account. */
+const char *apiclient_server(const struct apiclient *c);
+const char *apiclient_source(const struct apiclient *c);
+
 /* Called once for each request: status 0 when there was no answer, then the body is the reason. The
  * body is NUL-terminated and good until the callback returns. */
 typedef void (*apiclient_done_fn)(void *context, int status, const char *body, size_t bytes);

@@ -75,6 +75,7 @@ static struct apiclient *client_new(const struct access_options *options, char *
 static void on_done(void *context, int status, const char *body, size_t bytes)
 {
 	struct fetching *f = context;
+	const char *server = apiclient_server(f->client);
 	struct apistatus s;
 
 	f->status = status;
@@ -83,10 +84,17 @@ static void on_done(void *context, int status, const char *body, size_t bytes)
 		f->ok = files_take(f->files, f->path.at, body, bytes, f->error, f->error_bytes) &&
 		        read_more(f, body, bytes);
 	} else if (status == 0) {
-		snprintf(f->error, f->error_bytes, "%s: %.300s", f->path.at, body);
+		snprintf(f->error, f->error_bytes, "%s%s: %.300s (the server of %s)", server, f->path.at,
+		         body, apiclient_source(f->client));
+	} else if (status == 401) {
+		snprintf(f->error, f->error_bytes,
+		         "%s%s: 401 Unauthorized: the server refuses the credentials of %s: is the token "
+		         "right and not expired?",
+		         server, f->path.at, apiclient_source(f->client));
 	} else {
 		apistatus_read(body, bytes, &s);
-		snprintf(f->error, f->error_bytes, "%s: %d %.300s", f->path.at, status, s.message);
+		snprintf(f->error, f->error_bytes, "%s%s: %d %.300s", server, f->path.at, status,
+		         s.message);
 	}
 }
 

@@ -198,6 +198,7 @@ def test_a_live_cluster():
         code, _, err = run("musterctl", "explain", "--kubeconfig", c.kubeconfig, "default/train")
         equal(code, 2)
         check("/api/v1/nodes?limit=500: " in err and "limit=500: 0 " not in err, err)
+        check(f"127.0.0.1:{c.apisim.port}/api" in err and f"{c.kubeconfig})" in err, err)
 
 
 @contextlib.contextmanager

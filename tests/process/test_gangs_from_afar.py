@@ -211,7 +211,7 @@ def test_credential_plugins():
             check("default/train" in out and "plugin" not in err, command, err)
         pem = "-----BEGIN X-----"
         for status, more, said in (
-                ('{"token": "wrong"}', {}, "401"), ("{}", {}, "neither a token nor"), ("7", {}, "neither a token nor"), ("}", {}, "no ExecCredential"),
+                ('{"token": "wrong"}', {}, "is the token right and not expired?"), ("{}", {}, "neither a token nor"), ("7", {}, "neither a token nor"), ("}", {}, "no ExecCredential"),
                 ('{"token": "a\\r\\nX-Remote-User: root"}', {}, "control bytes"), ('{"token": ["t"]}', {}, "neither a token nor"),
                 (json.dumps({"token": "t", "clientCertificateData": pem}), {}, "without its key"),
                 ('{"clientCertificateData": "a", "clientKeyData": "b"}', {}, "not PEM"),
