@@ -33,6 +33,8 @@ static struct gang_result result_of(struct gang_copy *g)
 		.quorum = row->quorum,
 		.members = row->members,
 		.placed = row->bound,
+		.succeeded = row->succeeded,
+		.failed = row->failed,
 		.pending = row->members > row->bound ? row->members - row->bound : 0,
 		.priority = row->priority,
 		.created_ns = row->created_ns,

@@ -389,8 +389,13 @@ static void print_text(const struct explanation *x)
 {
 	const struct gang_result *g = x->result;
 
-	ctl_say("gang %s (%s): %s, %" PRIu32 " of %" PRIu32 " members placed, quorum %" PRIu32 "\n",
-	        g->gang, g->dialect, state_text(x), g->placed, g->members, g->quorum);
+	ctl_say("gang %s (%s): %s, %" PRIu32 " of %" PRIu32 " members placed, quorum %" PRIu32, g->gang,
+	        g->dialect, state_text(x), g->placed, g->members, g->quorum);
+	if (g->succeeded > 0)
+		ctl_say(", %" PRIu32 " succeeded", g->succeeded);
+	if (g->failed > 0)
+		ctl_say(", %" PRIu32 " failed", g->failed);
+	ctl_say("\n");
 	print_reclaim(x);
 	if (g->reason == NULL)
 		return;

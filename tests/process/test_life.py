@@ -120,6 +120,8 @@ def test_a_replaced_member_starts_after_others_succeeded():
         lives(c, {"g": "Running"})
         phase(c, "g-4", "Failed")
         lives(c, {"g": "Failed"})
+        said = c.ask("explain", "g")[1].splitlines()[0]
+        equal(said, "gang default/g (scheduler-plugins): Failed, 0 of 0 members placed, quorum 3, 2 succeeded, 1 failed")
 
 
 def test_quorum_is_edited_while_it_waits():
