@@ -65,6 +65,14 @@ static enum claim_want judge_undo(const struct claim_item *c, const struct live_
 	return ours && !v->others && (v->owned || c->unready) ? WANT_CLEAR : WANT_NOTHING;
 }
 
+/* By another scheduler, for nodes of which none is ours. */
+static bool is_elsewhere(const struct pod_claims *w, const struct live_claim_view *v)
+{
+	if (v->node[0])
+		return strcmp(v->node, w->node) != 0;
+	return v->selector && !live_selector_takes(w->cb->live, v->selector, w->node);
+}
+
 enum claim_want claim_item_needs(struct claim_item *c, const struct live_claim_view *v)
 {
 	struct pod_claims *w = c->work;
@@ -73,7 +81,7 @@ enum claim_want claim_item_needs(struct claim_item *c, const struct live_claim_v
 		pod_claims_fail(w, "claim %s got deleted in the meantime", c->name);
 	} else if (!v->allocated && (c->seen || !c->allocation)) {
 		pod_claims_fail(w, "claim %s got deallocated in the meantime", c->name);
-	} else if (v->allocated && v->node[0] && strcmp(v->node, w->node) != 0) {
+	} else if (v->allocated && is_elsewhere(w, v)) {
 		pod_claims_fail(w, "claim %s got allocated elsewhere in the meantime", c->name);
 		w->why.retry_ms = AGAIN_MS;
 	} else if (!v->finalizer) {

@@ -143,6 +143,7 @@ struct live_claim_view {
 	bool deleting, finalizer;
 	bool extended;          /* made for extended resources, behind all others */
 	const char *node;       /* allocated on one node; NULL: not allocated, "": on several */
+	const char *selector;   /* which these are, as JSON; NULL: one node, or all */
 	const char *finalizers; /* the items of the list but LIVE_FINALIZER, as JSON */
 	const char *spec;       /* spec.devices */
 	const char *consumers;  /* those of reservedFor without the pod; good until the next call */
@@ -150,6 +151,8 @@ struct live_claim_view {
 	const char *failure;             /* reason and message of the one that failed; NULL: none did */
 	int64_t allocated_s;             /* allocationTimestamp, wall clock; 0: none */
 };
+/* True if view.selector takes the node, or the labels of that are not known. */
+bool live_selector_takes(const struct live *l, const char *selector, const char *node);
 /* As view.node, of an allocation that live_writing() gave; the caller frees it. */
 char *live_allocated_node(const char *allocation);
 /* The claims of a pod in their order; false: there is none at `i`, or it does not exist any more.

@@ -57,6 +57,24 @@ void live_node_seen(struct live *l, struct text name, struct text labels)
 	live_node_relay(l, number);
 }
 
+bool live_selector_takes(const struct live *l, const char *selector, const char *node)
+{
+	const uint32_t number = intern_find(&l->node_names, text_of(node));
+	const struct live_node *n = number < l->nodes_n ? l->nodes[number] : NULL;
+	struct arena arena = { 0 };
+	struct node_entry entry;
+	char error[200];
+	bool takes;
+
+	if (!n || !n->labels)
+		return true;
+	entry = live_node_entry(n);
+	takes = node_selector_matches(
+		jsontree_read(selector, strlen(selector), &arena, error, sizeof(error)), &entry);
+	arena_free(&arena);
+	return takes;
+}
+
 static bool uses_counters(const struct slice *s)
 {
 	bool uses = s->sets->n > 0;

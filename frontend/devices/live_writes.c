@@ -54,6 +54,7 @@ bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_clai
 		.finalizer = c->finalizer,
 		.extended = i >= p->refs_n,
 		.node = c->node,
+		.selector = c->selector,
 		.conditions = c->conditions,
 		.failure = c->failure,
 		.allocated_s = c->allocated_s,

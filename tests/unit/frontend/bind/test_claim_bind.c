@@ -219,6 +219,52 @@ Test(claim_bind, nothing_is_bound_while_what_was_left_is_taken_back)
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
+/* A slice of several nodes, so that the labels of nodes are known, and a claim that is allocated
+ * for the nodes of a zone. */
+static void allocated_in(const char *zone)
+{
+	char json[1024];
+
+	world_put(b.m, RESOURCE_INDEX_NODES,
+	          "{\"metadata\":{\"name\":\"n1\",\"uid\":\"u-n1\",\"resourceVersion\":\"2\","
+	          "\"labels\":{\"zone\":\"z1\"}},\"status\":{\"allocatable\":{\"cpu\":\"8\","
+	          "\"memory\":\"8Gi\",\"pods\":\"99\"}}}");
+	put(LIVE_SLICES,
+	    "{\"metadata\":{\"name\":\"fabric\",\"uid\":\"f\",\"resourceVersion\":\"1\"},"
+	    "\"spec\":{\"driver\":\"d\",\"allNodes\":true,\"pool\":{\"name\":\"fabric\","
+	    "\"generation\":1,\"resourceSliceCount\":1},\"devices\":[{\"name\":\"link\"}]}}");
+	snprintf(json, sizeof(json),
+	         "{\"metadata\":{\"namespace\":\"ns\",\"name\":\"a-gpu\",\"uid\":\"uid-a-gpu\","
+	         "\"resourceVersion\":\"12\",\"finalizers\":[\"" LIVE_FINALIZER "\"]},"
+	         "\"spec\":{\"devices\":{}},\"status\":{\"allocation\":{\"devices\":{\"results\":[{"
+	         "\"request\":\"r\",\"driver\":\"d\",\"pool\":\"fabric\",\"device\":\"link\"}]},"
+	         "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"zone\","
+	         "\"operator\":\"In\",\"values\":[\"%s\"]}]}]}}}}",
+	         zone);
+	flush();
+	put(LIVE_CLAIMS, json);
+}
+
+/* Another scheduler allocates it while the Binding is on its way. */
+Test(claim_bind, a_claim_that_is_allocated_for_other_nodes_ends_the_binding)
+{
+	b.named = true;
+	begin(false);
+	allocated_in("z2");
+	bind("a", false);
+	cr_assert_eq(world_open(&b.w), 0, "it is reserved for a pod that can't use it");
+	expect("refused:20 ");
+}
+
+Test(claim_bind, a_claim_that_is_allocated_for_these_nodes_is_reserved)
+{
+	b.named = true;
+	begin(false);
+	allocated_in("z1");
+	bind("a", false);
+	cr_assert_not_null(strstr(world_take(&b.w, "PATCH", CLAIM "/status")->body, "reservedFor"));
+}
+
 /* Nobody else would ever give it back: the API server keeps it while the pod is there. */
 Test(claim_bind, a_named_claim_that_is_left_for_a_pod_that_waits_is_deallocated)
 {
