@@ -109,6 +109,7 @@ def test_api_server_that_is_not_there():
         c.frontend = c.start_frontend(kubeconfig=path)
         until(lambda: "127.0.0.1:1" in c.frontend.log() or "onnect" in c.frontend.log(), 10, "a message")
         until(lambda: c.fetch("/readyz")[0] == 503, 10, lambda: c.fetch("/readyz"))
+        until(lambda: "can't list" in c.frontend.log(), 10, c.frontend.log)
         equal(c.frontend.log().count("can't list"), 1, c.frontend.log())
 
 
