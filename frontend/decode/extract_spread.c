@@ -106,14 +106,23 @@ static int key_order(const void *key, const void *pair)
 	return text_order(*(const struct text *)key, ((const struct pair *)pair)->key);
 }
 
-/* The labels were sorted when they were read. */
-static const struct text *labels_find(const struct pairs *labels, struct text key)
+/* Which labels of a pod a selector has, so that as many keys as labels, and as many rules, cost no
+ * square. */
+struct label_marks {
+	const struct pairs *labels; /* sorted when they were read */
+	uint32_t *at;               /* by label: `selector` if that one has it */
+	uint32_t selector;
+};
+
+/* Of a label of that key, or NULL. */
+static uint32_t *mark_of(const struct label_marks *m, struct text key, const struct text **value)
 {
 	const struct pair *found = NULL;
 
-	if (labels->n > 0)
-		found = bsearch(&key, labels->at, labels->n, sizeof(*labels->at), key_order);
-	return found ? &found->value : NULL;
+	if (m->labels->n > 0)
+		found = bsearch(&key, m->labels->at, m->labels->n, sizeof(*found), key_order);
+	*value = found ? &found->value : NULL;
+	return found ? &m->at[found - m->labels->at] : NULL;
 }
 
 static void add_rule(struct arena *arena, struct selector_object *s, uint32_t op, struct text key,
@@ -126,61 +135,74 @@ static void add_rule(struct arena *arena, struct selector_object *s, uint32_t op
 		(struct node_rule){ .key = key, .values = values, .values_n = 1, .op = op };
 }
 
-/* The API server refuses a key that the selector also has: if it is there, the API server added
- * it, with the label of that time. */
-static bool has_key(const struct selector_object *s, struct text key)
+static void marks_next(struct label_marks *m, struct arena *arena)
 {
-	for (size_t i = 0; i < s->rules.n; i++)
-		if (text_equal(s->rules.rules[i].key, key))
-			return true;
-	return false;
+	if (!m->at)
+		m->at = arena_array(arena, m->labels->n, sizeof(*m->at));
+	m->selector++;
 }
 
-static void merge_keys(struct arena *arena, const struct pairs *labels, const struct texts *keys,
-                       struct selector_object *s, uint32_t op)
+static void add_rules(struct arena *arena, struct label_marks *m, const struct texts *keys,
+                      struct selector_object *s, uint32_t op)
 {
 	for (size_t i = 0; i < keys->n; i++) {
-		const struct text *value = labels_find(labels, keys->at[i]);
+		const struct text *value;
+		uint32_t *mark = mark_of(m, keys->at[i], &value);
 
-		if (value && !has_key(s, keys->at[i]))
-			add_rule(arena, s, op, keys->at[i], value);
+		if (!mark || *mark == m->selector)
+			continue;
+		*mark = m->selector;
+		add_rule(arena, s, op, keys->at[i], value);
 	}
 }
 
-static bool has_rule(const struct selector_object *s, struct text key, const struct text *value)
+/* The API server refuses a key that the selector also has: if it is there, the API server added
+ * it, with the label of that time. */
+static void merge_keys(struct arena *arena, struct label_marks *m, const struct texts *keys,
+                       struct selector_object *s, uint32_t op)
 {
+	if (keys->n == 0)
+		return;
+	marks_next(m, arena);
 	for (size_t i = 0; i < s->rules.n; i++) {
-		const struct node_rule *r = &s->rules.rules[i];
+		const struct text *value;
+		uint32_t *mark = mark_of(m, s->rules.rules[i].key, &value);
 
-		if (r->op == REQUIRE_IN && r->values_n == 1 && text_equal(r->key, key) &&
-		    text_equal(r->values[0], *value))
-			return true;
+		if (mark)
+			*mark = m->selector;
 	}
-	return false;
+	add_rules(arena, m, keys, s, op);
 }
 
 /* kube-scheduler adds those of a spread constraint even if the API server has done so
  * (podtopologyspread.filterTopologySpreadConstraints): if the label has changed since then,
  * nothing matches. */
-static void merge_spread_keys(struct arena *arena, const struct pairs *labels,
-                              struct spread_object *s)
+static void merge_spread_keys(struct arena *arena, struct label_marks *m, struct spread_object *s)
 {
-	for (size_t i = 0; i < s->match_keys.n; i++) {
-		const struct text *value = labels_find(labels, s->match_keys.at[i]);
+	if (s->match_keys.n == 0)
+		return;
+	marks_next(m, arena);
+	for (size_t i = 0; i < s->selector.rules.n; i++) {
+		const struct node_rule *r = &s->selector.rules.rules[i];
+		const struct text *value;
+		uint32_t *mark = mark_of(m, r->key, &value);
 
-		if (value && !has_rule(&s->selector, s->match_keys.at[i], value))
-			add_rule(arena, &s->selector, REQUIRE_IN, s->match_keys.at[i], value);
+		if (mark && r->op == REQUIRE_IN && r->values_n == 1 && text_equal(r->values[0], *value))
+			*mark = m->selector;
 	}
+	add_rules(arena, m, &s->match_keys, &s->selector, REQUIRE_IN);
 }
 
 void extract_match_keys(struct pod_object *out, struct arena *arena)
 {
+	struct label_marks m = { .labels = &out->meta.labels };
+
 	for (size_t i = 0; i < out->pod_terms_n; i++) {
 		struct pod_term_object *t = &out->pod_terms[i];
 
-		merge_keys(arena, &out->meta.labels, &t->match_keys, &t->selector, REQUIRE_IN);
-		merge_keys(arena, &out->meta.labels, &t->mismatch_keys, &t->selector, REQUIRE_NOT_IN);
+		merge_keys(arena, &m, &t->match_keys, &t->selector, REQUIRE_IN);
+		merge_keys(arena, &m, &t->mismatch_keys, &t->selector, REQUIRE_NOT_IN);
 	}
 	for (size_t i = 0; i < out->spreads_n; i++)
-		merge_spread_keys(arena, &out->meta.labels, &out->spreads[i]);
+		merge_spread_keys(arena, &m, &out->spreads[i]);
 }
