@@ -380,6 +380,7 @@ static struct kin_parts kin_parts(const struct shape *s)
 		                   .before_bytes = (size_t)(images - begin),
 		                   .behind_bytes = (size_t)(end - next) };
 
+	assert(begin <= images && images <= next && next <= end);
 	p.head.shape = 0;
 	p.head.images_n = 0;
 	p.head.image_containers = 0;

@@ -100,6 +100,15 @@ static void node_make(struct world *w, uint32_t id)
 	             0);
 }
 
+/* Without images and attachments: record_shape() has the lists behind the others. */
+static void lists_end(struct shape_record *r)
+{
+	const void *end = (const char *)r->body + r->bytes;
+
+	r->images = end;
+	r->attachments = end;
+}
+
 static void shape_make(struct world *w, uint32_t i)
 {
 	struct event_shape *e = &w->bodies[i].body;
@@ -121,6 +130,7 @@ static void shape_make(struct world *w, uint32_t i)
 		if (r == RESOURCE_MEMORY)
 			e->scored_memory_bytes = value > 0 && value < INT64_MAX ? value : 200 << 20;
 	}
+	lists_end(&record);
 	nodes_widen(&w->nodes, &record);
 	cr_assert_eq(shapes_make(&w->shapes, &record, w->nodes.slots, w->nodes.used, &w->classes[i]),
 	             0);
@@ -301,6 +311,7 @@ static void select_and_check(struct random *r, struct shapes *ss, const struct n
 	memcpy(bytes + sizeof(body) + sizeof(q), values, sizeof(values));
 	record.requirements = (const struct requirement *)(const void *)(bytes + sizeof(body));
 	record.values = (const uint32_t *)(const void *)(bytes + sizeof(body) + sizeof(q));
+	lists_end(&record);
 	cr_assert_eq(shapes_make(ss, &record, nodes, NODES, &s), 0);
 	for (uint32_t id = 0; id < NODES; id++)
 		cr_assert_eq(shape_allows(&s, id), shape_filter(&s, &nodes[id], &arg) == FILTER_PASSED,
