@@ -159,6 +159,24 @@ int extract_pod_first(const char *json, size_t bytes, struct arena *arena, struc
 	return rc;
 }
 
+static const struct json_field pod_usage_fields[] = {
+	POD_FIELDS,
+	JSON_WHOLE("spec", extract_usage_spec),
+	JSON_WHOLE("status", extract_pod_status),
+};
+
+int extract_pod_usage(const char *json, size_t bytes, struct arena *arena,
+                      const struct resource_names *known, struct pod_object *out,
+                      struct decode_error *error)
+{
+	struct json j;
+
+	pod_start(&j, json, bytes, arena, out);
+	out->resources = *known;
+	out->resources.closed = true;
+	return pod_end(&j, out, error, json_fields(&j, pod_usage_fields, out));
+}
+
 static const struct json_field basics_spec_fields[] = {
 	JSON_FIELD("schedulerName", json_field_text, struct pod_object, scheduler_name),
 	JSON_FIELD("nodeName", json_field_text, struct pod_object, node_name),

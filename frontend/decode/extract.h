@@ -29,6 +29,12 @@ int extract_pod_first(const char *json, size_t bytes, struct arena *arena, struc
 int extract_pod_basics(const char *json, size_t bytes, struct arena *arena, struct pod_object *out,
                        struct decode_error *error);
 
+/* What of a bound pod counts on its node: the basics, requests and actual resources, host ports and
+ * volumes.  Its rules are skipped, and resources that are not among `known`. */
+int extract_pod_usage(const char *json, size_t bytes, struct arena *arena,
+                      const struct resource_names *known, struct pod_object *out,
+                      struct decode_error *error);
+
 int extract_node(const char *json, size_t bytes, struct arena *arena, struct node_object *out,
                  struct decode_error *error);
 

@@ -114,34 +114,49 @@ static void extract_grace(struct json *j, void *pod)
 		json_int64(j, &out->grace_s);
 }
 
+/* All but its rules: what counts on its node, and who it is. */
+#define USAGE_FIELDS                                                                               \
+	JSON_WHOLE("volumes", extract_pod_volumes),                                                    \
+		JSON_WHOLE("initContainers", extract_init_containers),                                     \
+		JSON_WHOLE("containers", extract_containers),                                              \
+		JSON_FIELD("nodeName", json_field_text, struct pod_object, node_name),                     \
+		JSON_FIELD("hostNetwork", json_field_bool, struct pod_object, has_host_network),           \
+		JSON_FIELD("schedulerName", json_field_text, struct pod_object, scheduler_name),           \
+		JSON_FIELD("priority", extract_optional_int32, struct pod_object, priority),               \
+		JSON_FIELD("preemptionPolicy", json_field_text, struct pod_object, preemption_policy),     \
+		JSON_FIELD("overhead", extract_quantities, struct pod_object, overhead),                   \
+		JSON_FIELD("restartPolicy", json_field_text, struct pod_object, restart_policy),           \
+		JSON_WHOLE("activeDeadlineSeconds", extract_deadline),                                     \
+		JSON_WHOLE("terminationGracePeriodSeconds", extract_grace),                                \
+		JSON_FIELD("schedulingGates", extract_not_empty, struct pod_object, gated),                \
+		JSON_FIELD("resourceClaims", extract_resource_claims, struct pod_object, asks),            \
+		JSON_WHOLE("resources", extract_pod_resources),                                            \
+		JSON_FIELD("schedulingGroup", extract_native_group, struct pod_object, native_group),      \
+		JSON_FIELD("workloadRef", extract_workload_ref, struct pod_object, has_workload_ref)
+
+static const struct json_field usage_fields[] = { USAGE_FIELDS };
+
 static const struct json_field spec_fields[] = {
-	JSON_WHOLE("volumes", extract_pod_volumes),
-	JSON_WHOLE("initContainers", extract_init_containers),
-	JSON_WHOLE("containers", extract_containers),
+	USAGE_FIELDS,
 	JSON_FIELD("nodeSelector", extract_text_map, struct pod_object, node_selector),
-	JSON_FIELD("nodeName", json_field_text, struct pod_object, node_name),
-	JSON_FIELD("hostNetwork", json_field_bool, struct pod_object, has_host_network),
 	JSON_WHOLE("affinity", extract_affinity),
-	JSON_FIELD("schedulerName", json_field_text, struct pod_object, scheduler_name),
 	JSON_WHOLE("tolerations", extract_tolerations),
-	JSON_FIELD("priority", extract_optional_int32, struct pod_object, priority),
-	JSON_FIELD("preemptionPolicy", json_field_text, struct pod_object, preemption_policy),
-	JSON_FIELD("overhead", extract_quantities, struct pod_object, overhead),
 	JSON_WHOLE("topologySpreadConstraints", extract_spreads),
-	JSON_FIELD("restartPolicy", json_field_text, struct pod_object, restart_policy),
-	JSON_WHOLE("activeDeadlineSeconds", extract_deadline),
-	JSON_WHOLE("terminationGracePeriodSeconds", extract_grace),
-	JSON_FIELD("schedulingGates", extract_not_empty, struct pod_object, gated),
-	JSON_FIELD("resourceClaims", extract_resource_claims, struct pod_object, asks),
-	JSON_WHOLE("resources", extract_pod_resources),
-	JSON_FIELD("schedulingGroup", extract_native_group, struct pod_object, native_group),
-	JSON_FIELD("workloadRef", extract_workload_ref, struct pod_object, has_workload_ref),
 };
+
+static void spec_read(struct json *j, const struct json_field *fields, size_t n,
+                      struct pod_object *out)
+{
+	if (json_fields_n(j, fields, n, out) && out->scheduler_name.bytes == 0)
+		out->scheduler_name = text_of("default-scheduler");
+}
 
 void extract_pod_spec(struct json *j, void *pod)
 {
-	struct pod_object *out = pod;
+	spec_read(j, spec_fields, JSON_COUNT(spec_fields), pod);
+}
 
-	if (json_fields(j, spec_fields, out) && out->scheduler_name.bytes == 0)
-		out->scheduler_name = text_of("default-scheduler");
+void extract_usage_spec(struct json *j, void *pod)
+{
+	spec_read(j, usage_fields, JSON_COUNT(usage_fields), pod);
 }

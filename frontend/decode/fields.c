@@ -116,7 +116,8 @@ void resource_names_seed(struct resource_names *names)
 	names->n = RESOURCE_EXTENDED;
 }
 
-/* The index of that name, which is added if it is new; RESOURCES_MAX if there are too many. */
+/* The index of that name, which is added if it is new; RESOURCES_MAX if there are too many, or no
+ * more are taken. */
 static uint32_t names_index(struct resource_names *names, struct text name)
 {
 	uint32_t i;
@@ -126,8 +127,9 @@ static uint32_t names_index(struct resource_names *names, struct text name)
 	for (i = 0; i < names->n; i++)
 		if (text_equal(names->at[i], name))
 			return i;
-	if (i < RESOURCES_MAX)
-		names->at[names->n++] = name;
+	if (names->closed || i == RESOURCES_MAX)
+		return RESOURCES_MAX;
+	names->at[names->n++] = name;
 	return i;
 }
 
@@ -187,6 +189,7 @@ static void quantities_set(struct arena *arena, struct quantities *q, uint32_t r
 
 void extract_quantities(struct json *j, void *object)
 {
+	struct resource_names *names = j->context;
 	struct quantities *out = object;
 	struct text name, text;
 	nano_t amount;
@@ -209,7 +212,9 @@ void extract_quantities(struct json *j, void *object)
 			json_fail(j, "is not the name of a resource");
 			return;
 		}
-		resource = names_index(j->context, name);
+		resource = names_index(names, name);
+		if (resource == RESOURCES_MAX && names->closed)
+			continue;
 		if (resource == RESOURCES_MAX) {
 			json_fail(j, "is one of more than %d resources", RESOURCES_MAX);
 			return;

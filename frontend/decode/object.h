@@ -45,10 +45,11 @@ struct meta {
 const struct text *pairs_find(const struct pairs *p, const char *key);
 
 /* The resources that an object names; the first ones are RESOURCE_CPU to
- * RESOURCE_PODS. */
+ * RESOURCE_PODS.  `closed`: other names are skipped, not added. */
 struct resource_names {
 	struct text at[RESOURCES_MAX];
 	uint32_t n;
+	bool closed;
 };
 
 /* A ResourceList: >= 0, in units of 10^-9. */

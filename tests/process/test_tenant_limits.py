@@ -174,6 +174,28 @@ def test_f13_a_quorum_that_is_no_number_makes_an_ordinary_pod():
         well(c)
 
 
+def test_a_pod_with_too_many_resources_takes_its_node_from_nobody():
+    """A tenant binds a pod by hand, with 70 resources that the node lacks; kubelets admit such a pod."""
+    with Cluster(objects.node("n0", cpu="4", gpu="8"), apisim=("--no-kubelet",)) as c:
+        c.pair()
+        c.create(namespace("evil"), objects.pod("evil", cpu="1", namespace="evil", nodeName="n0", requests={
+            "nvidia.com/gpu": "3", **{f"evil.com/r{i}": "1" for i in range(70)}}))
+        until(lambda: "one of more than 64 resources" in c.frontend.log(), 10, "the pod is named")
+        c.create(objects.pod("good", cpu="1", requests={"nvidia.com/gpu": "5"}))
+        until(lambda: c.bound("good") == 1, 10, lambda: c.why_pending("good"))
+        c.create(objects.pod("more", cpu="10m", requests={"nvidia.com/gpu": "1"}))
+        waits_with(c, "more", "1 Insufficient nvidia.com/gpu")
+        # A node brings one of them: the pod is read again, and what it uses of the node's is counted.
+        has(c, "n0", "evil.com/r69", "2")
+        c.client.delete("Pod", "more")
+        c.create(objects.pod("first", cpu="10m", requests={"evil.com/r69": "1"}))
+        until(lambda: c.bound("first") == 1, 30, lambda: c.why_pending("first"))
+        c.create(objects.pod("second", cpu="10m", requests={"evil.com/r69": "1"}))
+        waits_with(c, "second", "1 Insufficient evil.com/r69")
+        wrongs = [wrong for wrong in c.wrongs() if "taken of 0" not in wrong]
+        check(wrongs == ["apisim counts 1 overcommitted"], wrongs)  # by the tenant's pod
+
+
 def shy(i, terms):
     """A pod with preferred terms that match the pods of all namespaces, each a selector of its own."""
     terms = [{"weight": 1, "podAffinityTerm": {

@@ -24,7 +24,10 @@ int column_take(struct model *m, struct text name, uint32_t *id, const char **fl
 
 	if (rc < 0)
 		return rc;
-	m->columns_due = m->columns_due || !is_held(m, *id);
+	if (!is_held(m, *id)) {
+		m->columns_due = true;
+		m->columns_taken++;
+	}
 	m->column_nodes[*id]++;
 	return 0;
 }

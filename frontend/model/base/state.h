@@ -84,6 +84,7 @@ struct model {
 	struct intern left_out;        /* resources of nodes that found no column */
 	uint32_t column_nodes[RESOURCES_MAX]; /* nodes that have it, by column */
 	bool columns_due;                     /* some are held or absent now and were not before */
+	uint32_t columns_taken;               /* times that one was held that was not before */
 	struct intern schedulers;
 	struct intern images;
 	struct image_use *image_uses; /* by image */

@@ -45,12 +45,11 @@ static void pod_change_shape(struct model *m, uint32_t pod, uint32_t shape)
 		unaccounted_hold(m, p->binding);
 }
 
-/* Its shape has an old id, and there is no space for another one. */
-static void pod_stays_stale(struct model *m, uint32_t pod)
+/* Its usage is not known until it is put again. */
+static void pod_ask_again(struct model *m, uint32_t pod)
 {
 	struct pod_entry *p = pod_at(m, pod);
 
-	m->counts.limits_hit++;
 	p->entry.retry = true;
 	model_note_lack(m, RESOURCE_INDEX_PODS);
 	if (p->node == ID_NONE || p->unaccounted)
@@ -69,8 +68,13 @@ static void refresh_pods(struct model *m, const uint32_t *next, uint32_t shapes_
 		if (shape < shapes_n && next[shape] != SLOT_NONE)
 			pod_change_shape(m, i, next[shape]);
 		e = (const void *)shape_at(m, pod_at(m, i)->shape)->body;
-		if (full && amounts_stale(m, (const void *)(e + 1), e->amounts_n))
-			pod_stays_stale(m, i);
+		/* Its shape has an old id, and there is no space for another one. */
+		if (full && amounts_stale(m, (const void *)(e + 1), e->amounts_n)) {
+			m->counts.limits_hit++;
+			pod_ask_again(m, i);
+		}
+		if (pod_at(m, i)->read_at < m->columns_taken)
+			pod_ask_again(m, i);
 		pod_check_columns(m, i);
 	}
 }

@@ -60,6 +60,7 @@ struct pod_entry {
 	char *policy_refusal;     /* NULL: none */
 	bool refusal_is_kube;     /* as in struct pod_view */
 	bool withdrawn;           /* some of its entries gave way: shares.h */
+	uint32_t read_at;         /* as in struct pod_state */
 	char *limit_refusal;      /* NULL: none; columns.h, shares.h */
 };
 

@@ -174,6 +174,7 @@ static void pod_fill(struct model *m, struct pod_entry *e, const struct pod_obje
 	e->phase = (uint8_t)object->phase;
 	e->entry.retry = s->retry;
 	e->unaccounted = s->unaccounted;
+	e->read_at = s->read_at;
 	e->texts = pod_texts(object, s);
 	e->shape = s->shape;
 	e->node = s->node;
@@ -342,14 +343,31 @@ static bool stays_bound(const struct model *m, uint32_t known, const struct pod_
 	return e && e->node != ID_NONE && text_is(pod->node_name, node_at(m, e->node)->name);
 }
 
+/* The usage of a bound pod that cannot be read whole, such as one that asks for more resources than
+ * there are columns: without its rules, and of what nodes have.  Else a pod that somebody bound by
+ * hand would take the node from all others: a kubelet admits it, and does not mind resources that
+ * the node lacks.
+ *   -EINVAL  that cannot be read either */
+static int pod_usage_read(struct model *m, const char *json, size_t bytes, struct pod_object *out)
+{
+	struct resource_names known = { 0 };
+
+	resource_names_seed(&known);
+	for (uint32_t i = RESOURCE_EXTENDED; i < m->columns.pool.n; i++)
+		if (intern_refs(&m->columns, i) > 0)
+			known.at[known.n++] = text_of(intern_text(&m->columns, i));
+	return extract_pod_usage(json, bytes, &m->arena, &known, out, NULL);
+}
+
 /* A pod that cannot be read.  One of ours is stored as refused, so that it gets a reason; one that
- * is bound keeps the usage that was counted, or its node is unaccounted, until it ends. */
+ * is bound is counted by its usage, or keeps what was counted, or its node is unaccounted, until it
+ * ends. */
 static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct decode_error *error)
 {
-	struct pod_object pod;
+	struct pod_object pod, usage;
 	struct pod_state s;
 	uint32_t known;
-	bool is_new, bound;
+	bool is_new, bound, is_counted;
 
 	m->counts.objects_bad++;
 	extract_pod_basics(json, bytes, &m->arena, &pod, NULL);
@@ -365,7 +383,10 @@ static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct d
 			pod_forget(m, known);
 		return -EINVAL;
 	}
-	if (bound ? stays_bound(m, known, &pod) : !pod_is_ours(m, &pod))
+	is_counted = bound && pod_usage_read(m, json, bytes, &usage) == 0;
+	if (is_counted)
+		pod = usage;
+	else if (bound ? stays_bound(m, known, &pod) : !pod_is_ours(m, &pod))
 		return -EINVAL;
 	if (is_known(m, known, &pod.meta))
 		return -EINVAL;
@@ -374,10 +395,11 @@ static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct d
 			pod_lost(m, &pod, error);
 		return -EINVAL;
 	}
-	s.unaccounted = bound;
-	if (bound)
+	s.unaccounted = s.unaccounted || (bound && !is_counted);
+	s.read_at = is_counted ? m->columns_taken : UINT32_MAX;
+	if (s.unaccounted)
 		unaccounted_explain(pod.node_name, error);
-	else
+	else if (!bound)
 		pod_state_refuse(&s, arena_printf(&m->arena, "%s: %s", error->field, error->text));
 	if (is_new && pod_enter(m, &pod.meta, &s, &known, NULL) < 0) {
 		if (bound)

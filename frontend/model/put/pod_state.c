@@ -239,6 +239,7 @@ int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, 
 		                     .policy = ID_NONE,
 		                     .declared_spec = ID_NONE,
 		                     .role = ID_NONE,
+		                     .read_at = UINT32_MAX,
 		                     .refusal = "" };
 	s->flags = (ours ? POD_OURS : 0) | (pod->gated ? POD_GATED : 0) |
 	           (pod->meta.deleting ? POD_DELETING : 0) | (pod_lasts(pod) ? POD_LASTS : 0);

@@ -17,6 +17,8 @@ struct pod_state {
 	uint8_t flags;
 	bool retry;
 	bool unaccounted; /* it is bound, and its usage could not be stored */
+	uint32_t read_at; /* it is bound; resources without a column then, model.columns_taken, were
+	                   * skipped; UINT32_MAX: none */
 	uint32_t namespace;
 	struct pod_label *labels;
 	uint32_t labels_n;

@@ -253,3 +253,66 @@ Test(unaccounted, one_that_can_not_be_read_ends)
 	cr_assert(room_on("n1"));
 #undef UNREAD
 }
+
+/* A pod that a tenant binds by hand, with more resources than there are columns: a kubelet admits
+ * it and minds none that its node lacks.  What the node has of it is counted. */
+#define MADE_UP 70
+
+static int put_many(int version, const char *more)
+{
+	char requests[4096];
+	size_t at = (size_t)snprintf(requests, sizeof(requests), CPU(1));
+
+	for (int i = 0; i < MADE_UP; i++)
+		at += (size_t)snprintf(requests + at, sizeof(requests) - at, ",\"evil/r%d\":\"1\"", i);
+	snprintf(requests + at, sizeof(requests) - at, "%s", more);
+	return put_pod("a", version, "n1", requests);
+}
+
+static void put_rich_node(int version, const char *more)
+{
+	put_object(RESOURCE_INDEX_NODES,
+	           "{\"metadata\":{\"name\":\"n1\",\"uid\":\"u-n1\",\"resourceVersion\":\"%d\"},"
+	           "\"status\":{\"allocatable\":{\"cpu\":\"8\",\"pods\":\"110\",\"a/gpu\":\"4\"%s}}}",
+	           version, more);
+}
+
+static uint32_t amounts_of(const char *pod)
+{
+	return replay_shape(&s.replay, replay_pod(&s.replay, pod))->amounts_n;
+}
+
+Test(unaccounted, more_resources_than_columns)
+{
+	put_rich_node(1, "");
+	cr_assert_eq(put_many(1, ",\"a/gpu\":\"2\""), -EINVAL);
+	cr_assert(strstr(s.error.text, "one of more than 64 resources"), "%s", s.error.text);
+	cr_assert_null(strstr(s.error.text, "gets no more pods"), "%s", s.error.text);
+	cr_assert(room_on("n1"));
+	cr_assert_eq(amounts_of("ns/a"), 2, "cpu and a/gpu");
+	cr_assert_not(model_lacks(s.m, RESOURCE_INDEX_PODS));
+	/* The node gets one of the others: not before the pod was read again. */
+	put_rich_node(2, ",\"evil/r69\":\"1\"");
+	cr_assert_not(room_on("n1"));
+	cr_assert(model_lacks(s.m, RESOURCE_INDEX_PODS));
+	list(true);
+	put_many(1, ",\"a/gpu\":\"2\"");
+	list(false);
+	cr_assert(room_on("n1"));
+	cr_assert_eq(amounts_of("ns/a"), 3);
+}
+
+/* One whose rules cannot be read is counted, too. */
+Test(unaccounted, rules_that_can_not_be_read)
+{
+	put_node("n1", 1);
+	cr_assert_eq(
+		put_object(
+			RESOURCE_INDEX_PODS,
+			"{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"u\",\"resourceVersion\":"
+			"\"3\"},\"spec\":{\"nodeName\":\"n1\",\"tolerations\":[{\"key\":\"a\",\"operator\":\"New\"}],"
+			"\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}"),
+		-EINVAL);
+	cr_assert(room_on("n1"));
+	cr_assert_eq(amounts_of("ns/a"), 1);
+}
