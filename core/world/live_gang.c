@@ -133,8 +133,9 @@ static uint32_t free_after(const struct core *c, enum record_kind kind, uint32_t
 	return ID_NONE;
 }
 
-/* Sets the ids of a record; false: the table of the core is full. */
-static bool ids_set(const struct core *c, struct ids *ids, struct record *r)
+/* Sets the ids of a record, and that its object is created now, whatever a file says: age decides
+ * the place in the queue.  False: the table of the core is full. */
+static bool record_set(const struct core *c, struct ids *ids, struct record *r)
 {
 	union {
 		struct event_shape shape;
@@ -150,12 +151,14 @@ static bool ids_set(const struct core *c, struct ids *ids, struct record *r)
 		return id != ID_NONE;
 	case EVENT_GANG:
 		body->gang.gang = ids->gang = free_after(c, EVENT_GANG, 0);
+		body->gang.created_ns = c->now_ns;
 		return ids->gang != ID_NONE;
 	case EVENT_POD:
 		id = free_after(c, EVENT_POD, ids->pods_n > 0 ? ids->pods[ids->pods_n - 1] + 1 : 0);
 		body->pod.shape = ids->shapes[body->pod.shape];
 		body->pod.gang = ids->gang;
 		body->pod.pod = ids->pods[ids->pods_n++] = id;
+		body->pod.created_ns = c->now_ns;
 		return id != ID_NONE;
 	default:
 		return true;
@@ -182,7 +185,7 @@ static const char *shapes_fault(const struct live_gang *g, const struct kept *ke
 /* One record of the gang, with the ids of the core: as live_gang_put(). */
 static int put(struct kept *kept, struct ids *ids, struct record *r, const char **fault)
 {
-	int rc = ids_set(kept->core, ids, r) ? kept_apply(kept, kept->world, r) : -ENOSPC;
+	int rc = record_set(kept->core, ids, r) ? kept_apply(kept, kept->world, r) : -ENOSPC;
 
 	if (rc == -ENOSPC)
 		*fault = "a table of muster-core has no room for it";

@@ -20,7 +20,18 @@ struct manifest {
 	const char *name, *queue;
 	int members, quorum, priority, cpu;
 	const char *spec; /* of its pods, with a comma at the end */
+	int created_s;    /* since the records began, below 60; 0: without a creationTimestamp */
 };
+
+#define CREATED ",\"creationTimestamp\":\"2027-01-15T08:00:%02dZ\""
+
+static const char *stamp_of(const struct manifest *f)
+{
+	static char json[64];
+
+	snprintf(json, sizeof(json), CREATED, f->created_s);
+	return f->created_s > 0 ? json : "";
+}
 
 static const char *group_json(const struct manifest *f)
 {
@@ -28,9 +39,9 @@ static const char *group_json(const struct manifest *f)
 
 	snprintf(json, sizeof(json),
 	         "{\"apiVersion\":\"" API "\",\"kind\":\"PodGroup\",\"metadata\":{\"name\":\"%s\","
-	         "\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":\"1\"},"
+	         "\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":\"1\"%s},"
 	         "\"spec\":{\"minMember\":%d}}",
-	         f->name, f->name, f->quorum);
+	         f->name, f->name, stamp_of(f), f->quorum);
 	return json;
 }
 
@@ -42,13 +53,13 @@ static const char *pod_json(const struct manifest *f, int i)
 		json, sizeof(json),
 		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s-%d\","
 		"\"namespace\":\"ns\",\"uid\":\"u-%s-%d\",\"resourceVersion\":\"1\",\"labels\":{"
-		"\"scheduling.x-k8s.io/pod-group\":\"%s\"}%s%s%s},\"spec\":{\"schedulerName\":\"muster\","
+		"\"scheduling.x-k8s.io/pod-group\":\"%s\"}%s%s%s%s},\"spec\":{\"schedulerName\":\"muster\","
 		"%s\"priority\":%d,\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
 		"\"cpu\":\"%d\"}}}]},\"status\":{\"phase\":\"Pending\"}}",
 		f->name, i, f->name, i, f->name,
 		f->queue ? ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"" : "",
-		f->queue ? f->queue : "", f->queue ? "\"}" : "", f->spec ? f->spec : "", f->priority,
-		f->cpu > 0 ? f->cpu : 1);
+		f->queue ? f->queue : "", f->queue ? "\"}" : "", stamp_of(f), f->spec ? f->spec : "",
+		f->priority, f->cpu > 0 ? f->cpu : 1);
 	return json;
 }
 
@@ -245,6 +256,35 @@ Test(what_if_created, reserved_capacity_is_for_the_owner)
 	comes_true(&before, "starts: 0x1");
 }
 
+/* Of its priority it is the last one, also if the file has the time of an earlier creation. */
+Test(what_if_created, it_is_younger_than_what_waits)
+{
+	struct manifest f = { .name = "g", .members = 1, .quorum = 1, .priority = 10 };
+	char why[64], stamp[64];
+
+	start_with(MODEL_QUEUES_NONE, 0, S);
+	node("n1", 4);
+	ends("low-0", 50, "n1", 1);
+	ends("low-1", 50, "n1", 1);
+	model_set_synced(x.m);
+	flush();
+	tick(6 * S);
+	snprintf(stamp, sizeof(stamp), CREATED, 5);
+	group_with("waits", 4, stamp);
+	for (int i = 0; i < 4; i++)
+		pod(numbered("waits", i), 10, "waits", "", stamp);
+	flush();
+	for (int i = 0; i < 4; i++)
+		tick(3 * S);
+	cr_assert_neq(x.loop.core->backfill.gang, ID_NONE);
+	snprintf(why, sizeof(why), "waits: %d", WAIT_RESERVED);
+	cr_assert_str_eq(asked_of(&f), why);
+	f.created_s = 2;
+	cr_assert_str_eq(asked_of(&f), why);
+	f.created_s = 18;
+	cr_assert_str_eq(created(&f), why);
+}
+
 Test(what_if_created, a_start_that_breaks_a_promise_is_none)
 {
 	const struct manifest long_one = { .name = "g", .members = 1, .quorum = 1, .priority = 10 };
@@ -434,7 +474,7 @@ Test(what_if_created, random_gangs_do_what_was_answered)
 		}
 		random_cluster(&r);
 		for (int i = 0; i < 8; i++) {
-			const struct manifest f = random_gang(&r, name, i, queues);
+			struct manifest f = random_gang(&r, name, i, queues);
 			const struct live_answer *a = ask_records(&records_of(array_json(&f))->gang, false);
 			char words[512];
 
@@ -443,6 +483,8 @@ Test(what_if_created, random_gangs_do_what_was_answered)
 			wait += a->verdict == QUESTION_WAITS;
 			standing += x.loop.ledger->starts.standing > 0;
 			reserved += x.loop.core->backfill.gang != ID_NONE;
+			f.created_s = (int)(x.loop.core->now_ns / S - 1800000000);
+			cr_assert_lt(f.created_s, 60);
 			cr_assert_str_eq(created(&f), words, "round %d, gang %d", round, i);
 			tick(random_below(&r, 3) * S + S);
 		}
