@@ -32,11 +32,14 @@ struct outside {
 	size_t objects_n, objects_room;
 	uint32_t *pods; /* their slots */
 	uint32_t pods_n;
+	size_t pods_bytes;            /* of their records */
 	uint32_t groups[GROUPS_MOST]; /* gangs of which objects were put */
 	uint32_t groups_n;
 	uint32_t shapes[SHAPES_MOST]; /* slots, by the number in the records */
 	uint32_t shapes_n;
 };
+
+#define TOO_LARGE "the gang is too large for a question to muster-core"
 
 static int fails(struct outside *o, const struct meta *meta, const char *field, const char *text)
 {
@@ -109,6 +112,16 @@ static int group_put(struct outside *o, struct meta *meta, struct text json)
 	return rc;
 }
 
+/* Of the body of its EVENT_POD. */
+static size_t pod_bytes(const struct pod_entry *p)
+{
+	const size_t namespace = strlen(p->texts), name = strlen(p->texts + namespace + 1);
+
+	return sizeof(struct event_pod) + p->labels_n * sizeof(*p->labels) + namespace + 1 + name;
+}
+
+/* What the question has no space for is not put: anybody may send pods, and tables of the model
+ * stay as long as they once were. */
 static int pod_put_outside(struct outside *o, struct text json)
 {
 	struct model *m = o->m;
@@ -126,6 +139,9 @@ static int pod_put_outside(struct outside *o, struct text json)
 		pod_set_claims(m, m->last_put, pod_may_claim(&pod) ? json.at : NULL, json.bytes);
 	if (m->queues)
 		queues_note_pod(m, m->last_put, json.at, json.bytes);
+	o->pods_bytes += PADDED(sizeof(struct record) + pod_bytes(pod_at(m, m->last_put)));
+	if (rc == 0 && o->pods_bytes > QUESTION_GANG_RECORDS)
+		return fails(o, &pod.meta, "", TOO_LARGE);
 	return rc;
 }
 
@@ -185,7 +201,7 @@ static void *record_add(struct outside *o, enum record_kind kind, size_t body)
 	struct record *r = (void *)(g->records + g->bytes);
 
 	if (whole > QUESTION_GANG_RECORDS - g->bytes)
-		return fails(o, &none, "", "the gang is too large for a question to muster-core"), NULL;
+		return fails(o, &none, "", TOO_LARGE), NULL;
 	memset(r, 0, whole);
 	r->bytes = (uint32_t)whole;
 	r->kind = kind;
@@ -280,9 +296,8 @@ static bool pod_write(struct outside *o, uint32_t number)
 	const uint32_t pod = o->pods[number];
 	const struct pod_entry *p = pod_at(m, pod);
 	const size_t namespace = strlen(p->texts), name = strlen(p->texts + namespace + 1);
-	const size_t labels = p->labels_n * sizeof(*p->labels);
 	const uint32_t run_s = jobs_run_s(m, pod, p->run_s);
-	struct event_pod *e = record_add(o, EVENT_POD, sizeof(*e) + labels + namespace + 1 + name);
+	struct event_pod *e = record_add(o, EVENT_POD, pod_bytes(p));
 
 	if (!e)
 		return false;

@@ -374,6 +374,28 @@ Test(what_if_created, files_without_a_new_gang)
 	fails_by(json, "is in a gang that the cluster has");
 }
 
+/* Anybody may send 2 MiB of them: 23,000 pods, or 180,000 labels that no pod has, took the loop a
+ * quarter of a second each time, and tables of the model stay as long as they once were. */
+Test(what_if_created, no_more_pods_are_put_than_a_question_has_space_for)
+{
+	char *json = malloc((size_t)1 << 20), *at = json;
+	unsigned label = 0;
+
+	flush();
+	for (int i = 0; i < 40; i++) {
+		at += sprintf(at,
+		              "%s{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p%d\",\"labels\":{"
+		              "\"scheduling.x-k8s.io/pod-group\":\"g\"",
+		              i > 0 ? "," : "[", i);
+		for (int k = 0; k < 1000; k++)
+			at += sprintf(at, ",\"l%u\":\"\"", label++);
+		at += sprintf(at, "}},\"spec\":{\"schedulerName\":\"muster\"}}");
+	}
+	sprintf(at, ",{\"kind\":\"Pod\",\"metadata\":{\"name\":\"q\"},\"spec\":{\"nodeName\":\"n\"}}]");
+	fails_by(json, "the gang is too large for a question to muster-core");
+	free(json);
+}
+
 /* One bit, one word or the length is another: it has a fault, or is answered. */
 Test(what_if_created, records_that_were_edited)
 {
