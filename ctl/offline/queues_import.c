@@ -36,9 +36,11 @@ static char *scalar_text(const cJSON *value)
 static void note(struct import *m, const char *queue, const char *field, const cJSON *value)
 {
 	char *text = scalar_text(value);
+	char *line = ctl_print("%s%s%s: %.200s", queue, queue[0] != '\0' ? ": " : "", field, text);
 
-	ctl_plain(text);
-	fprintf(m->notes, "#   %s%s%s: %.200s\n", queue, queue[0] != '\0' ? ": " : "", field, text);
+	ctl_plain(line); /* names and fields may have newlines, which would end the comment */
+	fprintf(m->notes, "#   %s\n", line);
+	free(line);
 	free(text);
 }
 

@@ -120,6 +120,8 @@ def test_queues_of_yunikorn_are_imported():
     equal(queues["root/eng"]["limit"], {"cpu": 20500, GPU: 16})
     equal((queues["root/eng/eng.ml"]["placed"], queues["root/b"]["placed"]), (2, 8))
     check("priority: 5" in out and "reclaimable: false" in out, out)
+    code, out, err = imported(YUNIKORN.replace("maxapplications: 10", '"max\\nqueues: [{name: c}]\\n#": 10'))
+    equal((code, err, out.count("\nqueues:")), (0, "", 1), "a comment ends with its line")
 
 
 def test_what_is_no_file_of_yunikorn():
