@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* --max-memory of both daemons. */
+/* --max-memory of muster-core, also in the file of musterctl up. */
 #define MAX_MEMORY_LEAST (UINT64_C(16) << 20)
 #define MAX_MEMORY_MOST (UINT64_C(1) << 44)
 

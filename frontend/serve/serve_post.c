@@ -115,7 +115,7 @@ static void post_admit(struct post *p)
 		post_refuse(p, PORT_LENGTH, MHD_HTTP_LENGTH_REQUIRED, "no Content-Length");
 	} else if (p->length > (p->of_pod ? POD_BYTES_MAX : EXTENDER_BYTES_MAX)) {
 		post_refuse(p, PORT_LENGTH, MHD_HTTP_CONTENT_TOO_LARGE,
-		            p->of_pod ? "the pod is longer than 2 MiB"
+		            p->of_pod ? "the pods are longer than 2 MiB"
 		                      : "the request is longer than 64 MiB");
 	} else if (!post_charge(p, p->length)) {
 		post_refuse(p, PORT_BYTES, MHD_HTTP_SERVICE_UNAVAILABLE,
