@@ -320,9 +320,12 @@ static bool limits_complete(struct control_config *c)
 	const char *what;
 
 	if (sizing_complete(l, c->searchers, c->max_memory) < 0) {
-		fprintf(stderr, "muster-core: --max-memory %llu: it needs %llu without any node or pod\n",
-		        (unsigned long long)c->max_memory,
-		        (unsigned long long)sizing_bytes(&(struct limits){ 0 }, c->searchers));
+		fprintf(
+			stderr,
+			"muster-core: --max-memory %llu: %llu bytes are needed with a node and its pods\n",
+			(unsigned long long)c->max_memory,
+			(unsigned long long)sizing_bytes(
+				&(struct limits){ .nodes = 1, .pods = SIZING_PODS / SIZING_NODES }, c->searchers));
 		return false;
 	}
 	if (l->name_bytes == 0)
