@@ -42,6 +42,8 @@ int sizing_complete(struct limits *l, uint32_t searchers, uint64_t max_memory)
 	const uint64_t fixed = fixed_bytes(searchers), each = bytes_of(1, PODS_EACH, searchers);
 	uint64_t nodes = SIZING_NODES;
 
+	if (l->nodes > 0 && l->pods > 0)
+		return 0;
 	if (max_memory > 0 && max_memory < fixed + each)
 		return -ENOSPC;
 	if (max_memory > 0 && (max_memory - fixed) / each < nodes)

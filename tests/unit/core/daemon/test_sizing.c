@@ -23,6 +23,7 @@ Test(sizing, flags_precede)
 	cr_expect_eq(l.pods, 4000000);
 	cr_expect_lt(l.nodes, SIZING_NODES);
 	cr_expect_gt(sizing_bytes(&l, 1), UINT64_C(256) << 20);
+	cr_assert_eq(sizing_complete(&l, 1, MAX_MEMORY_LEAST), 0, "nothing is left to choose");
 }
 
 /* The limits fit the bound, and the next larger ones would not. */
