@@ -350,15 +350,24 @@ static const char *of_namespace(const struct queues_read *q, const char *namespa
 	return at != SIZE_MAX ? q->queues[q->namespaces[at].queue].name : NULL;
 }
 
-/* Who names a queue with a child for each namespace goes to that of his own. */
+/* Who names a queue with a child for each namespace goes to that of his own, also if another queue
+ * lists the namespace before it. */
 static const char *child_for(const struct queues_read *q, const char *name, const char *namespace)
 {
 	const size_t at = q->source == QUEUES_CONFIG ? queues_find(q, name) : SIZE_MAX;
-	const char *child =
-		at != SIZE_MAX && q->queues[at].per_namespace ? of_namespace(q, namespace) : NULL;
-	const size_t below = child ? queues_find(q, child) : SIZE_MAX;
+	const struct queue_read *child;
+	char text[2 * QUEUE_NAME_MAX];
+	size_t below;
 
-	return below != SIZE_MAX && strcmp(q->queues[below].parent, name) == 0 ? child : name;
+	if (at == SIZE_MAX || !q->queues[at].per_namespace)
+		return name;
+	snprintf(text, sizeof(text), "%s.%s", name, namespace);
+	below = queues_find(q, text);
+	child = below != SIZE_MAX ? &q->queues[below] : NULL;
+	return child && strcmp(child->parent, name) == 0 && child->namespaces_n == 1 &&
+	               strcmp(child->namespaces[0], namespace) == 0
+	           ? child->name
+	           : name;
 }
 
 const char *queues_name_of(const struct queues_read *q, const char *own, const char *of_group,

@@ -189,7 +189,11 @@ Test(queues, each_namespace_has_a_queue_of_its_own)
 	cr_assert_eq(expected_of("ns/p"), 160);
 	cr_assert_str_eq(queue_of("ns/named"), "teams.ns");
 	cr_assert_str_eq(queue_of("ns/elsewhere"), "other");
-	put_config(2, "teams");
+	put_config(2, "a\\n  namespaces: [ns]\\n- name: teams\\n  perNamespace: true");
+	flush();
+	cr_assert_str_eq(queue_of("ns/p"), "a");
+	cr_assert_str_eq(queue_of("ns/named"), "teams.ns", "a queue with children takes no gangs");
+	put_config(3, "teams");
 	flush();
 	cr_assert_str_eq(queue_of("ns/p"), "teams");
 	cr_assert_str_eq(queue_of("ns/named"), "teams");
