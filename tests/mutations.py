@@ -683,6 +683,8 @@ BUGS = [
         ("core/index/views.c", "\t       !usage_has_image(vs->pod_counts->usage, s);", "\t       s->body != NULL;")),
     bug("a class keeps a shared view that was built again for another", unit("core/index/test_soft"),
         ("core/index/view_follow.c", "\tv->made = ++vs->makes;\n", "")),
+    bug("soft rules of a shared view stay those of a class that was dropped", unit("core/index/test_soft"),
+        ("core/index/views.c", "\tif (v->soft)\n\t\tsoft_set_class(v->soft, class);\n", "")),
     bug("nodes are not sent again for an image that a pod names later", unit("frontend/model/shapes/test_rules"),
         ("frontend/model/nodes/images.c", "u->fresh = u->nodes > 0;", "u->fresh = false;")),
     bug("idle shapes are never dropped", unit("frontend/model/test_model"),

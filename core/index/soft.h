@@ -46,6 +46,9 @@ struct soft *soft_new(const struct pod_counts *pod_counts, class_id class,
                       const struct soft_known *known);
 void soft_free(struct soft *s);
 
+/* It is of this class from now on, whose soft rules are the same. */
+void soft_set_class(struct soft *s, class_id class);
+
 /* Nodes whose bits are not set, by rank, take part in the normalisation and are never the best;
  * bits NULL: none of them.  The bits are copied.  True: the groups were formed again, by a pass
  * over the nodes; nothing is done if the version is the same. */

@@ -276,6 +276,11 @@ void soft_free(struct soft *s)
 	free(s);
 }
 
+void soft_set_class(struct soft *s, class_id class)
+{
+	s->class = class;
+}
+
 /* The sums, spans and groups of both. */
 static bool sums_equal(const struct soft *a, const struct soft *b)
 {

@@ -233,6 +233,15 @@ static uint32_t slot_of(struct views *vs, bool behind, class_id class)
 	return slot != SLOT_NONE ? slot : slot_new(vs, behind, class);
 }
 
+/* The class that read it before, and its shape, may be dropped.  Constraints read theirs later
+ * only for spreads, with which no view is shared. */
+static void set_class(struct view *v, class_id class)
+{
+	v->class = class;
+	if (v->soft)
+		soft_set_class(v->soft, class);
+}
+
 static bool is_current(const struct views *vs, const struct view_scope *scope, const struct view *v)
 {
 	return !vs->nodes->order_old && v->position == vs->nodes->log_n &&
@@ -247,7 +256,7 @@ struct view *views_get(struct views *vs, const struct view_scope *scope, class_i
 	const uint32_t at = slot_of(vs, behind, class);
 	struct view *v = &vs->slots[at];
 
-	v->class = class;
+	set_class(v, class);
 	if (behind && v->hold != vs->hold.version) {
 		v->hold = vs->hold.version;
 		v->order_version = vs->nodes->order_version - 1;

@@ -570,3 +570,44 @@ Test(soft, a_join_moves_the_view_of_a_class_whose_images_no_node_has)
 	cr_assert_lt(steps_of_view(&w, class), NODES / 4);
 	world_free(&w);
 }
+
+/* The shape with its pods leaves, and with it the class that read a view first. */
+static void shape_leave(struct world *w, uint32_t shape_of)
+{
+	struct event_drop drop = { .id = shape_of };
+
+	for (uint32_t id = 0; id < PODS; id++) {
+		const struct pod *p = &w->core->pods.slots[id];
+
+		if (p->generation > 0 && p->shape == shape_of) {
+			begin(w, EVENT_POD_DROP);
+			add(w, &(struct event_drop){ .id = id, .generation = p->generation }, sizeof(drop));
+			feed(w);
+		}
+	}
+	begin(w, EVENT_SHAPE_DROP);
+	add(w, &drop, sizeof(drop));
+	feed(w);
+}
+
+Test(soft, a_shared_view_outlives_the_class_that_it_was_built_for)
+{
+	struct world w = { .r = random_start("soft.kin"), .taints = true };
+	const struct view_scope all = { 0 };
+	const struct view *first, *v;
+	class_id class;
+
+	world_make(&w);
+	class = w.core->pods.slots[FIRST_PENDING + 6].class;
+	first = views_get(&w.core->views, &all, w.core->pods.slots[FIRST_PENDING].class);
+	cr_assert_eq(first->mode, VIEW_WEIGHED, "taints are soft");
+	cr_assert_eq(views_get(&w.core->views, &all, class), first);
+	shape_leave(&w, 0);
+	for (uint32_t i = 0; i < 30; i++) {
+		pod(&w, w.pods++, 6, i);
+		v = views_get(&w.core->views, &all, class);
+		cr_assert_eq(v, first);
+		cr_assert(view_check(&w.core->views, v), "node %u", i);
+	}
+	world_free(&w);
+}
