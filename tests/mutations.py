@@ -79,6 +79,8 @@ BUGS = [
         (KEEPER_MAKE, "\t\te->flags |= POD_BINDING;\n", "\t\te->flags |= 0;\n")),
     bug("keeper: dropped records stay", unit("core/world/test_keeper"),
         (KEEPER, "\tcase EVENT_POD_DROP:\n\t\tpod_drop(k, id);\n", "\tcase EVENT_POD_DROP:\n")),
+    bug("keeper: a search has the shapes that no pod has", unit("core/world/test_keeper"),
+        (KEEPER_MAKE, "table != KEPT_SHAPES || world->shapes.slots[id].pods > 0", "table < KEPT_TABLES || id < world->shapes.used")),
     bug("keeper: pods lose their labels", unit("core/world/test_lookout"),
         (KEEPER_MAKE, "\t\t                        .labels_n = labels->n,\n", "")),
     bug("keeper: asked late it keeps the rest", unit("core/world/test_keeper"),

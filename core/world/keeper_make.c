@@ -146,6 +146,13 @@ static bool pod_place(const struct core *world, const struct kept_memory *m, str
 	return e->node != ID_NONE || !p || !reservation_is_bound(p);
 }
 
+/* False for a shape that no pod has: hundreds may be kept for pods to come (docs/decisions/113),
+ * and each would be evaluated for each node. */
+static bool is_needed(const struct core *world, enum kept_table table, uint32_t id)
+{
+	return table != KEPT_SHAPES || world->shapes.slots[id].pods > 0;
+}
+
 static int table_apply(const struct keeper *k, enum kept_table table, struct kept *out,
                        const struct core *world, const struct keeper_hooks *hooks,
                        struct record *copy)
@@ -155,7 +162,7 @@ static int table_apply(const struct keeper *k, enum kept_table table, struct kep
 
 	for (uint32_t id = 0; rc == 0 && id < t->used; id++) {
 		rc = ended(hooks, id);
-		if (rc < 0 || !t->at[id])
+		if (rc < 0 || !t->at[id] || !is_needed(world, table, id))
 			continue;
 		memcpy(copy, t->at[id], t->at[id]->bytes);
 		if (hooks && hooks->edit && !hooks->edit(hooks->context, copy))

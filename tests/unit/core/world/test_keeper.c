@@ -12,7 +12,7 @@
 #define STEPS 300
 
 struct seen {
-	unsigned made, searched, found, in_flight;
+	unsigned made, searched, found, in_flight, idle;
 };
 
 /* What is in no struct kept_pod. */
@@ -45,6 +45,10 @@ static void assert_equal(const struct core *world, struct core *made, struct see
 		cr_assert_eq(world->nodes.slots[id].generation, made->nodes.slots[id].generation);
 		cr_assert_eq(world->nodes.slots[id].flags, made->nodes.slots[id].flags);
 	}
+	for (shape_id id = 0; id < world->shapes.used; id++)
+		seen->idle += world->shapes.slots[id].body && world->shapes.slots[id].pods == 0;
+	for (shape_id id = 0; id < made->shapes.used; id++)
+		cr_assert(!shapes_find(&made->shapes, id) || world->shapes.slots[id].pods > 0);
 	for (pod_id id = 0; id < world->pods.used; id++) {
 		const struct pod *p = &world->pods.slots[id], *q = &made->pods.slots[id];
 
@@ -164,9 +168,10 @@ Test(keeper, makes_the_worlds_core)
 		loop_end(&l);
 		slow_free(s);
 	}
-	fprintf(stderr, "keeper: %u cores, %u searches, %u sets, %u pods in flight\n", seen.made,
-	        seen.searched, seen.found, seen.in_flight);
+	fprintf(stderr, "keeper: %u cores, %u searches, %u sets, %u pods in flight, %u idle shapes\n",
+	        seen.made, seen.searched, seen.found, seen.in_flight, seen.idle);
 	cr_assert(seen.made > 50 && seen.searched > 100 && seen.found > 5 && seen.in_flight > 20);
+	cr_assert(seen.idle > 50);
 }
 
 /* One that was asked late has not every record. */
