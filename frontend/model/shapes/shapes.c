@@ -17,7 +17,8 @@
  * and any user who may create pods writes them. */
 #define RULES_MAX 4096
 
-#define IDLE_PART 4u /* of the table, up to which idle shapes are kept */
+#define IDLE_PART 4u     /* of the table, up to which idle shapes are kept */
+#define IDLE_BYTES 4096u /* of one that is kept, with its texts */
 
 bool shape_equal(const void *item, const void *key)
 {
@@ -279,6 +280,34 @@ void shape_hold(struct model *m, uint32_t shape)
 	list_remove(&m->shapes_idle, &m->shapes.pool, shape);
 }
 
+struct size {
+	const struct model *m;
+	size_t bytes;
+};
+
+static void text_add(void *context, enum number_of of, uint32_t number)
+{
+	struct size *size = context;
+	const struct model *m = size->m;
+	const struct intern *in = of == NUMBER_KEY     ? &m->keys
+	                          : of == NUMBER_VALUE ? &m->values
+	                                               : &m->images;
+
+	if (of != NUMBER_RESOURCE) /* nodes have those */
+		size->bytes += strlen(intern_text(in, number));
+}
+
+/* A quota of pods no longer bounds what is stored of the shape, nor the rules of it that the core
+ * evaluates for each node that changes. */
+static bool is_small(const struct model *m, const struct shape_entry *e)
+{
+	struct size size = { m, e->bytes };
+
+	if (e->bytes <= IDLE_BYTES)
+		shape_visit(e->body, text_add, &size);
+	return size.bytes <= IDLE_BYTES;
+}
+
 /* Rules between pods would make classes of pods and views of others costlier as long as the shape
  * is there; an absent resource takes a name, of which tenants have few, and volumes and devices
  * are rarely those of the next pod. */
@@ -303,7 +332,7 @@ void shape_give(struct model *m, uint32_t shape)
 	shape_discharge(m, e);
 	if (store_retire(&m->shapes, shape)) {
 		shape_bury(m, shape);
-	} else if (may_idle((const void *)e->body)) {
+	} else if (may_idle((const void *)e->body) && is_small(m, e)) {
 		list_remove(&m->shapes.dead, &m->shapes.pool, shape);
 		list_push(&m->shapes_idle, &m->shapes.pool, shape);
 	}

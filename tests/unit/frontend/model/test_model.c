@@ -181,6 +181,33 @@ Test(model, a_shape_without_pods_is_kept_for_the_next_one_of_few_and_plain_ones)
 	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 1);
 }
 
+/* A quota of pods does not bound what pods made one after the other leave behind. */
+Test(model, a_shape_of_many_rules_or_long_texts_is_not_kept)
+{
+	char spec[10000], image[5000];
+	size_t n;
+
+	memset(image, 'i', sizeof(image) - 1);
+	image[sizeof(image) - 1] = '\0';
+	snprintf(spec, sizeof(spec), OURS "\"containers\":[{\"name\":\"c\",\"image\":\"%s\"}]", image);
+	put_pod("a", 1, "", spec);
+	flush();
+	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 2);
+	delete (POD, "a");
+	flush();
+	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 1, "a long text");
+	n = (size_t)snprintf(spec, sizeof(spec), OURS REQUESTS ",\"tolerations\":[{\"key\":\"k\"}");
+	for (int i = 0; i < 300; i++)
+		n += (size_t)snprintf(spec + n, sizeof(spec) - n, ",{\"key\":\"k%d\"}", i % 10);
+	snprintf(spec + n, sizeof(spec) - n, "]");
+	put_pod("b", 2, "", spec);
+	flush();
+	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 2);
+	delete (POD, "b");
+	flush();
+	cr_assert_eq(replay_count(s.replay.shapes, LIMITS.shapes), 1, "many rules");
+}
+
 Test(model, only_what_the_core_has_to_know_is_sent)
 {
 	struct pod_view v;
