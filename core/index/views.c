@@ -254,9 +254,11 @@ struct view *views_get(struct views *vs, const struct view_scope *scope, class_i
 {
 	const bool behind = scope->behind && vs->hold.version > 0;
 	const uint32_t at = slot_of(vs, behind, class);
+	struct view_read *read = &vs->of_class[behind][class];
 	struct view *v = &vs->slots[at];
 
-	set_class(v, class);
+	if (v->class != class)
+		set_class(v, class);
 	if (behind && v->hold != vs->hold.version) {
 		v->hold = vs->hold.version;
 		v->order_version = vs->nodes->order_version - 1;
@@ -265,7 +267,8 @@ struct view *views_get(struct views *vs, const struct view_scope *scope, class_i
 	vs->last_used[at] = ++vs->uses;
 	if (!is_current(vs, scope, v))
 		view_follow(vs, scope, v);
-	vs->of_class[behind][class] = (struct view_read){ .slot = at + 1, .made = v->made };
+	if (read->made != v->made)
+		*read = (struct view_read){ .slot = at + 1, .made = v->made };
 	return v;
 }
 
