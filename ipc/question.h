@@ -35,6 +35,7 @@
 #define QUESTION_ROWS 192u /* nodes on a page */
 #define QUESTION_RECORDS 12288u
 #define QUESTION_GANG_RECORDS 131072u /* 500 to 900 members */
+#define QUESTION_GANG_SHAPES 32u
 
 enum question_about { ABOUT_GANG, ABOUT_POD, ABOUT_KINDS };
 

@@ -27,8 +27,8 @@ static const char *shape_fault(struct seen *s, const struct record *r)
 	if (s->gangs_n > 0 || shape.body->shape != s->shapes_n)
 		return "the shapes of a gang of no table are not in order";
 	s->shapes_n++;
-	return s->shapes_n > LIVE_GANG_SHAPES ? "members of the gang ask for more than 32 shapes"
-	                                      : NULL;
+	return s->shapes_n > QUESTION_GANG_SHAPES ? "members of the gang ask for more than 32 shapes"
+	                                          : NULL;
 }
 
 static const char *gang_fault(struct seen *s, const struct record *r)
@@ -223,7 +223,7 @@ int live_gang_put(const struct live_gang *g, struct kept *kept, const struct kee
 		*fault = shapes_fault(g, kept);
 	if (*fault)
 		return -EINVAL;
-	ids.shapes = must_array(LIVE_GANG_SHAPES, sizeof(*ids.shapes));
+	ids.shapes = must_array(QUESTION_GANG_SHAPES, sizeof(*ids.shapes));
 	ids.pods = must_array(g->bytes / sizeof(struct record), sizeof(*ids.pods));
 	rc = put_all(g, kept, hooks, &ids, fault);
 	free(ids.shapes);

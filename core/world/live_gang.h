@@ -5,14 +5,12 @@
  *                    ──live_gang_put()────► records with free ids, applied to that core
  *
  * The records come from outside the core: what they may cost is bounded by their bytes, by
- * LIVE_GANG_SHAPES, and by OUTSIDER_STEPS over all of their shapes. */
+ * QUESTION_GANG_SHAPES, and by OUTSIDER_STEPS over all of their shapes. */
 #ifndef MUSTER_CORE_LIVE_GANG_H
 #define MUSTER_CORE_LIVE_GANG_H
 
 #include "core/world/keeper.h"
 #include "ipc/question.h"
-
-#define LIVE_GANG_SHAPES 32u
 
 /* Why records can't be those of a gang that no table has: a static text; NULL: they can. */
 const char *live_gang_fault(const struct live_gang *g, const struct limits *limits);

@@ -98,13 +98,13 @@ const char *outsider_refusal(struct model *m, const struct pod_entry *e)
 	return arena_printf(&m->arena, "%s", text);
 }
 
-/* Space for a record of so many bytes of body; NULL: none is left. */
-static void *record_add(struct live_pod *p, uint32_t *bytes, enum record_kind kind, size_t body)
+void *outsider_record(unsigned char *at, size_t room, enum record_kind kind, size_t body,
+                      uint32_t *bytes)
 {
-	const size_t whole = PADDED(sizeof(struct record) + body), used = p->shape_bytes + p->pod_bytes;
-	struct record *r = (void *)(p->records + used);
+	const size_t whole = PADDED(sizeof(struct record) + body);
+	struct record *r = (void *)at;
 
-	if (whole > QUESTION_RECORDS - used)
+	if (whole > room)
 		return NULL;
 	memset(r, 0, whole);
 	r->bytes = *bytes = (uint32_t)whole;
@@ -112,8 +112,15 @@ static void *record_add(struct live_pod *p, uint32_t *bytes, enum record_kind ki
 	return r + 1;
 }
 
-uint32_t outsider_name_add(struct model *m, struct outsider_name *names, uint32_t n,
-                           uint32_t resource)
+size_t outsider_pod_bytes(const struct pod_entry *p)
+{
+	const size_t namespace = strlen(p->texts), name = strlen(p->texts + namespace + 1);
+
+	return sizeof(struct event_pod) + p->labels_n * sizeof(*p->labels) + namespace + 1 + name;
+}
+
+static uint32_t name_add(struct model *m, struct outsider_name *names, uint32_t n,
+                         uint32_t resource)
 {
 	const name_id id = resource_on_wire(m, resource);
 
@@ -127,21 +134,36 @@ uint32_t outsider_name_add(struct model *m, struct outsider_name *names, uint32_
 	return n + 1;
 }
 
+uint32_t outsider_names_add(struct model *m, struct outsider_name *names, uint32_t n,
+                            const struct amount *amounts, uint32_t amounts_n)
+{
+	for (uint32_t i = 0; i < amounts_n; i++)
+		if (amounts[i].resource >= RESOURCES_MAX)
+			n = name_add(m, names, n, amounts[i].resource);
+	return n;
+}
+
+void outsider_shape_write(struct model *m, uint32_t shape, uint32_t number, struct event_shape *e)
+{
+	const struct shape_entry *s = shape_at(m, shape);
+
+	memcpy(e, s->body, s->bytes);
+	e->shape = number;
+	amounts_to_wire(m, (void *)(e + 1), e->amounts_n);
+}
+
 static bool shape_write(struct model *m, uint32_t shape, struct outsider_records *out)
 {
 	const struct shape_entry *s = shape_at(m, shape);
-	struct event_shape *e = record_add(&out->pod, &out->pod.shape_bytes, EVENT_SHAPE, s->bytes);
-	struct amount *amounts;
+	const struct event_shape *body = (const void *)s->body;
+	struct event_shape *e = outsider_record(out->pod.records, QUESTION_RECORDS, EVENT_SHAPE,
+	                                        s->bytes, &out->pod.shape_bytes);
 
 	if (!e)
 		return false;
-	memcpy(e, s->body, s->bytes);
-	e->shape = 0;
-	amounts = (void *)(e + 1);
-	for (uint32_t i = 0; i < e->amounts_n; i++)
-		if (amounts[i].resource >= RESOURCES_MAX)
-			out->names_n = outsider_name_add(m, out->names, out->names_n, amounts[i].resource);
-	amounts_to_wire(m, amounts, e->amounts_n);
+	out->names_n =
+		outsider_names_add(m, out->names, out->names_n, (const void *)(body + 1), body->amounts_n);
+	outsider_shape_write(m, shape, 0, e);
 	return true;
 }
 
@@ -149,9 +171,9 @@ static bool pod_write(struct model *m, uint32_t pod, struct outsider_records *ou
 {
 	const struct pod_entry *p = pod_at(m, pod);
 	const size_t namespace = strlen(p->texts), name = strlen(p->texts + namespace + 1);
-	const size_t labels = p->labels_n * sizeof(*p->labels);
-	struct event_pod *e = record_add(&out->pod, &out->pod.pod_bytes, EVENT_POD,
-	                                 sizeof(*e) + labels + namespace + 1 + name);
+	const uint32_t used = out->pod.shape_bytes;
+	struct event_pod *e = outsider_record(out->pod.records + used, QUESTION_RECORDS - used,
+	                                      EVENT_POD, outsider_pod_bytes(p), &out->pod.pod_bytes);
 
 	if (!e)
 		return false;

@@ -21,7 +21,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define SHAPES_MOST 32u /* LIVE_GANG_SHAPES of core/world/live_gang.h */
 #define GROUPS_MOST 8u
 
 struct outside {
@@ -35,7 +34,7 @@ struct outside {
 	size_t pods_bytes;            /* of their records */
 	uint32_t groups[GROUPS_MOST]; /* gangs of which objects were put */
 	uint32_t groups_n;
-	uint32_t shapes[SHAPES_MOST]; /* slots, by the number in the records */
+	uint32_t shapes[QUESTION_GANG_SHAPES]; /* slots, by the number in the records */
 	uint32_t shapes_n;
 };
 
@@ -64,14 +63,13 @@ static int objects_read(struct outside *o, const char *json, size_t bytes)
 }
 
 /* The dialect of the group; -1 and an error: it is no group, or one that can't be asked about. */
-static int dialect_of(struct outside *o, struct meta *meta, int *resource)
+static int dialect_of(struct outside *o, struct meta *meta, const char *name, int *resource)
 {
 	struct model *m = o->m;
 	char *version =
 		arena_printf(&m->arena, "%.*s", (int)meta->api_version.bytes, meta->api_version.at);
 	char *kind = arena_printf(&m->arena, "%.*s", (int)meta->kind.bytes, meta->kind.at);
 	uint32_t dialect, round;
-	char *name;
 
 	*resource = model_resource_index(m, version, kind);
 	if (*resource < 0 || m->roles[*resource] != ROLE_GANGS)
@@ -79,8 +77,6 @@ static int dialect_of(struct outside *o, struct meta *meta, int *resource)
 	if (!model_names_valid(meta, o->error))
 		return -EINVAL;
 	dialect = m->which[*resource];
-	name = arena_printf(&m->arena, "%.*s/%.*s", (int)meta->namespace.bytes, meta->namespace.at,
-	                    (int)meta->name.bytes, meta->name.at);
 	if (dialects[dialect]->if_served && !(m->served >> dialect & 1))
 		return fails(o, meta, "kind", "the cluster has no such groups");
 	if (gang_find(m, dialect, name) != SLOT_NONE || candidate_find(m, dialect, name, &round))
@@ -93,15 +89,14 @@ static int dialect_of(struct outside *o, struct meta *meta, int *resource)
 static int group_put(struct outside *o, struct meta *meta, struct text json)
 {
 	struct model *m = o->m;
-	int resource, dialect = dialect_of(o, meta, &resource), rc;
+	const char *name = arena_printf(&m->arena, "%.*s/%.*s", (int)meta->namespace.bytes,
+	                                meta->namespace.at, (int)meta->name.bytes, meta->name.at);
+	int resource, dialect = dialect_of(o, meta, name, &resource), rc;
 	uint32_t gang, round;
-	char *name;
 
 	if (dialect < 0)
 		return -EINVAL;
 	rc = gang_put(m, resource, json.at, json.bytes, o->error);
-	name = arena_printf(&m->arena, "%.*s/%.*s", (int)meta->namespace.bytes, meta->namespace.at,
-	                    (int)meta->name.bytes, meta->name.at);
 	gang = gang_find(m, (uint32_t)dialect, name);
 	if (gang != SLOT_NONE)
 		o->groups[o->groups_n++] = gang;
@@ -110,14 +105,6 @@ static int group_put(struct outside *o, struct meta *meta, struct text json)
 		return fails(o, meta, "", "has nothing of a group");
 	}
 	return rc;
-}
-
-/* Of the body of its EVENT_POD. */
-static size_t pod_bytes(const struct pod_entry *p)
-{
-	const size_t namespace = strlen(p->texts), name = strlen(p->texts + namespace + 1);
-
-	return sizeof(struct event_pod) + p->labels_n * sizeof(*p->labels) + namespace + 1 + name;
 }
 
 /* What the question has no space for is not put: anybody may send pods, and tables of the model
@@ -139,7 +126,7 @@ static int pod_put_outside(struct outside *o, struct text json)
 		pod_set_claims(m, m->last_put, pod_may_claim(&pod) ? json.at : NULL, json.bytes);
 	if (m->queues)
 		queues_note_pod(m, m->last_put, json.at, json.bytes);
-	o->pods_bytes += PADDED(sizeof(struct record) + pod_bytes(pod_at(m, m->last_put)));
+	o->pods_bytes += PADDED(sizeof(struct record) + outsider_pod_bytes(pod_at(m, m->last_put)));
 	if (rc == 0 && o->pods_bytes > QUESTION_GANG_RECORDS)
 		return fails(o, &pod.meta, "", TOO_LARGE);
 	return rc;
@@ -192,21 +179,17 @@ static uint32_t gang_of_all(struct outside *o)
 	           : gang;
 }
 
-/* Space for a record with so many bytes of body; NULL and an error: none is left. */
+/* The body of the next record; NULL and an error: there is no space. */
 static void *record_add(struct outside *o, enum record_kind kind, size_t body)
 {
 	static const struct meta none = { 0 };
 	struct live_gang *g = &o->out->gang;
-	const size_t whole = PADDED(sizeof(struct record) + body);
-	struct record *r = (void *)(g->records + g->bytes);
+	uint32_t bytes = 0;
+	void *at = outsider_record(g->records + g->bytes, QUESTION_GANG_RECORDS - g->bytes, kind, body,
+	                           &bytes);
 
-	if (whole > QUESTION_GANG_RECORDS - g->bytes)
-		return fails(o, &none, "", TOO_LARGE), NULL;
-	memset(r, 0, whole);
-	r->bytes = (uint32_t)whole;
-	r->kind = kind;
-	g->bytes += (uint32_t)whole;
-	return r + 1;
+	g->bytes += bytes;
+	return at ? at : (fails(o, &none, "", TOO_LARGE), NULL);
 }
 
 static bool name_write(struct outside *o, const struct outsider_name *name)
@@ -224,16 +207,12 @@ static bool name_write(struct outside *o, const struct outsider_name *name)
 	return true;
 }
 
-/* Resources that no node has. */
 static void names_add(struct outside *o, const struct amount *amounts, uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++)
-		if (amounts[i].resource >= RESOURCES_MAX)
-			o->out->names_n =
-				outsider_name_add(o->m, o->out->names, o->out->names_n, amounts[i].resource);
+	o->out->names_n = outsider_names_add(o->m, o->out->names, o->out->names_n, amounts, n);
 }
 
-/* The number of a shape in the records; SHAPES_MOST: there are too many. */
+/* The number of a shape in the records; QUESTION_GANG_SHAPES: there are too many. */
 static uint32_t shape_number(const struct outside *o, uint32_t shape)
 {
 	uint32_t i = 0;
@@ -250,7 +229,7 @@ static int shapes_find_all(struct outside *o)
 		const struct event_shape *e = (const void *)shape_at(o->m, shape)->body;
 		struct meta none = { 0 };
 
-		if (n == SHAPES_MOST)
+		if (n == QUESTION_GANG_SHAPES)
 			return fails(o, &none, "", "members of the gang ask for more than 32 shapes");
 		if (e->devices != 0)
 			return fails(o, &none, "spec.containers",
@@ -266,14 +245,11 @@ static int shapes_find_all(struct outside *o)
 static bool shapes_write(struct outside *o)
 {
 	for (uint32_t i = 0; i < o->shapes_n; i++) {
-		const struct shape_entry *s = shape_at(o->m, o->shapes[i]);
-		struct event_shape *e = record_add(o, EVENT_SHAPE, s->bytes);
+		struct event_shape *e = record_add(o, EVENT_SHAPE, shape_at(o->m, o->shapes[i])->bytes);
 
 		if (!e)
 			return false;
-		memcpy(e, s->body, s->bytes);
-		e->shape = i;
-		amounts_to_wire(o->m, (void *)(e + 1), e->amounts_n);
+		outsider_shape_write(o->m, o->shapes[i], i, e);
 	}
 	return true;
 }
@@ -297,7 +273,7 @@ static bool pod_write(struct outside *o, uint32_t number)
 	const struct pod_entry *p = pod_at(m, pod);
 	const size_t namespace = strlen(p->texts), name = strlen(p->texts + namespace + 1);
 	const uint32_t run_s = jobs_run_s(m, pod, p->run_s);
-	struct event_pod *e = record_add(o, EVENT_POD, pod_bytes(p));
+	struct event_pod *e = record_add(o, EVENT_POD, outsider_pod_bytes(p));
 
 	if (!e)
 		return false;

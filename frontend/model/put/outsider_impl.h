@@ -32,9 +32,20 @@ const char *outsider_refusal(struct model *m, const struct pod_entry *e);
 /* Adds the numbers of its texts to the list of held_begin(). */
 void outsider_hold(struct model *m, const struct pod_entry *p);
 
-/* A resource that no node has; among the first n of `names`, which have RESOURCES_MAX.  Returns n,
- * or one more. */
-uint32_t outsider_name_add(struct model *m, struct outsider_name *names, uint32_t n,
-                           uint32_t resource);
+/* Resources that no node has, behind the first n of `names`, which have RESOURCES_MAX.  Returns how
+ * many there are then. */
+uint32_t outsider_names_add(struct model *m, struct outsider_name *names, uint32_t n,
+                            const struct amount *amounts, uint32_t amounts_n);
+
+/* The body of a record at `at`, zeroes, which has so many bytes; the record has *bytes.  NULL:
+ * there is no room. */
+void *outsider_record(unsigned char *at, size_t room, enum record_kind kind, size_t body,
+                      uint32_t *bytes);
+
+/* Of the body of a pod's EVENT_POD. */
+size_t outsider_pod_bytes(const struct pod_entry *p);
+
+/* The body of a shape's EVENT_SHAPE, with another number. */
+void outsider_shape_write(struct model *m, uint32_t shape, uint32_t number, struct event_shape *e);
 
 #endif
