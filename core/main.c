@@ -223,16 +223,6 @@ static bool format_read(int option)
 	return true;
 }
 
-static bool memory_read(int option, uint64_t *out)
-{
-	uint64_t bytes;
-
-	if (!size_read(optarg, &bytes) || bytes < MAX_MEMORY_LEAST || bytes > MAX_MEMORY_MOST)
-		return bad(option, "not bytes from 16Mi to 16Ti, such as 1Gi");
-	*out = bytes;
-	return true;
-}
-
 static bool limit_read(int option, struct limits *l)
 {
 	switch (option) {
@@ -296,7 +286,8 @@ static bool option_read(int option, struct control_config *c)
 	case OPT_SEARCHERS:
 		return number32(option, 0, SEARCHERS_MOST, &c->searchers);
 	case OPT_MEMORY:
-		return memory_read(option, &c->max_memory);
+		return max_memory_read(optarg, &c->max_memory) ||
+		       bad(option, "not bytes from " MAX_MEMORY_RANGE ", such as 1Gi");
 	case OPT_RECORD:
 		c->record = optarg;
 		return *optarg != '\0' || bad(option, "no file");
@@ -320,12 +311,9 @@ static bool limits_complete(struct control_config *c)
 	const char *what;
 
 	if (sizing_complete(l, c->searchers, c->max_memory) < 0) {
-		fprintf(
-			stderr,
-			"muster-core: --max-memory %llu: %llu bytes are needed with a node and its pods\n",
-			(unsigned long long)c->max_memory,
-			(unsigned long long)sizing_bytes(
-				&(struct limits){ .nodes = 1, .pods = SIZING_PODS / SIZING_NODES }, c->searchers));
+		fprintf(stderr,
+		        "muster-core: --max-memory %llu: %llu bytes are needed with a node and its pods\n",
+		        (unsigned long long)c->max_memory, (unsigned long long)sizing_least(c->searchers));
 		return false;
 	}
 	if (l->name_bytes == 0)

@@ -47,3 +47,13 @@ bool size_read(const char *text, uint64_t *out)
 	*out = n * unit;
 	return true;
 }
+
+bool max_memory_read(const char *text, uint64_t *out)
+{
+	uint64_t bytes;
+
+	if (!size_read(text, &bytes) || bytes < MAX_MEMORY_LEAST || bytes > MAX_MEMORY_MOST)
+		return false;
+	*out = bytes;
+	return true;
+}

@@ -37,6 +37,11 @@ uint64_t sizing_bytes(const struct limits *l, uint32_t searchers)
 	return fixed_bytes(searchers) + bytes_of(l->nodes, l->pods, searchers);
 }
 
+uint64_t sizing_least(uint32_t searchers)
+{
+	return sizing_bytes(&(struct limits){ .nodes = 1, .pods = PODS_EACH }, searchers);
+}
+
 int sizing_complete(struct limits *l, uint32_t searchers, uint64_t max_memory)
 {
 	const uint64_t fixed = fixed_bytes(searchers), each = bytes_of(1, PODS_EACH, searchers);
@@ -44,7 +49,7 @@ int sizing_complete(struct limits *l, uint32_t searchers, uint64_t max_memory)
 
 	if (l->nodes > 0 && l->pods > 0)
 		return 0;
-	if (max_memory > 0 && max_memory < fixed + each)
+	if (max_memory > 0 && max_memory < sizing_least(searchers))
 		return -ENOSPC;
 	if (max_memory > 0 && (max_memory - fixed) / each < nodes)
 		nodes = (max_memory - fixed) / each;

@@ -15,6 +15,9 @@
 /* Memory that a core takes with its limits in use, as measured (docs/decisions/106-*.md). */
 uint64_t sizing_bytes(const struct limits *limits, uint32_t searchers);
 
+/* The same with one node and its pods. */
+uint64_t sizing_least(uint32_t searchers);
+
 /* Sets limits->nodes and limits->pods where they are 0: SIZING_NODES and SIZING_PODS, or in the
  * same relation as many as max_memory has space for; 0: any memory.
  *   -ENOSPC  it has space for none */

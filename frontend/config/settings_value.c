@@ -116,7 +116,7 @@ void setting_range(const struct setting *s, char *out, size_t out_bytes)
 	else if (s->kind == SETTING_YES)
 		snprintf(out, out_bytes, "true or false");
 	else if (s->kind == SETTING_BYTES)
-		snprintf(out, out_bytes, "16Mi to 16Ti");
+		snprintf(out, out_bytes, MAX_MEMORY_RANGE);
 	else if (setting_is_number(s))
 		snprintf(out, out_bytes, "%s%" PRId64 " to %" PRId64,
 		         s->kind == SETTING_POWER ? "a power of two, " : "", s->least, s->most);
@@ -308,9 +308,9 @@ static int text_check(const struct setting *s, const char *text, char *why, size
 	case SETTING_WORD:
 		return word_check(s, text, why, why_bytes);
 	case SETTING_BYTES:
-		if (size_read(text, &bytes) && bytes >= MAX_MEMORY_LEAST && bytes <= MAX_MEMORY_MOST)
+		if (max_memory_read(text, &bytes))
 			return 0;
-		return no(why, why_bytes, "not bytes from 16Mi to 16Ti, such as 1Gi");
+		return no(why, why_bytes, "not bytes from " MAX_MEMORY_RANGE ", such as 1Gi");
 	case SETTING_DIALECTS:
 		return dialect_check(text, why, why_bytes);
 	default:
