@@ -308,6 +308,16 @@ static int answered(const struct live *l, int rc, const struct live_answer *out)
 	return rc < 0 || out->verdict == QUESTION_REFUSED ? EXIT_NO : EXIT_DONE;
 }
 
+/* An older core knows no such question. */
+static int answered_of_files(const struct live *l, int rc, const char *what,
+                             struct live_answer *out)
+{
+	if (rc == 0 && out->verdict == QUESTION_REFUSED &&
+	    strcmp(out->text, "this is no question") == 0)
+		snprintf(out->text, sizeof(out->text), "it is older and takes no %s of files", what);
+	return answered(l, rc, out);
+}
+
 int live_ask(const struct live *l, const struct live_question *q, struct live_answer *out)
 {
 	return answered(l, observer_ask(&l->observer, q, ASK_NS, out), out);
@@ -315,22 +325,12 @@ int live_ask(const struct live *l, const struct live_question *q, struct live_an
 
 int live_ask_pod(const struct live *l, const struct live_pod *p, struct live_answer *out)
 {
-	const int rc = observer_ask_pod(&l->observer, p, ASK_NS, out);
-
-	if (rc == 0 && out->verdict == QUESTION_REFUSED &&
-	    strcmp(out->text, "this is no question") == 0)
-		snprintf(out->text, sizeof(out->text), "it is older and takes no pods of files");
-	return answered(l, rc, out);
+	return answered_of_files(l, observer_ask_pod(&l->observer, p, ASK_NS, out), "pods", out);
 }
 
 int live_ask_gang(const struct live *l, const struct live_gang *g, struct live_answer *out)
 {
-	const int rc = observer_ask_gang(&l->observer, g, ASK_NS, out);
-
-	if (rc == 0 && out->verdict == QUESTION_REFUSED &&
-	    strcmp(out->text, "this is no question") == 0)
-		snprintf(out->text, sizeof(out->text), "it is older and takes no gangs of files");
-	return answered(l, rc, out);
+	return answered_of_files(l, observer_ask_gang(&l->observer, g, ASK_NS, out), "gangs", out);
 }
 
 uint64_t live_wall_ns(void)

@@ -68,9 +68,8 @@ void extract_pod_volumes(struct json *j, void *out);  /* struct pod_object: volu
                                                        * images */
 void extract_containers(struct json *j, void *out);   /* struct pod_object */
 void extract_init_containers(struct json *j, void *out);
-void extract_affinity(struct json *j, void *out); /* struct pod_object */
-void extract_spreads(struct json *j, void *out);  /* struct pod_object */
-void extract_usage_spec(struct json *j, void *pod);
+void extract_affinity(struct json *j, void *out);   /* struct pod_object */
+void extract_spreads(struct json *j, void *out);    /* struct pod_object */
 void extract_pod_spec(struct json *j, void *out);   /* struct pod_object */
 void extract_usage_spec(struct json *j, void *out); /* the same without rules */
 void extract_pod_status(struct json *j, void *out); /* struct pod_object */

@@ -107,18 +107,20 @@ struct pod_ends pod_ends_of(const struct pod_object *pod, struct arena *arena)
 	return ends;
 }
 
+/* Of pods that are not bound yet; s <= RUN_MOST_S. */
+static uint32_t from_binding(int64_t s)
+{
+	return s > 0 ? (uint32_t)(s + START_LATE_S) : 0;
+}
+
 uint32_t group_expected_s(const struct meta *meta, struct arena *arena)
 {
-	const int64_t s = annotated_s(meta, arena);
-
-	return s > 0 ? (uint32_t)(s + START_LATE_S) : 0;
+	return from_binding(annotated_s(meta, arena));
 }
 
 uint32_t queue_expected_s(uint32_t run_s)
 {
-	const int64_t s = run_s < RUN_MOST_S ? run_s : RUN_MOST_S;
-
-	return s > 0 ? (uint32_t)(s + START_LATE_S) : 0;
+	return from_binding(run_s < RUN_MOST_S ? run_s : RUN_MOST_S);
 }
 
 uint32_t pod_promised_s(const struct pod_object *pod, struct arena *arena)

@@ -383,12 +383,12 @@ static int pod_put_bad(struct model *m, const char *json, size_t bytes, struct d
 			pod_forget(m, known);
 		return -EINVAL;
 	}
+	if (is_known(m, known, &pod.meta))
+		return -EINVAL;
 	is_counted = bound && pod_usage_read(m, json, bytes, &usage) == 0;
 	if (is_counted)
 		pod = usage;
 	else if (bound ? stays_bound(m, known, &pod) : !pod_is_ours(m, &pod))
-		return -EINVAL;
-	if (is_known(m, known, &pod.meta))
 		return -EINVAL;
 	if (pod_state_of(m, &pod, known, &s) < 0) {
 		if (bound)
