@@ -346,7 +346,8 @@ static int read_pod(const char *text, size_t n, struct arena *arena, struct deco
 		end++;
 	if (rc == 0 && (open < 0 || end < n || used > n + 1))
 		fuzz_found("%d, and %zu bytes of %zu, when other text follows", open, used, n);
-	if (rc < 0 && open == 0 && end >= n)
+	/* One that ends in what follows is another text: an open string or container took it in. */
+	if (rc < 0 && open == 0 && used <= n && end >= n)
 		fuzz_found("it is read when other text follows");
 	if (open == 0 && rc == 0 && n % 2 == 0)
 		pod = first;
