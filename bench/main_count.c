@@ -4,7 +4,6 @@
  *
  *   muster-count POD.json */
 #include "bench/cluster.h"
-#include "core/step/core.h"
 #include "core/world/feed.h"
 #include "frontend/decode/extract.h"
 #include "ipc/ring.h"

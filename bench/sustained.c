@@ -3,7 +3,6 @@
  * planned, the API server's result, seen bound, deleted? Only the time inside core_step() counts;
  * records are built in advance and commands are read. The rows "-planning" count the time of plans
  * and reservations alone. */
-#include "core/step/core.h"
 #include "bench/bench.h"
 #include "bench/cluster.h"
 

@@ -13,7 +13,6 @@
 
 #include "ipc/clean.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define TRIES 10000

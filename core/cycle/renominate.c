@@ -3,7 +3,6 @@
 
 #include "core/cycle/victims.h"
 #include "core/lifecycle/nominate.h"
-#include "core/lifecycle/reservation.h"
 #include "ipc/memory.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cycle/turns.h"
 
-#include "core/cycle/queues.h"
 #include "core/cycle/turn_asks.h"
 #include "core/cycle/turn_promised.h"
 #include "core/lifecycle/members.h"

@@ -6,7 +6,6 @@
 #include "core/cycle/reclaim.h"
 #include "core/lifecycle/queued.h"
 #include "core/lifecycle/reservation.h"
-#include "core/lifecycle/retain.h"
 #include "ipc/memory.h"
 
 #include <stdlib.h>

@@ -22,7 +22,6 @@
 #include "ipc/message.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

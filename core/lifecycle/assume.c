@@ -6,7 +6,6 @@
 #include "core/filter/gpus.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/state.h"
-#include "core/plan/reason.h"
 #include "ipc/memory.h"
 #include "ipc/units.h"
 

@@ -4,7 +4,6 @@
 #include "core/base/probe.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/precedence.h"
-#include "core/lifecycle/retain.h"
 #include "ipc/memory.h"
 #include "ipc/units.h"
 

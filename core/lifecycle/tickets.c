@@ -8,7 +8,6 @@
 #include "ipc/memory.h"
 #include "ipc/units.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,9 +3,6 @@
  * other orders of nodes, other prices and more patience until one of them has seen everything. */
 #include "core/pack/pack_impl.h"
 
-#include "ipc/memory.h"
-
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -15,7 +15,6 @@
 
 #include "ipc/memory.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

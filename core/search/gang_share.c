@@ -13,7 +13,6 @@
 
 #include "ipc/memory.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #define CHOICES_MOST 64000000u

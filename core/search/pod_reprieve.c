@@ -4,7 +4,6 @@
 
 #include "ipc/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static void unit_remove(struct pod_question *q, const struct pod_unit *u, uint32_t from)

@@ -14,7 +14,6 @@
  * a first one was found as if it held. */
 #include "core/search/gang_impl.h"
 
-#include "core/lifecycle/reservation.h"
 #include "core/plan/minimum.h"
 #include "core/plan/reason.h"
 #include "ipc/memory.h"

@@ -2,8 +2,6 @@
 /* May a gang start, and which is next. */
 #include "core/share/share_impl.h"
 
-#include <assert.h>
-
 static bool block(struct share_block *out, enum queue_by by, uint32_t at)
 {
 	*out = (struct share_block){ .by = by, .at = at, .resource = UINT32_MAX };

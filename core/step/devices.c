@@ -3,7 +3,6 @@
 
 #include "core/devices/inventory.h"
 #include "core/filter/gpus.h"
-#include "core/lifecycle/members.h"
 
 static struct inventory *inventory_of(struct core *c)
 {

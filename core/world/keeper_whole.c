@@ -7,7 +7,6 @@
 #include "core/lifecycle/state.h"
 #include "core/share/share.h"
 
-#include <assert.h>
 #include <string.h>
 
 static struct record *record_begin(struct record *r, enum record_kind kind, size_t body)

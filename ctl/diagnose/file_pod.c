@@ -3,7 +3,6 @@
 
 #include "ctl/objects/admission.h"
 #include "ctl/offline/offline.h"
-#include "ctl/term/print.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 
 #include "ctl/live/http.h"
 #include "ctl/term/options.h"
-#include "ctl/term/print.h"
 #include "ipc/memory.h"
 
 #include <stdio.h>

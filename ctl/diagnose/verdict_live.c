@@ -3,7 +3,6 @@
 
 #include "core/filter/evaluate.h"
 #include "ctl/diagnose/file_pod.h"
-#include "ctl/term/print.h"
 
 #include <inttypes.h>
 #include <stdio.h>

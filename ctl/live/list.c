@@ -3,7 +3,6 @@
 
 #include "ctl/term/print.h"
 #include "ctl/term/table.h"
-#include "ipc/clean.h"
 
 #include <stdio.h>
 #include <stdlib.h>

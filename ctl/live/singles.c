@@ -2,7 +2,6 @@
 /* musterctl gangs --singles: pods without a gang, of an API server. */
 #include "ctl/live/cluster.h"
 #include "ctl/live/live.h"
-#include "ctl/live/rows.h"
 #include "ctl/term/units.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/offline/lack.h"
 
-#include "ctl/term/ctl.h"
 #include "ctl/term/print.h"
 
 static cJSON *device_json(const struct device_lack *l, const struct reason_names *names)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/preempt/facts.h"
 
-#include "ctl/term/ctl.h"
 #include "frontend/decode/eviction.h"
 #include "frontend/decode/extract.h"
 

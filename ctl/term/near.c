@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/term/near.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define LETTERS_MAX 32

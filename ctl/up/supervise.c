@@ -4,7 +4,6 @@
 #include "ctl/term/ctl.h"
 #include "ipc/clock.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>

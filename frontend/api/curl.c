@@ -6,7 +6,6 @@
 #include "frontend/base/log.h"
 
 #include <curl/curl.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>

@@ -9,7 +9,6 @@
 #include "frontend/api/apistatus.h"
 #include "frontend/base/probe.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

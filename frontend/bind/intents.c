@@ -6,7 +6,6 @@
 #include "frontend/base/probe.h"
 #include "frontend/bind/takeover.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

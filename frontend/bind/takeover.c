@@ -6,7 +6,6 @@
 #include "frontend/base/log.h"
 #include "frontend/base/probe.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 

@@ -3,7 +3,6 @@
  * uses: github.com/blang/semver, apimachinery's resource.Quantity, strconv. */
 #include "frontend/cel/value.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>

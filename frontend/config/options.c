@@ -6,7 +6,6 @@
 #include "frontend/serve/address.h"
 #include "frontend/serve/metrics.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

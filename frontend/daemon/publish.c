@@ -4,7 +4,6 @@
 #include "frontend/page/answer.h"
 #include "frontend/serve/notify.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

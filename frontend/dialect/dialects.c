@@ -2,7 +2,6 @@
 #include "frontend/dialect/dialects.h"
 
 #include "frontend/dialect/dialect_read.h"
-#include "frontend/decode/extract.h"
 #include "frontend/decode/object.h"
 #include "ipc/clean.h"
 

@@ -6,7 +6,6 @@
 #include "frontend/base/probe.h"
 #include "frontend/bind/bindanswer.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

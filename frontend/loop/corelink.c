@@ -9,7 +9,6 @@
 #include "ipc/ring.h"
 #include "ipc/wake.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/page/history.h"
 
-#include "ipc/clock.h"
 #include "ipc/memory.h"
 
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "frontend/page/page.h"
 
 #include "frontend/base/bytes.h"
-#include "frontend/base/log.h"
 
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>

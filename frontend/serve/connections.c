@@ -5,7 +5,6 @@
 #include "ipc/clock.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdlib.h>

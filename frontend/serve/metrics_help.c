@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Generates the table of docs/metrics.md: metrics with all optional parts are written once and
  * parsed. */
-#include "frontend/base/log.h"
 #include "frontend/serve/metrics.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/json/jsonout.h"
 #include "frontend/trace/latency.h"
-#include "frontend/base/log.h"
 
 /* Ends `counts`; then the buckets that are not empty, for differences of two reads. */
 static void fine_write(struct jsonout *out, const struct histogram *h)

@@ -4,7 +4,6 @@
  * may change meanwhile: such events are a part of the list. */
 #include "frontend/watch/watch_impl.h"
 
-#include "frontend/api/apistatus.h"
 #include "frontend/base/probe.h"
 #include "frontend/base/version.h"
 

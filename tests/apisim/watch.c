@@ -3,8 +3,6 @@
 #include "tests/apisim/call.h"
 #include "tests/apisim/selector.h"
 
-#include <assert.h>
-
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
 

@@ -2,7 +2,6 @@
 #include "tests/demo/audit.h"
 
 #include "ctl/term/ctl.h"
-#include "tests/demo/objects.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "tests/demo/picture.h"
 
 #include "frontend/base/bytes.h"
-#include "ipc/states.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -2,7 +2,6 @@
 /* Starting and stopping the programs of the demo. */
 #include "tests/demo/demo.h"
 
-#include "ctl/term/ctl.h"
 #include "ctl/up/process.h"
 
 #include <time.h>

@@ -5,8 +5,6 @@
 #include "tests/unit/support_ledger.h"
 #include "tests/unit/test.h"
 
-#include <stdlib.h>
-
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
 	struct loop *l = context;

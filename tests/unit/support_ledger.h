@@ -4,8 +4,8 @@
 #define MUSTER_TESTS_SUPPORT_LEDGER_H
 
 #include "core/step/core.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
 #include <sys/mman.h>
 
 static inline int guarded_make(struct ledger *ledger, uint64_t offset, uint64_t bytes)

@@ -12,10 +12,6 @@
 #include "tests/unit/support_followed.h"
 #include "tests/unit/test.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #define S UINT64_C(1000000000)
 #define API "scheduling.x-k8s.io/v1alpha1"
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/support_pair.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
-#include <stdio.h>
 #include <time.h>
 
 static void text_write(const char *path, gnutls_datum_t *text)

@@ -3,11 +3,7 @@
 #include "tests/unit/support_plain.h"
 
 #include "core/lifecycle/state.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 enum { TAINT_NAME = 12 };
 

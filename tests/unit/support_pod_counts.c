@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/step/core.h"
 #include "tests/unit/support_pod_counts.h"
-
-#include <criterion/criterion.h>
-#include <errno.h>
+#include "tests/unit/test.h"
 
 static uint32_t below(struct model *m, uint32_t n)
 {

@@ -9,12 +9,8 @@
 #include "frontend/journal/journal.h"
 #include "frontend/base/log.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/unit/support_world.h"
+#include "tests/unit/test.h"
 
 #define GROUP "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/g"
 #define POD "/api/v1/namespaces/ns/pods/"

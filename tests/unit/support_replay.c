@@ -3,10 +3,7 @@
 
 #include "core/step/core.h"
 #include "core/shm/records.h"
-
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 static void *replay_reserve(void *context, enum record_kind kind, uint32_t bytes)
 {

@@ -6,11 +6,7 @@
 #include "frontend/report/report.h"
 
 #include "tests/unit/support_world.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define STATUS(pod) "/api/v1/namespaces/ns/pods/" pod "/status"
 #define GROUP(name) "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/" name

@@ -3,11 +3,7 @@
 #include "ipc/check.h"
 #include "tests/unit/support_ledger.h"
 #include "tests/unit/support_slow_impl.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 static const struct limits limits = { .nodes = SLOW_NODES,
 	                                  .pods = SLOW_PODS,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/support_slow_impl.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
 #include <math.h>
 
 bool slow_takes_room(const struct pod *p, uint32_t node)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the slow model has to ask the core itself; core/lifecycle/state.h has names that the model
  * has too. */
-#include "core/lifecycle/reservation.h"
 #include "core/lifecycle/state.h"
 
 #include "tests/unit/support_slow.h"

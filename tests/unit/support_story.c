@@ -2,12 +2,7 @@
 #include "core/step/core.h"
 #include "frontend/queues/decays.h"
 #include "tests/unit/support_story.h"
-
-#include <criterion/criterion.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define GIB (INT64_C(1) << 30)
 #define MS UINT64_C(1000000)

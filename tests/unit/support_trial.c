@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/support_trial.h"
-
-#include <criterion/criterion.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 static bool trial_may(const struct trial *t, uint32_t node)
 {

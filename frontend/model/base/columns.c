@@ -2,7 +2,6 @@
 #include "frontend/model/base/columns.h"
 
 #include "frontend/model/base/limits.h"
-#include "ipc/memory.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -5,7 +5,6 @@
 #include "frontend/model/groups/candidates.h"
 #include "frontend/model/groups/declared_spec.h"
 #include "frontend/model/base/limits.h"
-#include "frontend/model/base/objects.h"
 #include "frontend/model/pods/pods.h"
 #include "frontend/model/pods/shares.h"
 #include "ipc/memory.h"

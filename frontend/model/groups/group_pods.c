@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/groups/group_pods.h"
 
-#include "frontend/base/compare.h"
 #include "frontend/dialect/group_status.h"
 #include "frontend/model/groups/gangs.h"
 #include "frontend/model/base/limits.h"

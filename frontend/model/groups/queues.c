@@ -10,7 +10,6 @@
 #include "frontend/queues/decays.h"
 #include "ipc/memory.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 

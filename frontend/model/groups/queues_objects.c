@@ -3,7 +3,6 @@
 #include "frontend/model/groups/queues_impl.h"
 
 #include "frontend/json/json.h"
-#include "frontend/model/base/limits.h"
 #include "frontend/model/base/objects.h"
 #include "ipc/memory.h"
 

@@ -3,7 +3,6 @@
 
 #include "frontend/decode/eviction.h"
 #include "frontend/model/pods/budgets.h"
-#include "frontend/model/base/limits.h"
 #include "frontend/model/nodes/nodes.h"
 #include "frontend/model/base/objects.h"
 #include "ipc/memory.h"

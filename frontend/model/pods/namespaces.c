@@ -7,7 +7,6 @@
 #include "frontend/model/base/limits.h"
 #include "frontend/model/base/objects.h"
 #include "frontend/model/pods/pods.h"
-#include "ipc/memory.h"
 
 #include <assert.h>
 #include <errno.h>

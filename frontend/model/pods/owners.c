@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/pods/owners.h"
 
-#include "ipc/memory.h"
-
 #include <assert.h>
 #include <stdlib.h>
 

@@ -2,7 +2,6 @@
 #include "frontend/model/pods/policies.h"
 
 #include "frontend/model/pods/pods.h"
-#include "ipc/memory.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -2,10 +2,8 @@
 #include "frontend/model/pods/shares.h"
 
 #include "frontend/model/base/limits.h"
-#include "ipc/memory.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 struct share_table share_table(const struct model *m, enum share_of of)
 {

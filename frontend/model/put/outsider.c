@@ -11,7 +11,6 @@
 #include "frontend/model/shapes/pod_shape.h"
 #include "frontend/model/shapes/shape_draft.h"
 #include "frontend/model/shapes/shapes.h"
-#include "ipc/memory.h"
 
 #include <errno.h>
 #include <stdio.h>

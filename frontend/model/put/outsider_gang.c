@@ -2,7 +2,6 @@
 #include "frontend/model/put/outsider_gang.h"
 
 #include "frontend/json/json.h"
-#include "frontend/model/base/columns.h"
 #include "frontend/model/base/objects.h"
 #include "frontend/model/groups/candidates.h"
 #include "frontend/model/groups/gang_record.h"

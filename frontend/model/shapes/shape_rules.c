@@ -4,7 +4,6 @@
 #include "frontend/model/nodes/images.h"
 #include "frontend/model/shapes/shape_draft.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 static bool is_compare(const struct node_rule *r)

@@ -2,10 +2,9 @@
 /* apisim's JSON tree: cJSON is the oracle of random documents. */
 #include "tests/apisim/json.h"
 #include "tests/unit/support_random.h"
+#include "tests/unit/test.h"
 
 #include <cjson/cJSON.h>
-#include <criterion/criterion.h>
-#include <string.h>
 
 static struct as_arena arena;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantities, as kube-apiserver 1.36.3 answered them. */
 #include "tests/apisim/quantity.h"
-
-#include <criterion/criterion.h>
+#include "tests/unit/test.h"
 
 Test(apisim_quantity, canonical_texts)
 {

@@ -3,10 +3,7 @@
 #include "ipc/clean.h"
 
 #include "ipc/logline.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 static const struct {
 	const char *text, *shown;

@@ -3,10 +3,9 @@
 #include "ipc/logline.h"
 
 #include "tests/unit/support_random.h"
+#include "tests/unit/test.h"
 
 #include <cjson/cJSON.h>
-#include <criterion/criterion.h>
-#include <string.h>
 
 static const char *quoted(const char *text)
 {

@@ -8,7 +8,6 @@
 
 #include "tests/unit/test.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

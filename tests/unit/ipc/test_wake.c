@@ -4,13 +4,11 @@
 #include "ipc/clock.h"
 #include "ipc/segment.h"
 #include "ipc/wake.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdalign.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>

@@ -7,7 +7,6 @@
 #include "tests/unit/support_random.h"
 #include "tests/unit/test.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #define NEVER TRACE_NOT_STARTED

@@ -2,11 +2,9 @@
 /* Logs of several users through the core with queues, and what is measured of them. */
 #include "bench/trace/queues.h"
 
-#include "ipc/memory.h"
 #include "tests/unit/support_random.h"
 #include "tests/unit/test.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 static void file_write(char path[64], const char *text)

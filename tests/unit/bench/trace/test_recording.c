@@ -9,7 +9,6 @@
 #include "tests/unit/support_random.h"
 #include "tests/unit/test.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

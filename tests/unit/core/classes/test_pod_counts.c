@@ -3,8 +3,7 @@
  */
 #include "core/step/core.h"
 #include "tests/unit/support_pod_counts.h"
-
-#include <criterion/criterion.h>
+#include "tests/unit/test.h"
 
 #define STEPS 6000
 

@@ -3,9 +3,6 @@
 #include "core/daemon/questions.h"
 #include "tests/unit/test.h"
 
-#include <errno.h>
-#include <string.h>
-
 static struct questions *box;
 static unsigned told;
 

@@ -2,11 +2,7 @@
 /* The search for devices: its order, and each rule that keeps a device out. The recorded answers of
  * kube-scheduler are compared by tests/process/test_claims.py. */
 #include "core/devices/choice.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define DEVICES 40u
 #define EVERY UINT64_MAX

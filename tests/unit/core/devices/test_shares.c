@@ -2,12 +2,9 @@
 /* Shares of GPUs: the three measures against a recomputation from their definitions on random
  * nodes, the policies against all choices tried one by one, and small cases by hand. */
 #include "core/devices/shares.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define TASKS 12u
 #define ROUNDS 3000u

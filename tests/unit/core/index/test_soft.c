@@ -8,10 +8,7 @@
 #include "core/lifecycle/state.h"
 #include "core/step/core.h"
 #include "core/index/views_impl.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 enum {
 	NODES = 240,

@@ -5,10 +5,7 @@
 #include "core/index/views_impl.h"
 
 #include "tests/unit/support_random.h"
-
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 enum { NODES = 500, SHAPES = 60, RESOURCES = 8, SCANS = 200 };
 

@@ -5,9 +5,7 @@
 
 #include "core/lifecycle/state.h"
 #include "core/index/views_impl.h"
-
-#include <criterion/criterion.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 enum { ROUNDS = 200, MEMBERS = 12 };
 

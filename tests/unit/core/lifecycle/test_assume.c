@@ -6,8 +6,7 @@
 #include "core/filter/gpus.h"
 #include "core/index/views.h"
 #include "core/lifecycle/assume.h"
-
-#include <criterion/criterion.h>
+#include "tests/unit/test.h"
 
 enum { ROUNDS = 200, WORDS = (PLAIN_NODES + 63) / 64 };
 

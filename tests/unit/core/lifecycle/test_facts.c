@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/lifecycle/facts.h"
-
-#include <criterion/criterion.h>
-#include <stdint.h>
+#include "tests/unit/test.h"
 
 #define S UINT64_C(1000000000)
 #define PATIENCE 10u

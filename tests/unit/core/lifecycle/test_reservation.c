@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state machine of reservations: what core/lifecycle/reservation.h draws, and nothing else. */
 #include "core/lifecycle/reservation.h"
-#include "core/step/core.h"
 #include "tests/unit/support_story.h"
 
 #include <signal.h>

@@ -3,11 +3,7 @@
 #include "core/pack/pack.h"
 
 #include "tests/unit/support_random.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 TestSuite(pack);
 

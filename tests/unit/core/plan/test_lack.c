@@ -2,10 +2,7 @@
 /* Reasons of gangs of unlike members: small random clusters against every placement. */
 #include "tests/unit/support_random.h"
 #include "tests/unit/support_story.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 enum { NODES = 3, MEMBERS = 5, CLUSTERS = 300, CPU = 0, MEMORY = 1, RESOURCES = 2 };
 

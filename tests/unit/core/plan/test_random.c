@@ -6,9 +6,7 @@
 #include "tests/unit/support_trial.h"
 
 #include "core/lifecycle/state.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
+#include "tests/unit/test.h"
 
 TestSuite(plans);
 

@@ -2,10 +2,8 @@
 /* What a new epoch leaves of the gangs. */
 #include "core/cluster/pods.h"
 #include "core/queue/gangs.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

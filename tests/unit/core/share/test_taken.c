@@ -6,9 +6,6 @@
 #include "tests/unit/support_random.h"
 #include "tests/unit/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 enum { X, Y, Z, R };
 
 static const struct taken_by by_other = { .at_ns = 7, .queue = 2 };

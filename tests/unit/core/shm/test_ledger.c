@@ -6,10 +6,7 @@
 #include "core/queue/queue.h"
 #include "tests/unit/support_ledger.h"
 #include "tests/unit/support_random.h"
-
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 static const struct limits small = { .nodes = 10,
 	                                 .pods = 100,

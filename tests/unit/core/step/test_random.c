@@ -2,9 +2,7 @@
 /* Random clusters: the core against a slow and obvious model, against itself, and against malformed
  * records. */
 #include "tests/unit/support_slow.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
+#include "tests/unit/test.h"
 
 #define CLUSTERS 12
 #define STEPS 400

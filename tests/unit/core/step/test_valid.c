@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* core_valid() finds each wrong value: one of a sound core is changed, reported, and restored. */
 #include "core/step/core.h"
-#include "core/lifecycle/reservation.h"
 #include "core/lifecycle/state.h"
 #include "tests/unit/support_story.h"
 

@@ -6,9 +6,6 @@
 #include "frontend/base/bytes.h"
 #include "tests/unit/test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const char *const keys[] = {
 	"gpu-fraction",
 	"gpu-memory",

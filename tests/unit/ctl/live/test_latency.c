@@ -4,11 +4,6 @@
 
 #include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define US UINT64_C(1000)
 
 static struct latency_page before, after;

@@ -7,8 +7,6 @@
 #include "tests/unit/test.h"
 
 #include <criterion/redirect.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void row(const cJSON *item, bool wide, char **cells)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What musterctl top draws of a ledger's rows. */
 #include "ctl/live/top.h"
-#include "ipc/states.h"
 
 #include "tests/unit/test.h"
 

@@ -4,9 +4,6 @@
 
 #include "tests/unit/test.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static struct arena arena;
 
 static void end(void)

@@ -4,11 +4,6 @@
 #include "ctl/preempt/facts.h"
 #include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 TestSuite(blocks);
 
 enum { CPU = 4 };

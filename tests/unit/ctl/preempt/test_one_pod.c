@@ -6,11 +6,6 @@
 #include "tests/unit/support_random.h"
 #include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 TestSuite(one_pod);
 
 enum { CLUSTERS = 400, NODES = 4, BOUND = 24 };

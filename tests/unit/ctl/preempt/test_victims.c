@@ -7,12 +7,6 @@
 #include "tests/unit/support_random.h"
 #include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 TestSuite(victims);
 
 enum {

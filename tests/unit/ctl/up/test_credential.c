@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Credential plugins: which output is taken, with a shell as the plugin. */
 #include "ctl/up/credential.h"
-
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define V1 "client.authentication.k8s.io/v1"
 #define CREDENTIAL(status)                                                                         \

@@ -3,11 +3,9 @@
 #include "ctl/up/process.h"
 
 #include "ipc/clock.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 
 #define SHORT_MS 200u
 

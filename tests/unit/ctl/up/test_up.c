@@ -5,7 +5,6 @@
 
 #include "tests/unit/test.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of resources as an API server answers them, and what is none. */
 #include "frontend/api/discovery.h"
-
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 static const struct resource groups = {
 	.group = "scheduling.volcano.sh",

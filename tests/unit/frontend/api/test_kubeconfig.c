@@ -3,12 +3,8 @@
 #include "frontend/api/kubeconfig.h"
 
 #include "tests/unit/support_pair.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

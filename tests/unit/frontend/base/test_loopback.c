@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which hosts are this one, by address. */
 #include "frontend/base/loopback.h"
-
-#include <criterion/criterion.h>
+#include "tests/unit/test.h"
 
 Test(loopback, by_address_and_not_by_prefix)
 {

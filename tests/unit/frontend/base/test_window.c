@@ -4,10 +4,9 @@
 #include "frontend/base/window.h"
 
 #include "ipc/clock.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <string.h>
 
 #define MS NS_PER_MS
 #define S NS_PER_S

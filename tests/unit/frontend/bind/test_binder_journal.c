@@ -6,12 +6,8 @@
 #include "frontend/dialect/dialects.h"
 #include "frontend/journal/journal.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/unit/support_world.h"
+#include "tests/unit/test.h"
 
 #define POST "/api/v1/namespaces/ns/pods/a/binding"
 #define POD "/api/v1/namespaces/ns/pods/a"

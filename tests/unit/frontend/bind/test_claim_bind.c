@@ -6,11 +6,8 @@
 #include "frontend/bind/prebind.h"
 #include "frontend/devices/live_impl.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/unit/support_world.h"
+#include "tests/unit/test.h"
 
 #define CLAIM "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/a-gpu"
 #define POD "/api/v1/namespaces/ns/pods/"

@@ -5,12 +5,8 @@
 #include "frontend/bind/prebind.h"
 #include "frontend/journal/journal.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/unit/support_world.h"
+#include "tests/unit/test.h"
 
 #define GROUPS "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/"
 #define JOURNAL "/api/v1/namespaces/ns/configmaps/j"

@@ -6,13 +6,8 @@
 #include "frontend/base/log.h"
 #include "frontend/volume/volume.h"
 
-#include <criterion/criterion.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/unit/support_world.h"
+#include "tests/unit/test.h"
 
 #define CLAIM "/api/v1/namespaces/ns/persistentvolumeclaims/"
 #define VOLUME "/api/v1/persistentvolumes/"

@@ -5,9 +5,6 @@
 #include "frontend/decode/extract.h"
 #include "tests/unit/test.h"
 
-#include <errno.h>
-#include <string.h>
-
 TestSuite(eviction);
 
 #define READ(what, source, out)                                                                    \

@@ -5,8 +5,6 @@
 
 #include "tests/unit/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 static struct pod_object pod;

@@ -3,8 +3,6 @@
 #include "frontend/devices/devices_impl.h"
 #include "tests/unit/test.h"
 
-#include <string.h>
-
 #define GI ((nano_t)1 << 30)
 
 static struct arena arena;

@@ -3,10 +3,6 @@
 #include "frontend/devices/live_impl.h"
 #include "tests/unit/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define DEVICES 6u
 #define CLAIMS 6u
 #define PODS 8u

@@ -3,10 +3,6 @@
 #include "frontend/devices/devices.h"
 #include "tests/unit/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static struct devices *d;
 
 static void begin(void)

@@ -5,8 +5,6 @@
 #include "tests/unit/test.h"
 
 #include <malloc.h>
-#include <stdio.h>
-#include <string.h>
 
 #define SEVEN_EIGHTHS (QUESTIONS_MAX - QUESTIONS_MAX / 8)
 

@@ -4,11 +4,7 @@
 #include "frontend/evict/rights.h"
 
 #include "tests/unit/support_world.h"
-
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define POD(name) "/api/v1/namespaces/ns/pods/" name
 #define JOURNAL "/api/v1/namespaces/ns/configmaps/j"

@@ -5,11 +5,7 @@
 #include "frontend/base/log.h"
 
 #include "tests/unit/support_world.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define ALL "/api/v1/namespaces/ns/configmaps"
 #define ONE ALL "/j"

@@ -6,13 +6,9 @@
 #include "ipc/ring.h"
 
 #include "tests/unit/support_world.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const struct limits limits = { .nodes = 4,

@@ -2,14 +2,10 @@
 /* Answers to the page of ledgers that no cluster would make, and the history. */
 #include "frontend/page/answer.h"
 #include "frontend/serve/metrics_impl.h"
-#include "ipc/clock.h"
 #include "ipc/observe.h"
+#include "tests/unit/test.h"
 
 #include <cjson/cJSON.h>
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define COLUMNS 5u
 #define NAMES 8u

@@ -6,11 +6,7 @@
 #include "frontend/base/log.h"
 
 #include "tests/unit/support_world.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define NOW_S UINT64_C(1790000000)
 #define HALF_LIFE_S 1000u

@@ -6,11 +6,7 @@
 #include "frontend/dialect/dialects.h"
 
 #include "tests/unit/support_world.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define PATH "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ns/podgroups/g/status"
 #define EVENTS "/apis/events.k8s.io/v1/namespaces/ns/events"

@@ -4,11 +4,7 @@
 #include "frontend/report/report.h"
 
 #include "tests/unit/support_world.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define EVENTS "/apis/events.k8s.io/v1/namespaces/ns/events"
 #define QUEUE_MAX 8

@@ -7,12 +7,7 @@
 #include "frontend/journal/journal.h"
 
 #include "tests/unit/support_world.h"
-
-#include <criterion/criterion.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define POD                                                                                        \
 	"\"Pod\":{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"uid-a\",\"labels\":{\"uid\":\"x\"}},\"spec\":{}}"

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples of resources and of the waits of gangs, as Prometheus reads them. */
 #include "frontend/serve/metrics_impl.h"
-
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 static struct metrics m;
 static char *text;

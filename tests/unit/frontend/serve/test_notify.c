@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The service manager's side is a datagram socket of the test's own. */
 #include "frontend/serve/notify.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <errno.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which Host, Origin and Content-Type a request may have. */
 #include "frontend/serve/request.h"
-
-#include <criterion/criterion.h>
+#include "tests/unit/test.h"
 
 Test(request, hosts)
 {

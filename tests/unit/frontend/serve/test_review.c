@@ -3,10 +3,7 @@
 #include "frontend/serve/review.h"
 
 #include "tests/unit/support_world.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define REVIEWS "/apis/authentication.k8s.io/v1/tokenreviews"
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long a verdict on a token holds, and which are forgotten. */
 #include "frontend/serve/tokens.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
+#include "tests/unit/test.h"
 
 Test(tokens, a_verdict_ends)
 {

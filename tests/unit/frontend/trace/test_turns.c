@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of a turn of the loop: what counts as time of a part, and where a stall of one shows. */
 #include "frontend/trace/turns.h"
-
-#include <criterion/criterion.h>
+#include "tests/unit/test.h"
 
 #define MS UINT64_C(1000000)
 

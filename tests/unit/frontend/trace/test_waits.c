@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting times of gangs: when a wait begins and ends, and how many namespaces have their own. */
 #include "frontend/trace/waits.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 #define NOT_OVER UINT64_MAX
 

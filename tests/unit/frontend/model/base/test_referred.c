@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The limit of referred objects (limits.h): an object above it is reported, counted and not stored,
  * stored ones stay, and one that is removed makes space. */
-#include "frontend/model/base/limits.h"
 #include "frontend/model/valid.h"
 
 #include "tests/unit/test.h"

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ids of nodes by name, against an array that is searched from its start. */
 #include "frontend/model/nodes/node_names.h"
+#include "tests/unit/test.h"
 
-#include <criterion/criterion.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define NAMES 3000u
 #define STEPS 60000u

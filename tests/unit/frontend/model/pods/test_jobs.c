@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deadlines of Jobs as ends of their pods (--job-deadlines). */
-#include "frontend/model/pods/jobs.h"
 #include "tests/unit/support_model.h"
 
 static const struct limits LIMITS = { .nodes = 8,

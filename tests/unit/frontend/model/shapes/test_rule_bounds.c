@@ -6,11 +6,7 @@
 #include "frontend/model/model.h"
 
 #include "tests/unit/support_random.h"
-
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test.h"
 
 static const struct limits LIMITS = { .nodes = 8,
 	                                  .pods = 8,
