@@ -24,6 +24,7 @@ void report_group_free(struct group *g)
 	report_status_forget(g);
 	free(g->reason);
 	report_note_drop(&g->why);
+	report_note_drop(&g->reported_why);
 	report_note_drop(&g->item.note);
 	free(g);
 }
@@ -277,14 +278,33 @@ static enum gang_state event_state(const struct group *g)
 	return g->state == GANG_NONE ? GANG_WAITING : g->state;
 }
 
+static bool texts_equal(const struct note *a, const struct note *b)
+{
+	return a == b || (a && b && strcmp(a->text, b->text) == 0);
+}
+
 static bool event_owed(const struct group *g, const struct gang_view *gang)
 {
 	enum gang_state state = event_state(g);
 
-	return gang->resource && state != GANG_NONE && state != g->reported;
+	return gang->resource && state != GANG_NONE &&
+	       (state != g->reported ||
+	        (state != GANG_PLACED && !texts_equal(g->why, g->reported_why)));
 }
 
-/* One Event for each change of state; those about waiting are rate-limited. */
+/* The Event that was to be sent was written, or is not sent again. */
+static void event_done(struct group *g)
+{
+	struct note *told = g->reporting == GANG_PLACED ? NULL : g->item.note ? g->item.note : g->why;
+
+	report_note_drop(&g->reported_why);
+	g->reported_why = told ? report_note_use(told) : NULL;
+	g->reported = g->reporting;
+	g->reporting = GANG_NONE;
+	g->event_ns = env_now(report_of(g)->config.env);
+}
+
+/* One Event for each change of state, and of the reason; those about waiting are rate-limited. */
 static bool event_send(struct group *g, const struct gang_view *gang)
 {
 	struct event_text e = { .type = "Warning", .reason = "GangWaiting", .action = "Scheduling" };
@@ -302,6 +322,9 @@ static bool event_send(struct group *g, const struct gang_view *gang)
 		g->event_due_ns = g->event_ns + EVENT_GAP_NS;
 		return false;
 	}
+	/* A retry has the name of the first attempt, unless the text is another one by now. */
+	if (g->reporting != state || (state != GANG_PLACED && i->note && !texts_equal(i->note, g->why)))
+		report_item_happened(i);
 	report_note_drop(&i->note);
 	i->note = state == GANG_PLACED ? placed_note(g, gang) : report_note_use(g->why);
 	if (state == GANG_PLACED) {
@@ -309,8 +332,6 @@ static bool event_send(struct group *g, const struct gang_view *gang)
 		e.reason = "GangPlaced";
 		e.action = "Binding";
 	}
-	if (g->reporting != state)
-		report_item_happened(i);
 	g->reporting = state;
 	event_begin(g, gang, &e, version, sizeof(version));
 	e.note = i->note->text;
@@ -351,8 +372,7 @@ void report_group_written(struct item *i)
 		return;
 	}
 	r->counts.events++;
-	g->reported = g->reporting;
-	g->event_ns = env_now(r->config.env);
+	event_done(g);
 	report_group_finish(i);
 }
 
@@ -397,7 +417,7 @@ void report_group_give_up(struct group *g)
 	if (g->item.step == STEP_CONDITION)
 		g->sent_ns = env_now(report_of(g)->config.env);
 	else
-		g->reported = g->reporting;
+		event_done(g);
 }
 
 static bool event_is_late(const struct group *g, uint64_t now)
@@ -413,7 +433,7 @@ static void entry_sweep(struct group *g, const struct gang_view *gang, enum show
 	bool owed = event_owed(g, gang), writes;
 
 	if (owed && event_is_late(g, env_now(r->config.env))) {
-		g->reported = g->reporting;
+		event_done(g);
 		owed = false;
 		report_dropped(r, "the event of a gang could not be written for an hour");
 	}

@@ -141,6 +141,7 @@ struct group {
 	enum gang_state state;
 	uint32_t members, bound, quorum; /* at the last change of state */
 	enum gang_state reported;        /* in the last Event */
+	struct note *reported_why;       /* its text, if it was about waiting */
 	enum gang_state reporting;       /* in the one that is sent or retried; GANG_NONE */
 	uint64_t event_ns;               /* of its last Event */
 	uint64_t event_due_ns;           /* when the next Event is allowed, if one is pending; 0 */

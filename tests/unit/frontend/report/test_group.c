@@ -430,6 +430,36 @@ Test(report_group, an_event_when_it_comes_to_wait_and_one_when_it_is_placed)
 	quiet();
 }
 
+/* kubectl describe shows Events alone: the first numbers would stay there for good. */
+Test(report_group, an_event_when_the_numbers_of_its_reason_change)
+{
+	struct http_call *c;
+	char name[300];
+
+	group("7", 3, "\"phase\":\"Pending\"");
+	member("a", "8", "\"schedulingGates\":[{\"name\":\"x\"}]");
+	becomes(GANG_INCOMPLETE);
+	waits(WAIT_MEMBERS, 1);
+	c = next("POST", EVENTS);
+	has(c, "gang ns/g: 1 of 3 members are there.");
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(c->body + 55, ",") + 55, c->body);
+	world_answer(c, 201, "{}");
+	waits(WAIT_MEMBERS, 2);
+	quiet();
+	waits(WAIT_MEMBERS, 1);
+	b.w.now_ns += 10 * SECOND;
+	quiet();
+	waits(WAIT_MEMBERS, 2);
+	c = next("POST", EVENTS);
+	has(c, "gang ns/g: 2 of 3 members are there.");
+	cr_assert_neq(strncmp(c->body, name, strlen(name)), 0, "the name of the first: %s", c->body);
+	world_answer(c, 500, "{}");
+	waits(WAIT_MEMBERS, 1);
+	b.w.now_ns += 15 * SECOND;
+	quiet();
+	cr_assert_eq(report_counts(b.r)->events, 1, "the last one that was written has that text");
+}
+
 /* After a restart of either process every gang that runs is told to be placed. */
 Test(report_group, that_a_gang_still_runs_is_no_news)
 {
