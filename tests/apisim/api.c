@@ -219,6 +219,10 @@ static int serve_resource(struct as_call *c)
 	    (strcmp(c->subresource, "status") != 0 || !c->resource->has_status))
 		return c->resource->custom ? as_refuse_not_found(c, c->resource, c->name)
 		                           : as_refuse_no_resource(c);
+	if (c->resource->view != NULL && c->name != NULL && strcmp(method, "DELETE") == 0)
+		c->resource = c->resource->stored;
+	if (c->resource->view != NULL && strcmp(method, "GET") != 0)
+		return as_refuse_method(c);
 	if (c->name == NULL)
 		return serve_collection(c, method);
 	if (c->resource->namespaced && c->namespace == NULL)

@@ -143,6 +143,7 @@ static int resources(struct as_call *c, const char *group, const char *of_versio
 		                               "update", "watch",  NULL };
 	static const char *const single[] = { "create", "delete", "get",   "list",
 		                                  "patch",  "update", "watch", NULL };
+	static const char *const read[] = { "delete", "get", "list", "watch", NULL };
 	static const char *const status[] = { "get", "patch", "update", NULL };
 	static const char *const create[] = { "create", NULL };
 	const struct as_resources *rs = &c->api->resources;
@@ -157,7 +158,10 @@ static int resources(struct as_call *c, const char *group, const char *of_versio
 
 		if (r->gone || strcmp(r->group, group) != 0 || strcmp(r->version, of_version) != 0)
 			continue;
-		add_resource(c, list, r, NULL, r->kind, r->one_by_one ? single : all);
+		add_resource(c, list, r, NULL, r->kind,
+		             r->view != NULL ? read
+		             : r->one_by_one ? single
+		                             : all);
 		if (r->has_status)
 			add_resource(c, list, r, "status", r->kind, status);
 		if (r == c->api->pods)

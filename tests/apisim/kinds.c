@@ -116,6 +116,29 @@ static int event_update(struct as_call *c, struct as_json *object, const struct 
 
 const struct as_strategy as_event_strategy = { .create = event_create, .update = event_update };
 
+void as_event_view(struct as_arena *a, struct as_json *object)
+{
+	static const char *const names[][2] = {
+		{ "regarding", "involvedObject" },
+		{ "note", "message" },
+		{ "deprecatedSource", "source" },
+		{ "deprecatedFirstTimestamp", "firstTimestamp" },
+		{ "deprecatedLastTimestamp", "lastTimestamp" },
+		{ "deprecatedCount", "count" },
+		{ "reportingController", "reportingComponent" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct as_json *value = as_json_get(object, names[i][0]);
+
+		if (value == NULL)
+			continue;
+		value = as_json_copy(a, value);
+		as_json_remove(object, names[i][0]);
+		as_json_set(a, object, names[i][1], value);
+	}
+}
+
 static void validate_lease(struct as_call *c, const struct as_json *object)
 {
 	const struct as_json *spec = as_json_get(object, "spec");

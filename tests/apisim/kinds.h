@@ -13,6 +13,9 @@ extern const struct as_strategy as_lease_strategy;          /* kinds.c */
 extern const struct as_strategy as_priority_class_strategy; /* kinds.c */
 extern const struct as_strategy as_crd_strategy;            /* crd.c */
 
+/* An event of events.k8s.io/v1 as one of v1: one object has both forms. */
+void as_event_view(struct as_arena *a, struct as_json *object); /* kinds.c */
+
 /* A definition was stored: serve what it declares; removed: serve it no more. */
 struct as_api;
 void as_crd_stored(struct as_api *api, const struct as_json *definition);

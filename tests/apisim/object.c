@@ -119,6 +119,18 @@ struct as_object *as_object_ref(struct as_object *o)
 	return o;
 }
 
+struct as_object *as_object_shown(struct as_object *o, const struct as_resource *shown,
+                                  struct as_arena *a)
+{
+	struct as_json *tree;
+
+	if (shown == o->resource)
+		return as_object_ref(o);
+	tree = as_object_tree(a, o);
+	shown->view(a, tree);
+	return as_object_new(shown, tree, o->version);
+}
+
 void as_object_unref(struct as_object *o)
 {
 	if (o != NULL && --o->refs == 0)

@@ -35,6 +35,9 @@ struct as_object {
 struct as_object *as_object_new(const struct as_resource *resource, const struct as_json *tree,
                                 uint64_t version);
 struct as_object *as_object_ref(struct as_object *o);
+/* The object in the form of `shown`, a view of its resource or the same one; a new reference. */
+struct as_object *as_object_shown(struct as_object *o, const struct as_resource *shown,
+                                  struct as_arena *a);
 void as_object_unref(struct as_object *o); /* NULL is fine */
 
 /* "namespace/name" or "name" in the arena. */

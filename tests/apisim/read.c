@@ -6,11 +6,15 @@
 int as_get(struct as_call *c)
 {
 	struct as_object *o =
-		as_index_find(&c->resource->index, as_object_key(c->arena, c->namespace, c->name));
+		as_index_find(&c->resource->stored->index, as_object_key(c->arena, c->namespace, c->name));
+	struct as_object *shown;
 
 	if (o == NULL)
 		return as_refuse_not_found(c, c->resource, c->name);
-	return as_answer_object(c, 200, o);
+	shown = as_object_shown(o, c->resource, c->arena);
+	as_answer_object(c, 200, shown);
+	as_object_unref(shown);
+	return 0;
 }
 
 struct list {
@@ -209,7 +213,7 @@ static int64_t count_left(const struct as_call *c, struct as_cursor cursor)
 	int64_t n = 0;
 
 	if (cursor.namespace == NULL && cursor.past_n == 0)
-		return (int64_t)c->resource->index.n;
+		return (int64_t)c->resource->stored->index.n;
 	while (as_cursor_next(&cursor) != NULL)
 		n++;
 	return n;
@@ -259,21 +263,24 @@ int as_list(struct as_call *c)
 
 	if (read_options(c, &l) < 0)
 		return -1;
-	if (as_cursor_open(c->api->store, c->resource, c->arena, c->namespace, l.after_key, l.version,
-	                   &cursor) < 0)
+	if (as_cursor_open(c->api->store, c->resource->stored, c->arena, c->namespace, l.after_key,
+	                   l.version, &cursor) < 0)
 		return refuse_expired(c);
 	ahead = cursor;
-	while ((o = as_cursor_next(&cursor)) != NULL) {
-		if (l.selects && !as_selector_matches(&l.selector, o))
+	while (!more && (o = as_cursor_next(&cursor)) != NULL) {
+		struct as_object *shown = as_object_shown(o, c->resource, c->arena);
+
+		if (l.selects && !as_selector_matches(&l.selector, shown)) {
+			as_object_unref(shown);
 			continue;
-		if (l.limit > 0 && n == l.limit) {
-			more = true;
-			break;
 		}
-		if (n++ > 0)
-			as_text_add(&items, ",", 1);
-		as_object_print_item(&items, o);
-		last = o;
+		more = l.limit > 0 && n == l.limit;
+		if (!more) {
+			as_text_put(&items, n++ > 0 ? "," : "");
+			as_object_print_item(&items, shown);
+			last = o;
+		}
+		as_object_unref(shown);
 	}
 	print_head(c, &l);
 	if (more)

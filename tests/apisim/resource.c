@@ -23,6 +23,13 @@ static const char *const event_fields[] = {
 	"regarding.name", "regarding.uid", "reportingController", "reason", "type", NULL,
 };
 /* clang-format on */
+/* clang-format off */
+static const char *const core_event_fields[] = {
+	"metadata.name", "metadata.namespace", "involvedObject.kind", "involvedObject.namespace",
+	"involvedObject.name", "involvedObject.uid", "involvedObject.apiVersion",
+	"reportingComponent", "reason", "type", NULL,
+};
+/* clang-format on */
 
 #define NAMES(g, v, p, k) .group = g, .version = v, .plural = p, .kind = k
 
@@ -39,6 +46,8 @@ static const struct as_resource builtin[] = {
 	  .fields = meta_fields },
 	{ NAMES("events.k8s.io", "v1", "events", "Event"), .short_name = "ev", .namespaced = true,
 	  .upserts = true, .core_kind = true, .strategy = &as_event_strategy, .fields = event_fields },
+	{ NAMES("", "v1", "events", "Event"), .short_name = "ev", .namespaced = true,
+	  .view_of = "events.k8s.io", .view = as_event_view, .fields = core_event_fields },
 	{ NAMES("coordination.k8s.io", "v1", "leases", "Lease"), .namespaced = true, .upserts = true,
 	  .needs_version = true, .strategy = &as_lease_strategy, .fields = meta_fields },
 	{ NAMES("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass"), .short_name = "pc",
@@ -167,6 +176,7 @@ struct as_resource *as_resources_add(struct as_resources *rs, const struct as_re
 	r->api_version = core ? as_copy(r->version) : join(r->group, "/", r->version);
 	r->qualified = core ? as_copy(r->plural) : join(r->plural, ".", r->group);
 	r->prefix = object_prefix(r);
+	r->stored = r->view_of != NULL ? as_resources_find(rs, r->view_of, r->version, r->plural) : r;
 
 	rs->at = as_realloc(rs->at, (rs->n + 1) * sizeof(*rs->at));
 	rs->at[rs->n++] = r;

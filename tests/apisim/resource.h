@@ -37,13 +37,18 @@ struct as_resource {
 	bool one_by_one;                    /* no DELETE of the collection */
 	const struct as_strategy *strategy; /* or NULL: plain storage */
 	const char *const *fields;          /* NULL-terminated: what fieldSelector may name */
+	/* Objects that another group stores, to be read and deleted alone: `view` makes its tree one of
+	 * this kind. */
+	const char *view_of; /* that group, or NULL */
+	void (*view)(struct as_arena *a, struct as_json *object);
 
 	bool gone; /* its definition was removed; events may still refer to it */
 
 	/* Filled when it is added to the table. */
-	const char *api_version; /* "v1", "group/version" */
-	const char *prefix;      /* {"kind":"Pod","apiVersion":"v1", */
-	const char *qualified;   /* "pods", "leases.coordination.k8s.io" */
+	const char *api_version;    /* "v1", "group/version" */
+	const char *prefix;         /* {"kind":"Pod","apiVersion":"v1", */
+	const char *qualified;      /* "pods", "leases.coordination.k8s.io" */
+	struct as_resource *stored; /* whose objects they are: itself, but for a view */
 	struct as_index index;
 };
 

@@ -45,6 +45,22 @@ static int read_options(struct as_call *c, uint64_t *version, bool *initial, boo
 	return 0;
 }
 
+static bool wants(const struct as_watch *w, struct as_object *o)
+{
+	struct as_object *shown;
+	bool matches;
+
+	if (o == NULL)
+		return false;
+	if (w->namespace != NULL && (strlen(w->namespace) != o->namespace_bytes ||
+	                             memcmp(o->key, w->namespace, o->namespace_bytes) != 0))
+		return false;
+	shown = as_object_shown(o, w->resource, &w->api->arena);
+	matches = as_selector_matches(&w->selector, shown);
+	as_object_unref(shown);
+	return matches;
+}
+
 static void collect_initial(struct as_watch *w, struct as_arena *a)
 {
 	struct as_cursor cursor;
@@ -52,9 +68,10 @@ static void collect_initial(struct as_watch *w, struct as_arena *a)
 	size_t room = 0;
 
 	w->initial_version = as_store_version(w->api->store);
-	as_cursor_open(w->api->store, w->resource, a, w->namespace, NULL, w->initial_version, &cursor);
+	as_cursor_open(w->api->store, w->resource->stored, a, w->namespace, NULL, w->initial_version,
+	               &cursor);
 	while ((o = as_cursor_next(&cursor)) != NULL) {
-		if (!as_selector_matches(&w->selector, o))
+		if (!wants(w, o))
 			continue;
 		if (w->initial_n == room) {
 			room = room > 0 ? room * 2 : 64;
@@ -128,22 +145,14 @@ void as_watch_free(struct as_watch *w)
 	free(w);
 }
 
-static bool wants(const struct as_watch *w, const struct as_object *o)
+static void print_event(struct as_watch *w, const char *kind, struct as_object *o, uint64_t version)
 {
-	if (o == NULL)
-		return false;
-	if (w->namespace != NULL && (strlen(w->namespace) != o->namespace_bytes ||
-	                             memcmp(o->key, w->namespace, o->namespace_bytes) != 0))
-		return false;
-	return as_selector_matches(&w->selector, o);
-}
+	struct as_object *shown = as_object_shown(o, w->resource, &w->api->arena);
 
-static void print_event(struct as_watch *w, const char *kind, const struct as_object *o,
-                        uint64_t version)
-{
 	as_text_printf(&w->text, "{\"type\":\"%s\",\"object\":", kind);
-	as_object_print(&w->text, o, version);
+	as_object_print(&w->text, shown, version);
 	as_text_add(&w->text, "}\n", 2);
+	as_object_unref(shown);
 	w->api->stats.watch_events++;
 }
 
@@ -153,7 +162,7 @@ static void print_change(struct as_watch *w, const struct as_event *e)
 {
 	bool was, is;
 
-	if (e->object->resource != w->resource)
+	if (e->object->resource != w->resource->stored)
 		return;
 	was = wants(w, e->previous);
 	is = e->kind != AS_DELETED && wants(w, e->object);
@@ -275,7 +284,8 @@ bool as_watch_ready(struct as_watch *w, uint64_t now_ns)
 	while (w->seen < as_store_version(store)) {
 		const struct as_event *e = as_store_event(store, w->seen + 1);
 
-		if (e->object->resource == w->resource && (wants(w, e->object) || wants(w, e->previous)))
+		if (e->object->resource == w->resource->stored &&
+		    (wants(w, e->object) || wants(w, e->previous)))
 			return true;
 		w->seen++;
 	}

@@ -404,6 +404,40 @@ static void evictable(const char *name, const char *app)
 	             200);
 }
 
+/* kubectl describe and kubectl events ask for the older form. */
+Test(apisim_api, an_event_is_read_in_both_forms)
+{
+#define CORE_EVENTS "/api/v1/namespaces/default/events"
+	const char *event =
+		"{\"metadata\":{\"name\":\"p.1\"},\"eventTime\":\"2026-11-28T10:00:00.000000Z\",\"type\":"
+		"\"Normal\",\"reason\":\"Scheduled\",\"action\":\"Binding\",\"note\":\"text\","
+		"\"reportingController\":\"muster\",\"reportingInstance\":\"i\",\"regarding\":{\"kind\":"
+		"\"Pod\",\"namespace\":\"default\",\"name\":\"p\",\"uid\":\"u\"}}";
+	uint64_t from = present();
+	struct as_watch *w;
+
+	cr_assert_eq(server_send(&s, "POST", "/apis/events.k8s.io/v1/namespaces/default/events", event),
+	             201);
+	cr_assert_eq(server_send(&s, "GET", CORE_EVENTS "/p.1", NULL), 200);
+	cr_expect_str_eq(server_text(&s, "apiVersion"), "v1");
+	cr_expect_str_eq(server_text(&s, "message"), "text");
+	cr_expect_str_eq(server_text(&s, "reportingComponent"), "muster");
+	cr_expect_str_eq(as_json_string(as_json_get(s.body, "involvedObject"), "name"), "p");
+	cr_expect_null(as_json_get(s.body, "note"));
+	server_send(&s, "GET", CORE_EVENTS "?fieldSelector=involvedObject.uid=u", NULL);
+	cr_expect_not_null(as_json_array(s.body, "items")->first);
+	server_send(&s, "GET", CORE_EVENTS "?fieldSelector=involvedObject.uid=other", NULL);
+	cr_expect_null(as_json_array(s.body, "items")->first);
+	w = watch(CORE_EVENTS "?watch=1&fieldSelector=involvedObject.name=p&resourceVersion=", from);
+	cr_assert(as_watch_ready(w, s.now_ns));
+	cr_expect_str_eq(server_events(&s, w), "ADDED p.1");
+	as_watch_free(w);
+	cr_expect_eq(server_send(&s, "POST", CORE_EVENTS, event), 405);
+	cr_expect_eq(server_send(&s, "DELETE", CORE_EVENTS "/p.1", NULL), 200);
+	cr_expect_eq(
+		server_send(&s, "GET", "/apis/events.k8s.io/v1/namespaces/default/events/p.1", NULL), 404);
+}
+
 static int evict(const char *name, const char *options)
 {
 	char target[128];
