@@ -180,6 +180,13 @@ static inline void flush(void)
 	cr_assert(core_valid(follower_core(x.loop.world), why, sizeof(why)), "the world: %s", why);
 }
 
+/* The lists are complete. */
+static inline void synced(void)
+{
+	model_set_synced(x.m);
+	flush();
+}
+
 /* A record of the loop, and plans until there is nothing to plan. */
 static inline void apply(struct record *r)
 {

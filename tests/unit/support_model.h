@@ -15,6 +15,16 @@ static struct story {
 	int version; /* of the last object */
 } s;
 
+/* For tests that don't reach them. */
+static const struct limits SMALL = { .nodes = 8,
+	                                 .pods = 32,
+	                                 .gangs = 4,
+	                                 .shapes = 40,
+	                                 .names = 24,
+	                                 .resources = 8,
+	                                 .name_bytes = 4096,
+	                                 .command_ring_bytes = 8192 };
+
 static inline void check(void)
 {
 	char why[200] = "";

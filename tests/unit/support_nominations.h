@@ -103,6 +103,13 @@ static inline void preempt(void)
 	answer_apply();
 }
 
+/* The number of evictions so far that are commanded then, and a message. */
+#define preempt_evicts(...)                                                                        \
+	do {                                                                                           \
+		preempt();                                                                                 \
+		cr_assert_eq(api.evicts, __VA_ARGS__);                                                     \
+	} while (0)
+
 /* The same with all answers of a search. */
 static inline void preempt_many(void)
 {

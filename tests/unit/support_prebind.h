@@ -281,6 +281,26 @@ static inline void binding_sent(const char *pod)
 	world_answer(world_take(&b.w, "POST", path), 201, "{}");
 }
 
+/* Each letter is a pod. */
+static inline void bindings_sent(const char *pods)
+{
+	for (; *pods; pods++)
+		binding_sent((const char[]){ *pods, '\0' });
+}
+
+static inline void bind_members(const char *pods)
+{
+	for (; *pods; pods++)
+		command(CMD_BIND, (const char[]){ *pods, '\0' });
+	group_is_read();
+}
+
+static inline void soon(const char *said)
+{
+	turns();
+	expect(said);
+}
+
 static inline void drop(const char *pod)
 {
 	struct decode_error e = { 0 };

@@ -83,6 +83,14 @@ static inline void bound(const char *pod)
 	report_bind(b.r, &n);
 }
 
+/* How many requests are open then. */
+static inline unsigned open_after(uint64_t ns)
+{
+	b.w.now_ns += ns;
+	report_poll(b.r, false);
+	return world_open(&b.w);
+}
+
 static inline struct http_call *next(const char *method, const char *path)
 {
 	report_poll(b.r, false);

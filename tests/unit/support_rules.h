@@ -7,18 +7,9 @@
 
 #include "tests/unit/support_model.h"
 
-static const struct limits LIMITS = { .nodes = 8,
-	                                  .pods = 32,
-	                                  .gangs = 4,
-	                                  .shapes = 40,
-	                                  .names = 24,
-	                                  .resources = 8,
-	                                  .name_bytes = 4096,
-	                                  .command_ring_bytes = 8192 };
-
 static inline void start(void)
 {
-	start_model((struct model_config){ .limits = LIMITS }, 1);
+	start_model((struct model_config){ .limits = SMALL }, 1);
 	replay_add_core(&s.replay);
 }
 

@@ -123,6 +123,15 @@ static void finish(struct http_call *c, const struct http_answer *answer, const 
 	c->handler.done(c->handler.context, answer, body, strlen(body));
 }
 
+struct http_call *world_take_with(struct world *w, const char *method, const char *path,
+                                  const char *part)
+{
+	struct http_call *c = world_take(w, method, path);
+
+	cr_assert(strstr(c->body, part), "%s", c->body);
+	return c;
+}
+
 void world_answer_after(struct http_call *c, int status, const char *body, int64_t retry_after_ms)
 {
 	struct http_answer answer = {
@@ -281,6 +290,15 @@ const char *world_node(const char *name, const char *version)
 	return text;
 }
 
+const struct limits world_limits = { .nodes = 64,
+	                                 .pods = 256,
+	                                 .gangs = 64,
+	                                 .shapes = 64,
+	                                 .names = 64,
+	                                 .resources = 16,
+	                                 .name_bytes = 1u << 16,
+	                                 .command_ring_bytes = 1u << 16 };
+
 struct model *world_model_with(struct model_config config)
 {
 	static const char *const names[] = { "muster" };
@@ -288,14 +306,7 @@ struct model *world_model_with(struct model_config config)
 
 	config.scheduler_names = names;
 	config.scheduler_names_n = 1;
-	config.limits = (struct limits){ .nodes = 64,
-		                             .pods = 256,
-		                             .gangs = 64,
-		                             .shapes = 64,
-		                             .names = 64,
-		                             .resources = 16,
-		                             .name_bytes = 1u << 16,
-		                             .command_ring_bytes = 1u << 16 };
+	config.limits = world_limits;
 	m = model_new(&config);
 	cr_assert(m);
 	return m;

@@ -47,6 +47,9 @@ unsigned world_open(const struct world *w);
 /* The oldest open request that was not taken yet, which must be METHOD PATH...: the
  * beginning of its path.  Fails the test else. */
 struct http_call *world_take(struct world *w, const char *method, const char *path);
+/* The same, of which the body has `part`. */
+struct http_call *world_take_with(struct world *w, const char *method, const char *path,
+                                  const char *part);
 
 /* The whole answer. */
 void world_answer(struct http_call *c, int status, const char *body);
@@ -73,10 +76,13 @@ const char *world_node(const char *name, const char *version);
 /* The journal "j" that another instance wrote in epoch 7; lines as in JSON. */
 const char *world_journal(unsigned version, const char *lines);
 
+extern const struct limits world_limits;
+
 /* A model that serves the scheduler "muster". */
 struct model *world_model(void);
-struct model *world_model_of_all(void);                     /* ... and judges others' pods */
-struct model *world_model_with(struct model_config config); /* scheduler and limits are its own */
+struct model *world_model_of_all(void); /* ... and judges others' pods */
+/* The scheduler and world_limits are its own. */
+struct model *world_model_with(struct model_config config);
 void world_put(struct model *m, int resource, const char *json);
 
 /* What the API server says of a failure. */

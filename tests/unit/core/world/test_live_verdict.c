@@ -159,8 +159,7 @@ static void one_is_promised(void)
 {
 	node("n1", 2);
 	ends("low-0", 100, "n1", 1);
-	model_set_synced(x.m);
-	flush();
+	synced();
 	group("p", 2);
 	for (int i = 0; i < 2; i++)
 		put("v1", "Pod", numbered("p", i), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"p\"}",
@@ -299,8 +298,7 @@ static void zones(void)
 	    "\"app\":\"kept\"}},\"topologyKey\":\"zone\"}]}},\"containers\":[{\"name\":\"c\","
 	    "\"ports\":[{\"containerPort\":1,\"hostPort\":81}],\"resources\":{\"requests\":{"
 	    "\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Running\"}");
-	model_set_synced(x.m);
-	flush();
+	synced();
 }
 
 static void model_holds(void)

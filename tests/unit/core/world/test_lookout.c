@@ -244,8 +244,7 @@ Test(lookout, searches_for_the_most_important)
 			cr_assert_neq(x.rows[i].gang, x.rows[k].gang);
 	/* A new core has other gangs. */
 	model_restart(x.m);
-	model_set_synced(x.m);
-	flush();
+	synced();
 	lookout_run(x.lookout, 10 * S);
 	cr_assert_eq(rows_used(), VICTIMS_ROWS, "at once: the rows were of other gangs");
 	cr_assert_eq(searched(), 2 * VICTIMS_ROWS);

@@ -29,8 +29,7 @@ Test(nominations, as_many_go_as_are_needed)
 {
 	two_full_nodes();
 	waits("g", 3, 10);
-	preempt();
-	cr_assert_eq(api.evicts, 3);
+	preempt_evicts(3);
 	cr_assert_eq(api.nominated, 3);
 }
 
@@ -66,8 +65,7 @@ Test(nominations, room_elsewhere_comes_first)
 {
 	two_full_nodes();
 	waits("g", 4, 10);
-	preempt();
-	cr_assert_eq(api.evicts, 4);
+	preempt_evicts(4);
 	node("n3", 4);
 	flush();
 	cr_assert_eq(api.binds, 4);
@@ -81,8 +79,7 @@ Test(nominations, what_ends_already_is_waited_for_and_no_other_pod_goes)
 	two_full_nodes();
 	ending("low-2", 0, "n1");
 	waits("g", 1, 10);
-	preempt();
-	cr_assert_eq(api.evicts, 0);
+	preempt_evicts(0);
 	cr_assert_eq(api.nominated, 1);
 	gone("low-2");
 	flush();
@@ -94,11 +91,9 @@ Test(nominations, a_higher_gang_takes_over_and_evicts_no_other_pod)
 {
 	two_full_nodes();
 	waits("g", 4, 10);
-	preempt();
-	cr_assert_eq(api.evicts, 4);
+	preempt_evicts(4);
 	waits("h", 4, 20);
-	preempt();
-	cr_assert_eq(api.evicts, 4);
+	preempt_evicts(4);
 	cr_assert_eq(api.cancels, 0);
 	cr_assert_eq(counts()->taken_over, 1);
 	cr_assert_eq(counts()->open, 1);
@@ -106,8 +101,7 @@ Test(nominations, a_higher_gang_takes_over_and_evicts_no_other_pod)
 	cr_assert_eq(api.nominated, 8);
 	cr_assert_eq(api.cleared, 4);
 	/* The lower one asks again, and takes the others. */
-	preempt();
-	cr_assert_eq(api.evicts, 8);
+	preempt_evicts(8);
 	all_go(false);
 	cr_assert_eq(api.binds, 8);
 }
@@ -136,8 +130,7 @@ Test(nominations, an_answer_is_stale_when_a_victim_is_needless)
 	cr_assert_eq(api.evicts + api.nominated, 0);
 	cr_assert_eq(counts()->stale, 1);
 	tick(3 * S);
-	preempt();
-	cr_assert_eq(api.evicts, 1);
+	preempt_evicts(1);
 }
 
 Test(nominations, a_full_ring_delays_and_a_cancelled_eviction_is_never_sent)
@@ -171,8 +164,7 @@ Test(nominations, the_extender_and_lower_gangs_see_no_room_where_there_is_a_nomi
 	waits("l", 1, 5);
 	flush();
 	/* Four of priority 0 run on: one of them may go for it. */
-	preempt();
-	cr_assert_eq(api.evicts, 5);
+	preempt_evicts(5);
 	cr_assert_eq(counts()->open, 2);
 }
 
@@ -183,8 +175,7 @@ Test(nominations, gangs_go_whole_when_they_fall_below_their_quorum)
 	pods("v", 0, 4, 0, "v", "n1");
 	model_set_synced(x.m);
 	waits("g", 1, 10);
-	preempt();
-	cr_assert_eq(api.evicts, 4);
+	preempt_evicts(4);
 	cr_assert_eq(api.nominated, 1);
 	cr_assert_eq(counts()->victims.sum, 4);
 	cr_assert_eq(counts()->broken.sum, 1);
@@ -206,13 +197,11 @@ Test(nominations, a_pod_that_has_not_run_for_long_enough_is_spared)
 	r.body.min_run_s = (uint32_t)(x.loop.core->now_ns / S - start_s + 30);
 	apply(&r.head);
 	waits("g", 2, 10);
-	preempt();
-	cr_assert_eq(api.evicts, 0);
+	preempt_evicts(0);
 	tick(40 * S);
 	tick(3 * S);
 	cr_assert_eq(x.loop.core->tickets.n, 1);
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	preempt_evicts(2);
 }
 
 /* The pod that ends is room for both; the slot of the pod has another one afterwards. */
@@ -223,15 +212,13 @@ Test(nominations, a_pod_that_two_gangs_wait_for_is_forgotten_by_both)
 	pod("low-1", 0, "", "n1", "");
 	pod("high-0", 50, "", "n1", "");
 	pod("high-1", 50, "", "n1", "");
-	model_set_synced(x.m);
-	flush();
+	synced();
 	ending("low-0", 0, "n1");
 	ending("low-1", 0, "n1");
 	waits("g", 1, 10);
 	preempt();
 	waits("h", 1, 10);
-	preempt();
-	cr_assert_eq(api.evicts, 0);
+	preempt_evicts(0);
 	cr_assert_eq(x.loop.core->nominations.n, 2);
 	gone("low-0");
 	flush();
@@ -286,8 +273,7 @@ Test(nominations, two_gangs_do_not_spend_the_same_surplus)
 	search();
 	second = answer_take();
 	waits("g", 2, 10);
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	preempt_evicts(2);
 	body = (void *)(second + 1);
 	victims = (void *)(body + 1);
 	cr_assert_eq(body->victims_n, 2);

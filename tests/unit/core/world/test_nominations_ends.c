@@ -70,8 +70,7 @@ static void always_taken(void)
 	x.loop.preemption |= PREEMPTION_ALL;
 	node("n1", 1);
 	theirs("low-0", "n1");
-	model_set_synced(x.m);
-	flush();
+	synced();
 }
 
 static unsigned tries_of_five_minutes(uint32_t index)
@@ -272,8 +271,7 @@ Test(nominations_ends, a_new_epoch_evicts_no_other_pod)
 {
 	two_full_nodes();
 	waits("g", 2, 10);
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	preempt_evicts(2);
 	for (int i = 0; i < 8; i++) {
 		if (asked(numbered("low", i)) == 0)
 			continue;
@@ -285,8 +283,7 @@ Test(nominations_ends, a_new_epoch_evicts_no_other_pod)
 	cr_assert_eq(x.loop.core->nominations.n, 0);
 	cr_assert_eq(counts()->open, 0, "it is shown as open");
 	cr_assert_eq(counts()->changed, 1);
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	preempt_evicts(2);
 	cr_assert_eq(x.loop.core->nominations.n, 1);
 }
 

@@ -118,8 +118,7 @@ Test(nominations_lone, equal_lone_pods_for_which_nothing_was_found_wait_together
 	pod("high", 10, "", "", "");
 	flush();
 	cr_assert_eq(tickets_of(true), 1);
-	preempt();
-	cr_assert_eq(api.evicts, 1);
+	preempt_evicts(1);
 	tick(3 * S);
 	cr_assert_eq(tickets_of(true), TICKETS_MAX - TICKETS_GANGS);
 }
@@ -153,8 +152,7 @@ Test(nominations_lone, a_lone_pod_that_goes_withdraws_what_was_not_sent)
 {
 	two_full_nodes();
 	pod("high", 10, "", "", "");
-	preempt();
-	cr_assert_eq(api.evicts, 1);
+	preempt_evicts(1);
 	gone("high");
 	flush();
 	cr_assert_eq(api.cancels, 1);
@@ -187,8 +185,7 @@ Test(nominations_lone, a_higher_lone_pod_takes_over_and_evicts_no_other_pod)
 	pod("low", 0, "", "n1", "");
 	model_set_synced(x.m);
 	pod("high", 10, "", "", "");
-	preempt();
-	cr_assert_eq(api.evicts, 1);
+	preempt_evicts(1);
 	pod("higher", 20, "", "", "");
 	preempt();
 	cr_assert_eq(counts()->taken_over, 1);
@@ -234,8 +231,7 @@ Test(nominations_lone, half_of_those_for_lone_pods_are_for_one_namespace)
 		flush();
 		ending(numbered("low", i), 0, "n1");
 	}
-	model_set_synced(x.m);
-	flush();
+	synced();
 	lone_many(most + 2, 10);
 	for (int i = 0; i < 6; i++) {
 		preempt_many();

@@ -77,8 +77,7 @@ static void one_node_that_is_promised(void)
 	node("n1", 2);
 	ends("low-0", 0, "n1", 1);
 	ends("low-1", 0, "n1", 1);
-	model_set_synced(x.m);
-	flush();
+	synced();
 	promised("p", 2);
 }
 
@@ -100,8 +99,7 @@ Test(nominations_promises, a_gang_of_higher_priority_outranks_a_promise_by_name)
 {
 	one_node_that_is_promised();
 	waits("g", 2, 20);
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	preempt_evicts(2);
 	cr_assert_eq(api.nominated, 2);
 	cr_assert_eq(x.loop.ledger->starts.lost, 1, "nothing says when the gang ends");
 	result("low-0", RESULT_EVICT_SENT);
@@ -122,8 +120,7 @@ Test(nominations_promises, a_promise_survives_a_nomination_that_comes_to_nothing
 	node("n1", 2);
 	ends("low-0", 0, "n1", 1);
 	ends("low-1", 0, "n1", 1);
-	model_set_synced(x.m);
-	flush();
+	synced();
 	waits("g", 2, 10);
 	flush();
 	cr_assert_eq(x.loop.ledger->starts.standing, 1);
@@ -151,12 +148,10 @@ Test(nominations_promises, a_gang_that_promises_keep_from_other_room_stays_nomin
 	node("n3", 4);
 	ends("e", 100, "n3", 2);
 	ends("f", 100, "n3", 2);
-	model_set_synced(x.m);
-	flush();
+	synced();
 	promised("p", 4);
 	waits("g", 2, 10);
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	preempt_evicts(2);
 	gone("f");
 	flush();
 	cr_assert_eq(api.cancels, 0);
@@ -177,8 +172,7 @@ Test(nominations_promises, a_lone_pod_starts_when_its_victim_is_gone_with_promis
 	start_with(MODEL_QUEUES_NONE, 4, 0);
 	node("n1", 1);
 	ends("low", 0, "n1", 1);
-	model_set_synced(x.m);
-	flush();
+	synced();
 	pod("high", 10, "", "", "");
 	flush();
 	cr_assert_eq(x.loop.ledger->starts.standing, 1);
@@ -248,8 +242,7 @@ static void lender_and_borrower(const char *deserved, uint32_t preemption)
 	node("n1", 2);
 	ends("low-0", 100, "n1", 1);
 	ends("low-1", 100, "n1", 1);
-	model_set_synced(x.m);
-	flush();
+	synced();
 }
 
 static uint64_t later(enum promise_move why)
@@ -477,7 +470,6 @@ Test(nominations_promises, a_promise_that_borrows_kept_the_lender_from_its_own)
 	for (int i = 0; i < 2; i++)
 		pod(numbered("g", i), 10, "g", "",
 		    ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"a\"}");
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	preempt_evicts(2);
 	cr_assert_eq(api.nominated, 2);
 }

@@ -61,8 +61,7 @@ static void nominations_begin(int n)
 		flush();
 		ending(numbered("low", i), 0, "n1");
 	}
-	model_set_synced(x.m);
-	flush();
+	synced();
 	for (int i = 0; i < 2; i++) {
 		pods("high", 0, i == 0 ? (n + 1) / 2 : n / 2, 10, "", "");
 		flush();

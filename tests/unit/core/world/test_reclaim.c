@@ -28,6 +28,27 @@ static void start_reclaim(void)
 	x.loop.preemption |= PREEMPTION_RECLAIM;
 }
 
+/* Queue b may have what a does not ask for of its guarantee. */
+static void a_is_guaranteed(int cpu, int of)
+{
+	char deserved[32];
+
+	start_reclaim();
+	snprintf(deserved, sizeof(deserved), "\"deserved\":{\"cpu\":\"%d\"}", cpu);
+	queue("a", deserved);
+	queue("b", "\"weight\":1");
+	node("n1", of);
+}
+
+/* Gang v in b, gang g in a. */
+static void two_run_two_wait(void)
+{
+	group("v", 2);
+	pods_in("b", "v", 0, 2, 5, "v", "n1");
+	model_set_synced(x.m);
+	waits_in("a", "g", 2, 0);
+}
+
 /* Queue a is guaranteed 4 of 12, b 6, and kept nothing, but nothing is taken of it; they use 0, 8
  * and 4. */
 static void three_queues(void)
@@ -47,14 +68,12 @@ Test(reclaim, a_queue_takes_back_its_guarantee_and_leaves_that_of_others)
 {
 	three_queues();
 	waits_in("a", "g", 2, 0);
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	preempt_evicts(2);
 	cr_assert_eq(api.nominated, 2);
 	for (int i = 8; i < 12; i++)
 		cr_assert_eq(asked(numbered("r", i)), 0u, "r-%d is not reclaimable", i);
 	waits_in("a", "h", 2, 0);
-	preempt();
-	cr_assert_eq(api.evicts, 2, "b has its guarantee and no more");
+	preempt_evicts(2, "b has its guarantee and no more");
 }
 
 /* Inside the guarantee with all that it asks for, or not at all; priority is of the own queue. */
@@ -62,8 +81,7 @@ Test(reclaim, a_queue_takes_back_no_more_than_its_guarantee)
 {
 	three_queues();
 	waits_in("a", "g", 5, 100);
-	preempt();
-	cr_assert_eq(api.evicts, 0);
+	preempt_evicts(0);
 	cr_assert_eq(counts()->open, 0);
 }
 
@@ -90,37 +108,28 @@ Test(reclaim, members_beyond_a_quorum_are_given_back)
 	pods_in("a", "v", 0, 6, 5, "v", "n1");
 	model_set_synced(x.m);
 	waits_in("b", "other", 1, 5);
-	preempt();
-	cr_assert_eq(api.evicts, 0, "of another queue");
+	preempt_evicts(0, "of another queue");
 	gone("other-0");
 	waits_in("a", "low", 1, 4);
-	preempt();
-	cr_assert_eq(api.evicts, 0, "of a lower priority");
+	preempt_evicts(0, "of a lower priority");
 	gone("low-0");
 	waits_in("a", "g", 2, 5);
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	preempt_evicts(2);
 	cr_assert(api.evict.cause.extra && api.evict.cause.rule == EVICT_PRIORITY);
 	waits_in("a", "h", 1, 5);
-	preempt();
-	cr_assert_eq(api.evicts, 2, "the quorum stays");
+	preempt_evicts(2, "the quorum stays");
 }
 
 /* They counted twice, as what ends and as what may be given: b's use fell below nothing. */
 Test(reclaim, victims_of_a_nomination_are_given_back_once)
 {
-	start_reclaim();
-	queue("a", "\"deserved\":{\"cpu\":\"4\"}");
-	queue("b", "\"weight\":1");
-	node("n1", 4);
+	a_is_guaranteed(4, 4);
 	pods_in("b", "r", 0, 4, 50, "", "n1");
 	model_set_synced(x.m);
 	waits_in("a", "g", 4, 0);
-	preempt();
-	cr_assert_eq(api.evicts, 4);
+	preempt_evicts(4);
 	waits_in("a", "h", 1, 0);
-	preempt();
-	cr_assert_eq(api.evicts, 4);
+	preempt_evicts(4);
 	cr_assert_eq(counts()->open, 1);
 }
 
@@ -130,10 +139,7 @@ Test(reclaim, a_gang_of_two_queues_gives_no_higher_member_to_one_of_them)
 	struct event_answer *body;
 	struct answer_pod *victims;
 
-	start_reclaim();
-	queue("a", "\"deserved\":{\"cpu\":\"6\"}");
-	queue("b", "\"weight\":1");
-	node("n1", 6);
+	a_is_guaranteed(6, 6);
 	group("v", 2);
 	pods_in("b", "v", 0, 3, 50, "v", "n1");
 	pods_in("a", "v", 3, 6, 50, "v", "n1");
@@ -156,17 +162,13 @@ Test(reclaim, a_gang_of_two_queues_gives_no_higher_member_to_one_of_them)
  */
 Test(reclaim, what_the_own_queue_gives_makes_no_room_in_its_guarantee)
 {
-	start_reclaim();
-	queue("a", "\"deserved\":{\"cpu\":\"4\"}");
-	queue("b", "\"weight\":1");
-	node("n1", 8);
+	a_is_guaranteed(4, 8);
 	group("v", 2);
 	pods_in("a", "v", 0, 4, 5, "v", "n1");
 	pods_in("b", "r", 4, 8, 0, "", "n1");
 	model_set_synced(x.m);
 	waits_in("a", "g", 2, 5);
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	preempt_evicts(2);
 	for (int i = 4; i < 8; i++)
 		cr_assert_eq(asked(numbered("r", i)), 0u);
 }
@@ -174,24 +176,16 @@ Test(reclaim, what_the_own_queue_gives_makes_no_room_in_its_guarantee)
 /* The mark of a gang that nothing of had gone kept its queue's room from a for ever. */
 Test(reclaim, a_gang_whose_eviction_was_refused_counted_as_reclaimed)
 {
-	start_reclaim();
-	queue("a", "\"deserved\":{\"cpu\":\"2\"}");
-	queue("b", "\"weight\":1");
-	node("n1", 2);
-	group("v", 2);
-	pods_in("b", "v", 0, 2, 5, "v", "n1");
-	model_set_synced(x.m);
-	waits_in("a", "g", 2, 0);
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	a_is_guaranteed(2, 2);
+	two_run_two_wait();
+	preempt_evicts(2);
 	result("v-0", RESULT_EVICT_REFUSED);
 	cr_assert_eq(counts()->refused, 1);
 	cr_assert_eq(api.cancels, 1);
 	memset(api.asked, 0, sizeof(api.asked));
 	for (int i = 0; i < 4; i++)
 		tick(10 * S);
-	preempt();
-	cr_assert_eq(api.evicts, 4, "it is tried again");
+	preempt_evicts(4, "it is tried again");
 	/* Now a part of it goes: it was reclaimed. */
 	goes("v-1");
 	result("v-0", RESULT_EVICT_REFUSED);
@@ -199,8 +193,7 @@ Test(reclaim, a_gang_whose_eviction_was_refused_counted_as_reclaimed)
 	memset(api.asked, 0, sizeof(api.asked));
 	for (int i = 0; i < 6; i++)
 		tick(10 * S);
-	preempt();
-	cr_assert_eq(api.evicts, 4);
+	preempt_evicts(4);
 }
 
 static const struct gang_row *row_of(const char *name)
@@ -230,12 +223,10 @@ Test(reclaim, who_took_what_of_whom_is_told)
 	group("v", 2);
 	pods_in("b", "v", 0, 2, 5, "v", "n1");
 	pods_in("b", "r", 2, 8, 50, "", "n1");
-	model_set_synced(x.m);
-	flush();
+	synced();
 	cr_assert_eq(row_of("v")->reclaimed_ns, 0u);
 	waits_in("a", "g", 2, 0);
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	preempt_evicts(2);
 	cr_assert_eq(cause->rule, EVICT_GUARANTEE);
 	cr_assert(!cause->extra, "it loses its quorum");
 	cr_assert_str_eq(model_name(x.m, cause->resource), "cpu");
@@ -273,14 +264,8 @@ Test(reclaim, a_queue_that_is_gone_has_reclaimed_under_no_name)
 {
 	uint32_t a;
 
-	start_reclaim();
-	queue("a", "\"deserved\":{\"cpu\":\"4\"}");
-	queue("b", "\"weight\":1");
-	node("n1", 2);
-	group("v", 2);
-	pods_in("b", "v", 0, 2, 5, "v", "n1");
-	model_set_synced(x.m);
-	waits_in("a", "g", 2, 0);
+	a_is_guaranteed(4, 2);
+	two_run_two_wait();
 	preempt();
 	goes("v-0");
 	a = row_of("v")->reclaimed_by;
@@ -308,8 +293,7 @@ Test(reclaim, a_fair_take_tells_the_resource_that_decides)
 	pods_in("b", "r", 0, 4, 50, "", "n1");
 	model_set_synced(x.m);
 	waits_in("a", "g", 2, 0);
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	preempt_evicts(2);
 	cr_assert_eq(api.evict.cause.rule, EVICT_FAIR);
 	cr_assert_str_eq(model_name(x.m, api.evict.cause.resource), "cpu");
 	cr_assert_eq(api.evict.cause.taker_used, 2000);
@@ -325,8 +309,7 @@ Test(reclaim, a_pod_of_the_own_queue_goes_by_priority)
 	pods_in("a", "r", 0, 2, 1, "", "n1");
 	model_set_synced(x.m);
 	waits_in("a", "g", 1, 5);
-	preempt();
-	cr_assert_eq(api.evicts, 1);
+	preempt_evicts(1);
 	cr_assert_eq(api.evict.cause.rule, EVICT_PRIORITY);
 }
 
@@ -360,8 +343,7 @@ static uint32_t young_gang(int quorum, uint32_t more_s)
 	x.loop.preemption |= PREEMPTION_RECLAIM;
 	kai_queue("a", 4000, 0);
 	node("n1", 4);
-	model_set_synced(x.m);
-	flush();
+	synced();
 	min_run_s = (uint32_t)(x.loop.core->now_ns / S) - start_s + more_s;
 	kai_queue("b", 0, min_run_s);
 	group("v", quorum);
@@ -377,8 +359,7 @@ static void young_gang_goes(unsigned evicts)
 	tick(40 * S);
 	tick(3 * S);
 	cr_assert_eq(x.loop.core->tickets.n, 1);
-	preempt();
-	cr_assert_eq(api.evicts, evicts);
+	preempt_evicts(evicts);
 }
 
 /* Of a gang the first member counts: else one that is restarted again and again would keep it. */
@@ -386,8 +367,7 @@ Test(reclaim, a_gang_that_has_not_run_for_its_queues_minimum_is_spared)
 {
 	const uint32_t until_s = young_gang(4, 30);
 
-	preempt();
-	cr_assert_eq(api.evicts, 0);
+	preempt_evicts(0);
 	cr_assert_eq(x.rows[0].answer, (uint32_t)VICTIMS_ROW_IMPOSSIBLE);
 	cr_assert_eq(x.rows[0].young, 4u);
 	cr_assert_eq(x.rows[0].young_until_s, until_s);
@@ -398,8 +378,7 @@ Test(reclaim, a_gang_that_has_not_run_for_its_queues_minimum_is_spared)
 Test(reclaim, a_member_beyond_the_quorum_runs_as_long_as_its_gang)
 {
 	young_gang(3, 30);
-	preempt();
-	cr_assert_eq(api.evicts, 0);
+	preempt_evicts(0);
 	cr_assert_eq(x.rows[0].young, 4u, "each is counted once, alone and with its gang");
 	young_gang_goes(1);
 	cr_assert(asked("v-3"), "the one that started last");
@@ -449,12 +428,8 @@ static void two_end_soon(int members, uint32_t patience_s)
 		    .body = { .flags = PREEMPTION_EXPLAIN | PREEMPTION_ON | PREEMPTION_RECLAIM,
 		              .reclaim_patience_s = patience_s } };
 
-	start_reclaim();
-	queue("a", "\"deserved\":{\"cpu\":\"4\"}");
-	queue("b", "\"weight\":1");
-	node("n1", 4);
-	model_set_synced(x.m);
-	flush();
+	a_is_guaranteed(4, 4);
+	synced();
 	pods_in("b", "r", 0, 2, 50, "", "n1");
 	ending_soon("soon-0");
 	ending_soon("soon-1");
@@ -472,8 +447,7 @@ Test(reclaim, nothing_is_taken_that_ends_by_itself_within_the_patience)
 	tick(40 * S);
 	tick(3 * S);
 	cr_assert_eq(x.loop.core->tickets.n, 1);
-	preempt();
-	cr_assert_eq(api.evicts, 2);
+	preempt_evicts(2);
 }
 
 Test(reclaim, what_is_not_enough_within_the_patience_is_taken)
@@ -569,8 +543,7 @@ Test(reclaim, three_queues_that_take_in_a_circle_come_to_rest)
 		member(circle[i], strcmp(circle[i], "a-5") && circle[i][2] != '4' ? "n1" : "");
 	}
 	member("a-4", "n1");
-	model_set_synced(x.m);
-	flush();
+	synced();
 	evictions = evictions_until_rest(100);
 	cr_assert(evictions > 0 && evictions <= CIRCLE, "%u evictions", evictions);
 	cr_assert_eq(evictions_until_rest(100), 0u);
@@ -586,10 +559,7 @@ Test(reclaim, three_queues_that_take_in_a_circle_come_to_rest)
 /* Queue a is guaranteed 2 of 4 cpus, of which b uses all; no other queue is owed any. */
 static void b_has_all(void)
 {
-	start_reclaim();
-	queue("a", "\"deserved\":{\"cpu\":\"2\"}");
-	queue("b", "\"weight\":1");
-	node("n1", 4);
+	a_is_guaranteed(2, 4);
 	pods_in("b", "r", 0, 4, 50, "", "n1");
 	model_set_synced(x.m);
 }

@@ -199,8 +199,7 @@ Test(what_if_created, starts_where_it_was_answered)
 	cr_assert_str_eq(asked_of(&fits),
 	                 "muster-frontend does not ask for searches: --preemption is off, or it is "
 	                 "not there");
-	model_set_synced(x.m);
-	flush();
+	synced();
 	snprintf(why, sizeof(why), "waits: %d", WAIT_ROOM);
 	cr_assert_str_eq(asked_of(&large), why);
 	cr_assert_str_eq(words_of(ask_records(&records_of(array_json(&fits))->gang, true)), "gave up");
@@ -215,8 +214,7 @@ Test(what_if_created, who_would_have_to_go)
 	node("n1", 2);
 	pod("low-0", 0, "", "n1", "");
 	pod("low-1", 0, "", "n1", "");
-	model_set_synced(x.m);
-	flush();
+	synced();
 	asked_of(&f);
 	cr_assert_eq(ask_records(&records_of(array_json(&f))->gang, false)->victims.pods, 2);
 	cr_assert_eq(api.evicts, 0);
@@ -228,8 +226,7 @@ Test(what_if_created, gangs_that_wait_are_not_before_what_fits)
 	const struct manifest f = { .name = "g", .members = 2, .quorum = 2 };
 
 	node("n1", 3);
-	model_set_synced(x.m);
-	flush();
+	synced();
 	waits("big", 4, 10);
 	flush();
 	comes_true(&f, "starts: 0x2");
@@ -266,8 +263,7 @@ Test(what_if_created, it_is_younger_than_what_waits)
 	node("n1", 4);
 	ends("low-0", 50, "n1", 1);
 	ends("low-1", 50, "n1", 1);
-	model_set_synced(x.m);
-	flush();
+	synced();
 	tick(6 * S);
 	snprintf(stamp, sizeof(stamp), CREATED, 5);
 	group_with("waits", 4, stamp);
@@ -299,8 +295,7 @@ Test(what_if_created, a_start_that_breaks_a_promise_is_none)
 	start_with(MODEL_QUEUES_NONE, 4, 0);
 	node("n1", 2);
 	ends("low-0", 100, "n1", 1);
-	model_set_synced(x.m);
-	flush();
+	synced();
 	group("p", 2);
 	for (int i = 0; i < 2; i++)
 		put("v1", "Pod", numbered("p", i), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"p\"}",
@@ -323,8 +318,7 @@ Test(what_if_created, its_queue_refuses_it)
 	start_with(MODEL_QUEUES_VOLCANO, 0, 0);
 	queue("small", "\"capability\":{\"cpu\":\"2\"}");
 	node("n1", 8);
-	model_set_synced(x.m);
-	flush();
+	synced();
 	snprintf(why, sizeof(why), "waits: %d", WAIT_QUEUE);
 	comes_true(&f, why);
 	f = (struct manifest){ .name = "h", .queue = "small", .members = 2, .quorum = 2 };
@@ -349,8 +343,7 @@ Test(what_if_created, files_without_a_new_gang)
 	char json[8192];
 
 	node("n1", 1);
-	model_set_synced(x.m);
-	flush();
+	synced();
 	fails_by("[]", "there are no pods");
 	fails_by("[", "is cut off");
 	fails_by("[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"}}]",
@@ -409,8 +402,7 @@ Test(what_if_created, records_that_were_edited)
 	struct live_gang g;
 
 	node("n1", 4);
-	model_set_synced(x.m);
-	flush();
+	synced();
 	waits("big", 5, 10);
 	flush();
 	g = records_of(array_json(&f))->gang;
@@ -454,8 +446,7 @@ static void random_cluster(struct random *r)
 		if (random_below(r, 2) == 0)
 			pod(numbered("lasts", i), 50, "", name, "");
 	}
-	model_set_synced(x.m);
-	flush();
+	synced();
 }
 
 static struct manifest random_gang(struct random *r, char name[16], int number, bool queues)

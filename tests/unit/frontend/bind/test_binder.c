@@ -30,7 +30,7 @@ Test(binder, sends_the_newest_version_that_the_watch_showed)
 	bind_pod("a");
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "12", "", ""));
 	binder_poll(b.binder);
-	cr_assert(strstr(world_take(&b.w, "POST", POST)->body, "\"resourceVersion\":\"12\""));
+	world_take_with(&b.w, "POST", POST, "\"resourceVersion\":\"12\"");
 }
 
 static void expect_refused(int status, const char *body, unsigned retry_ms, const char *notice)

@@ -185,6 +185,12 @@ static void expect(const char *said)
 	b.said[0] = '\0';
 }
 
+static void answer(struct http_call *c, int status, const char *body)
+{
+	world_answer(c, status, body);
+	turns(8);
+}
+
 Test(claim_bind, an_allocation_stays_while_the_binding_waits_for_a_connection)
 {
 	struct http_call *slow;
@@ -207,12 +213,10 @@ Test(claim_bind, nothing_is_bound_while_what_was_left_is_taken_back)
 
 	begin(true);
 	turns(23 * 20);
-	c = world_take(&b.w, "PATCH", CLAIM "/status");
-	cr_assert_not_null(strstr(c->body, CLEARED));
+	c = world_take_with(&b.w, "PATCH", CLAIM "/status", CLEARED);
 	bind("a", false);
 	expect("refused:1000 ");
-	world_answer(c, 200, claim_text("12", false));
-	turns(8);
+	answer(c, 200, claim_text("12", false));
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
@@ -259,21 +263,16 @@ Test(claim_bind, a_claim_that_is_allocated_for_these_nodes_is_reserved)
 	begin(false);
 	allocated_in("z1");
 	bind("a", false);
-	cr_assert_not_null(strstr(world_take(&b.w, "PATCH", CLAIM "/status")->body, "reservedFor"));
+	world_take_with(&b.w, "PATCH", CLAIM "/status", "reservedFor");
 }
 
 /* Nobody else would ever give it back: the API server keeps it while the pod is there. */
 Test(claim_bind, a_named_claim_that_is_left_for_a_pod_that_waits_is_deallocated)
 {
-	struct http_call *c;
-
 	b.named = true;
 	begin(true);
 	turns(23 * 20);
-	c = world_take(&b.w, "PATCH", CLAIM "/status");
-	cr_assert_not_null(strstr(c->body, CLEARED));
-	world_answer(c, 200, claim_text("12", false));
-	turns(8);
+	answer(world_take_with(&b.w, "PATCH", CLAIM "/status", CLEARED), 200, claim_text("12", false));
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
@@ -304,8 +303,7 @@ Test(claim_bind, a_write_that_is_late_finds_another_version)
 
 	begin(false);
 	bind("a", true);
-	c = world_take(&b.w, "PATCH", CLAIM "/status");
-	cr_assert_not_null(strstr(c->body, "\"device\":\"gpu-0\""));
+	c = world_take_with(&b.w, "PATCH", CLAIM "/status", "\"device\":\"gpu-0\"");
 	world_fail(c, HTTP_BROKEN);
 	turns(8);
 	c = world_take(&b.w, "GET", CLAIM);
@@ -313,13 +311,9 @@ Test(claim_bind, a_write_that_is_late_finds_another_version)
 	                          strlen(world_node("n1", "2")), &e),
 	             0);
 	turns(2);
-	world_answer(c, 200, claim_text("11", false));
-	turns(8);
+	answer(c, 200, claim_text("11", false));
 	expect("");
-	c = world_take(&b.w, "PATCH", CLAIM);
-	cr_assert_not_null(strstr(c->body, "muster.dev/fence"));
-	world_answer(c, 200, claim_text("12", false));
-	turns(8);
+	answer(world_take_with(&b.w, "PATCH", CLAIM, "muster.dev/fence"), 200, claim_text("12", false));
 	expect("refused:0 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }
@@ -340,16 +334,11 @@ Test(claim_bind, devices_stay_taken_until_what_was_written_is_taken_back)
 	bind("a", true);
 	expect("refused:1000 ");
 	cr_assert_gt(model_live(b.m)->taken[model_live(b.m)->nodes[0]->keys[0]], 0);
-	world_answer(c, 200, claim_text("11", false));
-	turns(8);
-	c = world_take(&b.w, "PATCH", CLAIM);
-	cr_assert_not_null(strstr(c->body, "muster.dev/fence"));
-	world_answer(c, 200, claim_text("12", false));
-	turns(8);
+	answer(c, 200, claim_text("11", false));
+	answer(world_take_with(&b.w, "PATCH", CLAIM, "muster.dev/fence"), 200, claim_text("12", false));
 	flush();
 	bind("a", true);
-	c = world_take(&b.w, "PATCH", CLAIM "/status");
-	cr_assert_not_null(strstr(c->body, "\"device\":\"gpu-0\""));
+	c = world_take_with(&b.w, "PATCH", CLAIM "/status", "\"device\":\"gpu-0\"");
 }
 
 /* By the record of the node; a share takes all of it. */
@@ -388,10 +377,8 @@ Test(claim_bind, a_share_stays_consumed_until_what_was_written_is_taken_back)
 	expect("refused:0 ");
 	flush();
 	cr_assert(is_consumed());
-	world_answer(c, 200, claim_text("11", false));
-	turns(8);
-	world_answer(world_take(&b.w, "PATCH", CLAIM), 200, claim_text("12", false));
-	turns(8);
+	answer(c, 200, claim_text("11", false));
+	answer(world_take(&b.w, "PATCH", CLAIM), 200, claim_text("12", false));
 	flush();
 	cr_assert_not(is_consumed());
 }
@@ -409,8 +396,7 @@ Test(claim_bind, an_allocation_that_someone_took_away_is_not_written_again)
 	expect("refused:0 ");
 	flush();
 	bind("a", true);
-	world_answer(world_take(&b.w, "PATCH", CLAIM "/status"), 200, claim_text("14", true));
-	turns(8);
+	answer(world_take(&b.w, "PATCH", CLAIM "/status"), 200, claim_text("14", true));
 	world_answer(world_take(&b.w, "POST", POD "a/binding"), 201, "{}");
 	expect("bound:0 ");
 }
@@ -463,11 +449,9 @@ static void expect_undone(void)
 	struct http_call *c;
 
 	turns(8);
-	c = world_take(&b.w, "PATCH", CLAIM "/status");
-	cr_assert_not_null(strstr(c->body, CLEARED));
+	c = world_take_with(&b.w, "PATCH", CLAIM "/status", CLEARED);
 	cr_assert_not_null(strstr(c->body, "\"devices\":null"));
-	world_answer(c, 200, claim_text("14", false));
-	turns(8);
+	answer(c, 200, claim_text("14", false));
 	expect("refused:20 ");
 	flush();
 	cr_assert_eq(l->taken[l->nodes[0]->keys[0]], 0);
@@ -507,7 +491,7 @@ Test(claim_bind, an_instance_that_comes_after_waits_no_longer)
 	expect("");
 	cr_assert_eq(world_open(&b.w), 0);
 	turns(3 * 20);
-	cr_assert_not_null(strstr(world_take(&b.w, "PATCH", CLAIM "/status")->body, CLEARED));
+	world_take_with(&b.w, "PATCH", CLAIM "/status", CLEARED);
 }
 
 /* Another pod has it; this one would write and take back for ever. */
@@ -577,31 +561,22 @@ Test(claim_bind, a_claim_for_extended_resources_is_made_once_and_deleted_when_it
 	cr_assert_not_null(strstr(post, "\"generateName\":\"e-extended-resources-\""), "%s", post);
 	world_fail(c, HTTP_BROKEN);
 	turns(8);
-	world_answer(world_take(&b.w, "GET", CLAIMS "/e-extended-resources-"), 404,
-	             "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"code\":404}");
-	turns(8);
+	answer(world_take(&b.w, "GET", CLAIMS "/e-extended-resources-"), 404,
+	       "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"code\":404}");
 	c = world_take(&b.w, "POST", CLAIMS);
 	cr_assert_str_eq(c->body, post);
-	world_answer(c, 409, "{\"kind\":\"Status\",\"reason\":\"AlreadyExists\",\"code\":409}");
-	turns(8);
-	world_answer(world_take(&b.w, "GET", CLAIMS "/e-extended-resources-"), 200,
-	             made(post, "31", false, false));
-	turns(8);
-	world_answer(world_take(&b.w, "PATCH", CLAIMS "/e-extended-resources-"), 200,
-	             made(post, "32", true, false));
-	turns(8);
-	c = world_take(&b.w, "PATCH", CLAIMS "/e-extended-resources-");
-	cr_assert_not_null(strstr(c->body, "\"request\":\"container-0-request-0\""), "%s", c->body);
-	world_answer(c, 403, "{\"kind\":\"Status\",\"message\":\"no\",\"code\":403}");
-	turns(8);
-	c = world_take(&b.w, "PATCH", CLAIMS "/e-extended-resources-");
-	cr_assert_not_null(strstr(c->body, "\"finalizers\":[]"), "%s", c->body);
-	world_answer(c, 200, made(post, "33", false, false));
-	turns(8);
-	c = world_take(&b.w, "DELETE", CLAIMS "/e-extended-resources-");
-	cr_assert_not_null(strstr(c->body, "\"uid\":\"made\""), "%s", c->body);
-	world_answer(c, 200, "{}");
-	turns(8);
+	answer(c, 409, "{\"kind\":\"Status\",\"reason\":\"AlreadyExists\",\"code\":409}");
+	answer(world_take(&b.w, "GET", CLAIMS "/e-extended-resources-"), 200,
+	       made(post, "31", false, false));
+	answer(world_take(&b.w, "PATCH", CLAIMS "/e-extended-resources-"), 200,
+	       made(post, "32", true, false));
+	answer(world_take_with(&b.w, "PATCH", CLAIMS "/e-extended-resources-",
+	                       "\"request\":\"container-0-request-0\""),
+	       403, "{\"kind\":\"Status\",\"message\":\"no\",\"code\":403}");
+	answer(world_take_with(&b.w, "PATCH", CLAIMS "/e-extended-resources-", "\"finalizers\":[]"),
+	       200, made(post, "33", false, false));
+	answer(world_take_with(&b.w, "DELETE", CLAIMS "/e-extended-resources-", "\"uid\":\"made\""),
+	       200, "{}");
 	expect("refused:0 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }
@@ -609,7 +584,6 @@ Test(claim_bind, a_claim_for_extended_resources_is_made_once_and_deleted_when_it
 /* Not allocated, so the pod waits for no node: it is deleted before the next one is made. */
 Test(claim_bind, a_claim_that_an_earlier_attempt_left_is_deleted)
 {
-	struct http_call *c;
 	char post[256];
 	struct pod_view v;
 
@@ -620,9 +594,8 @@ Test(claim_bind, a_claim_that_an_earlier_attempt_left_is_deleted)
 	flush();
 	bind("e", true);
 	world_answer(world_take(&b.w, "DELETE", CLAIMS "/left"), 200, "{}");
-	c = world_take(&b.w, "POST", CLAIMS);
-	world_answer(c, 403, "{\"kind\":\"Status\",\"message\":\"no\",\"code\":403}");
-	turns(8);
+	answer(world_take(&b.w, "POST", CLAIMS), 403,
+	       "{\"kind\":\"Status\",\"message\":\"no\",\"code\":403}");
 	expect("refused:0 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }
@@ -631,8 +604,6 @@ Test(claim_bind, a_claim_that_an_earlier_attempt_left_is_deleted)
  * the status names. */
 Test(claim_bind, a_claim_that_was_deleted_is_told_no_more_where_the_node_serves_the_pod)
 {
-	struct http_call *c;
-
 	begin_extended();
 	world_put(
 		b.m, RESOURCE_INDEX_NODES,
@@ -646,10 +617,9 @@ Test(claim_bind, a_claim_that_was_deleted_is_told_no_more_where_the_node_serves_
 	                    "\"extendedResourceClaimStatus\":{\"resourceClaimName\":\"gone\"}"));
 	flush();
 	bind("e", false);
-	c = world_take(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/e/status");
-	cr_assert_not_null(strstr(c->body, "\"extendedResourceClaimStatus\":null"), "%s", c->body);
-	world_answer(c, 200, "{}");
-	turns(8);
+	answer(world_take_with(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/e/status",
+	                       "\"extendedResourceClaimStatus\":null"),
+	       200, "{}");
 	cr_assert_not_null(world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/e/binding"));
 }
 
@@ -660,7 +630,7 @@ Test(claim_bind, a_claim_of_before_whose_device_another_has_too_is_deallocated)
 	begin(true);
 	put(LIVE_CLAIMS, FOREIGN);
 	bind("a", false);
-	cr_assert_not_null(strstr(world_take(&b.w, "PATCH", CLAIM "/status")->body, CLEARED));
+	world_take_with(&b.w, "PATCH", CLAIM "/status", CLEARED);
 }
 
 /* Its sharers were told every 5 s that another claim has the device, which was the first pod's. */
@@ -675,15 +645,13 @@ Test(claim_bind, a_pod_that_shares_a_claim_that_waits_is_held_with_it)
 	flush();
 	bind("c", false);
 	b.others = PODS_ENTRY("c", "00000000-0000-0000-0000-000000000063") ",";
-	world_answer(world_take(&b.w, "PATCH", CLAIM "/status"), 200, claim_text("13", true));
-	turns(8);
+	answer(world_take(&b.w, "PATCH", CLAIM "/status"), 200, claim_text("13", true));
 	expect("");
 	cr_assert_eq(world_open(&b.w), 0);
 	b.conditions = IS_TRUE("Attached") "," IS_TRUE("Clean");
 	put(LIVE_CLAIMS, claim_text("14", true));
 	turns(8);
-	world_answer(world_take(&b.w, "POST", POD "a/binding"), 201, "{}");
-	turns(8);
+	answer(world_take(&b.w, "POST", POD "a/binding"), 201, "{}");
 	world_answer(world_take(&b.w, "POST", POD "c/binding"), 201, "{}");
 }
 
@@ -707,7 +675,7 @@ Test(claim_bind, a_named_claim_whose_binding_has_failed_is_given_back_though_nob
 	b.conditions = IS_TRUE("Broken");
 	begin(true);
 	turns(23 * 20);
-	cr_assert_not_null(strstr(world_take(&b.w, "PATCH", CLAIM "/status")->body, CLEARED));
+	world_take_with(&b.w, "PATCH", CLAIM "/status", CLEARED);
 }
 
 /* No other device is chosen then. */
@@ -718,8 +686,7 @@ Test(claim_bind, a_device_with_admin_access_that_fails_is_not_tried_again_at_onc
 	b.conditions = IS_TRUE("Broken");
 	put(LIVE_CLAIMS, claim_text("13", true));
 	turns(8);
-	world_answer(world_take(&b.w, "PATCH", CLAIM "/status"), 200, claim_text("14", false));
-	turns(8);
+	answer(world_take(&b.w, "PATCH", CLAIM "/status"), 200, claim_text("14", false));
 	expect("refused:5000 ");
 }
 
@@ -742,8 +709,7 @@ static void expect_cleared(const char *said)
 
 	cr_assert_eq(world_open(&b.w), 1, "bound with a device that it lost");
 	cr_assert_not_null(strstr(c->body, CLEARED));
-	world_answer(c, 200, claim_text("14", false));
-	turns(8);
+	answer(c, 200, claim_text("14", false));
 	expect(said);
 	cr_assert_eq(world_open(&b.w), 0);
 }
@@ -753,8 +719,7 @@ Test(claim_bind, a_device_that_goes_while_the_binding_waits_is_not_bound_with)
 	struct http_call *slow = begin_queued();
 
 	put(LIVE_CLAIMS, FOREIGN);
-	world_answer(slow, 201, "{}");
-	turns(8);
+	answer(slow, 201, "{}");
 	expect_cleared("bound:0 refused:20 ");
 }
 
@@ -766,8 +731,7 @@ Test(claim_bind, a_device_that_is_not_ready_any_more_is_waited_for_again)
 	slow = begin_queued();
 	b.conditions = IS_TRUE("Attached");
 	put(LIVE_CLAIMS, claim_text("12", true));
-	world_answer(slow, 201, "{}");
-	turns(8);
+	answer(slow, 201, "{}");
 	cr_assert_eq(world_open(&b.w), 0, "bound with a device that is not ready");
 	b.conditions = IS_TRUE("Attached") "," IS_TRUE("Clean");
 	put(LIVE_CLAIMS, claim_text("13", true));
@@ -784,14 +748,11 @@ Test(claim_bind, a_device_that_goes_before_the_binding_is_sent_again_is_given_ba
 	world_fail(world_take(&b.w, "POST", POD "a/binding"), HTTP_BROKEN);
 	turns(8);
 	put(LIVE_CLAIMS, FOREIGN);
-	world_answer(world_take(&b.w, "GET", POD "a"), 200, world_pod("a", "21", "", ""));
-	turns(8);
+	answer(world_take(&b.w, "GET", POD "a"), 200, world_pod("a", "21", "", ""));
 	cr_assert_eq(world_open(&b.w), 1);
-	world_answer(world_take(&b.w, "PATCH", POD "a/status"), 200, world_pod("a", "23", "", ""));
-	turns(8);
+	answer(world_take(&b.w, "PATCH", POD "a/status"), 200, world_pod("a", "23", "", ""));
 	cr_assert_eq(world_open(&b.w), 1);
-	world_answer(world_take(&b.w, "GET", POD "a"), 200, world_pod("a", "23", "", ""));
-	turns(8);
+	answer(world_take(&b.w, "GET", POD "a"), 200, world_pod("a", "23", "", ""));
 	expect_cleared("bound:0 refused:20 "); /* the first is RESULT_UNKNOWN */
 }
 

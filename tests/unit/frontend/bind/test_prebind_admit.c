@@ -10,14 +10,11 @@ static void gang_waits_for_a_connection(void)
 {
 	begin_of(false, 1);
 	b.kinds[0].wants[id("a")] = b.kinds[0].wants[id("b")] = true;
-	command(CMD_BIND, "a");
-	command(CMD_BIND, "b");
-	group_is_read();
+	bind_members("ab");
 	command(CMD_BIND, "l");
 	turns();
 	b.kinds[0].state[0] = b.kinds[0].state[1] = PREBIND_DONE;
-	turns();
-	expect("start:A0 start:A1 ");
+	soon("start:A0 start:A1 ");
 	cr_assert_eq(binder_held(b.binder), 0);
 	cr_assert_eq(world_open(&b.w), 1);
 }
@@ -27,8 +24,7 @@ Test(prebind_wait, a_member_that_is_lost_before_the_first_binding_takes_the_gang
 	gang_waits_for_a_connection();
 	b.kinds[0].state[1] = PREBIND_FAILED;
 	binding_sent("l");
-	turns();
-	expect("bound:3 undo:A1 undo:A0 refused:1 refused:0 ");
+	soon("bound:3 undo:A1 undo:A0 refused:1 refused:0 ");
 	cr_assert_str_eq(b.noticed, "b: it failed; ");
 	cr_assert_eq(world_open(&b.w), 0);
 }
@@ -56,8 +52,7 @@ Test(prebind_wait, a_member_that_is_lost_after_the_first_binding_is_taken_back_a
 	turns();
 	b.kinds[0].state[1] = PREBIND_FAILED;
 	binding_sent("a");
-	turns();
-	expect("bound:3 bound:0 undo:A1 refused:1 ");
+	soon("bound:3 bound:0 undo:A1 refused:1 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
@@ -76,8 +71,7 @@ static void first_has_no_effect(int status)
 	else
 		world_answer(post, status, "{}");
 	b.w.now_ns += 10 * NS_PER_S;
-	turns();
-	expect("bound:3 undo:A1 undo:A0 refused:1 refused:0 ");
+	soon("bound:3 undo:A1 undo:A0 refused:1 refused:0 ");
 	cr_assert_eq(world_open(&b.w), 0);
 	end();
 }
@@ -94,16 +88,13 @@ Test(prebind_admit, first_bindings_that_all_have_no_effect_do_not_part_the_gang)
 {
 	b.kinds[0].wants[id("a")] = b.kinds[0].wants[id("b")] = true;
 	b.kinds[0].state[0] = b.kinds[0].state[1] = PREBIND_DONE;
-	command(CMD_BIND, "a");
-	command(CMD_BIND, "b");
-	group_is_read();
+	bind_members("ab");
 	cr_assert_eq(world_open(&b.w), 2);
 	b.kinds[0].state[1] = PREBIND_FAILED;
 	world_answer(world_take(&b.w, "POST", POD "a/binding"), 429, "{}");
 	world_answer(world_take(&b.w, "POST", POD "b/binding"), 429, "{}");
 	b.w.now_ns += 10 * NS_PER_S;
-	turns();
-	expect("start:A0 start:A1 undo:A1 undo:A0 refused:1 refused:0 ");
+	soon("start:A0 start:A1 undo:A1 undo:A0 refused:1 refused:0 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
@@ -127,15 +118,13 @@ Test(prebind_wait, those_released_after_the_first_binding_are_taken_back_alone, 
 	command(CMD_BIND, "d");
 	turns();
 	binding_sent("a");
-	turns();
-	expect("bound:3 start:A2 start:A4 bound:0 ");
+	soon("bound:3 start:A2 start:A4 bound:0 ");
 	world_answer(world_take(&b.w, "POST", POD "b/binding"), 409, conflict);
 	binder_poll(b.binder);
 	world_answer(world_take(&b.w, "GET", POD "b"), 200, world_pod("b", "60", "", ""));
 	b.kinds[0].state[2] = b.kinds[0].state[4] = PREBIND_FAILED;
 	binder_poll(b.binder); /* b is not due yet */
-	turns();
-	expect("undo:A2 undo:A4 refused:2 refused:4 ");
+	soon("undo:A2 undo:A4 refused:2 refused:4 ");
 	binding_sent("b");
 	expect("bound:1 ");
 }
@@ -145,8 +134,7 @@ Test(prebind_wait, a_core_that_dies_drops_what_waits_for_a_connection, .fini = e
 	gang_waits_for_a_connection();
 	binder_core_down(b.binder);
 	binding_sent("l");
-	turns();
-	expect("bound:3 ");
+	soon("bound:3 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
@@ -161,19 +149,16 @@ static void binding_may_land_and_loses(void)
 	turns();
 	b.kinds[0].state[3] = PREBIND_FAILED;
 	world_answer(world_take(&b.w, "GET", POD "l"), 200, world_pod("l", "8", "", ""));
-	turns();
-	expect("start:A3 bound:3 "); /* RESULT_UNKNOWN */
+	soon("start:A3 bound:3 "); /* RESULT_UNKNOWN */
 	world_answer(world_take(&b.w, "PATCH", POD "l/status"), 200, world_pod("l", "9", "", ""));
-	turns();
-	expect("");
+	soon("");
 }
 
 Test(prebind_admit, nothing_is_taken_back_while_a_binding_may_land)
 {
 	binding_may_land_and_loses();
 	world_answer(world_take(&b.w, "GET", POD "l"), 200, world_pod("l", "9", "", ""));
-	turns();
-	expect("undo:A3 refused:3 ");
+	soon("undo:A3 refused:3 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
@@ -182,7 +167,6 @@ Test(prebind_admit, nothing_is_taken_back_of_a_binding_that_landed_before_the_fe
 	binding_may_land_and_loses();
 	world_answer(world_take(&b.w, "GET", POD "l"), 200,
 	             world_pod("l", "9", "\"nodeName\":\"n1\"", ""));
-	turns();
-	expect("bound:3 ");
+	soon("bound:3 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }

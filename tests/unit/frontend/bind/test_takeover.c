@@ -81,8 +81,7 @@ Test(takeover, members_that_wait_are_written_to)
 	cr_assert(!takeover_over(b.takeover));
 	cr_assert_eq(world_open(&b.w), 2);
 	/* A Binding was faster than the write. */
-	c = world_take(&b.w, "PATCH", POD("c"));
-	world_answer(c, 200, world_member("c", "9", "g", BOUND));
+	world_answer(world_take(&b.w, "PATCH", POD("c")), 200, world_member("c", "9", "g", BOUND));
 	cr_assert(!takeover_over(b.takeover));
 	c = world_take(&b.w, "PATCH", POD("b"));
 	cr_assert(strstr(c->body, "\"uid\":\"") && strstr(c->body, "SchedulerError"), "%s", c->body);

@@ -181,6 +181,18 @@ static void expect(const char *said)
 	b.said[0] = '\0';
 }
 
+static void answer(struct http_call *c, int status, const char *body)
+{
+	world_answer(c, status, body);
+	turns();
+}
+
+static void soon(const char *said)
+{
+	turns();
+	expect(said);
+}
+
 static void bound(const char *pod)
 {
 	char path[128];
@@ -203,8 +215,7 @@ Test(volume_bind, provisions_on_the_node_and_waits)
 	cr_assert_str_eq(c->type, "application/merge-patch+json");
 	cr_assert_str_eq(c->body,
 	                 "{\"metadata\":{\"uid\":\"uid-a\",\"resourceVersion\":\"11\"," SELECTED "}}");
-	world_answer(c, 200, claim_text("a", "31", "," SELECTED, ""));
-	turns();
+	answer(c, 200, claim_text("a", "31", "," SELECTED, ""));
 	cr_assert_eq(world_open(&b.w), 0);
 	volume_put(volume_text("pv", "40", "a"));
 	claim_put(claim_text("a", "41", COMPLETED(""), "pv"));
@@ -227,8 +238,7 @@ Test(volume_bind, writes_the_claim_into_the_volume)
 		"\"pv.kubernetes.io/bound-by-controller\":\"yes\"}},\"spec\":{\"claimRef\":{"
 		"\"kind\":\"PersistentVolumeClaim\",\"namespace\":\"ns\",\"name\":\"a\",\"uid\":\"uid-a\","
 		"\"apiVersion\":\"v1\",\"resourceVersion\":\"11\"}}}");
-	world_answer(c, 200, volume_text("pv", "31", "a"));
-	turns();
+	answer(c, 200, volume_text("pv", "31", "a"));
 	cr_assert_eq(world_open(&b.w), 0);
 	claim_put(claim_text("a", "41", COMPLETED(""), "pv"));
 	bound("a");
@@ -260,16 +270,11 @@ Test(volume_bind, a_volume_that_another_is_about_to_get_is_not_chosen)
 
 Test(volume_bind, after_a_conflict_the_object_is_read_and_written_with_its_version)
 {
-	struct http_call *c;
-
 	begin("disks");
 	command(CMD_BIND, "a");
-	world_answer(world_take(&b.w, "PATCH", CLAIM "a"), 409, world_status(409, "Conflict", "no"));
-	turns();
-	world_answer(world_take(&b.w, "GET", CLAIM "a"), 200, claim_text("a", "35", "", ""));
-	turns();
-	c = world_take(&b.w, "PATCH", CLAIM "a");
-	cr_assert(strstr(c->body, "\"resourceVersion\":\"35\""), "%s", c->body);
+	answer(world_take(&b.w, "PATCH", CLAIM "a"), 409, world_status(409, "Conflict", "no"));
+	answer(world_take(&b.w, "GET", CLAIM "a"), 200, claim_text("a", "35", "", ""));
+	world_take_with(&b.w, "PATCH", CLAIM "a", "\"resourceVersion\":\"35\"");
 }
 
 Test(volume_bind, a_write_without_an_answer_that_was_applied_is_not_repeated)
@@ -278,8 +283,7 @@ Test(volume_bind, a_write_without_an_answer_that_was_applied_is_not_repeated)
 	command(CMD_BIND, "a");
 	world_fail(world_take(&b.w, "PATCH", CLAIM "a"), HTTP_BROKEN);
 	turns();
-	world_answer(world_take(&b.w, "GET", CLAIM "a"), 200, claim_text("a", "35", "," SELECTED, ""));
-	turns();
+	answer(world_take(&b.w, "GET", CLAIM "a"), 200, claim_text("a", "35", "," SELECTED, ""));
 	cr_assert_eq(world_open(&b.w), 0);
 	cr_assert_eq(binder_held(b.binder), 1);
 }
@@ -290,10 +294,8 @@ Test(volume_bind, a_volume_that_is_taken_meanwhile_is_planned_again)
 	volume_put(volume_text("pv", "30", ""));
 	flush();
 	command(CMD_BIND, "a");
-	world_answer(world_take(&b.w, "PATCH", VOLUME "pv"), 409, world_status(409, "Conflict", "no"));
-	turns();
-	world_answer(world_take(&b.w, "GET", VOLUME "pv"), 200, volume_text("pv", "35", "other"));
-	turns();
+	answer(world_take(&b.w, "PATCH", VOLUME "pv"), 409, world_status(409, "Conflict", "no"));
+	answer(world_take(&b.w, "GET", VOLUME "pv"), 200, volume_text("pv", "35", "other"));
 	expect("refused:20 ");
 }
 
@@ -301,9 +303,8 @@ Test(volume_bind, a_write_that_is_forbidden_says_so)
 {
 	begin("disks");
 	command(CMD_BIND, "a");
-	world_answer(world_take(&b.w, "PATCH", CLAIM "a"), 403,
-	             world_status(403, "Forbidden", "you may not"));
-	turns();
+	answer(world_take(&b.w, "PATCH", CLAIM "a"), 403,
+	       world_status(403, "Forbidden", "you may not"));
 	expect("refused:0 ");
 	cr_assert_str_eq(b.noticed,
 	                 "a: running PreBind plugin \"VolumeBinding\": binding volumes: you may not");
@@ -322,8 +323,7 @@ Test(volume_bind, an_annotation_that_goes_is_a_failure_and_the_node_is_avoided)
 	world_answer(world_take(&b.w, "PATCH", CLAIM "a"), 200,
 	             claim_text("a", "31", "," SELECTED, ""));
 	claim_put(claim_text("a", "36", "", ""));
-	turns();
-	expect("refused:0 ");
+	soon("refused:0 ");
 	cr_assert_str_eq(b.noticed, "a: running PreBind plugin \"VolumeBinding\": binding volumes: "
 	                            "provisioning failed for PVC \"a\"");
 	cr_assert(model_pod_by_name(b.m, "ns", "a", &v));
@@ -343,8 +343,7 @@ Test(volume_bind, a_claim_ref_that_goes_is_a_failure)
 	command(CMD_BIND, "a");
 	world_answer(world_take(&b.w, "PATCH", VOLUME "pv"), 200, volume_text("pv", "31", "a"));
 	volume_put(volume_text("pv", "33", ""));
-	turns();
-	expect("refused:0 ");
+	soon("refused:0 ");
 	cr_assert(strstr(b.noticed, "ClaimRef got reset for pv \"pv\""), "%s", b.noticed);
 }
 
@@ -357,13 +356,11 @@ Test(volume_bind, late_ones_are_taken_back)
 	world_answer(world_take(&b.w, "PATCH", CLAIM "a"), 200,
 	             claim_text("a", "31", "," SELECTED, ""));
 	b.w.now_ns += 600 * NS_PER_S;
-	turns();
-	expect("");
+	soon("");
 	c = world_take(&b.w, "PATCH", CLAIM "a");
 	cr_assert_str_eq(c->body, "{\"metadata\":{\"uid\":\"uid-a\",\"resourceVersion\":\"31\","
 	                          "\"annotations\":{\"volume.kubernetes.io/selected-node\":null}}}");
-	world_answer(c, 200, claim_text("a", "37", "", ""));
-	turns();
+	answer(c, 200, claim_text("a", "37", "", ""));
 	expect("refused:0 ");
 	cr_assert(strstr(b.noticed, "context deadline exceeded"), "%s", b.noticed);
 	cr_assert_eq(volume_bind_counts(b.volumes)->undone, 1);
@@ -377,24 +374,19 @@ Test(volume_bind, what_is_bound_meanwhile_is_not_taken_back)
 	             claim_text("a", "31", "," SELECTED, ""));
 	claim_put(claim_text("a", "38", "," SELECTED, "pv"));
 	b.w.now_ns += 600 * NS_PER_S;
-	turns();
-	expect("refused:0 ");
+	soon("refused:0 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
 Test(volume_bind, a_cancelled_binding_takes_back_what_an_earlier_instance_wrote)
 {
-	struct http_call *c;
-
 	begin("kubernetes.io/no-provisioner");
 	volume_put(volume_text("pv", "30", "a"));
 	flush();
 	command(CMD_CANCEL_BIND, "a");
 	world_binding_dies(&b.w, "a", turns);
-	c = world_take(&b.w, "PATCH", VOLUME "pv");
-	cr_assert(strstr(c->body, "\"claimRef\":null"), "%s", c->body);
-	world_answer(c, 200, volume_text("pv", "31", ""));
-	turns();
+	answer(world_take_with(&b.w, "PATCH", VOLUME "pv", "\"claimRef\":null"), 200,
+	       volume_text("pv", "31", ""));
 	expect("refused:0 ");
 	cr_assert_eq(world_open(&b.w), 0);
 }
@@ -411,8 +403,7 @@ Test(volume_bind, a_volume_that_does_not_reach_the_node_is_refused)
 	    "\"storage\":\"1Gi\"},\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":[{"
 	    "\"matchExpressions\":[{\"key\":\"zone\",\"operator\":\"In\",\"values\":[\"x\"]}]}]}}}}");
 	claim_put(claim_text("a", "41", COMPLETED(""), "pv"));
-	turns();
-	expect("refused:20 ");
+	soon("refused:20 ");
 	cr_assert(strstr(b.noticed, "pv \"pv\" node affinity doesn't match node \"n1\""), "%s",
 	          b.noticed);
 }
@@ -463,9 +454,7 @@ Test(volume_bind, a_claim_of_two_pods_is_written_once)
 	command(CMD_BIND, "a");
 	command(CMD_BIND, "c");
 	world_take(&b.w, "PATCH", CLAIM "b");
-	world_answer(world_take(&b.w, "PATCH", CLAIM "a"), 200,
-	             claim_text("a", "31", "," SELECTED, ""));
-	turns();
+	answer(world_take(&b.w, "PATCH", CLAIM "a"), 200, claim_text("a", "31", "," SELECTED, ""));
 	cr_assert_eq(world_open(&b.w), 1, "that of b");
 	volume_put(volume_text("pv", "40", "a"));
 	claim_put(claim_text("a", "41", COMPLETED(""), "pv"));

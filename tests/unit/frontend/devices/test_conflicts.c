@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices that two claims have: who waits, and who is judged again when one is given back. */
-#include "frontend/devices/live_impl.h"
-#include "tests/unit/test.h"
+#include "tests/unit/support_live.h"
 
 #define DEVICES 6u
 #define CLAIMS 6u
 #define PODS 8u
 #define MANY 4000u
 
-static const uint64_t key[2] = { 1, 2 };
-static struct live *l;
 static unsigned version;
 
-static void put(enum live_kind kind, const char *json)
-{
-	struct decode_error e = { 0 };
-
-	cr_assert_eq(live_put(l, kind, json, strlen(json), &e), 0, "%s", e.text);
-}
-
 /* Node n1 has g0, g1, ... */
-static void begin(void)
+static void start(void)
 {
 	char text[2048];
 	int at = snprintf(text, sizeof(text),
@@ -32,19 +22,12 @@ static void begin(void)
 		at +=
 			snprintf(text + at, sizeof(text) - (size_t)at, "%s{\"name\":\"g%u\"}", i ? "," : "", i);
 	snprintf(text + at, sizeof(text) - (size_t)at, "]}}");
-	l = live_new(key);
+	begin();
 	version = 0;
-	put(LIVE_CLASSES, "{\"metadata\":{\"name\":\"gpu\",\"uid\":\"u\",\"resourceVersion\":\"1\"},"
-	                  "\"spec\":{}}");
 	put(LIVE_SLICES, text);
 }
 
-static void end(void)
-{
-	live_free(l);
-}
-
-TestSuite(conflicts, .init = begin, .fini = end);
+TestSuite(conflicts, .init = start, .fini = end);
 
 static void claim(const char *name)
 {

@@ -1,34 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What tenants write in claims: nothing that the core refuses, no more than their share, and
  * nothing that takes the time of all. */
-#include "frontend/devices/live_impl.h"
-#include "tests/unit/test.h"
+#include "tests/unit/support_live.h"
 
 #include <malloc.h>
 
 #define SEVEN_EIGHTHS (QUESTIONS_MAX - QUESTIONS_MAX / 8)
-
-static const uint64_t key[2] = { 1, 2 };
-static struct live *l;
-
-static void put(enum live_kind kind, const char *json)
-{
-	struct decode_error e = { 0 };
-
-	cr_assert_eq(live_put(l, kind, json, strlen(json), &e), 0, "%s", e.text);
-}
-
-static void begin(void)
-{
-	l = live_new(key);
-	put(LIVE_CLASSES, "{\"metadata\":{\"name\":\"gpu\",\"uid\":\"u\",\"resourceVersion\":\"1\"},"
-	                  "\"spec\":{}}");
-}
-
-static void end(void)
-{
-	live_free(l);
-}
 
 TestSuite(live, .init = begin, .fini = end);
 
@@ -386,20 +363,41 @@ Test(live, a_selector_is_evaluated_again_when_the_device_that_it_failed_on_has_c
 	cr_assert_null(judged(0).refusal, "it is refused for ever");
 }
 
+#define SHARED                                                                                     \
+	",\"allowMultipleAllocations\":true,\"capacity\":{\"memory\":{\"value\":\"40Gi\","             \
+	"\"requestPolicy\":" POLICY "}}"
 #define POLICY "{\"default\":\"1Gi\",\"validRange\":{\"min\":\"1Gi\",\"step\":\"1Gi\"}}"
+
+static char written[4096];
 
 static void written_take(void *context, const char *name, const char *allocation)
 {
+	(void)context;
 	(void)name;
-	snprintf(context, 4096, "%s", allocation);
+	snprintf(written, sizeof(written), "%s", allocation);
 }
 
-/* For the first device to pod 0. */
-static struct cmd_devices command(void)
+/* The first device for pod 0, with a share of that number. */
+static bool writes(uint64_t number)
 {
-	return (struct cmd_devices){ .layout = l->nodes[0]->layout,
-		                         .question = l->pods[0].question,
-		                         .picks_n = 1 };
+	const struct cmd_devices cmd = { .layout = l->nodes[0]->layout,
+		                             .question = l->pods[0].question,
+		                             .picks_n = 1 };
+	const uint64_t share[2] = { number, number };
+	const struct device_pick pick = { 0 };
+
+	return live_writing(l, 0, "n1", &cmd, &pick, 0, share, written_take, NULL);
+}
+
+static void claim_of(const char *name, const char *memory)
+{
+	char requests[256];
+
+	snprintf(requests, sizeof(requests),
+	         "\"requests\":[{\"name\":\"r\",\"exactly\":{\"deviceClassName\":\"gpu\","
+	         "\"capacity\":{\"requests\":{\"memory\":\"%s\"}}}}]",
+	         memory);
+	claim("a", name, 0, requests);
 }
 
 /* Of a share of g0 by another scheduler. */
@@ -438,9 +436,7 @@ static double consumed(void)
 /* Amounts of claims' status are sums of what is there, whatever is written in them. */
 Test(live, shares_of_a_device_are_added_up)
 {
-	slice("1", 1,
-	      ",\"allowMultipleAllocations\":true,"
-	      "\"capacity\":{\"memory\":{\"value\":\"40Gi\",\"requestPolicy\":" POLICY "}}");
+	slice("1", 1, SHARED);
 	cr_expect_eq(consumed(), 0);
 	allocated("x", "1", "{\"memory\":\"12Gi\",\"cores\":\"5\"}");
 	cr_expect_eq(consumed(), 12);
@@ -461,9 +457,7 @@ Test(live, shares_of_a_device_are_added_up)
 /* The core plans all that waits when a node's devices are told again. */
 Test(live, a_label_of_a_claim_that_has_a_share_makes_no_node_due)
 {
-	slice("1", 1,
-	      ",\"allowMultipleAllocations\":true,"
-	      "\"capacity\":{\"memory\":{\"value\":\"40Gi\",\"requestPolicy\":" POLICY "}}");
+	slice("1", 1, SHARED);
 	allocated("x", "1", "{\"memory\":\"12Gi\"}");
 	cr_expect_eq(consumed(), 12);
 	allocated("x", "2", "{\"memory\":\"12Gi\"}");
@@ -479,23 +473,14 @@ Test(live, a_label_of_a_claim_that_has_a_share_makes_no_node_due)
 /* What a pod writes is not in the record while the core holds it, and then once. */
 Test(live, a_share_counts_once_while_it_is_written)
 {
-	struct cmd_devices cmd;
-	const struct device_pick pick = { 0 };
-	const uint64_t share[2] = { 7, 7 };
 	struct live_verdict v;
-	static char written[4096];
 
-	slice("1", 1,
-	      ",\"allowMultipleAllocations\":true,"
-	      "\"capacity\":{\"memory\":{\"value\":\"40Gi\",\"requestPolicy\":" POLICY "}}");
-	claim("a", "x", 0,
-	      "\"requests\":[{\"name\":\"r\",\"exactly\":{\"deviceClassName\":\"gpu\","
-	      "\"capacity\":{\"requests\":{\"memory\":\"11.5Gi\"}}}}]");
+	slice("1", 1, SHARED);
+	claim_of("x", "11.5Gi");
 	pod(0, "a", "x", NULL);
 	judged(0);
 	flush();
-	cmd = command();
-	cr_assert(live_writing(l, 0, "n1", &cmd, &pick, 0, share, written_take, written));
+	cr_assert(writes(7));
 	cr_expect_not_null(strstr(written, "\"shareID\":\"00000000-0000-4007-8000-000000000007\","
 	                                   "\"consumedCapacity\":{\"memory\":\"12884901888\"}"),
 	                   "%s", written);
@@ -602,10 +587,6 @@ Test(live, parameters_nested_deep_hid_the_device_of_a_claim)
 /* Allocated without a shareID, before its driver allowed more: its claim has all of it. */
 Test(live, no_share_is_given_of_a_device_that_a_claim_has_as_a_whole)
 {
-	struct cmd_devices cmd;
-	const struct device_pick pick = { 0 };
-	const uint64_t share[2] = { 0 };
-	static char written[4096];
 	const char *whole =
 		"{\"metadata\":{\"namespace\":\"a\",\"name\":\"whole\",\"uid\":\"u\","
 		"\"resourceVersion\":\"1\"},\"spec\":{\"devices\":{}},\"status\":{\"allocation\":{"
@@ -614,18 +595,15 @@ Test(live, no_share_is_given_of_a_device_that_a_claim_has_as_a_whole)
 
 	slice("1", 1, "");
 	put(LIVE_CLAIMS, whole);
-	slice("2", 1,
-	      ",\"allowMultipleAllocations\":true,"
-	      "\"capacity\":{\"memory\":{\"value\":\"40Gi\",\"requestPolicy\":" POLICY "}}");
+	slice("2", 1, SHARED);
 	claim("a", "x", 1, "");
 	pod(0, "a", "x", NULL);
 	judged(0);
 	cr_expect_gt(consumed(), 40);
-	cmd = command();
-	cr_expect_not(live_writing(l, 0, "n1", &cmd, &pick, 0, share, written_take, written));
+	cr_expect_not(writes(0));
 	live_remove(l, LIVE_CLAIMS, text_of("a"), text_of("whole"));
 	cr_expect_eq(consumed(), 0);
-	cr_expect(live_writing(l, 0, "n1", &cmd, &pick, 0, share, written_take, written));
+	cr_expect(writes(0));
 	allocated("x", "2", "{\"memory\":\"1Gi\"}");
 	cr_expect_null(live_conflict(l, 0, 0));
 	put(LIVE_CLAIMS, whole);
@@ -656,21 +634,13 @@ Test(live, a_request_for_thousands_of_capacities_is_refused)
 /* In thousandths it has more than 63 bits: what was written was below 0, and counted as nothing. */
 Test(live, a_share_of_half_a_unit_and_many_is_written_as_it_is)
 {
-	struct cmd_devices cmd;
-	const struct device_pick pick = { 0 };
-	const uint64_t share[2] = { 0 };
-	static char written[4096];
-
 	slice("1", 1,
 	      ",\"allowMultipleAllocations\":true,\"capacity\":{\"memory\":{\"value\":\"10P\"}}");
-	claim("a", "x", 0,
-	      "\"requests\":[{\"name\":\"r\",\"exactly\":{\"deviceClassName\":\"gpu\","
-	      "\"capacity\":{\"requests\":{\"memory\":\"9300000000000000.5\"}}}}]");
+	claim_of("x", "9300000000000000.5");
 	pod(0, "a", "x", NULL);
 	judged(0);
 	flush();
-	cmd = command();
-	cr_assert(live_writing(l, 0, "n1", &cmd, &pick, 0, share, written_take, written));
+	cr_assert(writes(0));
 	cr_expect_not_null(
 		strstr(written, "\"consumedCapacity\":{\"memory\":\"9300000000000000.500000000\"}"), "%s",
 		written);
@@ -679,18 +649,9 @@ Test(live, a_share_of_half_a_unit_and_many_is_written_as_it_is)
 /* Two thirds of a device are not there twice, and neither is a part below 0. */
 Test(live, a_share_that_is_not_there_is_not_written)
 {
-	struct cmd_devices cmd;
-	const struct device_pick pick = { 0 };
-	const uint64_t share[2] = { 0 };
-	static char written[4096];
-
 	slice("1", 1, ",\"allowMultipleAllocations\":true,\"capacity\":{\"memory\":{\"value\":\"3\"}}");
-	claim("a", "x", 0,
-	      "\"requests\":[{\"name\":\"r\",\"exactly\":{\"deviceClassName\":\"gpu\","
-	      "\"capacity\":{\"requests\":{\"memory\":\"2\"}}}}]");
-	claim("a", "below", 0,
-	      "\"requests\":[{\"name\":\"r\",\"exactly\":{\"deviceClassName\":\"gpu\","
-	      "\"capacity\":{\"requests\":{\"memory\":\"-2\"}}}}]");
+	claim_of("x", "2");
+	claim_of("below", "-2");
 	pod(0, "a", "x", NULL);
 	pod(1, "a", "below", NULL);
 	judged(0);
@@ -698,11 +659,10 @@ Test(live, a_share_that_is_not_there_is_not_written)
 	flush();
 	allocated("y", "1", "{\"memory\":\"2\"}");
 	flush();
-	cmd = command();
-	cr_expect_not(live_writing(l, 0, "n1", &cmd, &pick, 0, share, written_take, written));
+	cr_expect_not(writes(0));
 	live_remove(l, LIVE_CLAIMS, text_of("a"), text_of("y"));
 	flush();
-	cr_expect(live_writing(l, 0, "n1", &cmd, &pick, 0, share, written_take, written));
+	cr_expect(writes(0));
 }
 
 #define CREATED(at) "\"creationTimestamp\":\"2026-01-0" at "T00:00:00Z\""

@@ -1,30 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Slices of several nodes: which nodes list their devices, and that whether one is taken reaches
  * the core by one record. */
-#include "frontend/devices/live_impl.h"
-#include "tests/unit/test.h"
-
-static const uint64_t key[2] = { 1, 2 };
-static struct live *l;
-
-static void put(enum live_kind kind, const char *json)
-{
-	struct decode_error e = { 0 };
-
-	cr_assert_eq(live_put(l, kind, json, strlen(json), &e), 0, "%s", e.text);
-}
-
-static void begin(void)
-{
-	l = live_new(key);
-	put(LIVE_CLASSES, "{\"metadata\":{\"name\":\"nic\",\"uid\":\"u\",\"resourceVersion\":\"1\"},"
-	                  "\"spec\":{}}");
-}
-
-static void end(void)
-{
-	live_free(l);
-}
+#include "tests/unit/support_live.h"
 
 TestSuite(several, .init = begin, .fini = end);
 
@@ -62,7 +39,7 @@ static void ask(uint32_t slot, const char *name)
 	snprintf(text, sizeof(text),
 	         "{\"metadata\":{\"namespace\":\"a\",\"name\":\"%s\",\"uid\":\"u-%s\","
 	         "\"resourceVersion\":\"1\"},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\","
-	         "\"exactly\":{\"deviceClassName\":\"nic\"}}]}}}",
+	         "\"exactly\":{\"deviceClassName\":\"gpu\"}}]}}}",
 	         name, name);
 	put(LIVE_CLAIMS, text);
 	snprintf(text, sizeof(text),
@@ -79,7 +56,7 @@ static void given(const char *name, const char *version, const char *device, con
 	snprintf(text, sizeof(text),
 	         "{\"metadata\":{\"namespace\":\"a\",\"name\":\"%s\",\"uid\":\"u-%s\","
 	         "\"resourceVersion\":\"%s\"},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\","
-	         "\"exactly\":{\"deviceClassName\":\"nic\"}}]}},\"status\":{\"allocation\":{"
+	         "\"exactly\":{\"deviceClassName\":\"gpu\"}}]}},\"status\":{\"allocation\":{"
 	         "\"devices\":{\"results\":[{\"request\":\"r\",\"driver\":\"d\",\"pool\":\"net\","
 	         "\"device\":\"%s\"}]}%s}}}",
 	         name, name, version, device, more);

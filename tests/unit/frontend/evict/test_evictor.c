@@ -246,8 +246,6 @@ static const char *web(const char *name)
 
 Test(evictor, pods_of_a_budget_go_first_and_a_refusal_costs_no_other)
 {
-	struct http_call *c;
-
 	begin();
 	world_put(b.m, RESOURCE_INDEX_PODS, web("b"));
 	budget("web");
@@ -256,8 +254,7 @@ Test(evictor, pods_of_a_budget_go_first_and_a_refusal_costs_no_other)
 	evict("c", 1, 3);
 	poll();
 	cr_assert_eq(world_open(&b.w), 1, "the others wait");
-	c = world_take(&b.w, "POST", POD("b") "/eviction");
-	world_answer(c, 429, BUDGET_CAUSE);
+	world_answer(world_take(&b.w, "POST", POD("b") "/eviction"), 429, BUDGET_CAUSE);
 	expect("refused:1 ");
 	b.w.now_ns += SECOND;
 	poll();

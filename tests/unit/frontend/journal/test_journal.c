@@ -154,8 +154,7 @@ Test(journal, an_intent_is_durable_when_the_write_was_accepted)
 	first = add(&b, "a");
 	journal_poll(b.j);
 	cr_assert_eq(b.w.now_ns, now, "one that comes alone does not wait");
-	c = world_take(&b.w, "PUT", ONE);
-	cr_assert(strstr(c->body, "\"resourceVersion\":\"11\""), "%s", c->body);
+	c = world_take_with(&b.w, "PUT", ONE, "\"resourceVersion\":\"11\"");
 	cr_assert(strstr(c->body, "bind a n1 u1 5\\n"), "%s", c->body);
 	second = add(&b, "b");
 	cr_assert(!intent_is_durable(b.j, first));
@@ -410,9 +409,8 @@ Test(journal, an_assumed_pod_waits_for_no_others)
 	cr_assert_gt(journal_poll(b.j), now, "20 ms after the last write");
 	add_kind(&b, INTENT_ASSUME, "x");
 	journal_poll(b.j);
-	c = world_take(&b.w, "PUT", ONE);
-	cr_assert(strstr(c->body, "assume x n1 u1 5\\nbind a"), "%s", c->body);
-	world_answer(c, 200, object(12, "{}"));
+	world_answer(world_take_with(&b.w, "PUT", ONE, "assume x n1 u1 5\\nbind a"), 200,
+	             object(12, "{}"));
 	for (int i = 0; i < 3000; i++)
 		add(&b, "p");
 	world_answer(next(&b, "PUT", ONE), 200, object(13, "{}"));

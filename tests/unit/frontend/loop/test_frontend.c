@@ -128,16 +128,7 @@ static void begin_with(const struct lease_config *lease)
 		.events_read = core_read,
 		.context = &b.core,
 	};
-	b.limits = (struct limits){
-		.nodes = 64,
-		.pods = 256,
-		.gangs = 64,
-		.shapes = 64,
-		.names = 64,
-		.resources = 16,
-		.name_bytes = 1u << 16,
-		.command_ring_bytes = 1u << 16,
-	};
+	b.limits = world_limits;
 	b.f = frontend_new(&config, &b.w.env, b.m);
 }
 
@@ -282,7 +273,6 @@ Test(frontend, plans_nothing_before_a_gang_that_had_begun_is_settled)
 Test(frontend, a_watch_event_becomes_an_event_and_a_command_a_binding)
 {
 	struct cmd_bind cmd;
-	struct http_call *c;
 	char event[5000];
 
 	up();
@@ -295,12 +285,11 @@ Test(frontend, a_watch_event_becomes_an_event_and_a_command_a_binding)
 	cmd = bind_of("b");
 	cr_assert_eq(command(CMD_BIND, &cmd, sizeof(cmd)), 0);
 	frontend_poll(b.f);
-	c = world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/b/binding");
-	world_answer(c, 201, "{}");
+	world_answer(world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/b/binding"), 201, "{}");
 	frontend_poll(b.f);
 	cr_assert_str_eq(b.core.results, "bound:1 ");
-	c = world_take(&b.w, "POST", "/apis/events.k8s.io/v1/namespaces/ns/events");
-	cr_assert(strstr(c->body, "Successfully assigned ns/b to n1"));
+	world_take_with(&b.w, "POST", "/apis/events.k8s.io/v1/namespaces/ns/events",
+	                "Successfully assigned ns/b to n1");
 }
 
 Test(frontend, a_reason_becomes_a_condition)
@@ -317,8 +306,7 @@ Test(frontend, a_reason_becomes_a_condition)
 	cr_assert_eq(world_open(&b.w), watches(), "it may be over in a moment");
 	b.w.now_ns += SECOND;
 	frontend_poll(b.f);
-	cr_assert(strstr(world_take(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/a/status")->body,
-	                 "no nodes available"));
+	world_take_with(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/a/status", "no nodes available");
 }
 
 Test(frontend, commands_that_make_no_sense_are_refused)

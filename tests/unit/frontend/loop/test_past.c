@@ -117,14 +117,7 @@ static void begin(void)
 		                             .publish = core_publish,
 		                             .events_read = core_read,
 		                             .observe = core_observe };
-	b.limits = (struct limits){ .nodes = 64,
-		                        .pods = 256,
-		                        .gangs = 64,
-		                        .shapes = 64,
-		                        .names = 64,
-		                        .resources = 16,
-		                        .name_bytes = 1u << 16,
-		                        .command_ring_bytes = 1u << 16 };
+	b.limits = world_limits;
 	bytes = ledger_bytes(&b.limits, NULL);
 	ledger_open(&b.ledger, must_aligned(4096, bytes), &b.limits, NULL, NULL);
 	cr_assert_eq(name_add(&b.ledger, "cpu", 3, &name), 0);

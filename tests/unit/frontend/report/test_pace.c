@@ -26,8 +26,7 @@ Test(report_pace, few_at_once_and_one_while_bindings_wait)
 	cr_assert_eq(world_open(&b.w), 1);
 	report_poll(b.r, true);
 	cr_assert_eq(world_open(&b.w), 1);
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 4);
+	cr_assert_eq(open_after(0), 4);
 }
 
 /* What a user waits for is the binding, not the word of it. */
@@ -107,8 +106,7 @@ Test(report_pace, events_of_bindings_go_in_bursts)
 	begin_window(1, 1000, 8);
 	bound_n(100);
 	for (int round = 0; round < 13; round++) {
-		report_poll(b.r, false);
-		cr_assert_eq(world_open(&b.w), round < 12 ? 8 : 4);
+		cr_assert_eq(open_after(0), round < 12 ? 8 : 4);
 		sent += answer_all(201);
 	}
 	cr_assert_eq(sent, 100, "in no time, whatever the rate of what waits");
@@ -159,16 +157,12 @@ Test(report_pace, a_429_halves_the_events)
 {
 	begin_window(1, 100, 8);
 	bound_n(20);
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 8);
+	cr_assert_eq(open_after(0), 8);
 	b.w.now_ns += MS;
 	cr_assert_eq(answer_all(429), 8);
 	cr_assert_eq(report_window(b.r), 4);
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 0);
-	b.w.now_ns += 3 * SECOND;
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 4);
+	cr_assert_eq(open_after(0), 0);
+	cr_assert_eq(open_after(3 * SECOND), 4);
 	for (unsigned left = 20, n; left > 0; left -= n) {
 		n = answer_all(201);
 		cr_assert(n > 0 && n <= left);
@@ -189,17 +183,14 @@ Test(report_pace, events_of_a_pod_go_one_after_the_other)
 	report_bind(b.r, &refused);
 	bound("a");
 	bound("b");
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 1);
+	cr_assert_eq(open_after(0), 1);
 	world_answer_after(world_take(&b.w, "POST", EVENTS), 429, "", 1000);
-	b.w.now_ns += 2 * SECOND;
-	report_poll(b.r, false);
+	open_after(2 * SECOND);
 	c = world_take(&b.w, "POST", EVENTS);
 	has(c, "FailedScheduling");
 	cr_assert_eq(world_open(&b.w), 1);
 	world_answer(c, 201, "{}");
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 2);
+	cr_assert_eq(open_after(0), 2);
 	has(world_take(&b.w, "POST", EVENTS), "Successfully assigned ns/a");
 }
 

@@ -37,8 +37,7 @@ Test(report, an_event_has_what_the_api_wants)
 	has(c,
 	    "\"regarding\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"namespace\":\"ns\",\"name\":\"a\",\"uid\":\"00000000-");
 	world_answer(c, 201, "{}");
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 0);
+	cr_assert_eq(open_after(0), 0);
 	cr_assert_eq(report_queued(b.r), 0);
 }
 
@@ -117,8 +116,7 @@ Test(report, one_that_comes_meanwhile_waits_for_the_answer)
 	c = next("PATCH", STATUS("a"));
 	reason("a", WAIT_ROOM, 4);
 	reason("a", WAIT_ROOM, 5);
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 1);
+	cr_assert_eq(open_after(0), 1);
 	world_answer(c, 200, "{}");
 	has(next("PATCH", STATUS("a")), "0/5 nodes");
 }
@@ -138,8 +136,7 @@ Test(report, an_equal_event_counts_up_and_a_new_text_is_a_new_one)
 	world_answer(next("POST", EVENTS), 201, "{}");
 	b.w.now_ns += 5 * SECOND;
 	said_once(4); /* too soon for an event: the condition says it */
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 0);
+	cr_assert_eq(open_after(0), 0);
 	b.w.now_ns += 6 * SECOND;
 	said_once(3);
 	c = next("PATCH", EVENTS "/a.");
@@ -189,8 +186,7 @@ Test(report, a_pod_that_is_bound_or_gone_is_passed_over)
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "9", "\"nodeName\":\"n1\"", ""));
 	pod = world_pod("b", "9", "", "");
 	model_remove(b.m, RESOURCE_INDEX_PODS, pod, strlen(pod), &e);
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 0);
+	cr_assert_eq(open_after(0), 0);
 	cr_assert_eq(report_queued(b.r), 0);
 }
 
@@ -237,17 +233,13 @@ Test(report, a_pod_that_is_being_bound_is_passed_over)
 	cr_assert(binder_has(binder, v.id, v.generation));
 	cr_assert_not(binder_has(binder, v.id, v.generation + 1));
 	cr_assert_not(binder_has(binder, v.id + 100000, 1));
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 0, "it is queued");
+	cr_assert_eq(open_after(0), 0, "it is queued");
 	binder_poll(binder);
 	reason("a", WAIT_ROOM, 4); /* of its gang, for the members that are left */
-	b.w.now_ns += 40 * SECOND;
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 1, "it is sent");
+	cr_assert_eq(open_after(40 * SECOND), 1, "it is sent");
 	world_answer(world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/a/binding"), 422, "{}");
 	cr_assert_not(binder_has(binder, v.id, v.generation));
-	b.w.now_ns += 40 * SECOND;
-	report_poll(b.r, false);
+	open_after(40 * SECOND);
 	has(next("PATCH", STATUS("a")), "0/4 nodes");
 	binder_free(binder);
 }
@@ -269,10 +261,8 @@ Test(report, a_condition_that_was_dropped_is_said_again)
 		world_fail(next("PATCH", STATUS("a")), HTTP_NOT_SENT);
 		b.w.now_ns += 5 * SECOND;
 	}
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 0);
-	b.w.now_ns += 30 * SECOND;
-	report_poll(b.r, false);
+	cr_assert_eq(open_after(0), 0);
+	open_after(30 * SECOND);
 	b.w.now_ns += 2 * SECOND;
 	world_answer(next("PATCH", STATUS("a")), 200, "{}");
 }
@@ -290,12 +280,10 @@ Test(report, a_condition_that_was_overwritten_is_said_again)
 	world_answer(next("PATCH", STATUS("a")), 200, "{}");
 	world_answer(next("POST", EVENTS), 201, "{}");
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "6", "", said));
-	b.w.now_ns += 40 * SECOND;
-	report_poll(b.r, false);
+	open_after(40 * SECOND);
 	cr_assert_eq(report_queued(b.r), 0, "it says so still");
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "7", "", other));
-	b.w.now_ns += 40 * SECOND;
-	report_poll(b.r, false);
+	open_after(40 * SECOND);
 	b.w.now_ns += 2 * SECOND;
 	has(next("PATCH", STATUS("a")), "were unschedulable.");
 }
@@ -332,15 +320,11 @@ Test(report, what_was_forbidden_is_said_when_the_right_is_there)
 {
 	forbid("a", STATUS("a"), 4);
 	forbid("b", STATUS("b"), 1); /* it is known by then */
-	b.w.now_ns += 31 * SECOND;
-	report_poll(b.r, false);
-	b.w.now_ns += 2 * SECOND;
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 1, "each of them asks");
+	open_after(31 * SECOND);
+	cr_assert_eq(open_after(2 * SECOND), 1, "each of them asks");
 	world_answer(next("PATCH", STATUS("a")), 200, "{}");
 	world_answer(next("PATCH", EVENTS), 200, "{}");
-	b.w.now_ns += 31 * SECOND;
-	report_poll(b.r, false);
+	open_after(31 * SECOND);
 	b.w.now_ns += 2 * SECOND;
 	world_answer(next("PATCH", STATUS("a")), 200, "{}"); /* the watch did not show it */
 	world_answer(next("PATCH", STATUS("b")), 200, "{}");
@@ -386,11 +370,8 @@ Test(report, a_condition_that_met_another_write_is_said_again)
 		world_answer(next("PATCH", STATUS("a")), answers[i],
 		             world_status(answers[i], "Conflict", "no"));
 		world_answer(next("POST", EVENTS), 201, "{}");
-		b.w.now_ns += 31 * SECOND;
-		report_poll(b.r, false);
-		b.w.now_ns += 2 * SECOND;
-		report_poll(b.r, false);
-		cr_assert_eq(world_open(&b.w), answers[i] == 409);
+		open_after(31 * SECOND);
+		cr_assert_eq(open_after(2 * SECOND), answers[i] == 409);
 		if (answers[i] == 409)
 			world_answer(world_take(&b.w, "PATCH", STATUS("a")), 200, "{}");
 	}
@@ -451,8 +432,7 @@ Test(report, a_gang_tells_each_pending_member)
 	has(next("PATCH", STATUS("x")),
 	    "\"pre-filter pod x cannot find enough sibling pods, current pods number: 2, minMember of group: 3. gang ns/g: 2 of 3 members");
 	next("PATCH", GROUP("g") "/status");
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 2, "the others are bound or gated");
+	cr_assert_eq(open_after(0), 2, "the others are bound or gated");
 }
 
 static void nominate(const char *pod, const char *node)
@@ -468,8 +448,7 @@ Test(report, a_nomination_is_written_with_the_condition)
 	struct http_call *c;
 
 	nominate("a", NULL);
-	report_poll(b.r, false);
-	cr_assert_eq(world_open(&b.w), 0, "there is nothing to clear");
+	cr_assert_eq(open_after(0), 0, "there is nothing to clear");
 	nominate("a", "n1");
 	reason("a", WAIT_ROOM, 3);
 	c = next("PATCH", STATUS("a"));

@@ -95,17 +95,8 @@ Test(watch_missing, a_404_of_a_proxy_is_a_failure)
 /* --queues auto: the first list of the queues of KAI is due. */
 static void begin_queues(void)
 {
-	static const char *const names[] = { "muster" };
-	struct model_config config = {
-		.scheduler_names = names, .scheduler_names_n = 1, .queues = MODEL_QUEUES_AUTO,
-		.limits = {
-			.nodes = 64, .pods = 256, .gangs = 64, .shapes = 64, .names = 64, .resources = 16,
-			.name_bytes = 1u << 16, .command_ring_bytes = 1u << 16,
-		},
-	};
-
 	world_init(&b.w);
-	b.m = model_new(&config);
+	b.m = world_model_with((struct model_config){ .queues = MODEL_QUEUES_AUTO });
 	b.watch = watch_new(&b.w.env, b.m, model_resource_index(b.m, "scheduling.run.ai/v2", "Queue"));
 }
 
@@ -157,18 +148,10 @@ Test(watch_missing, queues_that_are_forbidden_for_long_at_a_start_are_gone_on_wi
 /* --job-deadlines without the right: promises are made without those ends. */
 Test(watch_missing, jobs_that_are_forbidden_for_long_at_a_start_are_gone_on_without)
 {
-	static const char *const names[] = { "muster" };
-	const struct model_config config = {
-		.scheduler_names = names, .scheduler_names_n = 1, .job_deadlines = true,
-		.limits = {
-			.nodes = 64, .pods = 256, .gangs = 64, .shapes = 64, .names = 64, .resources = 16,
-			.name_bytes = 1u << 16, .command_ring_bytes = 1u << 16,
-		},
-	};
 	unsigned lists = 0;
 
 	world_init(&b.w);
-	b.m = model_new(&config);
+	b.m = world_model_with((struct model_config){ .job_deadlines = true });
 	b.watch = watch_new(&b.w.env, b.m, model_resource_index(b.m, "batch/v1", "Job"));
 	for (; !watch_synced(b.watch); lists++) {
 		cr_assert_lt(lists, 7);

@@ -4,15 +4,6 @@
 #include "frontend/queues/queues.h"
 #include "tests/unit/support_model.h"
 
-static const struct limits LIMITS = { .nodes = 8,
-	                                  .pods = 16,
-	                                  .gangs = 4,
-	                                  .shapes = 8,
-	                                  .names = 24,
-	                                  .resources = 8,
-	                                  .name_bytes = 2048,
-	                                  .command_ring_bytes = 8192 };
-
 TestSuite(queues, .fini = end);
 
 static void put_pod(const char *name, const char *label, const char *spec)
@@ -35,7 +26,7 @@ static const char *queue_of(const char *pod)
 /* The tree of KAI's queues stays, and so do its marks. */
 Test(queues, a_second_source_does_not_move_pods)
 {
-	start_model((struct model_config){ .limits = LIMITS, .queues = MODEL_QUEUES_AUTO }, 1);
+	start_model((struct model_config){ .limits = SMALL, .queues = MODEL_QUEUES_AUTO }, 1);
 	cr_assert_eq(put_object(model_resource_index(s.m, "scheduling.run.ai/v2", "Queue"),
 	                        "{\"metadata\":{\"name\":\"team\",\"uid\":\"u-1\","
 	                        "\"resourceVersion\":\"1\"},\"spec\":{\"resources\":{"
@@ -113,7 +104,7 @@ static void put_config(int version, const char *queue)
  * waits asks for it. */
 Test(queues, what_waits_is_not_in_its_new_queue_before_what_runs)
 {
-	start_model((struct model_config){ .limits = LIMITS,
+	start_model((struct model_config){ .limits = SMALL,
 	                                   .queues = MODEL_QUEUES_CONFIG,
 	                                   .dialects_off = UINT32_MAX,
 	                                   .queues_namespace = "sys",
@@ -141,7 +132,7 @@ static uint32_t expected_of(const char *pod)
 Test(queues, pods_that_say_nothing_run_for_as_long_as_their_queue_says)
 {
 #define ENDS ",\"restartPolicy\":\"Never\""
-	start_model((struct model_config){ .limits = LIMITS,
+	start_model((struct model_config){ .limits = SMALL,
 	                                   .queues = MODEL_QUEUES_CONFIG,
 	                                   .dialects_off = UINT32_MAX,
 	                                   .queues_namespace = "sys",
@@ -174,7 +165,7 @@ Test(queues, pods_that_say_nothing_run_for_as_long_as_their_queue_says)
 /* Also of who names the queue that is for all of them. */
 Test(queues, each_namespace_has_a_queue_of_its_own)
 {
-	start_model((struct model_config){ .limits = LIMITS,
+	start_model((struct model_config){ .limits = SMALL,
 	                                   .queues = MODEL_QUEUES_CONFIG,
 	                                   .dialects_off = UINT32_MAX,
 	                                   .queues_namespace = "sys",
@@ -216,7 +207,7 @@ static uint32_t flushed_of(uint32_t kind)
 Test(queues, the_terms_of_history_are_sent_to_each_core)
 {
 	for (uint32_t factor = 0; factor <= 1000; factor += 1000) {
-		start_model((struct model_config){ .limits = LIMITS,
+		start_model((struct model_config){ .limits = SMALL,
 		                                   .queues = MODEL_QUEUES_CONFIG,
 		                                   .dialects_off = UINT32_MAX,
 		                                   .queues_namespace = "sys",
@@ -288,7 +279,7 @@ static struct queues_past *some_past(void)
 /* Names that are gone are passed over; each core gets it, whatever room there is at once. */
 Test(queues, what_they_used_is_sent_before_synced)
 {
-	start_model((struct model_config){ .limits = LIMITS,
+	start_model((struct model_config){ .limits = SMALL,
 	                                   .queues = MODEL_QUEUES_CONFIG,
 	                                   .dialects_off = UINT32_MAX,
 	                                   .queues_namespace = "sys",

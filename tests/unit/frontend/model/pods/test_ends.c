@@ -3,18 +3,9 @@
  * a pod was bound, and whether a group was changed. */
 #include "tests/unit/support_model.h"
 
-static const struct limits LIMITS = { .nodes = 8,
-	                                  .pods = 16,
-	                                  .gangs = 4,
-	                                  .shapes = 8,
-	                                  .names = 24,
-	                                  .resources = 8,
-	                                  .name_bytes = 2048,
-	                                  .command_ring_bytes = 8192 };
-
 static void start(void)
 {
-	start_model((struct model_config){ .limits = LIMITS }, 2);
+	start_model((struct model_config){ .limits = SMALL }, 2);
 }
 
 TestSuite(ends, .init = start, .fini = end);

@@ -5,7 +5,7 @@
 
 static void begin(void)
 {
-	start_model((struct model_config){ .limits = LIMITS, .preemption = true }, 1);
+	start_model((struct model_config){ .limits = SMALL, .preemption = true }, 1);
 	replay_add_core(&s.replay);
 }
 
@@ -332,7 +332,7 @@ Test(model_facts, whether_budgets_are_known)
 /* Without preemption there is nothing of this. */
 Test(model_facts, off)
 {
-	start_model((struct model_config){ .limits = LIMITS }, 1);
+	start_model((struct model_config){ .limits = SMALL }, 1);
 	replay_add_core(&s.replay);
 	cr_assert_eq(model_resource_index(s.m, BUDGET), -1);
 	preemption = 77;
@@ -347,7 +347,7 @@ Test(model_facts, off)
 
 static void begin_evicting(void)
 {
-	start_model((struct model_config){ .limits = LIMITS,
+	start_model((struct model_config){ .limits = SMALL,
 	                                   .preemption = true,
 	                                   .may_evict = true,
 	                                   .preemption_flags = PREEMPTION_ALL,
@@ -482,7 +482,7 @@ Test(model_evicts, which_pods_a_budget_matches)
 
 static void begin_reclaiming(void)
 {
-	start_model((struct model_config){ .limits = LIMITS,
+	start_model((struct model_config){ .limits = SMALL,
 	                                   .preemption = true,
 	                                   .preemption_flags = PREEMPTION_RECLAIM },
 	            1);

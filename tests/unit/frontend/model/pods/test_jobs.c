@@ -2,18 +2,9 @@
 /* Deadlines of Jobs as ends of their pods (--job-deadlines). */
 #include "tests/unit/support_model.h"
 
-static const struct limits LIMITS = { .nodes = 8,
-	                                  .pods = 16,
-	                                  .gangs = 4,
-	                                  .shapes = 8,
-	                                  .names = 24,
-	                                  .resources = 8,
-	                                  .name_bytes = 2048,
-	                                  .command_ring_bytes = 8192 };
-
 static void start(void)
 {
-	start_model((struct model_config){ .limits = LIMITS, .job_deadlines = true }, 2);
+	start_model((struct model_config){ .limits = SMALL, .job_deadlines = true }, 2);
 }
 
 TestSuite(jobs, .init = start, .fini = end);
@@ -288,7 +279,7 @@ Test(jobs, more_than_fit_are_left_out)
 
 Test(jobs, off_by_default)
 {
-	start_model((struct model_config){ .limits = LIMITS }, 2);
+	start_model((struct model_config){ .limits = SMALL }, 2);
 	cr_assert_eq(model_resource_index(s.m, "batch/v1", "Job"), -1);
 	put_pod("ns", "p", OF_J, "," ENDS("20"), true);
 	cr_assert_eq(run_s("p"), 90);
