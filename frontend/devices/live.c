@@ -150,6 +150,7 @@ void live_free(struct live *l)
 void live_names_recycle(struct live *l)
 {
 	intern_recycle(&l->slice_names);
+	intern_recycle(&l->node_names);
 	intern_recycle(&l->claim_names);
 	intern_recycle(&l->device_names);
 	intern_recycle(&l->draw_names);

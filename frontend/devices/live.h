@@ -104,6 +104,8 @@ const char *live_node_name(const struct live *l, uint32_t at);
 /* The core has no such node: live_node_entered() makes it due again. */
 void live_node_skip(struct live *l, uint32_t at);
 void live_node_entered(struct live *l, struct text name);
+/* The model has no such node any more: its labels are forgotten, and the entry without slices. */
+void live_node_gone(struct live *l, struct text name);
 /* There are slices of several nodes: live_node_seen() gets each node of the core when its object
  * changes, with its labels, a JSON object; and all of them once if live_wants_nodes(). */
 bool live_has_several(const struct live *l);

@@ -259,7 +259,8 @@ struct live {
 	uint32_t pods_live;
 	const char *selectors[POD_CLAIMS_MAX + 1]; /* of the last verdict */
 	uint32_t nodes_due;
-	char *text; /* of the last answer */
+	uint32_t nodes_at; /* the one that was found due last */
+	char *text;        /* of the last answer */
 	struct arena scratch;
 	uint64_t steps; /* of selectors, since live_flush_begin() */
 };

@@ -107,6 +107,18 @@ struct live_node *live_node_of(struct live *l, struct text name, uint32_t *numbe
 	return n;
 }
 
+/* Neither a slice nor the core has it. */
+static void node_drop(struct live *l, uint32_t number)
+{
+	struct live_node *n = l->nodes[number];
+
+	live_node_unlay(l, number);
+	due_set(l, n, false);
+	l->nodes[number] = NULL;
+	live_node_free(n);
+	intern_give(&l->node_names, number);
+}
+
 static void slice_leave(struct live *l, struct live_slice *s)
 {
 	struct live_node *n = s->node != LIVE_NONE ? l->nodes[s->node] : NULL;
@@ -117,6 +129,10 @@ static void slice_leave(struct live *l, struct live_slice *s)
 	while (n->slices[i] != s)
 		i++;
 	n->slices[i] = n->slices[--n->slices_n];
+	if (n->skipped && n->slices_n == 0) {
+		node_drop(l, s->node);
+		return;
+	}
 	/* What was laid out points into the slice. */
 	n->relaid = true;
 	live_node_lay(l, n);
@@ -334,9 +350,12 @@ void live_node_lay(struct live *l, struct live_node *n)
 
 uint32_t live_node_next(struct live *l)
 {
-	for (size_t i = 0; l->nodes_due > 0 && i < l->nodes_n; i++)
-		if (l->nodes[i] && l->nodes[i]->due)
-			return (uint32_t)i;
+	for (size_t i = 0; l->nodes_due > 0 && i < l->nodes_n; i++) {
+		const size_t at = (l->nodes_at + i) % l->nodes_n;
+
+		if (l->nodes[at] && l->nodes[at]->due)
+			return l->nodes_at = (uint32_t)at;
+	}
 	return live_commons_next(l);
 }
 
@@ -349,6 +368,23 @@ void live_node_skip(struct live *l, uint32_t at)
 {
 	l->nodes[at]->skipped = true;
 	due_set(l, l->nodes[at], false);
+	if (l->nodes[at]->slices_n == 0)
+		node_drop(l, at);
+}
+
+void live_node_gone(struct live *l, struct text name)
+{
+	const uint32_t number = intern_find(&l->node_names, name);
+	struct live_node *n = number < l->nodes_n ? l->nodes[number] : NULL;
+
+	if (!n)
+		return;
+	free(n->labels_text);
+	n->labels_text = NULL;
+	n->labels = NULL;
+	live_node_relay(l, number);
+	live_node_skip(l, number);
+	live_names_recycle(l);
 }
 
 void live_node_again(struct live *l, uint32_t at)

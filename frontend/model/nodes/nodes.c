@@ -2,6 +2,7 @@
 #include "frontend/model/nodes/nodes.h"
 
 #include "frontend/base/compare.h"
+#include "frontend/devices/live.h"
 #include "frontend/model/base/body.h"
 #include "frontend/model/base/columns.h"
 #include "frontend/model/base/limits.h"
@@ -254,6 +255,8 @@ void node_bury(struct model *m, uint32_t node)
 	assert(!e->entry.stamp && !e->body && !e->images && !e->storage);
 	keep_lost(m, &e->unaccounted);
 	m->name_bytes -= name_bytes_of(strlen(e->name));
+	if (m->live)
+		live_node_gone(m->live, text_of(e->name));
 	node_free(e);
 	store_remove(&m->nodes, node);
 }

@@ -193,6 +193,7 @@ Test(several, devices_that_are_taken_are_so_on_all_nodes_by_one_record)
 	cr_expect_eq(flush(), 1);
 	cr_expect(free_on(1) == 3 && free_on(2) == 3);
 	live_node_entered(l, text_of("n1"));
+	seen("n1", "a");
 	cr_expect_eq(flush(), 1);
 	cr_expect_eq(free_on(0), 3);
 }
@@ -273,4 +274,29 @@ Test(several, a_claim_that_is_allocated_for_all_nodes_restricts_its_pod_to_none)
 	slice("s", "net", "\"allNodes\":true", 1, "");
 	given("x", "2", "f0", "");
 	cr_expect(!judged(0).refusal && !judged(0).node && judged(0).devices == 0);
+}
+
+/* A cluster whose nodes come and go under new names: one entry, with its slice and labels, serves
+ * the next.  Either may go first. */
+Test(several, names_of_nodes_that_are_gone_are_not_kept)
+{
+	char node[32], where[64];
+
+	slice("all", "net", "\"allNodes\":true", 1, "");
+	for (uint32_t i = 0; i < 2000; i++) {
+		snprintf(node, sizeof(node), "n%u", i);
+		snprintf(where, sizeof(where), "\"nodeName\":\"%s\"", node);
+		slice("s", node, where, 2, "");
+		seen(node, "a");
+		live_node_entered(l, text_of(node));
+		cr_assert_neq(live_node_next(l), UINT32_MAX);
+		if (i % 2 == 0)
+			live_node_gone(l, text_of(node));
+		live_remove(l, LIVE_SLICES, text_of(""), text_of("s"));
+		if (i % 2 == 1)
+			live_node_gone(l, text_of(node));
+		cr_assert_eq(live_node_next(l), UINT32_MAX);
+	}
+	cr_expect_leq(l->nodes_n, 256, "%zu", l->nodes_n);
+	cr_expect_eq(l->nodes_due, 0);
 }
