@@ -666,6 +666,8 @@ void story_promised(struct story *s, const char *pod, uint64_t at_s)
 	must_step(s, EVENT_PROMISED);
 }
 
+static struct story *last; /* for story_end() */
+
 struct story *story_new_promising(enum score_policy score, uint64_t reserve_after_ms,
                                   const struct story_promises *promises)
 {
@@ -695,6 +697,7 @@ struct story *story_new_promising(enum score_policy score, uint64_t reserve_afte
 	add(s, &e, sizeof(e));
 	add(s, gpu, e.bytes);
 	must_step(s, EVENT_NAME);
+	last = s;
 	return s;
 }
 
@@ -706,6 +709,8 @@ static void table_free(struct table *t)
 
 void story_free(struct story *s)
 {
+	if (last == s)
+		last = NULL;
 	core_free(s->core);
 	free(s->ledger);
 	table_free(&s->nodes);
@@ -713,6 +718,12 @@ void story_free(struct story *s)
 	table_free(&s->pods);
 	table_free(&s->texts);
 	free(s);
+}
+
+void story_end(void)
+{
+	if (last)
+		story_free(last);
 }
 
 struct core *story_core(struct story *s)

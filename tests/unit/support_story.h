@@ -91,6 +91,8 @@ bool story_promise(struct story *s, const char *name, struct core_promise *out);
 /* EVENT_PROMISED of the pod, at a time of the story. */
 void story_promised(struct story *s, const char *pod, uint64_t at_s);
 void story_free(struct story *s);
+/* .fini of a suite: frees the last story that was made, unless the test has. */
+void story_end(void);
 struct core *story_core(struct story *s);
 struct ledger *story_ledger(struct story *s);
 /* The row of a group in the ledger, which must be there. */

@@ -49,12 +49,12 @@ static const struct limits limits = {
 };
 
 /* A core in a folder of its own. */
-struct world {
+static struct world {
 	char folder[64];
 	char path[100];
 	int listen_fd;
 	struct segment ledger;
-};
+} w;
 
 static void make_ledger(struct segment *s)
 {
@@ -78,41 +78,41 @@ static void make_ledger(struct segment *s)
 	cr_assert_leq(ledger->arena_offset + limits.name_bytes, s->bytes);
 }
 
-static struct world world_new(void)
+static void world_new(void)
 {
-	struct world w = { .folder = "/tmp/test-link-XXXXXX" };
-
+	w = (struct world){ .folder = "/tmp/test-link-XXXXXX" };
 	cr_assert(mkdtemp(w.folder));
 	snprintf(w.path, sizeof(w.path), "%s/run/muster.sock", w.folder);
 	w.listen_fd = link_listen(w.path, LINK_NO_READERS);
 	cr_assert_geq(w.listen_fd, 0);
 	make_ledger(&w.ledger);
-	return w;
 }
 
-static void world_free(struct world *w)
+static void world_free(void)
 {
 	char file[160];
 
-	close(w->listen_fd);
-	segment_close(&w->ledger);
-	unlink(w->path);
-	snprintf(file, sizeof(file), "%s.lock", w->path);
+	close(w.listen_fd);
+	segment_close(&w.ledger);
+	unlink(w.path);
+	snprintf(file, sizeof(file), "%s.lock", w.path);
 	unlink(file);
-	snprintf(file, sizeof(file), "%s/run", w->folder);
+	snprintf(file, sizeof(file), "%s/run", w.folder);
 	rmdir(file);
-	cr_assert_eq(rmdir(w->folder), 0, "something stayed behind");
+	cr_assert_eq(rmdir(w.folder), 0, "something stayed behind");
 }
 
+TestSuite(link, .init = world_new, .fini = world_free);
+
 /* Run `child` in a process that dies with the test. */
-static pid_t spawn(const struct world *w, int (*child)(const struct world *))
+static pid_t spawn(int (*child)(void))
 {
 	pid_t pid = fork();
 
 	cr_assert_geq(pid, 0);
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		_exit(child(w));
+		_exit(child());
 	}
 	return pid;
 }
@@ -127,7 +127,7 @@ static void expect_exit(pid_t pid, int status)
 }
 
 /* Exit 0: welcomed, read a record of the core, and answered it. */
-static int child_frontend(const struct world *w)
+static int child_frontend(void)
 {
 	static _Alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
 	struct record *record = (struct record *)(void *)buffer;
@@ -142,7 +142,7 @@ static int child_frontend(const struct world *w)
 	if (link_make_intake(&intake, RING_BYTES_MIN, 4096) < 0)
 		return 10;
 	own = intake.base;
-	if (link_connect(w->path, LINK_FRONTEND, &intake, &l, &e) < 0) {
+	if (link_connect(w.path, LINK_FRONTEND, &intake, &l, &e) < 0) {
 		fprintf(stderr, "%s\n", e.text);
 		return 11;
 	}
@@ -164,12 +164,12 @@ static int child_frontend(const struct world *w)
 	return pause(); /* until killed: the core sees it go */
 }
 
-static struct link_peer accept_peer(const struct world *w, enum link_role role)
+static struct link_peer accept_peer(enum link_role role)
 {
 	struct link_peer peer;
 	struct link_error e;
 
-	cr_assert_eq(link_accept(w->listen_fd, false, &peer, &e), 0, "%s", e.text);
+	cr_assert_eq(link_accept(w.listen_fd, false, &peer, &e), 0, "%s", e.text);
 	cr_assert_eq(peer.role, role);
 	return peer;
 }
@@ -187,13 +187,12 @@ Test(link, brings_two_processes_together_and_shows_when_one_dies)
 {
 	static _Alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
 	struct record *record = (struct record *)(void *)buffer;
-	struct world w = world_new();
 	struct ledger *ledger = w.ledger.base;
 	uint64_t best = UINT64_MAX;
 
 	for (int round = 0; round < 5; round++) {
-		pid_t child = spawn(&w, child_frontend);
-		struct link_peer peer = accept_peer(&w, LINK_FRONTEND);
+		pid_t child = spawn(child_frontend);
+		struct link_peer peer = accept_peer(LINK_FRONTEND);
 		const struct intake *intake = peer.intake.base;
 		struct ring_writer commands;
 		struct ring_reader events;
@@ -225,15 +224,14 @@ Test(link, brings_two_processes_together_and_shows_when_one_dies)
 		link_peer_close(&peer);
 	}
 	cr_assert_lt(best, 10 * MS);
-	world_free(&w);
 }
 
-static int child_observer(const struct world *w)
+static int child_observer(void)
 {
 	struct link l;
 	struct link_error e;
 
-	if (link_connect(w->path, LINK_OBSERVER, NULL, &l, &e) < 0)
+	if (link_connect(w.path, LINK_OBSERVER, NULL, &l, &e) < 0)
 		return 1;
 	if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, l.ledger.fd, 0) != MAP_FAILED)
 		return 2;
@@ -245,18 +243,16 @@ static int child_observer(const struct world *w)
 
 Test(link, lets_an_observer_read_the_ledger)
 {
-	struct world w = world_new();
-	pid_t child = spawn(&w, child_observer);
-	struct link_peer peer = accept_peer(&w, LINK_OBSERVER);
+	pid_t child = spawn(child_observer);
+	struct link_peer peer = accept_peer(LINK_OBSERVER);
 
 	cr_assert_null(peer.intake.base);
 	cr_assert_eq(link_welcome(&peer, &w.ledger, &limits, EPOCH), 0);
 	expect_exit(child, 0);
 	link_peer_close(&peer);
-	world_free(&w);
 }
 
-static int child_used_intake(const struct world *w)
+static int child_used_intake(void)
 {
 	struct segment intake;
 	struct intake *own;
@@ -269,15 +265,14 @@ static int child_used_intake(const struct world *w)
 	atomic_store(&own->result_tail, 64);
 	atomic_store(&own->command_head, 64);
 	atomic_store(&own->core_doorbell, 3);
-	return link_connect(w->path, LINK_FRONTEND, &intake, &l, NULL) == 0 ? 0 : 2;
+	return link_connect(w.path, LINK_FRONTEND, &intake, &l, NULL) == 0 ? 0 : 2;
 }
 
 /* An intake that served one epoch serves the next: a new core counts from 0. */
 Test(link, starts_a_used_intake_again)
 {
-	struct world w = world_new();
-	pid_t child = spawn(&w, child_used_intake);
-	struct link_peer peer = accept_peer(&w, LINK_FRONTEND);
+	pid_t child = spawn(child_used_intake);
+	struct link_peer peer = accept_peer(LINK_FRONTEND);
 	const struct intake *intake = peer.intake.base;
 
 	cr_assert_eq(atomic_load(&intake->event_tail), 0);
@@ -287,11 +282,10 @@ Test(link, starts_a_used_intake_again)
 	cr_assert_eq(link_welcome(&peer, &w.ledger, &limits, EPOCH), 0);
 	expect_exit(child, 0);
 	link_peer_close(&peer);
-	world_free(&w);
 }
 
 /* Exit status: what link_connect() said, as a positive errno. */
-static int connect_status(const struct world *w, struct link_error *e)
+static int connect_status(struct link_error *e)
 {
 	struct segment intake;
 	struct link l;
@@ -299,34 +293,33 @@ static int connect_status(const struct world *w, struct link_error *e)
 
 	if (link_make_intake(&intake, RING_BYTES_MIN, 4096) < 0)
 		return 255;
-	rc = link_connect(w->path, LINK_FRONTEND, &intake, &l, e);
+	rc = link_connect(w.path, LINK_FRONTEND, &intake, &l, e);
 	if (rc != e->rc)
 		return 254;
 	return -rc;
 }
 
-static int child_of_another_build(const struct world *w)
+static int child_of_another_build(void)
 {
 	struct link_error e = { 0 };
 	char theirs[32], ours[32];
 	int rc;
 
 	layout_salt = 0xabc;
-	rc = connect_status(w, &e);
+	rc = connect_status(&e);
 	snprintf(theirs, sizeof(theirs), "0x%016llx", (unsigned long long)real_layout_hash());
 	snprintf(ours, sizeof(ours), "0x%016llx", (unsigned long long)abi_layout_hash());
 	if (e.refusal != LINK_REFUSED_LAYOUT || e.our_hash != abi_layout_hash() ||
 	    e.their_hash != real_layout_hash())
 		return 253;
-	if (!strstr(e.text, theirs) || !strstr(e.text, ours) || !strstr(e.text, w->path))
+	if (!strstr(e.text, theirs) || !strstr(e.text, ours) || !strstr(e.text, w.path))
 		return 252;
 	return rc;
 }
 
 Test(link, refuses_another_layout_with_both_hashes_on_both_sides)
 {
-	struct world w = world_new();
-	pid_t child = spawn(&w, child_of_another_build);
+	pid_t child = spawn(child_of_another_build);
 	char theirs[32], ours[32];
 	struct link_peer peer;
 	struct link_error e;
@@ -340,13 +333,12 @@ Test(link, refuses_another_layout_with_both_hashes_on_both_sides)
 	cr_assert(strstr(e.text, ours) && strstr(e.text, theirs) && strstr(e.text, w.path), "%s",
 	          e.text);
 	expect_exit(child, EPROTONOSUPPORT);
-	world_free(&w);
 }
 
-static int child_busy(const struct world *w)
+static int child_busy(void)
 {
 	struct link_error e = { 0 };
-	int rc = connect_status(w, &e);
+	int rc = connect_status(&e);
 
 	if (e.refusal != LINK_REFUSED_BUSY || !strstr(e.text, "a second? one"))
 		return 253;
@@ -355,15 +347,13 @@ static int child_busy(const struct world *w)
 
 Test(link, tells_a_second_frontend_that_it_is_busy)
 {
-	struct world w = world_new();
-	pid_t child = spawn(&w, child_busy);
-	struct link_peer peer = accept_peer(&w, LINK_FRONTEND);
+	pid_t child = spawn(child_busy);
+	struct link_peer peer = accept_peer(LINK_FRONTEND);
 
 	link_refuse(&peer, LINK_REFUSED_BUSY, "a second\x1b one"); /* not for a terminal */
 	cr_assert_eq(peer.fd, -1);
 	cr_assert_null(peer.intake.base);
 	expect_exit(child, EBUSY);
-	world_free(&w);
 }
 
 /* What the core says, as the peer is to understand it. */
@@ -382,46 +372,42 @@ static const struct refused refusals[] = {
 };
 static const struct refused *expected;
 
-static int child_refused(const struct world *w)
+static int child_refused(void)
 {
 	struct link_error e = { 0 };
-	int rc = connect_status(w, &e);
+	int rc = connect_status(&e);
 
 	if (e.refusal != expected->refusal || !strstr(e.text, expected->text) ||
-	    !strstr(e.text, w->path))
+	    !strstr(e.text, w.path))
 		return 253;
 	return rc;
 }
 
 Test(link, tells_each_refusal_by_its_name)
 {
-	struct world w = world_new();
-
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		struct link_peer peer;
 		pid_t child;
 
 		expected = &refusals[i];
-		child = spawn(&w, child_refused);
-		peer = accept_peer(&w, LINK_FRONTEND);
+		child = spawn(child_refused);
+		peer = accept_peer(LINK_FRONTEND);
 		link_refuse(&peer, expected->refusal, NULL);
 		expect_exit(child, expected->rc);
 	}
-	world_free(&w);
 }
 
-static int child_any(const struct world *w)
+static int child_any(void)
 {
 	struct link_error e = { 0 };
 
-	return connect_status(w, &e);
+	return connect_status(&e);
 }
 
 /* The core dies between accept and answer. */
 Test(link, tells_when_no_answer_comes)
 {
-	struct world w = world_new();
-	pid_t child = spawn(&w, child_any);
+	pid_t child = spawn(child_any);
 	int fd = accept(w.listen_fd, NULL, NULL);
 	union message m;
 	int passed;
@@ -430,23 +416,20 @@ Test(link, tells_when_no_answer_comes)
 	close(passed);
 	close(fd);
 	expect_exit(child, ECONNRESET);
-	world_free(&w);
 }
 
 /* A core that is none of ours: what it answers is no message, or one of another build. */
 Test(link, frontend_refuses_an_answer_that_is_none)
 {
 	static const int wanted[] = { EPROTO, EPROTO, EPROTO, EPROTONOSUPPORT, EPERM };
-	struct world w = world_new();
-
 	for (int which = 0; which < 5; which++) {
 		struct message_welcome m = {
 			.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_WELCOME },
 			.epoch = EPOCH,
 			.limits = limits,
 		};
-		pid_t child = spawn(&w, child_any);
-		struct link_peer peer = accept_peer(&w, LINK_FRONTEND);
+		pid_t child = spawn(child_any);
+		struct link_peer peer = accept_peer(LINK_FRONTEND);
 		int passed = -1;
 
 		if (which == 0)
@@ -461,13 +444,11 @@ Test(link, frontend_refuses_an_answer_that_is_none)
 		expect_exit(child, wanted[which]);
 		link_peer_close(&peer);
 	}
-	world_free(&w);
 }
 
 /* A ledger whose head lies about where things are. */
 Test(link, frontend_refuses_a_ledger_that_lies)
 {
-	struct world w = world_new();
 	struct ledger *ledger = w.ledger.base;
 	struct ledger good;
 
@@ -522,21 +503,20 @@ Test(link, frontend_refuses_a_ledger_that_lies)
 			told.pods++;
 			break;
 		}
-		child = spawn(&w, child_any);
-		peer = accept_peer(&w, LINK_FRONTEND);
+		child = spawn(child_any);
+		peer = accept_peer(LINK_FRONTEND);
 		cr_assert_eq(link_welcome(&peer, &w.ledger, &told, EPOCH), 0);
 		expect_exit(child, EPROTO);
 		link_peer_close(&peer);
 	}
-	world_free(&w);
 }
 
-static int raw_connect(const struct world *w)
+static int raw_connect(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", w->path);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", w.path);
 	cr_assert_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	return fd;
 }
@@ -549,7 +529,7 @@ static struct message_head hello(enum link_role role)
 }
 
 /* The core refuses what was sent on fd, tells so, and leaves nothing open. */
-static void expect_refusal(const struct world *w, int fd, int rc, enum link_refusal refusal)
+static void expect_refusal(int fd, int rc, enum link_refusal refusal)
 {
 	struct link_peer peer;
 	struct link_error e;
@@ -557,7 +537,7 @@ static void expect_refusal(const struct world *w, int fd, int rc, enum link_refu
 	int passed, before = dup(0), after;
 
 	close(before);
-	cr_assert_eq(link_accept(w->listen_fd, false, &peer, &e), rc, "%d: %s", e.rc, e.text);
+	cr_assert_eq(link_accept(w.listen_fd, false, &peer, &e), rc, "%d: %s", e.rc, e.text);
 	cr_assert_eq(e.refusal, refusal);
 	after = dup(0);
 	close(after);
@@ -574,12 +554,10 @@ static void expect_refusal(const struct world *w, int fd, int rc, enum link_refu
 
 Test(link, refuses_malformed_messages)
 {
-	struct world w = world_new();
-
 	for (int which = 0; which < 8; which++) {
 		struct message_head good = hello(which == 7 ? LINK_FRONTEND : LINK_OBSERVER);
 		unsigned char big[4096] = { 0 };
-		int fd = raw_connect(&w);
+		int fd = raw_connect();
 		size_t bytes = sizeof(good);
 
 		if (which == 0)
@@ -598,9 +576,8 @@ Test(link, refuses_malformed_messages)
 			bytes = sizeof(big);
 		memcpy(big, &good, sizeof(good)); /* 7: a frontend without an intake */
 		cr_assert_eq(send(fd, big, bytes, 0), (ssize_t)bytes);
-		expect_refusal(&w, fd, -EPROTO, LINK_REFUSED_MESSAGE);
+		expect_refusal(fd, -EPROTO, LINK_REFUSED_MESSAGE);
 	}
-	world_free(&w);
 }
 
 static void send_fds(int fd, const struct message_head *head, const int *fds, size_t n)
@@ -623,7 +600,6 @@ static void send_fds(int fd, const struct message_head *head, const int *fds, si
 Test(link, closes_descriptors_that_nobody_asked_for)
 {
 	static const size_t counts[] = { 2, 4, 5, 16 };
-	struct world w = world_new();
 	struct message_head head = hello(LINK_FRONTEND);
 	struct segment intake;
 	int fds[16];
@@ -633,32 +609,30 @@ Test(link, closes_descriptors_that_nobody_asked_for)
 	for (size_t i = 0; i < 16; i++)
 		fds[i] = intake.fd;
 	for (size_t i = 0; i < 4; i++) {
-		fd = raw_connect(&w);
+		fd = raw_connect();
 		send_fds(fd, &head, fds, counts[i]);
-		expect_refusal(&w, fd, -EPROTO, LINK_REFUSED_MESSAGE);
+		expect_refusal(fd, -EPROTO, LINK_REFUSED_MESSAGE);
 	}
 	head = hello(LINK_OBSERVER);
-	fd = raw_connect(&w);
+	fd = raw_connect();
 	send_fds(fd, &head, fds, 1);
-	expect_refusal(&w, fd, -EPROTO, LINK_REFUSED_MESSAGE);
+	expect_refusal(fd, -EPROTO, LINK_REFUSED_MESSAGE);
 	head.hash++;
-	fd = raw_connect(&w);
+	fd = raw_connect();
 	send_fds(fd, &head, fds, 1);
-	expect_refusal(&w, fd, -EPROTONOSUPPORT, LINK_REFUSED_LAYOUT);
+	expect_refusal(fd, -EPROTONOSUPPORT, LINK_REFUSED_LAYOUT);
 	segment_close(&intake);
-	world_free(&w);
 }
 
 /* Unsealed, too small, or with rings that are not where the head says. */
 Test(link, refuses_an_intake_that_is_no_good)
 {
-	struct world w = world_new();
 	struct message_head head = hello(LINK_FRONTEND);
 
 	for (int which = 0; which < 8; which++) {
 		struct segment s;
 		struct intake *intake;
-		int fd = raw_connect(&w);
+		int fd = raw_connect();
 
 		cr_assert_eq(link_make_intake(&s, RING_BYTES_MIN, 4096), 0);
 		intake = s.base;
@@ -683,51 +657,46 @@ Test(link, refuses_an_intake_that_is_no_good)
 			intake->result_ring.bytes = 0;
 		}
 		send_fds(fd, &head, &s.fd, 1);
-		expect_refusal(&w, fd, -EINVAL, LINK_REFUSED_SEGMENT);
+		expect_refusal(fd, -EINVAL, LINK_REFUSED_SEGMENT);
 		if (s.base)
 			segment_close(&s);
 		else
 			close(s.fd);
 	}
-	world_free(&w);
 }
 
 Test(link, waits_a_second_for_a_hello_and_no_longer)
 {
-	struct world w = world_new();
-	int mute = raw_connect(&w);
+	int mute = raw_connect();
 	uint64_t start = clock_monotonic_ns(), took;
 
-	expect_refusal(&w, mute, -ETIMEDOUT, 0);
+	expect_refusal(mute, -ETIMEDOUT, 0);
 	took = clock_monotonic_ns() - start;
 	cr_assert_geq(took, 990 * MS);
 	cr_assert_lt(took, 3000 * MS);
 
-	close(raw_connect(&w)); /* came and went */
+	close(raw_connect()); /* came and went */
 	cr_assert_eq(link_accept(w.listen_fd, false, &(struct link_peer){ 0 }, NULL), -ECONNRESET);
-	world_free(&w);
 }
 
 Test(link, socket_and_folder_are_for_their_owner_alone)
 {
-	struct world w;
 	char folder[100];
 	struct stat st;
 	mode_t old = umask(0);
 
-	w = world_new();
+	world_free();
+	world_new();
 	cr_assert_eq(stat(w.path, &st), 0);
 	cr_assert_eq(st.st_mode & 07777, 0600);
 	snprintf(folder, sizeof(folder), "%s/run", w.folder);
 	cr_assert_eq(stat(folder, &st), 0);
 	cr_assert_eq(st.st_mode & 07777, 0700);
 	umask(old);
-	world_free(&w);
 }
 
 Test(link, socket_and_created_folder_are_given_to_a_group)
 {
-	struct world w = world_new();
 	const gid_t group = getegid();
 	char folder[100];
 	struct stat st;
@@ -752,7 +721,6 @@ Test(link, socket_and_created_folder_are_given_to_a_group)
 	cr_assert_eq(stat(folder, &st), 0);
 	cr_assert(st.st_mode % 010000 == 0710 && st.st_gid == group, "%o", st.st_mode);
 	umask(old);
-	world_free(&w);
 }
 
 /* A process of another user and group. */
@@ -763,19 +731,31 @@ static void become_a_reader(void)
 		_exit(252);
 }
 
-static int child_reads(const struct world *w)
+static void serve_readers(void)
+{
+	if (geteuid() != 0)
+		cr_skip_test("only root becomes another user");
+	cr_assert_eq(chmod(w.folder, 0711), 0);
+	close(w.listen_fd);
+	unlink(w.path);
+	w.listen_fd = link_listen(w.path, 4343);
+	/* The folder was there with mode 0700. */
+	cr_assert_eq(chmod(dirname(strdupa(w.path)), 0711), 0);
+}
+
+static int child_reads(void)
 {
 	struct link_error e = { 0 };
 	struct link l;
 	int rc;
 
 	become_a_reader();
-	rc = link_connect(w->path, LINK_OBSERVER, NULL, &l, &e);
+	rc = link_connect(w.path, LINK_OBSERVER, NULL, &l, &e);
 	return rc < 0 ? -rc : mprotect(l.ledger.base, l.ledger.bytes, PROT_READ | PROT_WRITE) == 0;
 }
 
 /* As a frontend that does not look who serves the socket. */
-static int child_reader_as_frontend(const struct world *w)
+static int child_reader_as_frontend(void)
 {
 	struct message_head m = { .magic = MESSAGE_MAGIC,
 		                      .hash = abi_layout_hash(),
@@ -788,7 +768,7 @@ static int child_reader_as_frontend(const struct world *w)
 	become_a_reader();
 	if (link_make_intake(&intake, RING_BYTES_MIN, 4096) < 0)
 		return 253;
-	fd = raw_connect(w);
+	fd = raw_connect();
 	if (message_send(fd, &m, sizeof(m), intake.fd) < 0 ||
 	    message_receive(fd, &answer, &passed, 5000 * MS) != (int)sizeof(answer.refused))
 		return 253;
@@ -807,22 +787,13 @@ static int hello_of(struct link_peer *peer, struct link_error *e)
 
 Test(link, a_reader_of_the_group_observes_and_is_no_frontend)
 {
-	struct world w;
 	struct link_peer peer;
 	struct link_error e;
 	pid_t child;
 
-	if (geteuid() != 0)
-		cr_skip_test("only root becomes another user");
-	w = world_new();
-	cr_assert_eq(chmod(w.folder, 0711), 0);
-	close(w.listen_fd);
-	unlink(w.path);
-	w.listen_fd = link_listen(w.path, 4343);
-	/* The folder was there with mode 0700. */
-	cr_assert_eq(chmod(dirname(strdupa(w.path)), 0711), 0);
+	serve_readers();
 
-	child = spawn(&w, child_reads);
+	child = spawn(child_reads);
 	cr_assert_eq(link_accept(w.listen_fd, true, &peer, &e), 0, "%s", e.text);
 	cr_assert_eq(hello_of(&peer, &e), 0, "%s", e.text);
 	cr_assert(peer.reader && peer.role == LINK_OBSERVER);
@@ -830,75 +801,64 @@ Test(link, a_reader_of_the_group_observes_and_is_no_frontend)
 	expect_exit(child, 0);
 	link_peer_close(&peer);
 
-	child = spawn(&w, child_reader_as_frontend);
+	child = spawn(child_reader_as_frontend);
 	cr_assert_eq(link_accept(w.listen_fd, true, &peer, &e), 0, "%s", e.text);
 	cr_assert_eq(hello_of(&peer, &e), -EPERM);
 	expect_exit(child, LINK_REFUSED_PEER);
 	link_peer_close(&peer);
 
-	child = spawn(&w, child_reads);
+	child = spawn(child_reads);
 	cr_assert_eq(link_accept(w.listen_fd, false, &peer, &e), -EPERM, "no group was named");
 	expect_exit(child, EPERM);
-	world_free(&w);
 }
 
-static int child_is_refused(const struct world *w)
+static int child_is_refused(void)
 {
 	struct link_error e = { 0 };
 	struct link l;
 
-	return -link_connect(w->path, LINK_OBSERVER, NULL, &l, &e);
+	return -link_connect(w.path, LINK_OBSERVER, NULL, &l, &e);
 }
 
 /* It was "Connection reset by peer", if the HELLO came before the core had closed. */
 Test(link, a_refusal_reaches_a_peer_whose_hello_was_not_read)
 {
-	struct world w = world_new();
 	const struct message_refused m = { .head = { .magic = MESSAGE_MAGIC,
 		                                         .hash = abi_layout_hash(),
 		                                         .kind = MESSAGE_REFUSED,
 		                                         .arg = LINK_REFUSED_PEER } };
-	pid_t child = spawn(&w, child_is_refused);
+	pid_t child = spawn(child_is_refused);
 	struct pollfd p = { .fd = accept(w.listen_fd, NULL, NULL), .events = POLLIN };
 
 	cr_assert_eq(poll(&p, 1, 10000), 1);
 	cr_assert_eq(message_send(p.fd, &m, sizeof(m), -1), 0);
 	close(p.fd);
 	expect_exit(child, EPERM);
-	world_free(&w);
 }
 
-static int child_says_nothing(const struct world *w)
+static int child_says_nothing(void)
 {
 	char byte;
 
 	become_a_reader();
-	return read(raw_connect(w), &byte, 1) == 0 ? 0 : 253;
+	return read(raw_connect(), &byte, 1) == 0 ? 0 : 253;
 }
 
 /* Each was waited for, a quarter of a second: whoever connected again and again kept the backlog
  * full, and a frontend that was started did not get in. */
 Test(link, a_reader_that_says_nothing_is_not_waited_for)
 {
-	struct world w;
 	struct link_peer silent, ours;
 	struct link_error e;
 	pid_t child, frontend;
 
-	if (geteuid() != 0)
-		cr_skip_test("only root becomes another user");
-	w = world_new();
-	cr_assert_eq(chmod(w.folder, 0711), 0);
-	close(w.listen_fd);
-	unlink(w.path);
-	w.listen_fd = link_listen(w.path, 4343);
-	cr_assert_eq(chmod(dirname(strdupa(w.path)), 0711), 0);
+	serve_readers();
 
-	child = spawn(&w, child_says_nothing);
+	child = spawn(child_says_nothing);
 	cr_assert_eq(link_accept(w.listen_fd, true, &silent, &e), 0, "%s", e.text);
 	cr_assert_eq(link_hello(&silent, &e), -ETIMEDOUT);
 	cr_assert_geq(silent.fd, 0, "it may still send it");
-	frontend = spawn(&w, child_observer);
+	frontend = spawn(child_observer);
 	cr_assert_eq(link_accept(w.listen_fd, true, &ours, &e), 0, "%s", e.text);
 	cr_assert(!ours.reader && ours.role == LINK_OBSERVER);
 	cr_assert_eq(link_welcome(&ours, &w.ledger, &limits, EPOCH), 0);
@@ -906,12 +866,10 @@ Test(link, a_reader_that_says_nothing_is_not_waited_for)
 	link_peer_close(&ours);
 	link_peer_close(&silent);
 	expect_exit(child, 0);
-	world_free(&w);
 }
 
 Test(link, replaces_a_dead_cores_socket_and_leaves_a_living_ones)
 {
-	struct world w = world_new();
 	int again = link_listen(w.path, LINK_NO_READERS);
 
 	cr_assert_eq(again, -EADDRINUSE);
@@ -921,12 +879,10 @@ Test(link, replaces_a_dead_cores_socket_and_leaves_a_living_ones)
 	cr_assert_eq(access(w.path, F_OK), 0);
 	w.listen_fd = link_listen(w.path, LINK_NO_READERS);
 	cr_assert_geq(w.listen_fd, 0);
-	world_free(&w);
 }
 
 Test(link, does_not_replace_what_is_no_socket)
 {
-	struct world w = world_new();
 	int fd;
 
 	close(w.listen_fd);
@@ -936,17 +892,14 @@ Test(link, does_not_replace_what_is_no_socket)
 	close(fd);
 	cr_assert_eq(link_listen(w.path, LINK_NO_READERS), -EADDRINUSE);
 	w.listen_fd = -1;
-	world_free(&w);
 }
 
 Test(link, waits_no_longer_than_it_is_told, .timeout = 4)
 {
-	struct world w = world_new(); /* nobody accepts */
 	struct link_error e;
 	struct link l;
 
 	cr_assert_eq(link_connect_within(w.path, LINK_OBSERVER, NULL, 20000000, &l, &e), -ETIMEDOUT);
-	world_free(&w);
 }
 
 Test(link, says_which_paths_do_not_do)

@@ -2,11 +2,10 @@
 /* Reading a ledger that its writer changes, or that makes no sense at all. */
 #include "ipc/clock.h"
 #include "ipc/message.h"
-#include "ipc/observe.h"
 #include "ipc/states.h"
 #include "ctl/term/units.h"
 
-#include "tests/unit/test.h"
+#include "tests/unit/support_observer.h"
 
 #include <pthread.h>
 #include <sys/socket.h>
@@ -15,38 +14,14 @@
 
 #define NODES 4u
 #define GANGS 4u
-#define NAMES 8u
-#define COLUMNS 5u
 #define ARENA 256u
 #define PART_ROOM UINT64_C(65536) /* whole pages on every machine */
 
-/* A ledger without a core, its parts one behind the other. */
 static struct observer make(void)
 {
-	struct observer o = { 0 };
-	uint64_t at = sizeof(struct ledger);
-	struct ledger_places *p = &o.places;
-	void *memory;
+	struct observer o = observer_make(NODES, GANGS, ARENA);
 
-	p->limits = (struct limits){
-		.nodes = NODES, .gangs = GANGS, .names = NAMES, .resources = COLUMNS, .name_bytes = ARENA
-	};
-	p->nodes_offset = at;
-	at += NODES * sizeof(struct node_row);
-	p->amounts_offset = at;
-	at += UINT64_C(1) * AMOUNT_BLOCKS(COLUMNS) * NODES * sizeof(struct node_amounts);
-	p->gangs_offset = at;
-	at += GANGS * sizeof(struct gang_row);
-	p->names_offset = at;
-	at += NAMES * sizeof(struct name_row);
-	p->arena_offset = at;
-	at += ARENA;
-	memory = aligned_alloc(CACHE_LINE, (at + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
-	cr_assert(memory != NULL);
-	memset(memory, 0, at);
-	memcpy((char *)memory + p->arena_offset, "node-x", 6);
-	o.ledger = memory;
-	o.link.ledger.base = memory;
+	memcpy((char *)o.link.ledger.base + o.places.arena_offset, "node-x", 6);
 	return o;
 }
 

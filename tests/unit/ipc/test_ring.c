@@ -71,6 +71,12 @@ static bool put(struct pair *p, uint32_t body_bytes, unsigned char mark)
 	return record != NULL;
 }
 
+static void publish(struct pair *p, uint32_t body_bytes, unsigned char mark)
+{
+	cr_assert(put(p, body_bytes, mark));
+	ring_publish(&p->w);
+}
+
 static void expect(struct pair *p, uint32_t body_bytes, unsigned char mark)
 {
 	const unsigned char *body = (const unsigned char *)(p->copy + 1);
@@ -122,8 +128,7 @@ Test(ring, numbers_records_from_one_without_gaps)
 	struct pair *p = pair_new(1024);
 
 	for (uint64_t i = 1; i <= 1000; i++) {
-		cr_assert(put(p, (uint32_t)(i % 5) * 8, (unsigned char)i));
-		ring_publish(&p->w);
+		publish(p, (uint32_t)(i % 5) * 8, (unsigned char)i);
 		expect(p, (uint32_t)(i % 5) * 8, (unsigned char)i);
 		cr_assert_eq(p->copy->sequence, i);
 		ring_release(&p->r);
@@ -150,8 +155,7 @@ Test(ring, says_when_it_is_full)
 	ring_release(&p->r);
 	cr_assert(ring_has_room(&p->w, 32));
 	cr_assert_not(ring_has_room(&p->w, 40));
-	cr_assert(put(p, 32, 4));
-	ring_publish(&p->w);
+	publish(p, 32, 4);
 	for (unsigned char i = 1; i <= 4; i++)
 		expect(p, 32, i);
 	cr_assert_not(p->w.broken);
@@ -165,14 +169,12 @@ Test(ring, fills_every_gap_at_the_end_with_a_pad)
 		struct pair *p = pair_new(512);
 		uint32_t first = 512 - gap - (uint32_t)sizeof(struct record);
 
-		cr_assert(put(p, first, 1));
-		ring_publish(&p->w);
+		publish(p, first, 1);
 		expect(p, first, 1);
 		ring_release(&p->r);
 		cr_assert(put(p, gap, 2)); /* header and body: too long for the gap */
 		cr_assert_eq(p->w.tail_private, 512 + sizeof(struct record) + gap);
-		cr_assert(put(p, 8, 3));
-		ring_publish(&p->w);
+		publish(p, 8, 3);
 		expect(p, gap, 2);
 		cr_assert_eq(p->copy->sequence, 2, "a pad takes no number");
 		expect(p, 8, 3);
@@ -205,8 +207,7 @@ Test(ring, takes_the_longest_record_wherever_it_stands)
 	struct pair *p = pair_new(RING_BYTES_MIN);
 
 	for (unsigned char i = 0; i < 50; i++) {
-		cr_assert(put(p, longest, i));
-		ring_publish(&p->w);
+		publish(p, longest, i);
 		expect(p, longest, i);
 		ring_release(&p->r);
 		cr_assert(put(p, 8u * i, i)); /* moves the next one along */
@@ -282,8 +283,7 @@ Test(ring, does_what_a_list_does)
 /* Publish one good record, then let the test spoil it. */
 static struct record *spoilt(struct pair *p)
 {
-	cr_assert(put(p, 32, 1));
-	ring_publish(&p->w);
+	publish(p, 32, 1);
 	return (struct record *)(void *)p->data;
 }
 
@@ -317,14 +317,12 @@ Test(ring, refuses_a_record_over_the_end)
 	struct pair *p = pair_new(256);
 
 	for (unsigned char i = 0; i < 3; i++)
-		cr_assert(put(p, 32, i));
-	ring_publish(&p->w);
+		publish(p, 32, i);
 	for (unsigned char i = 0; i < 3; i++)
 		expect(p, 32, i);
 	ring_release(&p->r);
 	for (unsigned char i = 0; i < 4; i++)
-		cr_assert(put(p, 32, i));
-	ring_publish(&p->w);
+		publish(p, 32, i);
 	((struct record *)(void *)(p->data + 192))->bytes = 128;
 	expect_nonsense(p);
 }
@@ -404,8 +402,7 @@ Test(ring, refuses_pads_that_cannot_be)
 		struct pair *p = pair_new(256);
 		struct record *pad;
 
-		cr_assert(put(p, 128, 1));
-		ring_publish(&p->w);
+		publish(p, 128, 1);
 		expect(p, 128, 1);
 		ring_release(&p->r);
 		cr_assert(put(p, 96, 2)); /* behind a pad of 96 at 160 */
@@ -430,12 +427,10 @@ Test(ring, refuses_a_pad_after_a_pad)
 	struct pair *p = pair_new(256);
 	struct record *first = (struct record *)(void *)p->data;
 
-	cr_assert(put(p, 128, 1));
-	ring_publish(&p->w);
+	publish(p, 128, 1);
 	expect(p, 128, 1);
 	ring_release(&p->r);
-	cr_assert(put(p, 96, 2));
-	ring_publish(&p->w);
+	publish(p, 96, 2);
 	first->bytes = 256;
 	first->kind = RECORD_PAD;
 	cr_assert_eq(ring_read(&p->r, p->copy), -EPROTO);
@@ -491,8 +486,7 @@ Test(ring, refuses_heads_that_cannot_be)
 		struct pair *p = pair_new(256);
 
 		for (unsigned char mark = 0; mark < 4; mark++)
-			cr_assert(put(p, 32, mark));
-		ring_publish(&p->w);
+			publish(p, 32, mark);
 		atomic_store(&p->head, heads[i]);
 		cr_assert_not(ring_has_room(&p->w, 0));
 		cr_assert(p->w.broken);
@@ -508,8 +502,7 @@ Test(ring, refuses_a_head_beyond_what_was_published)
 {
 	struct pair *p = pair_new(256);
 
-	cr_assert(put(p, 32, 1));
-	ring_publish(&p->w);
+	publish(p, 32, 1);
 	for (unsigned char mark = 2; mark <= 4; mark++)
 		cr_assert(put(p, 32, mark));
 	atomic_store(&p->head, 128);
@@ -525,12 +518,10 @@ Test(ring, refuses_a_head_that_goes_back)
 	struct pair *p = pair_new(256);
 
 	for (unsigned char mark = 0; mark < 4; mark++)
-		cr_assert(put(p, 32, mark));
-	ring_publish(&p->w);
+		publish(p, 32, mark);
 	atomic_store(&p->head, 128);
 	cr_assert(put(p, 32, 4));
-	cr_assert(put(p, 32, 5));
-	ring_publish(&p->w);
+	publish(p, 32, 5);
 	atomic_store(&p->head, 64);
 	cr_assert_not(put(p, 32, 6));
 	cr_assert(p->w.broken);

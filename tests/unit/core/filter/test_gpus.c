@@ -7,6 +7,8 @@
 #include "ipc/devices.h"
 #include "tests/unit/support_story.h"
 
+TestSuite(gpus, .fini = story_end);
+
 #define WHOLE 0u /* question: one device that is not shared, or all of a shared one */
 #define HALF 1u  /* half of a device of 10 */
 
@@ -56,7 +58,6 @@ Test(gpus, keep_their_cpu_from_pods_without_gpus)
 	story_pod(s, .name = "a", .cpu = 4);
 	story_plan(s);
 	cr_assert_str_eq(story_where(s, "a"), "n2");
-	story_free(s);
 }
 
 static void question(struct story *s, uint32_t number)
@@ -151,7 +152,6 @@ Test(gpus, of_the_first_pods_that_ask_for_them)
 	story_pod(s, .name = "a", .cpu = 1, .devices = HALF + 1);
 	story_plan(s);
 	cr_assert_str_eq(story_where(s, "a"), "n2");
-	story_free(s);
 }
 
 /* The numbers of a mix mean nothing once a question is another. */
@@ -175,7 +175,6 @@ Test(gpus, of_a_question_that_is_gone)
 	story_plan(s);
 	cr_assert(gpus_score(SCORE_FGD, &story_core(s)->pod_counts, 0, &story_core(s)->shapes.slots[0],
 	                     &points));
-	story_free(s);
 }
 
 /* Off, nothing is kept. */
@@ -186,5 +185,4 @@ Test(gpus, are_unknown_to_other_scores)
 	story_pod(s, .name = "a", .cpu = 1, .gpu = 1);
 	story_plan(s);
 	cr_assert_null(story_core(s)->pod_counts.gpus);
-	story_free(s);
 }

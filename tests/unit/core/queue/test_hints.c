@@ -4,6 +4,8 @@
 
 #include "core/lifecycle/state.h"
 
+TestSuite(hints, .fini = story_end);
+
 static const char *named(char name[16], const char *prefix, uint32_t i)
 {
 	snprintf(name, 16, "%s-%u", prefix, i);
@@ -54,7 +56,6 @@ Test(hints, a_change_that_lets_no_gang_fit_retries_none)
 	steps = steps_of_plan(s);
 	cr_assert_eq(plans(s), had);
 	cr_assert(steps <= 20, "%llu steps", (unsigned long long)steps);
-	story_free(s);
 }
 
 /* One pod of the class is planned and no other: after it no class fits. */
@@ -71,7 +72,6 @@ Test(hints, a_change_that_lets_one_in_plans_one)
 	cr_assert_str_eq(story_where(s, "w-0"), "n1");
 	cr_assert_eq(plans(s), had + 1);
 	cr_assert(steps <= 100, "%llu steps", (unsigned long long)steps);
-	story_free(s);
 }
 
 /* For a gang of several classes the one that it can't do without is known; changes for others do
@@ -93,7 +93,6 @@ Test(hints, for_the_kind_that_bars_a_mixed_gang)
 	story_node(s, .name = "n2", .cpu = 8, .memory = 64);
 	story_plan(s);
 	cr_assert_eq(story_count(s, "g-"), 3);
-	story_free(s);
 }
 
 /* In queue order, whatever the class. */
@@ -109,7 +108,6 @@ Test(hints, the_first_in_the_queue_that_fits)
 	story_plan(s);
 	cr_assert_str_eq(story_where(s, "late"), "n1");
 	cr_assert_eq(story_count(s, "w"), 0);
-	story_free(s);
 }
 
 /* The gang with the least need leaves: the next walk that reaches the end finds the new least. */
@@ -146,7 +144,6 @@ Test(hints, the_least_need_is_found_anew)
 	story_plan(s);
 	cr_assert_eq(story_count(s, "big"), 3);
 	cr_assert_eq(c->queue.hints.classes, 0);
-	story_free(s);
 }
 
 /* A node that is added, grows or is uncordoned. */
@@ -170,7 +167,6 @@ Test(hints, nodes_that_grow)
 	story_plan(s);
 	cr_assert_str_eq(story_where(s, "w-1"), "n3");
 	cr_assert_eq(story_count(s, "w"), 4); /* one of three and one of two */
-	story_free(s);
 }
 
 /* Nodes that join or leave cost what they take by themselves: no gang is planned, and the names are
@@ -198,5 +194,4 @@ Test(hints, nodes_that_join_and_leave)
 	story_plan(s);
 	cr_assert_str_eq(story_where(s, "w-0"), "large");
 	cr_assert_str_eq(story_where(s, "w-1"), "large");
-	story_free(s);
 }

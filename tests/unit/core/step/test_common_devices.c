@@ -4,6 +4,8 @@
 #include "ipc/devices.h"
 #include "tests/unit/support_story.h"
 
+TestSuite(common_devices, .fini = story_end);
+
 #define GPU 0u /* question: one device */
 
 static void question(struct story *s)
@@ -76,7 +78,6 @@ Test(common_devices, go_to_one_pod_each)
 	story_plan(s);
 	story_expect(s, "devices p-0 n1: 0\nbind p-0 n1\ndevices p-1 n2: 1\nbind p-1 n2\n"
 	                "why p-2: room 0 of 1, 2 short of cpu, 1 devices\n");
-	story_free(s);
 }
 
 /* Three nodes list the two devices, which are two and not six. */
@@ -94,7 +95,6 @@ Test(common_devices, of_a_gang_are_all_or_none)
 	story_plan(s);
 	cr_assert_eq(story_count(s, "k"), 2);
 	cr_assert_str_neq(story_where(s, "k-0"), story_where(s, "k-1"));
-	story_free(s);
 }
 
 /* The record of n3 says it, where no pod has room: a pod that waits starts on n1. */
@@ -114,7 +114,6 @@ Test(common_devices, that_others_give_back_are_free_on_all_nodes)
 	devices(s, 2, 1, 1, 0);
 	story_plan(s);
 	story_expect(s, "devices a n1: 0\nbind a n1\n");
-	story_free(s);
 }
 
 /* A pod whose Binding was refused has what it got until the next plan, which may be elsewhere. */
@@ -132,7 +131,6 @@ Test(common_devices, of_a_pod_that_ended_are_free_elsewhere)
 	story_pod(s, .name = "full", .cpu = 1, .node = "n1");
 	story_plan(s);
 	cr_assert_str_eq(story_where(s, "b"), "n2");
-	story_free(s);
 }
 
 /* n1 lists the device of both before its own, so one member has to be on n2 first. */
@@ -151,7 +149,6 @@ Test(common_devices, are_given_in_the_order_of_nodes_that_serves_all)
 	story_pods(s, 2, .name = "m", .gang = "g", .cpu = 1, .devices = GPU + 1);
 	story_plan(s);
 	cr_assert_eq(story_count(s, "m"), 2);
-	story_free(s);
 }
 
 /* A view and a hint of the time when each node had its own are read again. */
@@ -177,7 +174,6 @@ Test(common_devices, that_come_later_change_how_a_waiting_gang_is_counted)
 	devices(s, 2, 2, 2, 0);
 	story_plan(s);
 	cr_assert_eq(story_count(s, "m"), 2);
-	story_free(s);
 }
 
 Test(common_devices, in_records_are_checked)
@@ -200,5 +196,4 @@ Test(common_devices, in_records_are_checked)
 	d.commons[1].device = 1;
 	d.e.devices_n = 1;
 	cr_assert_eq(story_feed(s, EVENT_NODE_DEVICES, &d, sizeof(d)), -EPROTO);
-	story_free(s);
 }

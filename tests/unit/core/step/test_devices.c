@@ -15,12 +15,7 @@ static void start(void)
 	s = story_new(SCORE_KUBE, STORY_HOLD_MS);
 }
 
-static void end(void)
-{
-	story_free(s);
-}
-
-TestSuite(devices, .init = start, .fini = end);
+TestSuite(devices, .init = start, .fini = story_end);
 
 static void question(uint32_t number, uint32_t count, bool rooted)
 {

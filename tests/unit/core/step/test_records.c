@@ -6,6 +6,8 @@
 #include "ipc/states.h"
 #include "tests/unit/support_story.h"
 
+TestSuite(records, .fini = story_end);
+
 static struct story *one_node(int64_t cpu)
 {
 	struct story *s = story_new(SCORE_KUBE, STORY_HOLD_MS);
@@ -49,7 +51,6 @@ Test(records, results_without_a_binding_are_ignored)
 	cr_assert_eq(story_feed(s, RESULT_REFUSED, &r, sizeof(r)), 0);
 	cr_assert(!fits(s, 1));
 	cr_assert_eq(story_ledger(s)->stats.stale_results, 4);
-	story_free(s);
 }
 
 Test(records, a_node_may_not_be_dropped_under_a_bound_pod)
@@ -59,7 +60,6 @@ Test(records, a_node_may_not_be_dropped_under_a_bound_pod)
 
 	story_pod(s, .name = "a", .cpu = 1, .node = "n1");
 	cr_assert_eq(story_feed(s, EVENT_NODE_DROP, &drop, sizeof(drop)), -EPROTO);
-	story_free(s);
 }
 
 /* An earlier core sent the binding; the frontend reports it and its result to this one. */
@@ -80,7 +80,6 @@ Test(records, a_binding_of_an_earlier_core)
 	story_tick(s, 1000);
 	story_plan(s);
 	story_expect(s, "bind a n1\n");
-	story_free(s);
 }
 
 /* The clock of the last frontend was an hour ahead: no backoff lasts that hour. */
@@ -102,7 +101,6 @@ Test(records, an_epoch_has_its_own_time)
 	story_skip(s);
 	story_plan(s);
 	story_expect(s, "bind a n1\n");
-	story_free(s);
 }
 
 /* A pod's record that is older than a result, which came on the other ring: its POD_BINDING is out
@@ -127,7 +125,6 @@ Test(records, a_result_overtakes_the_pod_s_record)
 	story_refused(s, "a", 60000);
 	cr_assert_eq(core_step(story_core(s), &pod.r), 0);
 	cr_assert(fits(s, 4));
-	story_free(s);
 }
 
 Test(records, invalid_claims_change_nothing)
@@ -147,7 +144,6 @@ Test(records, invalid_claims_change_nothing)
 	cr_assert_eq(story_feed(s, EVENT_ASSUME, &assume, sizeof(assume)), -EPROTO);
 	assume.e.words = 2;
 	cr_assert_eq(story_feed(s, EVENT_ASSUME, &assume, sizeof(assume.e) + 8), -EPROTO);
-	story_free(s);
 }
 
 Test(records, invalid_answers_and_results_of_evictions_change_nothing)
@@ -173,7 +169,6 @@ Test(records, invalid_answers_and_results_of_evictions_change_nothing)
 	e.generation = 0;
 	cr_assert_eq(story_feed(s, RESULT_EVICT_SENT, &e, sizeof(e)), -EPROTO, "its generation");
 	story_expect(s, "");
-	story_free(s);
 }
 
 /* Sums have full width from the first request on that could make one overflow; what was counted
@@ -204,7 +199,6 @@ Test(records, sums_stay_exact_when_a_huge_request_comes_later)
 	story_pod(s, .name = "q", .cpu_milli = 1);
 	story_plan(s);
 	cr_assert_eq(story_count(s, "q"), 0);
-	story_free(s);
 }
 
 Test(records, rows_of_the_ledger)
@@ -233,7 +227,6 @@ Test(records, rows_of_the_ledger)
 	story_drop_pod(s, "g-1");
 	story_drop_gang(s, "g");
 	cr_assert_eq(row->generation, 0);
-	story_free(s);
 }
 
 static void state_is(struct story *s, enum gang_state state, enum gang_state placement)
@@ -292,7 +285,6 @@ Test(records, the_life_of_a_gang)
 	put_g(s, 2, 1, true);
 	state_is(s, GANG_FAILED, GANG_INCOMPLETE);
 	cr_expect_eq(story_row(s, "g")->failed, 1);
-	story_free(s);
 }
 
 /* COS-11: succeeded members of a gang that was never whole do not count. */
@@ -308,7 +300,6 @@ Test(records, what_never_started_waits_for_the_whole_quorum)
 	story_plan(s);
 	cr_expect_str_eq(story_where(s, "g-0"), "n1");
 	cr_expect_str_eq(story_where(s, "g-1"), "n1");
-	story_free(s);
 }
 
 /* The members of a new run start together, whatever became of those before. */
@@ -325,5 +316,4 @@ Test(records, another_run_is_not_degraded)
 	story_plan(s);
 	story_pods(s, 2, .name = "g", .gang = "g", .cpu = 1);
 	state_is(s, GANG_INCOMPLETE, GANG_INCOMPLETE);
-	story_free(s);
 }

@@ -4,6 +4,8 @@
 #include "core/lifecycle/state.h"
 #include "tests/unit/support_story.h"
 
+TestSuite(valid, .fini = story_end);
+
 static void expect_wrong(struct core *c, const char *text)
 {
 	char why[160] = "";
@@ -117,7 +119,6 @@ Test(valid, a_pod_that_is_wrong)
 	OFF(c, c->pods.count, "pods are miscounted");
 	OFF(c, c->pods.reservations[RESERVATION_BOUND], "pods are miscounted");
 	OFF(c, c->pods.by_readiness[MEMBER_READY], "pods are miscounted");
-	story_free(s);
 }
 
 Test(valid, a_list_of_pods_that_is_wrong)
@@ -132,7 +133,6 @@ Test(valid, a_list_of_pods_that_is_wrong)
 		BROKEN(c, lists[i]->n, 2, "2 kept, 1 are there");
 		BROKEN(c, lists[i]->first, ID_NONE, "1 kept, 0 are there");
 	}
-	story_free(s);
 }
 
 Test(valid, a_node_that_is_wrong)
@@ -150,7 +150,6 @@ Test(valid, a_node_that_is_wrong)
 	OFF(c, ns->count, "nodes are miscounted");
 	OFF(c, ns->present, "nodes are miscounted");
 	OFF(c, ns->free_sum[STORY_GPU], "what is free in the cluster");
-	story_free(s);
 }
 
 Test(valid, a_shape_or_a_view_that_is_wrong)
@@ -172,7 +171,6 @@ Test(valid, a_shape_or_a_view_that_is_wrong)
 	OFF(c, v->counted, "view of kind");
 	BROKEN(c, v->tree.levels[0][0], (tree_key)(v->tree.levels[0][0] ^ 1), "view of kind");
 	BROKEN(c, c->views.of_class[0][v->class].slot, c->views.slots_n + 1, "its kind");
-	story_free(s);
 }
 
 Test(valid, what_is_counted_of_kinds_and_labels_that_is_wrong)
@@ -185,7 +183,6 @@ Test(valid, what_is_counted_of_kinds_and_labels_that_is_wrong)
 	OFF(c, c->pod_counts.pod_classes.slots[placed->class].pods, "pod counts: the pods of a class");
 	BROKEN(c, placed->class, pod_of(c, "large-0")->class, "pod counts: the class of a pod");
 	BROKEN(c, placed->leaving, true, "pod counts: a pod that is being deleted");
-	story_free(s);
 }
 
 Test(valid, a_gang_that_is_wrong)
@@ -204,7 +201,6 @@ Test(valid, a_gang_that_is_wrong)
 	BROKEN(c, large->queue, QUEUE_NONE, "could be placed and is in no queue");
 	OFF(c, c->gangs.count, "gangs are miscounted");
 	OFF(c, c->gangs.states[GANG_WAITING], "gangs are miscounted");
-	story_free(s);
 }
 
 Test(valid, a_queue_that_is_wrong)
@@ -221,7 +217,6 @@ Test(valid, a_queue_that_is_wrong)
 	OFF(c, large->queued.age_ns, "is out of order");
 	BROKEN(c, large->priority, INT32_MIN, "is out of order");
 	BROKEN(c, c->queue.cursor, gangs_index(&c->gangs, gang_of(c, "placed")), "which does not wait");
-	story_free(s);
 }
 
 Test(valid, a_hint_that_is_wrong)
@@ -236,5 +231,4 @@ Test(valid, a_hint_that_is_wrong)
 	OFF(c, c->queue.hints.slots[large->hint].gangs, "hints are miscounted");
 	OFF(c, c->queue.hints.any, "hints are miscounted");
 	OFF(c, c->queue.hints.classes, "hints are miscounted");
-	story_free(s);
 }

@@ -9,7 +9,7 @@
 #define PEM "-----BEGIN CERTIFICATE-----\n"
 
 /* Files in a folder of their own, a clock that stands, and what the log said last. */
-struct bench {
+static struct bench {
 	char folder[40], token[64], ca[64], cert[64], key[64];
 	struct access access;
 	struct env env;
@@ -17,19 +17,19 @@ struct bench {
 	uint64_t now_ns;
 	unsigned lines;
 	char said[512];
-};
+} b;
 
 static uint64_t bench_now(void *context)
 {
-	return ((struct bench *)context)->now_ns;
+	(void)context;
+	return b.now_ns;
 }
 
 static void bench_log(void *context, const char *level, const char *message)
 {
-	struct bench *b = context;
-
-	b->lines++;
-	snprintf(b->said, sizeof(b->said), "%s: %s", level, message);
+	(void)context;
+	b.lines++;
+	snprintf(b.said, sizeof(b.said), "%s: %s", level, message);
 }
 
 static void file_write(const char *path, const char *text)
@@ -41,42 +41,43 @@ static void file_write(const char *path, const char *text)
 	fclose(f);
 }
 
-static void begin(struct bench *b)
+static void begin(void)
 {
-	*b = (struct bench){ .folder = "/tmp/muster-credentials-XXXXXX", .now_ns = NS_PER_S };
-	cr_assert(mkdtemp(b->folder));
-	snprintf(b->token, sizeof(b->token), "%s/token", b->folder);
-	snprintf(b->ca, sizeof(b->ca), "%s/ca", b->folder);
-	snprintf(b->cert, sizeof(b->cert), "%s/cert", b->folder);
-	snprintf(b->key, sizeof(b->key), "%s/key", b->folder);
-	b->env = (struct env){ .monotonic_ns = bench_now, .log = bench_log, .context = b };
+	b = (struct bench){ .folder = "/tmp/muster-credentials-XXXXXX", .now_ns = NS_PER_S };
+	cr_assert(mkdtemp(b.folder));
+	snprintf(b.token, sizeof(b.token), "%s/token", b.folder);
+	snprintf(b.ca, sizeof(b.ca), "%s/ca", b.folder);
+	snprintf(b.cert, sizeof(b.cert), "%s/cert", b.folder);
+	snprintf(b.key, sizeof(b.key), "%s/key", b.folder);
+	b.env = (struct env){ .monotonic_ns = bench_now, .log = bench_log };
 }
 
-static void end(struct bench *b)
+static void end(void)
 {
-	credentials_free(&b->c);
-	unlink(b->token);
-	unlink(b->ca);
-	unlink(b->cert);
-	unlink(b->key);
-	cr_assert_eq(rmdir(b->folder), 0);
+	credentials_free(&b.c);
+	unlink(b.token);
+	unlink(b.ca);
+	unlink(b.cert);
+	unlink(b.key);
+	cr_assert_eq(rmdir(b.folder), 0);
 }
 
-static void begin_with_token(struct bench *b)
+TestSuite(credentials, .fini = end);
+
+static void begin_with_token(void)
 {
-	begin(b);
-	file_write(b->token, "one\n");
-	b->access.token_file = b->token;
-	credentials_init(&b->c, &b->access, &b->env);
-	cr_assert_str_eq(b->c.authorization, "Authorization: Bearer one");
+	begin();
+	file_write(b.token, "one\n");
+	b.access.token_file = b.token;
+	credentials_init(&b.c, &b.access, &b.env);
+	cr_assert_str_eq(b.c.authorization, "Authorization: Bearer one");
 }
 
 Test(credentials, a_token_is_read_again_after_a_minute)
 {
-	struct bench b;
 	uint64_t generation;
 
-	begin_with_token(&b);
+	begin_with_token();
 	generation = b.c.token_generation;
 	file_write(b.token, "two\n");
 	b.now_ns += 60 * NS_PER_S;
@@ -88,15 +89,12 @@ Test(credentials, a_token_is_read_again_after_a_minute)
 	cr_assert_eq(b.c.token_generation, generation + 1);
 	credentials_renew(&b.c);
 	cr_assert_eq(b.c.token_generation, generation + 1, "the same one");
-	end(&b);
 }
 
 /* The one that was good goes on, and the operator hears of it, but not at each request. */
 Test(credentials, a_token_that_is_gone_or_empty_leaves_the_last_one)
 {
-	struct bench b;
-
-	begin_with_token(&b);
+	begin_with_token();
 	unlink(b.token);
 	credentials_renew(&b.c);
 	cr_assert_str_eq(b.c.authorization, "Authorization: Bearer one");
@@ -111,14 +109,11 @@ Test(credentials, a_token_that_is_gone_or_empty_leaves_the_last_one)
 		credentials_renew(&b.c);
 	cr_assert_eq(b.lines, 10);
 	cr_assert_eq(b.c.token_generation, 1);
-	end(&b);
 }
 
 Test(credentials, without_files_nothing_is_read_again)
 {
-	struct bench b;
-
-	begin(&b);
+	begin();
 	b.access.token = (char *)(uintptr_t) "fixed";
 	b.access.ca = (struct blob){ .at = (char *)(uintptr_t)PEM, .bytes = strlen(PEM) };
 	credentials_init(&b.c, &b.access, &b.env);
@@ -131,15 +126,12 @@ Test(credentials, without_files_nothing_is_read_again)
 	cr_assert_null(credentials_cert(&b.c)->at);
 	cr_assert_eq(b.c.tls_generation, 0);
 	cr_assert_eq(b.lines, 0, "%s", b.said);
-	end(&b);
 }
 
 /* As it is on disk when a connection was not trusted; half a file changes nothing. */
 Test(credentials, another_ca_is_trusted_and_a_broken_one_is_not)
 {
-	struct bench b;
-
-	begin(&b);
+	begin();
 	file_write(b.ca, PEM);
 	b.access.ca = (struct blob){ .at = (char *)(uintptr_t)PEM, .bytes = strlen(PEM) };
 	b.access.ca_file = b.ca;
@@ -161,16 +153,14 @@ Test(credentials, another_ca_is_trusted_and_a_broken_one_is_not)
 	credentials_distrusted(&b.c);
 	cr_assert_str_eq(credentials_ca(&b.c)->at, PEM PEM PEM);
 	cr_assert_eq(b.c.tls_generation, 2);
-	end(&b);
 }
 
 /* Its two files change one after the other: in between, the last pair holds whole. */
 Test(credentials, a_pair_is_taken_whole_or_not_at_all)
 {
-	struct bench b;
 	char *cert, *key;
 
-	begin(&b);
+	begin();
 	pair_write(b.cert, b.key);
 	b.access.cert_file = b.cert;
 	b.access.key_file = b.key;
@@ -194,5 +184,4 @@ Test(credentials, a_pair_is_taken_whole_or_not_at_all)
 	          strcmp(credentials_key(&b.c)->at, key) != 0);
 	free(cert);
 	free(key);
-	end(&b);
 }

@@ -139,6 +139,8 @@ static void end(void)
 	world_free(&b.w);
 }
 
+TestSuite(binder_journal, .fini = end);
+
 static void command_of(const char *pod, enum record_kind kind)
 {
 	struct pod_view v;
@@ -184,7 +186,6 @@ Test(binder_journal, no_binding_before_its_intent)
 	world_answer(world_take(&b.w, "POST", POST), 201, "{}");
 	cr_assert_str_eq(b.said, "bound ");
 	cr_assert_eq(journal_size(b.journal), 0, "it is over");
-	end();
 }
 
 /* A full journal takes the intent of a only when that of m is over, which was added before; m is
@@ -212,7 +213,6 @@ Test(binder_journal, a_binding_does_not_wait_for_intents_that_wait_for_it)
 	poll();
 	world_answer(world_take(&b.w, "POST", POST), 201, "{}");
 	cr_assert_str_eq(b.said, "bound bound ");
-	end();
 }
 
 /* Else an instance that does not know that another one leads (its clocks stood still) reads the
@@ -242,7 +242,6 @@ Test(binder_journal, a_binding_names_the_version_of_its_intent)
 	world_answer(world_take(&b.w, "POST", POST), 201, "{}");
 	cr_assert_str_eq(b.said, "unknown bound ");
 	cr_assert_eq(journal_size(b.journal), 0);
-	end();
 }
 
 Test(binder_journal, a_write_that_fails_keeps_the_binding_back)
@@ -254,7 +253,6 @@ Test(binder_journal, a_write_that_fails_keeps_the_binding_back)
 	poll();
 	cr_assert_eq(world_open(&b.w), 0);
 	cr_assert_eq(binder_queued(b.binder), 1);
-	end();
 }
 
 Test(binder_journal, an_earlier_intent_goes_to_the_core_and_stays_until_it_is_over)
@@ -276,7 +274,6 @@ Test(binder_journal, an_earlier_intent_goes_to_the_core_and_stays_until_it_is_ov
 	world_answer(world_take(&b.w, "GET", POD), 200, world_pod("a", "6", "", ""));
 	cr_assert_str_eq(b.said, "refused ");
 	cr_assert_eq(journal_size(b.journal), 0);
-	end();
 }
 
 /* A Binding names the node by name: it may still land there. */
@@ -285,7 +282,6 @@ Test(binder_journal, one_to_a_node_that_was_made_again_is_cancelled)
 	begin("bind " UID_A " n1 another-uid 5\\n");
 	flush();
 	cr_assert(b.flags & POD_INTENT_CANCEL);
-	end();
 }
 
 Test(binder_journal, one_to_a_node_that_is_gone_is_fenced)
@@ -301,7 +297,6 @@ Test(binder_journal, one_to_a_node_that_is_gone_is_fenced)
 	binder_fenced(b.binder);
 	poll();
 	cr_assert_eq(journal_size(b.journal), 0, "a pod that waits on keeps no intent");
-	end();
 }
 
 Test(binder_journal, what_is_over_is_not_told)
@@ -310,7 +305,6 @@ Test(binder_journal, what_is_over_is_not_told)
 	flush();
 	cr_assert_eq(b.flags & POD_INTENTS, 0);
 	cr_assert_eq(journal_size(b.journal), 0);
-	end();
 }
 
 Test(binder_journal, a_pod_that_got_its_node_needs_no_intent)
@@ -319,7 +313,6 @@ Test(binder_journal, a_pod_that_got_its_node_needs_no_intent)
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "9", "\"nodeName\":\"n1\"", ""));
 	poll();
 	cr_assert_eq(journal_size(b.journal), 0);
-	end();
 }
 
 /* Audit F8. */
@@ -330,7 +323,6 @@ Test(binder_journal, what_another_scheduler_was_given_goes_to_the_extender)
 	end();
 	begin_as("assume uid-t n1 - -\\n", false);
 	cr_assert(b.assumed == 0 && journal_size(b.journal) == 0, "there is no extender");
-	end();
 }
 
 /* Such a line was edited by hand, or the pod's scheduler is ours since. */
@@ -340,5 +332,4 @@ Test(binder_journal, a_pod_of_ours_is_not_assumed)
 	flush();
 	cr_assert(b.assumed == 0 && journal_size(b.journal) == 0);
 	cr_assert_eq(b.flags & POD_INTENTS, 0);
-	end();
 }

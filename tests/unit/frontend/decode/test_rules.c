@@ -33,6 +33,8 @@ static void end(void)
 	arena_free(&arena);
 }
 
+TestSuite(extract_rules, .fini = end);
+
 /* "key Op a,b" for each rule, one after the other; "none" when there is no selector. */
 static const char *shown(const struct selector_object *s)
 {
@@ -90,7 +92,6 @@ Test(extract_rules, terms_of_pod_affinity)
 	cr_assert_str_eq(shown(&pod.pod_terms[2].namespace_selector), "none");
 	cr_assert_eq(pod.pod_terms[3].kind, POD_TERM_PREFERRED_ANTI);
 	cr_assert_str_eq(shown(&pod.pod_terms[3].namespace_selector), "t Exists");
-	end();
 }
 
 /* The API server writes what the keys add into the selector, once. */
@@ -119,7 +120,6 @@ Test(extract_rules, match_keys_become_rules_of_the_selector)
 		pod_is_good(LABELS, spec);
 		cr_assert_str_eq(shown(&pod.pod_terms[0].selector), rows[i].selector);
 	}
-	end();
 }
 
 /* A list of the labels l0 to l(n-1), each with what follows it. */
@@ -152,7 +152,6 @@ Test(extract_rules, many_match_keys_cost_no_square)
 	cr_assert_eq(pod.pod_terms[0].selector.rules.n, n);
 	cr_assert_lt((double)(clock() - since) / CLOCKS_PER_SEC, 1.0);
 	free(json);
-	end();
 }
 
 /* kube-scheduler adds them once more, so that another label since then matches nothing. */
@@ -167,7 +166,6 @@ Test(extract_rules, match_keys_of_spread_are_added_to_what_is_there)
 		"[{\"key\":\"rev\",\"operator\":\"In\",\"values\":[\"6\"]}]},\"matchLabelKeys\":[\"rev\",\"missing\"]}]");
 	cr_assert_str_eq(shown(&pod.spreads[0].selector), "rev In 7");
 	cr_assert_str_eq(shown(&pod.spreads[1].selector), "rev In 6; rev In 7");
-	end();
 }
 
 /* Labels may come after spec, and be there twice. */
@@ -181,7 +179,6 @@ Test(extract_rules, match_keys_see_labels_wherever_they_are)
 	cr_assert_eq(extract_pod(json, strlen(json), &arena, &pod, &error), 0);
 	cr_assert_eq(pod.meta.labels.n, 2);
 	cr_assert_str_eq(shown(&pod.pod_terms[0].selector), "b In 3; a In 2");
-	end();
 }
 
 Test(extract_rules, preferences)
@@ -198,7 +195,6 @@ Test(extract_rules, preferences)
 	cr_assert_eq(pod.preferences[1].weight, 9);
 	cr_assert(pod.preferences[1].term.rules[0].is_field);
 	cr_assert_not(pod.preferences[0].term.rules[0].is_void);
-	end();
 }
 
 /* What kube-scheduler can't parse: a required term matches nothing, a preferred one fails. */
@@ -236,7 +232,6 @@ Test(extract_rules, requirements_that_can_not_be_parsed)
 		"{\"key\":\"x.y-z/A_b.c\",\"operator\":\"In\",\"values\":[\"\",\"A-b_c.9\"]},{\"key\":\"a\",\"operator\":\"Lt\",\"values\":[\"007\"]}]}]}}}");
 	cr_assert_not(pod.terms[0].rules[0].is_void);
 	cr_assert_not(pod.terms[0].rules[1].is_void);
-	end();
 }
 
 Test(extract_rules, spread_constraints)
@@ -257,7 +252,6 @@ Test(extract_rules, spread_constraints)
 	cr_assert_eq(pod.spreads[1].flags, 0);
 	cr_assert_eq(pod.spreads[1].min_domains, 0);
 	cr_assert_str_eq(shown(&pod.spreads[1].selector), "none");
-	end();
 }
 
 #define SPREAD(more)                                                                                                    \
@@ -279,7 +273,6 @@ static void check_refused(const struct refused *rows, size_t n)
 		cr_assert_str_eq(error.field, rows[i].field);
 		cr_assert_str_eq(error.text, rows[i].text);
 	}
-	end();
 }
 
 Test(extract_rules, an_affinity_that_the_api_server_would_refuse)
@@ -398,7 +391,6 @@ Test(extract_rules, ports_on_the_host)
 	pod_is_good("", in_host);
 	cr_assert_eq(pod.ports_n, 3, "in the network of the host each port is one of it");
 	cr_assert_eq(pod.ports[1].port, 81);
-	end();
 }
 
 Test(extract_rules, images_of_containers_and_volumes)
@@ -412,7 +404,6 @@ Test(extract_rules, images_of_containers_and_volumes)
 	TEXT_IS(pod.images[0], "quay.io/data:1");
 	TEXT_IS(pod.images[2], "nginx");
 	TEXT_IS(pod.images[3], "busybox@sha256:0");
-	end();
 }
 
 Test(extract_rules, names_that_a_pod_refers_to)
@@ -434,7 +425,6 @@ Test(extract_rules, names_that_a_pod_refers_to)
 	cr_assert_eq(pod.priority, 0);
 	cr_assert_not(pod.needs_restart_all);
 	TEXT_IS(pod.owner.kind, "");
-	end();
 }
 
 /* Of a list that comes twice the last one counts, and nothing of the first is left. */
@@ -453,7 +443,6 @@ Test(extract_rules, the_last_of_two_lists_counts)
 	cr_assert_eq(pod.ports_n + pod.tolerations_n + pod.spreads_n, 0);
 	cr_assert_eq(pod.pod_terms_n, 1);
 	TEXT_IS(pod.pod_terms[0].topology, "b");
-	end();
 }
 
 Test(extract_rules, images_and_features_of_a_node)
@@ -470,7 +459,6 @@ Test(extract_rules, images_and_features_of_a_node)
 	cr_assert_eq(node.images[1].bytes, INT64_C(5000000000));
 	cr_assert_eq(node.images[2].bytes, 0);
 	cr_assert(node.restarts_all);
-	end();
 }
 
 static struct controller_object controller_of(const char *kind, const char *spec, int expected)
@@ -509,7 +497,6 @@ Test(extract_rules, selectors_of_controllers)
 	              -EINVAL);
 	cr_assert_str_eq(error.object, "StatefulSet ns/c");
 	cr_assert_str_eq(error.field, "spec.selector.matchExpressions[0]");
-	end();
 }
 
 Test(extract_rules, services_and_namespaces)
@@ -529,5 +516,4 @@ Test(extract_rules, services_and_namespaces)
 	cr_assert_eq(s.selector.n, 0);
 	cr_assert_eq(extract_namespace(namespace, strlen(namespace), &arena, &meta, &error), 0);
 	TEXT_IS(meta.labels.at[0].value, "b");
-	end();
 }

@@ -2,42 +2,9 @@
 /* Answers to the page of ledgers that no cluster would make, and the history. */
 #include "frontend/page/answer.h"
 #include "frontend/serve/metrics_impl.h"
-#include "ipc/observe.h"
-#include "tests/unit/test.h"
+#include "tests/unit/support_observer.h"
 
 #include <cjson/cJSON.h>
-
-#define COLUMNS 5u
-#define NAMES 8u
-
-/* A ledger without a core, its parts one behind the other. */
-static struct observer make(uint32_t nodes, uint32_t gangs, uint64_t arena)
-{
-	struct observer o = { 0 };
-	uint64_t at = sizeof(struct ledger);
-	struct ledger_places *p = &o.places;
-	void *memory;
-
-	p->limits = (struct limits){
-		.nodes = nodes, .gangs = gangs, .names = NAMES, .resources = COLUMNS, .name_bytes = arena
-	};
-	p->nodes_offset = at;
-	at += nodes * sizeof(struct node_row);
-	p->amounts_offset = at;
-	at += UINT64_C(1) * AMOUNT_BLOCKS(COLUMNS) * nodes * sizeof(struct node_amounts);
-	p->gangs_offset = at;
-	at += gangs * sizeof(struct gang_row);
-	p->names_offset = at;
-	at += NAMES * sizeof(struct name_row);
-	p->arena_offset = at;
-	at += arena;
-	memory = aligned_alloc(CACHE_LINE, (at + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
-	cr_assert(memory != NULL);
-	memset(memory, 0, at);
-	o.ledger = memory;
-	o.link.ledger.base = memory;
-	return o;
-}
 
 static void *part(const struct observer *o, uint64_t offset)
 {
@@ -123,7 +90,7 @@ static const char *row_text(const cJSON *list, int i, const char *field)
 Test(answers, names_are_escaped)
 {
 	static const char hostile[] = "</script>\"\\\n<b>";
-	struct observer o = make(2, 4, 64);
+	struct observer o = observer_make(2, 4, 64);
 	struct jsonout out = { 0 };
 	cJSON *json;
 
@@ -149,7 +116,7 @@ Test(answers, names_are_escaped)
 
 Test(answers, numbers_that_make_no_sense)
 {
-	struct observer o = make(4, 4, 64);
+	struct observer o = observer_make(4, 4, 64);
 	struct jsonout out = { 0 };
 	const cJSON *share;
 	cJSON *json;
@@ -186,7 +153,7 @@ Test(answers, is_bounded)
 		GANGS = 2 * (int)ANSWER_GANGS,
 		LONG = OBSERVE_NAME_MAX - 1
 	};
-	struct observer o = make(NODES, GANGS, LONG);
+	struct observer o = observer_make(NODES, GANGS, LONG);
 	struct jsonout out = { 0 };
 	cJSON *json;
 
@@ -319,7 +286,7 @@ static double sample(const char *page, const char *name)
 Test(answers, usage_of_resources)
 {
 	static const char text[] = "cpu\"\\";
-	struct observer o = make(6, 1, 64);
+	struct observer o = observer_make(6, 1, 64);
 	struct name_row *names = part(&o, o.places.names_offset);
 	struct metrics *m = calloc(1, sizeof(*m));
 	char *page = NULL;

@@ -145,7 +145,7 @@ Test(extender, f4_nodes_of_a_request_are_bounded)
 	free(json);
 }
 
-struct scene {
+static struct scene {
 	struct world w;
 	struct model *m;
 	struct journal *journal; /* NULL: none is kept */
@@ -162,108 +162,110 @@ struct scene {
 	struct extender_job job;
 	const char *error; /* of the job that was done */
 	size_t chosen;
-};
+} s;
 
 static void *scene_event(void *context, enum record_kind kind, uint32_t bytes)
 {
-	struct scene *s = context;
-
+	(void)context;
 	cr_assert_eq(kind, EVENT_ASSUME);
-	cr_assert(bytes <= sizeof(s->assume));
-	return s->full ? NULL : &s->assume;
+	cr_assert(bytes <= sizeof(s.assume));
+	return s.full ? NULL : &s.assume;
 }
 
 static void scene_publish(void *context)
 {
-	((struct scene *)context)->published++;
+	(void)context;
+	s.published++;
 }
 
 static void scene_done(void *context)
 {
-	struct scene *s = context;
-
-	s->done++;
-	s->error = s->job.answer.error;
-	s->chosen = s->job.answer.chosen;
+	(void)context;
+	s.done++;
+	s.error = s.job.answer.error;
+	s.chosen = s.job.answer.chosen;
 }
 
 #define JOURNAL "/api/v1/namespaces/ns/configmaps/j"
 
 /* The journal is open, and has what another instance left. */
-static void journal_begin(struct scene *s, const char *lines)
+static void journal_begin(const char *lines)
 {
 	const struct journal_config config = {
-		.env = &s->w.env, .namespace = "ns", .name = "j", .identity = "me"
+		.env = &s.w.env, .namespace = "ns", .name = "j", .identity = "me"
 	};
 
-	s->journal = journal_new(&config);
-	journal_claim(s->journal);
-	journal_poll(s->journal);
-	world_answer(world_take(&s->w, "GET", JOURNAL), 200, world_journal(10, lines));
-	journal_poll(s->journal);
-	world_answer(world_take(&s->w, "PUT", JOURNAL), 200, world_journal(11, ""));
-	cr_assert(journal_is_open(s->journal));
+	s.journal = journal_new(&config);
+	journal_claim(s.journal);
+	journal_poll(s.journal);
+	world_answer(world_take(&s.w, "GET", JOURNAL), 200, world_journal(10, lines));
+	journal_poll(s.journal);
+	world_answer(world_take(&s.w, "PUT", JOURNAL), 200, world_journal(11, ""));
+	cr_assert(journal_is_open(s.journal));
 }
 
-static void scene_begin_with(struct scene *s, const char *lines)
+static void scene_begin_with(const char *lines)
 {
-	memset(s, 0, sizeof(*s));
-	world_init(&s->w);
+	memset(&s, 0, sizeof(s));
+	world_init(&s.w);
 	if (lines)
-		journal_begin(s, lines);
-	s->m = world_model_of_all();
-	s->limits = (struct limits){ .nodes = 64, .pods = 256 };
-	s->port =
-		(struct frontend_port){ .event = scene_event, .publish = scene_publish, .context = s };
-	s->x = extender_new(&(struct extender_config){ .env = &s->w.env,
-	                                               .model = s->m,
-	                                               .journal = s->journal,
-	                                               .keep_ms = 30000,
-	                                               .reservations_max = 2 });
-	world_put(s->m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
-	world_put(s->m, RESOURCE_INDEX_NODES, world_node("n2", "1"));
+		journal_begin(lines);
+	s.m = world_model_of_all();
+	s.limits = (struct limits){ .nodes = 64, .pods = 256 };
+	s.port = (struct frontend_port){ .event = scene_event, .publish = scene_publish };
+	s.x = extender_new(&(struct extender_config){ .env = &s.w.env,
+	                                              .model = s.m,
+	                                              .journal = s.journal,
+	                                              .keep_ms = 30000,
+	                                              .reservations_max = 2 });
+	world_put(s.m, RESOURCE_INDEX_NODES, world_node("n1", "1"));
+	world_put(s.m, RESOURCE_INDEX_NODES, world_node("n2", "1"));
 }
 
-static void scene_begin(struct scene *s)
+static void scene_begin(void)
 {
-	scene_begin_with(s, NULL);
+	scene_begin_with(NULL);
 }
 
-static void scene_end(struct scene *s)
+static void scene_end(void)
 {
-	extender_free(s->x);
-	journal_free(s->journal);
-	model_free(s->m);
-	arena_free(&s->arena);
-	world_free(&s->w);
+	if (!s.x)
+		return;
+	extender_free(s.x);
+	s.x = NULL;
+	journal_free(s.journal);
+	model_free(s.m);
+	arena_free(&s.arena);
+	world_free(&s.w);
 }
+
+TestSuite(extender, .fini = scene_end);
 
 static const char THEIRS[] =
 	"{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"uid-a\",\"resourceVersion\":\"5\"},"
 	"\"spec\":{\"schedulerName\":\"default-scheduler\",\"containers\":[{\"name\":\"c\"}]}}";
 
-static void scene_ask(struct scene *s, enum extender_verb verb)
+static void scene_ask(enum extender_verb verb)
 {
 	char error[256];
 
-	s->job = (struct extender_job){ .done = scene_done, .context = s };
-	cr_assert_eq(read_question(&s->arena, verb, "{" POD ",\"NodeNames\":[\"n2\",\"gone\",\"n1\"]}",
-	                           &s->job.question, error),
+	s.job = (struct extender_job){ .done = scene_done };
+	cr_assert_eq(read_question(&s.arena, verb, "{" POD ",\"NodeNames\":[\"n2\",\"gone\",\"n1\"]}",
+	                           &s.job.question, error),
 	             0);
-	extender_find(&s->job.question, model_node_names(s->m), &s->arena);
-	extender_ask(s->x, &s->job);
+	extender_find(&s.job.question, model_node_names(s.m), &s.arena);
+	extender_ask(s.x, &s.job);
 }
 
 Test(extender, a_question_and_its_answer)
 {
-	struct scene s;
 	struct pod_view pod;
 	struct cmd_assume answer;
 	node_id n1;
 
-	scene_begin(&s);
+	scene_begin();
 	world_put(s.m, RESOURCE_INDEX_PODS, THEIRS);
-	scene_ask(&s, EXTENDER_FILTER);
+	scene_ask(EXTENDER_FILTER);
 	/* Not before there is a core, and room in its ring. */
 	extender_poll(s.x, NULL, &s.limits);
 	s.full = true;
@@ -289,7 +291,7 @@ Test(extender, a_question_and_its_answer)
 	extender_answered(s.x, &answer);
 	cr_assert(s.done == 1 && !s.error && s.chosen == 2);
 	cr_assert_eq(extender_counts(s.x)->placed, 1);
-	scene_ask(&s, EXTENDER_PRIORITIZE);
+	scene_ask(EXTENDER_PRIORITIZE);
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert_eq(s.assume.e.keep_ms, 0, "a score keeps nothing");
 	answer = (struct cmd_assume){
@@ -297,18 +299,16 @@ Test(extender, a_question_and_its_answer)
 	};
 	extender_answered(s.x, &answer);
 	cr_assert(s.done == 2 && !s.error && s.chosen == EXTENDER_NOWHERE);
-	scene_end(&s);
 }
 
 /* Its names were read before. */
 Test(extender, nodes_that_come_and_go_while_a_question_waits)
 {
-	struct scene s;
 	node_id gone;
 	const char *n1;
 
-	scene_begin(&s);
-	scene_ask(&s, EXTENDER_FILTER);
+	scene_begin();
+	scene_ask(EXTENDER_FILTER);
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert_eq(s.published, 0);
 	world_put(s.m, RESOURCE_INDEX_NODES, world_node("gone", "1"));
@@ -320,15 +320,12 @@ Test(extender, nodes_that_come_and_go_while_a_question_waits)
 	cr_assert_eq(s.published, 1);
 	cr_assert_eq(s.assume.set[0], UINT64_C(1) << gone | UINT64_C(1)
 	                                                        << model_node_id(s.m, text_of("n2")));
-	scene_end(&s);
 }
 
 Test(extender, a_pod_that_comes_later_and_one_that_never_comes)
 {
-	struct scene s;
-
-	scene_begin(&s);
-	scene_ask(&s, EXTENDER_FILTER);
+	scene_begin();
+	scene_ask(EXTENDER_FILTER);
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert(s.published == 0 && s.done == 0);
 	world_put(s.m, RESOURCE_INDEX_PODS, THEIRS);
@@ -345,53 +342,50 @@ Test(extender, a_pod_that_comes_later_and_one_that_never_comes)
 		s.m, RESOURCE_INDEX_PODS,
 		"{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"another\",\"resourceVersion\":\"9\"},"
 		"\"spec\":{\"containers\":[{\"name\":\"c\"}]}}");
-	scene_ask(&s, EXTENDER_FILTER);
+	scene_ask(EXTENDER_FILTER);
 	s.w.now_ns += 3 * SECOND;
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert(s.done == 2 && strcmp(s.error, "muster does not know the pod yet") == 0);
-	scene_ask(&s, EXTENDER_FILTER);
-	scene_end(&s);
+	scene_ask(EXTENDER_FILTER);
+	scene_end();
 	cr_assert_eq(s.done, 3);
 	cr_assert_str_eq(s.error, "muster is stopping");
 }
 
 Test(extender, a_pod_of_our_own_is_not_given_away)
 {
-	struct scene s;
-
-	scene_begin(&s);
+	scene_begin();
 	world_put(
 		s.m, RESOURCE_INDEX_PODS,
 		"{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"uid\":\"uid-a\",\"resourceVersion\":\"5\"},"
 		"\"spec\":{\"schedulerName\":\"muster\",\"containers\":[{\"name\":\"c\"}]}}");
-	scene_ask(&s, EXTENDER_FILTER);
+	scene_ask(EXTENDER_FILTER);
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert(s.done == 1 && strcmp(s.error, "muster places this pod itself") == 0);
-	scene_end(&s);
 }
 
 #define KEEP_S 30
 
 /* A filter question for the pod, whose text is THEIRS but for the name; what the core is asked to
  * keep, and `fits` as its answer. */
-static uint32_t reserved_on(struct scene *s, const char *pod_json, const char *node)
+static uint32_t reserved_on(const char *pod_json, const char *node)
 {
 	struct cmd_assume answer;
 	char json[400], error[256];
 
 	snprintf(json, sizeof(json), "{\"Pod\":%s,\"NodeNames\":[\"n1\",\"n2\"]}", pod_json);
-	s->job = (struct extender_job){ .done = scene_done, .context = s };
-	cr_assert_eq(read_question(&s->arena, EXTENDER_FILTER, json, &s->job.question, error), 0, "%s",
+	s.job = (struct extender_job){ .done = scene_done };
+	cr_assert_eq(read_question(&s.arena, EXTENDER_FILTER, json, &s.job.question, error), 0, "%s",
 	             error);
-	extender_find(&s->job.question, model_node_names(s->m), &s->arena);
-	extender_ask(s->x, &s->job);
-	extender_poll(s->x, &s->port, &s->limits);
-	answer = (struct cmd_assume){ .pod = s->assume.e.pod,
-		                          .ticket = s->assume.e.ticket,
-		                          .node = node ? model_node_id(s->m, text_of(node)) : ID_NONE,
+	extender_find(&s.job.question, model_node_names(s.m), &s.arena);
+	extender_ask(s.x, &s.job);
+	extender_poll(s.x, &s.port, &s.limits);
+	answer = (struct cmd_assume){ .pod = s.assume.e.pod,
+		                          .ticket = s.assume.e.ticket,
+		                          .node = node ? model_node_id(s.m, text_of(node)) : ID_NONE,
 		                          .node_generation = 1 };
-	extender_answered(s->x, &answer);
-	return s->assume.e.keep_ms;
+	extender_answered(s.x, &answer);
+	return s.assume.e.keep_ms;
 }
 
 static const char *theirs(const char *name, const char *more)
@@ -406,62 +400,55 @@ static const char *theirs(const char *name, const char *more)
 	return text;
 }
 
-static uint32_t reserved_ms(struct scene *s, const char *pod_json, bool fits)
+static uint32_t reserved_ms(const char *pod_json, bool fits)
 {
-	return reserved_on(s, pod_json, fits ? "n1" : NULL);
+	return reserved_on(pod_json, fits ? "n1" : NULL);
 }
 
 /* Audit F3. */
 Test(extender, f3_a_pod_without_uid_gets_no_reservation)
 {
-	struct scene s;
-
-	scene_begin(&s);
+	scene_begin();
 	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
-	cr_assert_eq(reserved_ms(&s, "{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}", true), 0);
+	cr_assert_eq(reserved_ms("{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}", true), 0);
 	cr_assert(s.done == 1 && s.chosen == 0, "it has an answer");
 	cr_assert_eq(extender_counts(s.x)->unreserved[UNRESERVED_UID], 1);
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), KEEP_S * 1000);
-	scene_end(&s);
+	cr_assert_eq(reserved_ms(theirs("a", ""), true), KEEP_S * 1000);
 }
 
 Test(extender, f3_a_pod_that_is_never_bound_has_half_of_the_time)
 {
-	struct scene s;
 	uint64_t begun;
 
-	scene_begin(&s);
+	scene_begin();
 	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
 	/* While it does not fit its time does not begin. */
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), false), KEEP_S * 1000);
+	cr_assert_eq(reserved_ms(theirs("a", ""), false), KEEP_S * 1000);
 	s.w.now_ns += 40 * SECOND;
 	begun = s.w.now_ns;
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), KEEP_S * 1000);
+	cr_assert_eq(reserved_ms(theirs("a", ""), true), KEEP_S * 1000);
 	s.w.now_ns = begun + 10 * SECOND;
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), 20000, "no longer than at first");
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), false), 20000);
+	cr_assert_eq(reserved_ms(theirs("a", ""), true), 20000, "no longer than at first");
+	cr_assert_eq(reserved_ms(theirs("a", ""), false), 20000);
 	s.w.now_ns = begun + KEEP_S * SECOND;
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), 0);
+	cr_assert_eq(reserved_ms(theirs("a", ""), true), 0);
 	s.w.now_ns = begun + 2 * KEEP_S * SECOND - 1;
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), 0);
+	cr_assert_eq(reserved_ms(theirs("a", ""), true), 0);
 	cr_assert_eq(extender_counts(s.x)->unreserved[UNRESERVED_TIME], 2);
 	s.w.now_ns = begun + 2 * KEEP_S * SECOND;
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), KEEP_S * 1000);
-	scene_end(&s);
+	cr_assert_eq(reserved_ms(theirs("a", ""), true), KEEP_S * 1000);
 }
 
 Test(extender, f3_so_many_pods_at_once)
 {
 	static const char *const names[] = { "a", "b", "c", "d" };
-	struct scene s;
-
-	scene_begin(&s);
+	scene_begin();
 	for (int i = 0; i < 4; i++)
 		world_put(s.m, RESOURCE_INDEX_PODS, theirs(names[i], ""));
 	s.w.now_ns += SECOND;
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), KEEP_S * 1000);
-	cr_assert_eq(reserved_ms(&s, theirs("b", ""), true), KEEP_S * 1000);
-	cr_assert_eq(reserved_ms(&s, theirs("c", ""), true), 0, "two are the most in this test");
+	cr_assert_eq(reserved_ms(theirs("a", ""), true), KEEP_S * 1000);
+	cr_assert_eq(reserved_ms(theirs("b", ""), true), KEEP_S * 1000);
+	cr_assert_eq(reserved_ms(theirs("c", ""), true), 0, "two are the most in this test");
 	cr_assert_eq(extender_counts(s.x)->unreserved[UNRESERVED_LIMIT], 1);
 	/* A pod that is bound makes room for the next. */
 	world_put(
@@ -469,27 +456,26 @@ Test(extender, f3_so_many_pods_at_once)
 		"{\"metadata\":{\"name\":\"b\",\"namespace\":\"ns\",\"uid\":\"uid-b\",\"resourceVersion\":\"9\"},"
 		"\"spec\":{\"nodeName\":\"n1\",\"schedulerName\":\"default-scheduler\",\"containers\":[{\"name\":\"c\"}]}}");
 	s.w.now_ns += SECOND;
-	cr_assert_eq(reserved_ms(&s, theirs("c", ""), true), KEEP_S * 1000);
+	cr_assert_eq(reserved_ms(theirs("c", ""), true), KEEP_S * 1000);
 	/* One whose time is over does as well. */
 	s.w.now_ns += (KEEP_S - 1) * SECOND;
-	cr_assert_eq(reserved_ms(&s, theirs("d", ""), true), KEEP_S * 1000);
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), 0);
-	scene_end(&s);
+	cr_assert_eq(reserved_ms(theirs("d", ""), true), KEEP_S * 1000);
+	cr_assert_eq(reserved_ms(theirs("a", ""), true), 0);
 }
 
 /* What the ConfigMap gets. */
-static struct http_call *journal_write(struct scene *s)
+static struct http_call *journal_write(void)
 {
-	s->w.now_ns += SECOND; /* what was removed is written then */
-	journal_poll(s->journal);
-	return world_take(&s->w, "PUT", JOURNAL);
+	s.w.now_ns += SECOND; /* what was removed is written then */
+	journal_poll(s.journal);
+	return world_take(&s.w, "PUT", JOURNAL);
 }
 
 /* Accepts it; the extender goes on. */
-static void journal_written(struct scene *s, struct http_call *c)
+static void journal_written(struct http_call *c)
 {
 	world_answer(c, 200, world_journal(12, ""));
-	extender_poll(s->x, &s->port, &s->limits);
+	extender_poll(s.x, &s.port, &s.limits);
 }
 
 /* The last record of a pod, which the model writes after it got the space. */
@@ -516,69 +502,66 @@ static void *sent_reserve(void *context, enum record_kind kind, uint32_t bytes)
 }
 
 /* What the core gets of the only pod. */
-static const struct event_pod *pod_sent(struct scene *s)
+static const struct event_pod *pod_sent(void)
 {
 	const struct model_sink sink = { .reserve = sent_reserve };
 
 	sent.pod.generation = 0;
-	cr_assert(model_flush(s->m, &sink));
+	cr_assert(model_flush(s.m, &sink));
 	sent_look();
 	cr_assert_neq(sent.pod.generation, 0);
 	return &sent.pod;
 }
 
-static const struct event_pod *core_reads(struct scene *s)
+static const struct event_pod *core_reads(void)
 {
-	extender_core_down(s->x);
-	model_restart(s->m);
-	extender_core_up(s->x);
-	return pod_sent(s);
+	extender_core_down(s.x);
+	model_restart(s.m);
+	extender_core_up(s.x);
+	return pod_sent();
 }
 
 /* Audit F8. */
 Test(extender, f8_no_answer_before_its_line)
 {
-	struct scene s;
 	struct http_call *c;
 
-	scene_begin_with(&s, "");
+	scene_begin_with("");
 	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), KEEP_S * 1000);
+	cr_assert_eq(reserved_ms(theirs("a", ""), true), KEEP_S * 1000);
 	cr_assert_eq(s.done, 0, "both may die now");
 	journal_poll(s.journal);
 	c = world_take_with(&s.w, "PUT", JOURNAL, "\"intents\":\"assume uid-a n1 ");
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert_eq(s.done, 0);
-	journal_written(&s, c);
+	journal_written(c);
 	cr_assert(s.done == 1 && s.chosen == 0 && !s.error);
 	/* The same node again needs no write, another one replaces it. */
-	reserved_ms(&s, theirs("a", ""), true);
+	reserved_ms(theirs("a", ""), true);
 	cr_assert_eq(s.done, 2);
-	reserved_on(&s, theirs("a", ""), "n2");
+	reserved_on(theirs("a", ""), "n2");
 	cr_assert_eq(s.done, 2);
-	c = journal_write(&s);
+	c = journal_write();
 	cr_assert(strstr(c->body, "\"intents\":\"assume uid-a n2 "), "%s", c->body);
-	journal_written(&s, c);
+	journal_written(c);
 	cr_assert(s.done == 3 && s.chosen == 1);
 	/* The core found none, and reserves none any more. */
-	reserved_ms(&s, theirs("a", ""), false);
-	c = journal_write(&s);
+	reserved_ms(theirs("a", ""), false);
+	c = journal_write();
 	cr_assert(strstr(c->body, "\"intents\":\"\""), "%s", c->body);
-	scene_end(&s);
 }
 
 Test(extender, f8_the_line_ends_with_the_pod_and_with_its_time)
 {
-	struct scene s;
 	struct http_call *c;
 
-	scene_begin_with(&s, "");
+	scene_begin_with("");
 	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
 	world_put(s.m, RESOURCE_INDEX_PODS, theirs("b", ""));
-	reserved_ms(&s, theirs("a", ""), true);
-	journal_written(&s, journal_write(&s));
-	reserved_ms(&s, theirs("b", ""), true);
-	journal_written(&s, journal_write(&s));
+	reserved_ms(theirs("a", ""), true);
+	journal_written(journal_write());
+	reserved_ms(theirs("b", ""), true);
+	journal_written(journal_write());
 	cr_assert_eq(s.done, 2);
 	world_put(
 		s.m, RESOURCE_INDEX_PODS,
@@ -586,82 +569,72 @@ Test(extender, f8_the_line_ends_with_the_pod_and_with_its_time)
 		"\"spec\":{\"nodeName\":\"n1\",\"schedulerName\":\"default-scheduler\",\"containers\":[{\"name\":\"c\"}]}}");
 	s.w.now_ns += SECOND;
 	cr_assert_leq(extender_poll(s.x, &s.port, &s.limits), s.w.now_ns + SECOND);
-	c = journal_write(&s);
+	c = journal_write();
 	cr_assert(strstr(c->body, "\"intents\":\"assume uid-a n1 n-n1 -\\n\""), "%s", c->body);
-	journal_written(&s, c);
+	journal_written(c);
 	s.w.now_ns += KEEP_S * SECOND;
 	cr_assert_eq(extender_poll(s.x, &s.port, &s.limits), NEVER_NS, "nothing is reserved");
-	c = journal_write(&s);
+	c = journal_write();
 	cr_assert(strstr(c->body, "\"intents\":\"\""), "%s", c->body);
-	journal_written(&s, c);
+	journal_written(c);
 	cr_assert_eq(journal_size(s.journal), 0);
-	scene_end(&s);
 }
 
 Test(extender, f8_nothing_is_reserved_that_can_not_be_written)
 {
-	struct scene s;
-
-	scene_begin_with(&s, "");
+	scene_begin_with("");
 	for (int i = 0; i < 2; i++)
 		world_put(s.m, RESOURCE_INDEX_PODS, theirs(i == 0 ? "a" : "b", ""));
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), KEEP_S * 1000);
-	world_answer(journal_write(&s), 403, world_status(403, "Forbidden", "no"));
+	cr_assert_eq(reserved_ms(theirs("a", ""), true), KEEP_S * 1000);
+	world_answer(journal_write(), 403, world_status(403, "Forbidden", "no"));
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert(s.done == 1 && s.chosen == 0 && !s.error, "it has an answer");
 	cr_assert_eq(extender_counts(s.x)->unreserved[UNRESERVED_JOURNAL], 1);
-	cr_assert_eq(reserved_ms(&s, theirs("b", ""), true), 0);
+	cr_assert_eq(reserved_ms(theirs("b", ""), true), 0);
 	cr_assert(s.done == 2 && s.chosen == 0 && !s.error);
 	cr_assert_eq(extender_counts(s.x)->unreserved[UNRESERVED_JOURNAL], 2);
-	scene_end(&s);
 }
 
 Test(extender, f8_a_write_without_an_answer_delays_for_two_seconds)
 {
-	struct scene s;
-
-	scene_begin_with(&s, "");
+	scene_begin_with("");
 	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
-	reserved_ms(&s, theirs("a", ""), true);
-	journal_write(&s);
+	reserved_ms(theirs("a", ""), true);
+	journal_write();
 	cr_assert_leq(extender_poll(s.x, &s.port, &s.limits), s.w.now_ns + SECOND);
 	cr_assert_eq(s.done, 0);
 	s.w.now_ns += SECOND;
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert(s.done == 1 && s.chosen == 0 && !s.error);
 	cr_assert_eq(extender_counts(s.x)->unreserved[UNRESERVED_JOURNAL], 1);
-	scene_end(&s);
 }
 
 Test(extender, f8_a_new_core_reserves_for_the_rest_of_the_time)
 {
-	struct scene s;
 	const struct event_pod *e;
 
-	scene_begin(&s);
+	scene_begin();
 	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
-	reserved_ms(&s, theirs("a", ""), true);
+	reserved_ms(theirs("a", ""), true);
 	s.w.now_ns += 10 * SECOND;
-	e = core_reads(&s);
+	e = core_reads();
 	cr_assert_eq(e->flags & POD_INTENTS, POD_INTENT_BIND);
 	cr_assert(e->node == model_node_id(s.m, text_of("n1")) && e->keep_ms == 20000);
 	s.w.now_ns += 15 * SECOND;
-	cr_assert_eq(core_reads(&s)->keep_ms, 5000);
+	cr_assert_eq(core_reads()->keep_ms, 5000);
 	s.w.now_ns += 5 * SECOND;
-	e = core_reads(&s);
+	e = core_reads();
 	cr_assert_eq(e->flags & POD_INTENTS, 0, "it is over");
-	scene_end(&s);
 }
 
 Test(extender, f8_what_an_earlier_instance_answered_has_its_time_again)
 {
-	struct scene s;
 	struct pod_view pod;
 	const struct event_pod *e;
 
-	scene_begin_with(&s, "assume uid-a n1 - -\\nassume uid-a n2 - -\\nassume uid-b gone - -\\n");
+	scene_begin_with("assume uid-a n1 - -\\nassume uid-a n2 - -\\nassume uid-b gone - -\\n");
 	world_put(s.m, RESOURCE_INDEX_PODS, theirs("a", ""));
-	cr_assert_eq(pod_sent(&s)->flags & POD_INTENTS, 0, "it is read before the lists are complete");
+	cr_assert_eq(pod_sent()->flags & POD_INTENTS, 0, "it is read before the lists are complete");
 	cr_assert(model_pod_by_name(s.m, "ns", "a", &pod));
 	for (struct intent *i = journal_first(s.journal), *next; i; i = next) {
 		next = journal_next(i);
@@ -669,16 +642,15 @@ Test(extender, f8_what_an_earlier_instance_answered_has_its_time_again)
 		               pod.generation + (strcmp(intent_line(i)->uid, "uid-b") == 0));
 	}
 	cr_assert_eq(journal_size(s.journal), 1, "a pod has one, on a node that exists");
-	e = pod_sent(&s);
+	e = pod_sent();
 	cr_assert_eq(e->flags & POD_INTENTS, POD_INTENT_BIND);
 	cr_assert(e->node == model_node_id(s.m, text_of("n1")) && e->keep_ms == KEEP_S * 1000);
 	/* Its time is that of a first question. */
 	s.w.now_ns += 10 * SECOND;
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), 20000);
+	cr_assert_eq(reserved_ms(theirs("a", ""), true), 20000);
 	cr_assert_eq(s.done, 1, "the line is there");
 	s.w.now_ns += 20 * SECOND;
 	extender_poll(s.x, &s.port, &s.limits);
 	cr_assert_eq(journal_size(s.journal), 0);
-	cr_assert_eq(reserved_ms(&s, theirs("a", ""), true), 0);
-	scene_end(&s);
+	cr_assert_eq(reserved_ms(theirs("a", ""), true), 0);
 }

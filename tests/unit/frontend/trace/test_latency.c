@@ -8,6 +8,20 @@
 
 #define US UINT64_C(1000)
 
+static struct latency *l;
+
+static void begin(void)
+{
+	l = latency_new();
+}
+
+static void end(void)
+{
+	latency_free(l);
+}
+
+TestSuite(latency, .init = begin, .fini = end);
+
 static struct pod_put put_of(pod_id id, uint32_t generation)
 {
 	return (struct pod_put){
@@ -22,7 +36,7 @@ static struct cmd_bind bind_of(pod_id id, uint32_t generation, node_id node)
 }
 
 /* From its first byte at `from` to the answer, with steps of 1, 2, 4, 8, 16, 32 and 64 us. */
-static struct latency_story *go(struct latency *l, pod_id id, uint32_t generation, uint64_t from)
+static struct latency_story *go(pod_id id, uint32_t generation, uint64_t from)
 {
 	struct pod_put put = put_of(id, generation);
 	struct cmd_bind cmd = bind_of(id, generation, 3);
@@ -34,7 +48,7 @@ static struct latency_story *go(struct latency *l, pod_id id, uint32_t generatio
 	return latency_bound(l, &cmd, "muster", from + 127 * US);
 }
 
-static void see(struct latency *l, pod_id id, uint32_t generation, node_id node, uint64_t at)
+static void see(pod_id id, uint32_t generation, node_id node, uint64_t at)
 {
 	struct pod_put put = put_of(id, generation);
 
@@ -42,7 +56,7 @@ static void see(struct latency *l, pod_id id, uint32_t generation, node_id node,
 	latency_put(l, &put, at, at + US);
 }
 
-static uint64_t waiting(const struct latency *l)
+static uint64_t waiting(void)
 {
 	uint64_t n = 0;
 
@@ -54,13 +68,12 @@ static uint64_t waiting(const struct latency *l)
 Test(latency, every_stage_gets_its_own_time)
 {
 	static const uint64_t us[STAGES] = { 1, 2, 4, 8, 16, 32, 64, 100, 123, 127, 700 };
-	struct latency *l = latency_new();
 	const struct latency_figures *f = latency_figures(l);
-	struct latency_story *story = go(l, 5, 1, 1000 * US);
+	struct latency_story *story = go(5, 1, 1000 * US);
 
 	cr_assert_not_null(story);
 	cr_assert_eq(f->stages[STAGE_WATCH].n, 0);
-	see(l, 5, 1, 3, 1227 * US);
+	see(5, 1, 3, 1227 * US);
 	for (int i = 0; i < STAGES; i++) {
 		cr_assert_eq(f->stages[i].n, 1, "%s", stage_names[i]);
 		cr_assert_eq(f->stages[i].sum, us[i] * US, "%s: %llu", stage_names[i],
@@ -74,13 +87,11 @@ Test(latency, every_stage_gets_its_own_time)
 	cr_assert_eq(f->sli[0].n, 1);
 	cr_assert_eq(f->checks, 1);
 	cr_assert_eq(f->wrong, 0);
-	cr_assert_eq(waiting(l), 0);
-	latency_free(l);
+	cr_assert_eq(waiting(), 0);
 }
 
 Test(latency, times_of_a_pod_stay_until_its_slot_is_needed)
 {
-	struct latency *l = latency_new();
 	struct pod_put put = put_of(5, 1);
 	struct cmd_bind cmd = bind_of(5, 1, 3);
 	struct latency_times t;
@@ -96,8 +107,8 @@ Test(latency, times_of_a_pod_stay_until_its_slot_is_needed)
 	cr_assert(latency_times(l, 5, 1, 1033 * US, &t));
 	cr_assert_eq(t.stage, (uint32_t)STAGE_WAIT, "what was refused waits again");
 	cr_assert_eq(t.ns[STAGE_WAIT], 30 * US);
-	go(l, 6, 1, 2000 * US);
-	see(l, 6, 1, 3, 2227 * US);
+	go(6, 1, 2000 * US);
+	see(6, 1, 3, 2227 * US);
 	cr_assert(latency_times(l, 6, 1, 9999 * US, &t));
 	cr_assert_eq(t.stage, (uint32_t)STAGE_WATCH);
 	cr_assert_eq(t.read_ns, 2000 * US);
@@ -109,12 +120,10 @@ Test(latency, times_of_a_pod_stay_until_its_slot_is_needed)
 	latency_put(l, &put, 1, 2);
 	cr_assert(!latency_times(l, 6, 1, 9999 * US, &t));
 	cr_assert_eq(latency_figures(l)->not_followed, 0);
-	latency_free(l);
 }
 
 Test(latency, the_watch_may_be_faster_than_the_answer)
 {
-	struct latency *l = latency_new();
 	const struct latency_figures *f = latency_figures(l);
 	struct pod_put put = put_of(0, 1);
 	struct cmd_bind cmd = bind_of(0, 1, 2);
@@ -123,19 +132,17 @@ Test(latency, the_watch_may_be_faster_than_the_answer)
 	latency_sent(l, 0, 1, 30);
 	latency_commanded(l, &cmd, 40, 45, 50);
 	latency_posted(l, &cmd, 60);
-	see(l, 0, 1, 9, 70);
+	see(0, 1, 9, 70);
 	cr_assert_eq(f->wrong, 1, "it went to another node than ours");
 	latency_bound(l, &cmd, "muster", 80);
 	cr_assert_eq(f->stages[STAGE_WATCH].n, 1);
 	cr_assert_eq(f->stages[STAGE_WATCH].sum, 0);
-	see(l, 0, 1, 9, 90);
+	see(0, 1, 9, 90);
 	cr_assert_eq(f->stages[STAGE_WATCH].n, 1, "its way is over");
-	latency_free(l);
 }
 
 Test(latency, a_pod_waits_where_it_was_told)
 {
-	struct latency *l = latency_new();
 	const struct latency_figures *f = latency_figures(l);
 	struct pod_put put = put_of(1, 1);
 	struct cmd_bind cmd = bind_of(1, 1, 0);
@@ -154,23 +161,21 @@ Test(latency, a_pod_waits_where_it_was_told)
 	latency_told(l, 1, 1, WAIT_ROOM, "muster");
 	cr_assert_eq(f->pending[QUEUE_UNSCHEDULABLE], 1);
 	latency_commanded(l, &cmd, 1200, 1250, 1300);
-	cr_assert_eq(waiting(l), 0);
+	cr_assert_eq(waiting(), 0);
 	latency_refused(l, &cmd, true, "muster");
 	cr_assert_eq(f->pending[QUEUE_BACKOFF], 1);
-	cr_assert_eq(waiting(l), 1);
+	cr_assert_eq(waiting(), 1);
 	latency_commanded(l, &cmd, 1400, 1450, 1500);
 	latency_bound(l, &cmd, "muster", 1600);
-	cr_assert_eq(waiting(l), 0);
+	cr_assert_eq(waiting(), 0);
 	cr_assert_eq(f->profiles[0].attempts[ATTEMPT_UNSCHEDULABLE], 2);
 	cr_assert_eq(f->profiles[0].attempts[ATTEMPT_ERROR], 1);
 	cr_assert_eq(f->sli[3].n, 1, "the fourth attempt");
 	cr_assert_eq(f->tries.sum, 4);
-	latency_free(l);
 }
 
 Test(latency, pods_that_go_leave_nothing)
 {
-	struct latency *l = latency_new();
 	const struct latency_figures *f = latency_figures(l);
 	struct pod_put put = put_of(1, 1), other = put_of(1, 2), far = put_of(1 + LATENCY_SLOTS, 1);
 
@@ -179,24 +184,22 @@ Test(latency, pods_that_go_leave_nothing)
 	cr_assert_eq(f->not_followed, 1, "its slot is another's");
 	cr_assert_eq(latency_read_ns(l, far.id, 1), 0);
 	latency_put(l, &other, 30, 40);
-	cr_assert_eq(waiting(l), 1, "the same id again: the first one is gone");
+	cr_assert_eq(waiting(), 1, "the same id again: the first one is gone");
 	latency_dropped(l, 1, 1);
-	cr_assert_eq(waiting(l), 1);
+	cr_assert_eq(waiting(), 1);
 	latency_dropped(l, 1, 2);
-	cr_assert_eq(waiting(l), 0);
+	cr_assert_eq(waiting(), 0);
 	latency_put(l, &far, 10, 20);
-	see(l, far.id, 1, 4, 50);
+	see(far.id, 1, 4, 50);
 	cr_assert_eq(f->elsewhere, 1, "somebody else bound it");
-	cr_assert_eq(waiting(l), 0);
+	cr_assert_eq(waiting(), 0);
 	put.ours = false;
 	latency_put(l, &put, 60, 70);
-	cr_assert_eq(waiting(l), 0, "another scheduler's");
-	latency_free(l);
+	cr_assert_eq(waiting(), 0, "another scheduler's");
 }
 
 Test(latency, the_core_s_clock_is_not_believed)
 {
-	struct latency *l = latency_new();
 	const struct latency_figures *f = latency_figures(l);
 
 	for (uint32_t id = 0; id < 4; id++) {
@@ -212,12 +215,10 @@ Test(latency, the_core_s_clock_is_not_believed)
 	cr_assert_eq(f->stages[STAGE_PLAN].max, 100);
 	cr_assert_eq(f->stages[STAGE_RING].max, 100);
 	cr_assert_eq(f->stages[STAGE_TOTAL].sum, 1600);
-	latency_free(l);
 }
 
 Test(latency, the_slowest_are_kept_in_order)
 {
-	struct latency *l = latency_new();
 	const struct latency_slowest *s = latency_figures(l)->slowest;
 	struct random r = random_start("latency");
 
@@ -238,16 +239,14 @@ Test(latency, the_slowest_are_kept_in_order)
 	for (uint32_t i = 1; i < LATENCY_SLOWEST; i++)
 		cr_assert_geq(s[0].at[i - 1].ns[STAGE_OURS], s[0].at[i].ns[STAGE_OURS]);
 	cr_assert_geq(s[0].at[9].ns[STAGE_OURS], 900000, "500 of a million: the tenth is far up");
-	go(l, 600, 1, UINT64_C(400000000000));
+	go(600, 1, UINT64_C(400000000000));
 	cr_assert_eq(s[0].n, 1, "a new window");
 	cr_assert_eq(s[1].n, LATENCY_SLOWEST, "and the one before");
-	latency_free(l);
 }
 
 Test(latency, is_written_as_json)
 {
-	struct latency *l = latency_new();
-	struct latency_story *story = go(l, 5, 1, 1000 * US);
+	struct latency_story *story = go(5, 1, 1000 * US);
 	char *text;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
@@ -267,13 +266,11 @@ Test(latency, is_written_as_json)
 			"\"ring\":16000,\"queue\":32000,\"bind\":64000,\"ours\":123000,\"total\":127000}}]}\n"),
 		"%s", text);
 	free(text);
-	latency_free(l);
 }
 
 /* A pod that changes while it waits was served once; one of a list never. */
 Test(latency, a_pod_is_served_once)
 {
-	struct latency *l = latency_new();
 	struct pod_put put = put_of(5, 1);
 
 	latency_put(l, &put, 1000 * US, 1001 * US);
@@ -283,5 +280,4 @@ Test(latency, a_pod_is_served_once)
 	latency_put(l, &put, 1000 * US, 1001 * US);
 	cr_assert_eq(latency_figures(l)->stages[STAGE_SERVE].n, 1);
 	cr_assert_eq(latency_figures(l)->stages[STAGE_SERVE].sum, 700 * US);
-	latency_free(l);
 }

@@ -167,6 +167,16 @@ static char *first_line(const char *text)
 	return line;
 }
 
+static void expect_said(uint32_t number, const char *part)
+{
+	cr_expect(strstr(joined(number, false), part), "%s is not in %s", part, s.said);
+}
+
+static void expect_first(uint32_t number, const char *line)
+{
+	cr_expect_str_eq(first_line(joined(number, false)), line);
+}
+
 static const char *joined_node(uint32_t number)
 {
 	struct node_storage n;
@@ -370,8 +380,9 @@ static uint32_t dirty_pods(void)
 	return bits;
 }
 
-static void waiting_world(void)
+static void waiting_world(bool binds)
 {
+	store_init(binds);
 	put_class("{'metadata':{'name':'local'},'provisioner':'kubernetes.io/no-provisioner',"
 	          "'volumeBindingMode':'WaitForFirstConsumer'}");
 	put_class(
@@ -407,8 +418,7 @@ static void has(const char *name, const char *size, const char *zone, const char
 
 Test(volume, waiting_claims_are_matched_or_provisioned)
 {
-	store_init(true);
-	waiting_world();
+	waiting_world(true);
 	wants("a", "local", "1Gi", "");
 	wants("b", "local", "2Gi", "");
 	wants("m", "made", "2Gi", "");
@@ -418,42 +428,38 @@ Test(volume, waiting_claims_are_matched_or_provisioned)
 	has("v3", "1Gi", "z2", "");
 	has("v4", "512Mi", "z3", "");
 	pod(1, CLAIM("a"));
-	cr_expect_str_eq(first_line(joined(1, false)), "bind: metadata.name != n3");
+	expect_first(1, "bind: metadata.name != n3");
 	/* The smaller claim takes the smaller volume, whoever is named first. */
 	pod(1, CLAIM("b") "," CLAIM("a"));
-	cr_expect_str_eq(first_line(joined(1, false)), "bind: metadata.name = n2");
+	expect_first(1, "bind: metadata.name = n2");
 	/* No such zone; and no room for 2Gi where a volume may have 1Gi. */
 	pod(1, CLAIM("m"));
-	cr_expect(strstr(joined(1, false), "bind: metadata.name != n3\nspace: metadata.name != n2\n"),
-	          "%s", s.said);
+	expect_said(1, "bind: metadata.name != n3\nspace: metadata.name != n2\n");
 	pod(1, CLAIM("s"));
-	cr_expect(strstr(joined(1, false), "bind: metadata.name = n1\n"), "%s", s.said);
+	expect_said(1, "bind: metadata.name = n1\n");
 	/* Both reasons on one node: the first that can't be had is the one that is said. */
 	pod(1, CLAIM("m") "," CLAIM("a"));
-	cr_expect(strstr(joined(1, false), "bind: metadata.name != n3\nspace: metadata.name != n2\n"),
-	          "%s", s.said);
+	expect_said(1, "bind: metadata.name != n3\nspace: metadata.name != n2\n");
 }
 
 Test(volume, waiting_claim_with_a_volume_of_its_own)
 {
-	store_init(true);
-	waiting_world();
+	waiting_world(true);
 	wants("a", "local", "1Gi", "");
 	has("v1", "1Gi", "z1", "");
 	has("v2", "9Gi", "z2", ",'claimRef':{'namespace':'ns','name':'a'}");
 	has("v3", "1Gi", "z3", ",'claimRef':{'namespace':'ns','name':'other'}");
 	pod(1, CLAIM("a"));
-	cr_expect(strstr(joined(1, false), "bind: metadata.name = n2\n"), "%s", s.said);
+	expect_said(1, "bind: metadata.name = n2\n");
 	/* Too small, it is no candidate at all. */
 	has("v2", "1Mi", "z2", ",'claimRef':{'namespace':'ns','name':'a'}");
-	cr_expect(strstr(joined(1, false), "bind: metadata.name = n1\n"), "%s", s.said);
+	expect_said(1, "bind: metadata.name = n1\n");
 }
 
 /* Other modes, labels and states than the claim wants. */
 Test(volume, volumes_that_will_not_do)
 {
-	store_init(true);
-	waiting_world();
+	waiting_world(true);
 	put_claim(
 		"{'metadata':{'namespace':'ns','name':'a'},'spec':{'storageClassName':'local','accessModes':['ReadWriteMany'],"
 		"'volumeMode':'Block','volumeAttributesClassName':'gold','selector':{'matchLabels':{'tier':'1'}},'resources':{'requests':{'storage':'1Gi'}}}}");
@@ -498,8 +504,7 @@ Test(volume, what_was_assumed_is_taken)
 {
 	uint32_t dirty = UINT32_MAX;
 
-	store_init(true);
-	waiting_world();
+	waiting_world(true);
 	wants("a", "local", "1Gi", "");
 	wants("b", "local", "1Gi", "");
 	wants("m", "made", "1Gi", "");
@@ -510,21 +515,20 @@ Test(volume, what_was_assumed_is_taken)
 	for (uint32_t p = 1; p <= 3; p++)
 		joined(p, false);
 	/* Named twice, the claim finds one volume only. */
-	cr_expect(strstr(joined(1, false), "bind:\n"), "%s", s.said);
+	expect_said(1, "bind:\n");
 	pod(1, CLAIM("a") "," CLAIM("m"));
-	cr_expect(strstr(joined(1, false), "bind: metadata.name = n1\n"), "%s", s.said);
+	expect_said(1, "bind: metadata.name = n1\n");
 	volumes_assume(s.vs, 1, 0, &s.arena);
 	cr_assert(volumes_next_pod(s.vs, &dirty));
-	cr_expect_str_eq(first_line(joined(1, false)), "node: zone = z1");
-	cr_expect(strstr(joined(2, false), "bind:\n"), "%s", s.said);
-	cr_expect(strstr(joined(3, false), "bind: metadata.name = n1\n"), "%s", s.said);
+	expect_first(1, "node: zone = z1");
+	expect_said(2, "bind:\n");
+	expect_said(3, "bind: metadata.name = n1\n");
 }
 
 /* Two that are planned at once must not both count on one volume. */
 Test(volume, those_who_wait_for_the_same_are_kept_apart)
 {
-	store_init(true);
-	waiting_world();
+	waiting_world(true);
 	wants("a", "local", "1Gi", "");
 	wants("b", "local", "1Gi", "");
 	wants("m", "made", "1Gi", "");
@@ -532,13 +536,13 @@ Test(volume, those_who_wait_for_the_same_are_kept_apart)
 	pod(1, CLAIM("a"));
 	pod(2, CLAIM("b"));
 	pod(3, CLAIM("m"));
-	cr_expect(strstr(joined(1, false), "alone: wait\nlocal\n"), "%s", s.said);
-	cr_expect(strstr(joined(2, false), "alone: wait\nlocal\n"), "%s", s.said);
+	expect_said(1, "alone: wait\nlocal\n");
+	expect_said(2, "alone: wait\nlocal\n");
 	cr_expect_not(strstr(joined(3, false), "alone"), "%s", s.said);
 	/* A claim that two pods share is bound by one of them. */
 	pod(4, CLAIM("m") "," CLAIM("a"));
 	cr_expect_eq(dirty_pods(), 1u << 1 | 1u << 3);
-	cr_expect(strstr(joined(3, false), "alone: wait\nns\nm everywhere\n"), "%s", s.said);
+	expect_said(3, "alone: wait\nns\nm everywhere\n");
 	cr_expect_str_eq(
 		strstr(joined(4, false), "alone"),
 		"alone: wait\nns\nm everywhere\nalone: wait\nlocal\nalone: wait\nns\na everywhere\n");
@@ -550,14 +554,12 @@ Test(volume, those_who_wait_for_the_same_are_kept_apart)
 
 Test(volume, live_waiting_claims_are_refused_by_us)
 {
-	store_init(false);
-	waiting_world();
+	waiting_world(false);
 	wants("a", "local", "1Gi", "");
 	pod(1, CLAIM("a"));
-	cr_expect_str_eq(
-		first_line(joined(1, false)),
-		"not by us: persistentvolumeclaim \"a\" waits for its first consumer (class \"local\"), "
-		"and muster does not bind claims");
+	expect_first(
+		1, "not by us: persistentvolumeclaim \"a\" waits for its first consumer (class \"local\"), "
+		   "and muster does not bind claims");
 }
 
 Test(volume, a_change_concerns_those_who_looked)

@@ -89,6 +89,19 @@ Test(queues_read, a_minimum_run_time_of_kai_is_a_duration)
 	}
 }
 
+/* Queues of a ConfigMap, which put_config() writes; a factor of 0: without history. */
+static void start_config(uint32_t factor, uint32_t half_life_s)
+{
+	start_model((struct model_config){ .limits = SMALL,
+	                                   .queues = MODEL_QUEUES_CONFIG,
+	                                   .dialects_off = UINT32_MAX,
+	                                   .queues_namespace = "sys",
+	                                   .queues_name = "queues",
+	                                   .history_factor = factor,
+	                                   .history_half_life_s = half_life_s },
+	            1);
+}
+
 static void put_config(int version, const char *queue)
 {
 	cr_assert_eq(
@@ -104,12 +117,7 @@ static void put_config(int version, const char *queue)
  * waits asks for it. */
 Test(queues, what_waits_is_not_in_its_new_queue_before_what_runs)
 {
-	start_model((struct model_config){ .limits = SMALL,
-	                                   .queues = MODEL_QUEUES_CONFIG,
-	                                   .dialects_off = UINT32_MAX,
-	                                   .queues_namespace = "sys",
-	                                   .queues_name = "queues" },
-	            1);
+	start_config(0, 0);
 	put_config(1, "a");
 	put_pod("waits", "", "");
 	put_pod("runs", "", ",\"nodeName\":\"n\"");
@@ -132,12 +140,7 @@ static uint32_t expected_of(const char *pod)
 Test(queues, pods_that_say_nothing_run_for_as_long_as_their_queue_says)
 {
 #define ENDS ",\"restartPolicy\":\"Never\""
-	start_model((struct model_config){ .limits = SMALL,
-	                                   .queues = MODEL_QUEUES_CONFIG,
-	                                   .dialects_off = UINT32_MAX,
-	                                   .queues_namespace = "sys",
-	                                   .queues_name = "queues" },
-	            1);
+	start_config(0, 0);
 	put_config(1, "a\\n  runSeconds: 100");
 	put_pod("p", "", ENDS);
 	put_pod("deadline", "", ENDS ",\"activeDeadlineSeconds\":50");
@@ -165,12 +168,7 @@ Test(queues, pods_that_say_nothing_run_for_as_long_as_their_queue_says)
 /* Also of who names the queue that is for all of them. */
 Test(queues, each_namespace_has_a_queue_of_its_own)
 {
-	start_model((struct model_config){ .limits = SMALL,
-	                                   .queues = MODEL_QUEUES_CONFIG,
-	                                   .dialects_off = UINT32_MAX,
-	                                   .queues_namespace = "sys",
-	                                   .queues_name = "queues" },
-	            1);
+	start_config(0, 0);
 	put_config(1, "teams\\n  perNamespace: true\\n  runSeconds: 100");
 	put_pod("p", "", ENDS);
 	put_pod("named", "\"muster.dev/queue\":\"teams\"", "");
@@ -207,14 +205,7 @@ static uint32_t flushed_of(uint32_t kind)
 Test(queues, the_terms_of_history_are_sent_to_each_core)
 {
 	for (uint32_t factor = 0; factor <= 1000; factor += 1000) {
-		start_model((struct model_config){ .limits = SMALL,
-		                                   .queues = MODEL_QUEUES_CONFIG,
-		                                   .dialects_off = UINT32_MAX,
-		                                   .queues_namespace = "sys",
-		                                   .queues_name = "queues",
-		                                   .history_factor = factor,
-		                                   .history_half_life_s = 3600 },
-		            1);
+		start_config(factor, 3600);
 		cr_assert_eq(flushed_of(EVENT_QUEUE_TERMS), factor > 0);
 		put_config(1, "a");
 		cr_assert_eq(flushed_of(EVENT_QUEUE_TERMS), 0);
@@ -279,14 +270,7 @@ static struct queues_past *some_past(void)
 /* Names that are gone are passed over; each core gets it, whatever room there is at once. */
 Test(queues, what_they_used_is_sent_before_synced)
 {
-	start_model((struct model_config){ .limits = SMALL,
-	                                   .queues = MODEL_QUEUES_CONFIG,
-	                                   .dialects_off = UINT32_MAX,
-	                                   .queues_namespace = "sys",
-	                                   .queues_name = "queues",
-	                                   .history_factor = 1000,
-	                                   .history_half_life_s = 60 },
-	            1);
+	start_config(1000, 60);
 	put_config(1, "a");
 	cr_assert_str_eq(pasts_flushed(1000), "", "none is known");
 	cr_assert_null(model_past(s.m));

@@ -92,16 +92,22 @@ Test(unaccounted, a_shape_is_missing)
 	cr_assert(room_on("n2"));
 }
 
-/* The shape of a pod is sent before the amounts of its node. */
-Test(unaccounted, amounts_are_sent_after_the_pods)
+/* That of pod c. */
+static void a_shape_too_many(void)
 {
-	const struct event_pod *c;
-
 	put_node("n2", 1);
 	put_pod("a", 1, "n1", CPU(1));
 	put_pod("b", 2, "n1", CPU(2));
 	put_pod("c", 3, "n2", CPU(3));
 	cr_assert_not(room_on("n2"));
+}
+
+/* The shape of a pod is sent before the amounts of its node. */
+Test(unaccounted, amounts_are_sent_after_the_pods)
+{
+	const struct event_pod *c;
+
+	a_shape_too_many();
 	delete (RESOURCE_INDEX_PODS, "a");
 	room_on("n2");
 	put_pod("c", 3, "n2", CPU(3));
@@ -121,11 +127,7 @@ Test(unaccounted, amounts_are_sent_after_the_pods)
 
 Test(unaccounted, until_the_pod_is_removed)
 {
-	put_node("n2", 1);
-	put_pod("a", 1, "n1", CPU(1));
-	put_pod("b", 2, "n1", CPU(2));
-	put_pod("c", 3, "n2", CPU(3));
-	cr_assert_not(room_on("n2"));
+	a_shape_too_many();
 	delete (RESOURCE_INDEX_PODS, "c");
 	cr_assert(room_on("n2"));
 }

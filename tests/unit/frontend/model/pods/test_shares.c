@@ -21,6 +21,8 @@ static void start(void)
 	replay_add_core(&s.replay);
 }
 
+TestSuite(shares, .init = start, .fini = end);
+
 static int put_node(const char *name, const char *amounts)
 {
 	return put_object(NODE,
@@ -61,7 +63,6 @@ Test(shares, f6_pods_take_no_column)
 {
 	char name[32], request[64];
 
-	start();
 	for (int i = 0; i < 8; i++) {
 		snprintf(name, sizeof(name), "e%d", i);
 		snprintf(request, sizeof(request), "\"evil.com/%d\":\"1\"", i);
@@ -70,7 +71,6 @@ Test(shares, f6_pods_take_no_column)
 	}
 	cr_assert_eq(put_node("n1", ",\"a/a\":\"1\",\"b/b\":\"1\""), 0, "%s", s.error.text);
 	flush();
-	end();
 }
 
 /* F6: half of the names is for nodes. */
@@ -79,7 +79,6 @@ Test(shares, f6_pods_leave_names_for_taints)
 	char name[32], request[64];
 	int refused = 0;
 
-	start();
 	for (int i = 0; i < 24; i++) {
 		snprintf(name, sizeof(name), "e%d", i);
 		snprintf(request, sizeof(request), "\"evil.com/%d\":\"1\"", i);
@@ -94,7 +93,6 @@ Test(shares, f6_pods_leave_names_for_taints)
 	                        "\"status\":{\"allocatable\":{\"cpu\":\"4\"}}}"),
 	             0, "%s", s.error.text);
 	flush();
-	end();
 }
 
 /* F6: when a node brings the name, and takes it away. */
@@ -102,7 +100,6 @@ Test(shares, f6_a_column_lives_as_long_as_nodes_have_it)
 {
 	uint64_t before;
 
-	start();
 	before = names_used();
 	put_node("n1", "");
 	put_pod("a", "p", "\"a/a\":\"1\"", "", "");
@@ -117,13 +114,11 @@ Test(shares, f6_a_column_lives_as_long_as_nodes_have_it)
 	put_node("n1", ",\"b/b\":\"1\",\"c/c\":\"1\"");
 	cr_assert_eq(put_node("n2", ",\"b/b\":\"1\""), 0, "%s", s.error.text);
 	flush();
-	end();
 }
 
 /* F6: a node with more names than columns counts by the others. */
 Test(shares, f6_a_node_with_too_many_names)
 {
-	start();
 	cr_assert_eq(put_node("n1", ",\"a/a\":\"1\",\"b/b\":\"1\",\"c/c\":\"1\""), -ENOSPC);
 	cr_assert(strstr(s.error.text, "its c/c does not count"), "%s", s.error.text);
 	cr_assert(model_node_id(s.m, text_of("n1")) != ID_NONE, "it is used");
@@ -136,7 +131,6 @@ Test(shares, f6_a_node_with_too_many_names)
 	cr_assert_eq(put_node("n1", ",\"b/b\":\"1\",\"c/c\":\"1\""), 0, "%s", s.error.text);
 	flush();
 	cr_assert_str_eq(pod_of("a", "p").refusal, "");
-	end();
 }
 
 static void fill_shapes(const char *namespace, int n)
@@ -154,7 +148,6 @@ static void fill_shapes(const char *namespace, int n)
 /* F7: a namespace that fills the shapes gives way to another one. */
 Test(shares, f7_shapes_give_way)
 {
-	start();
 	fill_shapes("evil", 20);
 	put_pod("good", "a", "\"cpu\":\"1\"", "", "");
 	for (int i = 0; i < 4; i++)
@@ -179,7 +172,6 @@ Test(shares, f7_shapes_give_way)
 			cr_assert_str_eq(pod_of("good", name).refusal, "", "%d", i);
 	}
 	cr_assert(model_lacks(s.m, POD));
-	end();
 }
 
 /* F7: bound pods give nothing up and are always counted. */
@@ -187,7 +179,6 @@ Test(shares, f7_bound_pods_keep_their_shapes)
 {
 	char name[32], request[64];
 
-	start();
 	put_node("n1", "");
 	for (int i = 0; i < 14; i++) {
 		snprintf(name, sizeof(name), "b%02d", i);
@@ -199,7 +190,6 @@ Test(shares, f7_bound_pods_keep_their_shapes)
 	flush();
 	flush();
 	cr_assert_str_eq(pod_of("good", "a").refusal, "", "below its share, and one is free");
-	end();
 }
 
 #define MEMBER(g) ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"" g "\"}"
@@ -217,7 +207,6 @@ Test(shares, f7_gangs_give_way)
 {
 	char name[32], meta[96];
 
-	start();
 	for (int i = 0; i < 20; i++) {
 		snprintf(name, sizeof(name), "g%02d", i);
 		snprintf(meta, sizeof(meta), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g%02d\"}",
@@ -245,7 +234,6 @@ Test(shares, f7_gangs_give_way)
 	cr_assert(strstr(pod_of("evil", "g19").refusal,
 	                 "the limit --max-gangs is reached: namespace evil has "));
 	cr_assert(model_lacks(s.m, POD) && model_lacks(s.m, GROUP));
-	end();
 }
 
 /* F7: pods themselves. */
@@ -254,7 +242,6 @@ Test(shares, f7_pods_give_way)
 	struct pod_view v;
 	char name[32];
 
-	start();
 	for (int i = 0; i < 70; i++) {
 		snprintf(name, sizeof(name), "p%02d", i);
 		put_pod("evil", name, "\"cpu\":\"1\"", "", "");
@@ -269,7 +256,6 @@ Test(shares, f7_pods_give_way)
 		cr_assert(i == 0 || model_pod_by_name(s.m, "good", name, &v), "%d", i);
 	}
 	cr_assert(model_lacks(s.m, POD));
-	end();
 }
 
 #define DEVICES "resource.k8s.io/v1"
@@ -305,5 +291,4 @@ Test(shares, names_of_devices_leave_room_for_nodes)
 		cr_assert_eq(put_node(name, ""), 0, "%s", s.error.text);
 		flush();
 	}
-	end();
 }
