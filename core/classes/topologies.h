@@ -50,4 +50,13 @@ static inline uint32_t topology_domain(const struct topologies *ts, topology_id 
 	return ts->slots[id].domain[node];
 }
 
+/* No two nodes are in one domain. */
+static inline bool topology_is_single(const struct topology *t)
+{
+	for (uint32_t d = 0; d < t->domains; d++)
+		if (t->present[d] > 1)
+			return false;
+	return true;
+}
+
 #endif

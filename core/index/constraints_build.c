@@ -57,19 +57,11 @@ bool constraints_outdated(const struct constraints *c, uint32_t rank)
 	return false;
 }
 
-static bool topology_single(const struct topology *t)
-{
-	for (uint32_t d = 0; d < t->domains; d++)
-		if (t->present[d] > 1)
-			return false;
-	return true;
-}
-
 static void constraint_sum(const struct constraints *c, struct constraint *con)
 {
 	const struct topology *t = constraint_topology(c, con);
 
-	con->single = con->kind != CONSTRAINT_POLICY && topology_single(t);
+	con->single = con->kind != CONSTRAINT_POLICY && topology_is_single(t);
 	con->domains = t->domains;
 	con->seen = must_array(c->pod_counts->nodes->span, sizeof(*con->seen));
 	con->sums = must_array(t->domains, sizeof(*con->sums));

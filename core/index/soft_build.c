@@ -77,14 +77,6 @@ static uint64_t *eligible_new(const struct soft *s, const struct spread *spread)
 	return eligible;
 }
 
-static bool topology_single(const struct topology *t)
-{
-	for (uint32_t d = 0; d < t->domains; d++)
-		if (t->present[d] > 1)
-			return false;
-	return true;
-}
-
 static struct soft_sum *sum_add(struct soft *s, topology_id topology, const struct spread *spread)
 {
 	struct soft_sum *sum;
@@ -93,7 +85,8 @@ static struct soft_sum *sum_add(struct soft *s, topology_id topology, const stru
 	sum = &s->sums[s->sums_n++];
 	*sum = (struct soft_sum){ .spread = spread, .topology = topology };
 	sum->domains = topology_of(s, sum)->domains;
-	sum->own = (spread && (spread->flags & SPREAD_BY_NODE)) || topology_single(topology_of(s, sum));
+	sum->own =
+		(spread && (spread->flags & SPREAD_BY_NODE)) || topology_is_single(topology_of(s, sum));
 	return sum;
 }
 

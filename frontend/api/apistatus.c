@@ -60,3 +60,11 @@ bool apistatus_says(const struct http_answer *answer, int code, const char *body
 	apistatus_read(body, bytes, &status);
 	return status.code == code;
 }
+
+bool apistatus_is_final(const struct http_answer *answer)
+{
+	const int s = answer->status;
+
+	return answer->end == HTTP_ANSWERED && s >= 400 && s < 500 && s != 401 && s != 404 &&
+	       s != 408 && s != 409 && s != 429;
+}

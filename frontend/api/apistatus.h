@@ -21,4 +21,7 @@ void apistatus_read(const char *body, size_t bytes, struct apistatus *out);
 /* True if the API server itself answered with that code. A proxy's 404 is not about an object. */
 bool apistatus_says(const struct http_answer *answer, int code, const char *body, size_t bytes);
 
+/* Neither waiting nor reading changes that: a missing right, a webhook, an invalid object. */
+bool apistatus_is_final(const struct http_answer *answer);
+
 #endif

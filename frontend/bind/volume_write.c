@@ -54,15 +54,6 @@ static void again(struct claim_work *c, const struct http_answer *answer)
 	c->due_ns = env_now(c->vb->env) + backoff_answer(&c->backoff, c->vb->env, answer);
 }
 
-/* Neither waiting nor reading changes that: a missing right, a webhook, an invalid object. */
-static bool is_final(const struct http_answer *answer)
-{
-	const int s = answer->status;
-
-	return answer->end == HTTP_ANSWERED && s >= 400 && s < 500 && s != 401 && s != 404 &&
-	       s != 408 && s != 409 && s != 429;
-}
-
 static void refused(struct claim_work *c, const struct http_answer *answer, const char *body,
                     size_t bytes)
 {
@@ -100,7 +91,7 @@ static void write_done(void *context, const struct http_answer *answer, const ch
 		backoff_reset(&c->backoff);
 		return;
 	}
-	if (is_final(answer)) {
+	if (apistatus_is_final(answer)) {
 		refused(c, answer, body, bytes);
 		return;
 	}
@@ -124,7 +115,7 @@ static void read_done(void *context, const struct http_answer *answer, const cha
 	} else if (apistatus_says(answer, 404, body, bytes)) {
 		c->to_read = false;
 		object_gone(c, "");
-	} else if (is_final(answer)) {
+	} else if (apistatus_is_final(answer)) {
 		c->to_read = false;
 		refused(c, answer, body, bytes);
 	} else {

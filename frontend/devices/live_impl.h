@@ -376,8 +376,6 @@ uint32_t live_question_of(struct live *l, const char *namespace,
 void live_question_give(struct live *l, uint32_t question);
 void live_questions_reset(struct live *l); /* a class changed */
 void live_question_free(struct live_question *q);
-/* By option two sets of the node's devices: those that it may have, and those without a taint. */
-void live_sets(struct live *l, struct live_question *q, const struct live_node *n, uint64_t *sets);
 /* Selectors that failed on a device of the node are evaluated again. */
 void live_errors_forget(struct live *l, const struct live_node *n);
 

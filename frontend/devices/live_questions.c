@@ -538,7 +538,9 @@ static bool is_selected(struct live *l, struct live_question *q, const struct li
 	return result == SELECTOR_TRUE;
 }
 
-void live_sets(struct live *l, struct live_question *q, const struct live_node *n, uint64_t *sets)
+/* By option two sets of the node's devices: those that it may have, and those without a taint. */
+static void sets_of(struct live *l, struct live_question *q, const struct live_node *n,
+                    uint64_t *sets)
 {
 	const size_t words = DEVICE_WORDS(n->devices_n);
 
@@ -575,7 +577,7 @@ void live_match_write(struct live *l, uint32_t at, uint32_t question, node_id no
 		                       .options_n = q->options_n,
 		                       .constraints_n = q->constraints_n,
 		                       .capacities_n = amounts_n(q, n) };
-	live_sets(l, q, n, sets);
+	sets_of(l, q, n, sets);
 	memset(values, 0, q->constraints_n * values_bytes(n));
 	for (uint32_t claim = 0; claim < q->claims_n; claim++)
 		TREE_EACH(constraint, jsontree_get(q->claims[claim].spec, "constraints"))

@@ -142,17 +142,6 @@ int as_refuse(struct as_call *c, int code, const char *reason, const char *forma
 	return answer_status(c, &answer);
 }
 
-int as_refuse_bad(struct as_call *c, const char *format, ...)
-{
-	struct answer answer = { .code = 400, .reason = "BadRequest" };
-	va_list list;
-
-	va_start(list, format);
-	answer.message = vformat(c->arena, format, list);
-	va_end(list);
-	return answer_status(c, &answer);
-}
-
 int as_refuse_not_found(struct as_call *c, const struct as_resource *resource, const char *name)
 {
 	return answer_status(c, &(struct answer){

@@ -58,7 +58,7 @@ bool as_parse_version(const char *text, uint64_t *out);
 /* Each answers the call with a Status and returns -1. */
 int as_refuse(struct as_call *c, int code, const char *reason, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-int as_refuse_bad(struct as_call *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define as_refuse_bad(c, ...) as_refuse(c, 400, "BadRequest", __VA_ARGS__)
 int as_refuse_not_found(struct as_call *c, const struct as_resource *resource, const char *name);
 int as_refuse_exists(struct as_call *c, const char *name);
 /* The body is no object of the kind: 400, or 422 about "patch" in a PATCH. */

@@ -43,7 +43,7 @@ char *as_copy(const char *text)
 	return memcpy(as_alloc(bytes), text, bytes);
 }
 
-void as_text_need(struct as_text *t, size_t more)
+static void as_text_need(struct as_text *t, size_t more)
 {
 	size_t room = t->room;
 

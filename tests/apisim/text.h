@@ -24,7 +24,6 @@ struct as_text {
 	size_t room;
 };
 
-void as_text_need(struct as_text *t, size_t more);
 void as_text_add(struct as_text *t, const char *bytes, size_t n);
 void as_text_put(struct as_text *t, const char *text);
 void as_text_printf(struct as_text *t, const char *format, ...)

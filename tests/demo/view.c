@@ -68,7 +68,7 @@ bool view_connect(struct view *v, const char *socket)
 	return true;
 }
 
-void view_read_counts(struct view *v)
+static void view_read_counts(struct view *v)
 {
 	const struct core_stats *s = &v->observer.ledger->stats;
 

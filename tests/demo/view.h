@@ -39,9 +39,6 @@ void view_free(struct view *v);
 /* True once the cluster is in the ledger. */
 bool view_connect(struct view *v, const char *socket);
 
-/* The counters alone. */
-void view_read_counts(struct view *v);
-
 /* Everything. */
 void view_read(struct view *v);
 

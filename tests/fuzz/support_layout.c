@@ -775,7 +775,8 @@ static const struct layout *const layouts[RECORD_KINDS] = {
 	[EVENT_ANSWER] = &answer_layout,
 };
 
-const struct layout *layout_of(unsigned kind)
+/* NULL for a kind without a body, or no kind of an event. */
+static const struct layout *layout_of(unsigned kind)
 {
 	return kind < RECORD_KINDS ? layouts[kind] : NULL;
 }

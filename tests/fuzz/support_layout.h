@@ -56,9 +56,6 @@ struct layout {
 	const char *(*more)(const struct view_of *v);
 };
 
-/* NULL for a kind without a body, or no kind of an event. */
-const struct layout *layout_of(unsigned kind);
-
 /* False if the counts do not add up to the length of the record. */
 bool layout_open(const struct record *r, struct view_of *out);
 

@@ -57,12 +57,7 @@ static void tell_name(struct plain *p, uint32_t id, const char *text)
 	step(p, EVENT_NAME);
 }
 
-struct plain *plain_new(enum score_policy score)
-{
-	return plain_new_reserving(score, 0);
-}
-
-struct plain *plain_new_reserving(enum score_policy score, uint64_t reserve_after_ns)
+static struct plain *plain_new_reserving(enum score_policy score, uint64_t reserve_after_ns)
 {
 	struct plain *p = calloc(1, sizeof(*p));
 	struct core_config config = {
@@ -93,6 +88,11 @@ struct plain *plain_new_reserving(enum score_policy score, uint64_t reserve_afte
 	tell_name(p, RESOURCE_EXTENDED, "gpu");
 	tell_name(p, TAINT_NAME, "k: v");
 	return p;
+}
+
+struct plain *plain_new(enum score_policy score)
+{
+	return plain_new_reserving(score, 0);
 }
 
 struct plain *plain_uniform(uint64_t reserve_after_ns)

@@ -178,7 +178,6 @@ struct plain_verdict {
 
 /* An empty cluster and a core that knows it; freed by plain_free(). */
 struct plain *plain_new(enum score_policy score);
-struct plain *plain_new_reserving(enum score_policy score, uint64_t reserve_after_ns);
 /* The same with lists complete and all shapes alike: one container, one core. */
 struct plain *plain_uniform(uint64_t reserve_after_ns);
 void plain_free(struct plain *p);

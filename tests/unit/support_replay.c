@@ -401,17 +401,17 @@ const struct amount *replay_shape_amounts(const struct event_shape *e)
 	return (const void *)(e + 1);
 }
 
-const struct requirement *replay_requirements(const struct event_shape *e)
+static const struct requirement *replay_requirements(const struct event_shape *e)
 {
 	return (const void *)(replay_shape_amounts(e) + e->amounts_n);
 }
 
-const uint32_t *replay_values(const struct event_shape *e)
+static const uint32_t *replay_values(const struct event_shape *e)
 {
 	return (const void *)(replay_requirements(e) + e->requirements_n);
 }
 
-const struct toleration *replay_tolerations(const struct event_shape *e)
+static const struct toleration *replay_tolerations(const struct event_shape *e)
 {
 	return (const void *)((const char *)replay_values(e) + PADDED(e->values_n * sizeof(uint32_t)));
 }

@@ -218,7 +218,8 @@ uint32_t slow_total(const struct gang *g)
 	return g->quorum > of_roles ? g->quorum : of_roles;
 }
 
-void check_whole(struct slow *s)
+/* Gangs that are whole have no first placement to complete any more. */
+static void check_whole(struct slow *s)
 {
 	for (uint32_t gang = 0; gang < SLOW_GANGS; gang++) {
 		struct quorum q = quorum_of(&s->gangs[gang]);

@@ -91,8 +91,6 @@ bool slow_takes_room(const struct pod *p, uint32_t node);
 uint32_t slow_total(const struct gang *g);
 /* How many have a node. */
 uint32_t slow_have(const struct slow *s, uint32_t gang);
-/* Gangs that are whole have no first placement to complete any more. */
-void check_whole(struct slow *s);
 
 /* After anything happened: refused members keep their room until the gang is planned again, while
  * it has begun and has members enough. */
