@@ -47,8 +47,6 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 {
 	struct scene *s = context;
 
-	(void)body;
-	(void)bytes;
 	s->evictions += kind == CMD_EVICT;
 	s->bindings += kind == CMD_BIND;
 	return true;

@@ -53,7 +53,6 @@ static void on_trap(int signal_number, siginfo_t *info, void *context)
 	size_t n = 0;
 	ssize_t ignored;
 
-	(void)context;
 	n = text_put(
 		line, sizeof(line), n,
 		as_json

@@ -15,7 +15,6 @@
 #else
 static inline void probe_nothing(int first, ...)
 {
-	(void)first;
 }
 #define MUSTER_PROBE(provider, name, ...)                                                          \
 	do {                                                                                           \

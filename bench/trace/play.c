@@ -81,7 +81,6 @@ static bool emit(void *context, enum record_kind kind, const void *body, uint32_
 {
 	struct player *y = context;
 
-	(void)bytes;
 	if (kind == CMD_EVICT) {
 		y->evicts = must_reach(y->evicts, &y->evicts_room, y->evicts_n, 64, sizeof(*y->evicts));
 		y->evicts[y->evicts_n++] = *(const struct cmd_evict *)body;

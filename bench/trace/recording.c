@@ -392,7 +392,6 @@ static bool read_all(struct reader *r)
 
 static bool ignore(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
-	(void)context, (void)kind, (void)body, (void)bytes;
 	return true;
 }
 

@@ -51,7 +51,6 @@ static bool is_settled(void *context, const struct object *object, struct text *
 	const cJSON *node;
 	bool settled;
 
-	(void)context;
 	if (strcmp(object->kind, "Pod") != 0)
 		return true;
 	o = cJSON_ParseWithLength(json->at, json->bytes);

@@ -13,7 +13,6 @@ static size_t on_body(char *at, size_t one, size_t n, void *context)
 {
 	struct bytes *body = context;
 
-	(void)one;
 	if (n > BODY_MAX - body->n)
 		return 0;
 	bytes_add(body, at, n);

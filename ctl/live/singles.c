@@ -13,7 +13,6 @@ static void row_of(const cJSON *item, bool wide, char **cells)
 	const cJSON *age = cJSON_GetObjectItemCaseSensitive(item, "age_s");
 	char text[32] = "-";
 
-	(void)wide;
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		const char *value =
 			fields[i] ? cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, fields[i]))
@@ -29,7 +28,6 @@ static void row_of(const cJSON *item, bool wide, char **cells)
 
 static cJSON *list(struct live *l, const char *wanted)
 {
-	(void)wanted;
 	return cluster_singles(l->cluster);
 }
 

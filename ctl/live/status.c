@@ -109,7 +109,6 @@ static bool makes_progress(const struct live *l)
 
 static int show(struct live *l, const char *argument)
 {
-	(void)argument;
 	if (l->progress_s > 0 && !makes_progress(l)) {
 		fprintf(stderr, "%s: muster-core on %s made no progress for %" PRIu32 " s\n", l->command,
 		        l->socket, l->progress_s);

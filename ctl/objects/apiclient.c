@@ -40,19 +40,16 @@ struct apiclient {
 
 static uint64_t now_ns(void *context)
 {
-	(void)context;
 	return clock_ns(CLOCK_BOOTTIME);
 }
 
 static uint64_t no_random(void *context)
 {
-	(void)context;
 	return 0; /* the transport uses none */
 }
 
 static void print_log(void *context, const char *level, const char *message)
 {
-	(void)context;
 	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, level, message);
 }
 
@@ -207,9 +204,6 @@ static void on_watch_done(void *context, const struct http_answer *answer, const
 {
 	struct apiclient *c = context;
 
-	(void)answer;
-	(void)body;
-	(void)bytes;
 	c->watch = NULL;
 }
 

@@ -98,9 +98,6 @@ static bool put(struct offline *o, struct admission *admission, const struct obj
 
 static bool unchanged(void *context, const struct object *object, struct text *json)
 {
-	(void)context;
-	(void)object;
-	(void)json;
 	return true;
 }
 

@@ -142,7 +142,6 @@ static bool take_command(void *context, enum record_kind kind, const void *body,
 {
 	struct offline *o = context;
 
-	(void)bytes;
 	if (kind == CMD_BIND) {
 		const struct cmd_bind *bind = body;
 

@@ -20,7 +20,6 @@ void arguments_add(struct arguments *t, const char *text)
 
 bool option_text(const char *command, const char *text, void *to)
 {
-	(void)command;
 	*(const char **)to = text;
 	return true;
 }
@@ -36,7 +35,6 @@ bool option_digits(const char *text, uint64_t *out)
 
 bool option_texts(const char *command, const char *text, void *to)
 {
-	(void)command;
 	arguments_add(to, text);
 	return true;
 }

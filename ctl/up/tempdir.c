@@ -136,9 +136,6 @@ size_t tempdir_sockets(char *out, size_t out_bytes)
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
 {
-	(void)st;
-	(void)type;
-	(void)where;
 	remove(path);
 	return 0;
 }

@@ -104,10 +104,6 @@ static int on_request(void *context, char *ip, char *local_ip, int port, int loc
 	struct http_call *c = context;
 	struct curl_transport *t = c->transport;
 
-	(void)ip;
-	(void)local_ip;
-	(void)port;
-	(void)local_port;
 	if (c->guarded && t->config.may_write && !t->config.may_write(t->config.context)) {
 		c->forbidden = true; /* libcurl sets an error text of its own for that */
 		return CURL_PREREQFUNC_ABORT;

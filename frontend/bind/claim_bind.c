@@ -146,7 +146,6 @@ static bool any(void *context)
 
 static bool wants(void *context, pod_id pod, uint32_t generation)
 {
-	(void)generation;
 	return live_wants(((const struct claim_bind *)context)->live, pod);
 }
 
@@ -295,7 +294,6 @@ static void start(void *context, void *work)
 {
 	struct pod_claims *w = work;
 
-	(void)context;
 	w->started = true;
 	w->written_ns = env_now(w->cb->env);
 }
@@ -353,7 +351,6 @@ static enum prebind_state look(void *context, void *work, struct prebind_why *wh
 	struct pod_claims *w = work;
 	bool done = true;
 
-	(void)context;
 	if (w->undoing)
 		return look_undone(w) ? PREBIND_DONE : PREBIND_BUSY;
 	for (uint32_t i = 0; i < w->n && !w->failed; i++) {
@@ -377,14 +374,12 @@ static void suspend(void *context, void *work, bool suspended)
 {
 	struct pod_claims *w = work;
 
-	(void)context;
 	w->suspended = suspended;
 	w->written_ns = env_now(w->cb->env);
 }
 
 static void undo(void *context, void *work)
 {
-	(void)context;
 	((struct pod_claims *)work)->undoing = true;
 }
 
@@ -401,7 +396,6 @@ static void member_free(void *context, void *work)
 {
 	struct pod_claims *w = work;
 
-	(void)context;
 	if (!w->undoing || look_undone(w)) {
 		work_free(w);
 		return;

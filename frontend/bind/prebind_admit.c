@@ -72,22 +72,17 @@ static void member_look(struct bind *m, struct bind_list *list, void *context)
 	bool *all = context;
 	struct prebind_why why;
 
-	(void)list;
 	for (unsigned i = 0; i < m->held->done; i++)
 		*all = prebind_look(m, i, &why) == PREBIND_DONE && *all;
 }
 
 static void member_part(struct bind *m, struct bind_list *list, void *context)
 {
-	(void)list;
-	(void)context;
 	m->held->parted = true;
 }
 
 static void member_join(struct bind *m, struct bind_list *list, void *context)
 {
-	(void)list;
-	(void)context;
 	m->held->parted = false;
 }
 

@@ -146,7 +146,6 @@ static bool any(void *context)
 
 static bool wants(void *context, pod_id pod, uint32_t generation)
 {
-	(void)generation;
 	return volumes_pod_waits(((const struct volume_bind *)context)->volumes, pod);
 }
 
@@ -276,7 +275,6 @@ static void start(void *context, void *work)
 {
 	const struct member_work *w = work;
 
-	(void)context;
 	for (size_t i = 0; i < w->n; i++)
 		w->claims[i]->started = true;
 }
@@ -336,7 +334,6 @@ static void undo(void *context, void *work)
 {
 	struct member_work *w = work;
 
-	(void)context;
 	w->undone = true;
 	for (size_t i = 0; i < w->n; i++)
 		w->claims[i]->undoers++;
@@ -346,7 +343,6 @@ static void member_free(void *context, void *work)
 {
 	struct member_work *w = work;
 
-	(void)context;
 	for (size_t i = 0; i < w->n; i++) {
 		w->claims[i]->undoers -= w->undone;
 		claim_give(w->claims[i]);

@@ -7,13 +7,11 @@
 
 uint64_t system_monotonic_ns(void *context)
 {
-	(void)context;
 	return clock_ns(CLOCK_BOOTTIME);
 }
 
 uint64_t system_wall_ns(void *context)
 {
-	(void)context;
 	return clock_ns(CLOCK_REALTIME);
 }
 
@@ -21,7 +19,6 @@ uint64_t system_random(void *context)
 {
 	uint64_t n = 0;
 
-	(void)context;
 	if (getrandom(&n, sizeof(n), 0) != (ssize_t)sizeof(n))
 		n = clock_ns(CLOCK_MONOTONIC);
 	return n;
@@ -32,7 +29,6 @@ static void log_fields(void *context, const char *level, const char *message,
 {
 	enum log_level number = LOG_ERROR;
 
-	(void)context;
 	log_level_read(level, &number);
 	log_message(number, message, fields, n);
 }

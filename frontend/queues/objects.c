@@ -11,7 +11,6 @@
 
 static void refuse(struct json *j, void *out)
 {
-	(void)out;
 	if (!json_null(j))
 		json_fail(j, "muster does not serve a queue with it");
 }

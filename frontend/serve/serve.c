@@ -62,7 +62,6 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	struct serve *s = context;
 	const char *fault;
 
-	(void)version;
 	if (*state)
 		return serve_post(s, connection, url, upload, upload_bytes, state);
 	connections_advance(s->port.connections, connection);
@@ -86,10 +85,6 @@ static enum MHD_Result on_health(void *context, struct MHD_Connection *connectio
 {
 	struct serve *s = context;
 
-	(void)version;
-	(void)upload;
-	(void)upload_bytes;
-	(void)state;
 	connections_advance(s->health.connections, connection);
 	if (!is_read(method))
 		return serve_answer_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET");
@@ -103,7 +98,6 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 {
 	struct serve *s = context;
 
-	(void)code;
 	connections_advance(s->port.connections, connection);
 	if (*state)
 		serve_post_end(s, *state);
@@ -115,8 +109,6 @@ static void on_health_completed(void *context, struct MHD_Connection *connection
 {
 	struct serve *s = context;
 
-	(void)state;
-	(void)code;
 	connections_advance(s->health.connections, connection);
 }
 

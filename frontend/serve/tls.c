@@ -214,11 +214,6 @@ int tls_certificate(gnutls_session_t session, const gnutls_datum_t *ca_names, in
                     const gnutls_pk_algorithm_t *algorithms, int algorithms_n,
                     gnutls_pcert_st **certs, unsigned *certs_n, gnutls_privkey_t *key)
 {
-	(void)session;
-	(void)ca_names;
-	(void)ca_names_n;
-	(void)algorithms;
-	(void)algorithms_n;
 	refresh(current);
 	*certs = current->pair->certs;
 	*certs_n = current->pair->certs_n;

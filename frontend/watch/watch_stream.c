@@ -234,8 +234,6 @@ static void watch_done(void *context, const struct http_answer *answer, const ch
 {
 	struct watch *w = context;
 
-	(void)body;
-	(void)body_bytes;
 	w->call = NULL;
 	PROBE(watch_ended, w->index, answer->status);
 	if (w->initial) {

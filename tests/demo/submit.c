@@ -19,7 +19,6 @@ static void setup_done(void *context, int status, const char *body, size_t bytes
 {
 	struct demo *d = context;
 
-	(void)bytes;
 	d->setup_open--;
 	if (status != 409) /* the namespace exists already */
 		refused(d, status, body);
@@ -27,7 +26,6 @@ static void setup_done(void *context, int status, const char *body, size_t bytes
 
 static void group_done(void *context, int status, const char *body, size_t bytes)
 {
-	(void)bytes;
 	refused(context, status, body);
 }
 
@@ -35,7 +33,6 @@ static void pod_done(void *context, int status, const char *body, size_t bytes)
 {
 	struct demo *d = context;
 
-	(void)bytes;
 	d->pods_taken += !refused(d, status, body);
 }
 

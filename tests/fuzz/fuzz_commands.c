@@ -169,7 +169,6 @@ static uint64_t some(void *context)
 
 static void say(void *context, const char *level, const char *message)
 {
-	(void)context;
 	for (const char *p = message; *p; p++)
 		if ((unsigned char)*p < ' ')
 			fuzz_found("%s with a byte %02x: %s", level, (unsigned char)*p, message);
@@ -179,14 +178,11 @@ static void *take_event(void *context, enum record_kind kind, uint32_t bytes)
 {
 	static _Alignas(8) unsigned char body[EVENT_ROOM];
 
-	(void)context;
-	(void)kind;
 	return bytes <= EVENT_ROOM ? body : NULL;
 }
 
 static bool take_result(void *context, enum record_kind kind, const struct result *r)
 {
-	(void)context;
 	if (kind < RESULT_BOUND || kind > RESULT_UNKNOWN || r->generation == 0)
 		fuzz_found("result %u", kind);
 	return true;
@@ -194,7 +190,6 @@ static bool take_result(void *context, enum record_kind kind, const struct resul
 
 static void publish(void *context)
 {
-	(void)context;
 }
 
 static bool all_read(void *context)

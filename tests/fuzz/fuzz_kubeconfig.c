@@ -73,7 +73,6 @@ static void make_folder(void)
 
 static const char *no_env(const char *name)
 {
-	(void)name;
 	return NULL;
 }
 

@@ -78,7 +78,6 @@ static struct hour_settings settings = {
 /* Of bench_repeat(), which adds the machine's load and stalls. */
 static bool run(struct bench_report *report, const struct bench_options *none)
 {
-	(void)none;
 	return hour_run(report, &settings);
 }
 

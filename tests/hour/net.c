@@ -80,7 +80,6 @@ static struct http_call *net_start(struct transport *t, const struct http_reques
 
 static void net_cancel(struct transport *t, struct http_call *c)
 {
-	(void)t;
 	c->orphan = true;
 }
 

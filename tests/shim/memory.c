@@ -29,8 +29,6 @@ static uintptr_t text_from, text_to; /* the program's own code */
 
 static int program_find(struct dl_phdr_info *info, size_t size, void *context)
 {
-	(void)size;
-	(void)context;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 

@@ -233,7 +233,6 @@ static inline void *replay_reserve(void *context, enum record_kind kind, uint32_
 {
 	struct replay *r = context;
 
-	(void)bytes;
 	replay_count(r);
 	r->kind = kind;
 	return r->cap;

@@ -29,7 +29,6 @@ static struct commanded {
 
 static inline void answered(void *context, struct record *r)
 {
-	(void)context;
 	if (api.many) {
 		api.answers[api.answers_n++] = r;
 		return;

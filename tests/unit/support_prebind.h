@@ -66,7 +66,6 @@ static inline bool wants(void *context, pod_id pod, uint32_t generation)
 {
 	struct kind *k = context;
 
-	(void)generation;
 	k->asked++;
 	return k->wants[pod];
 }
@@ -123,7 +122,6 @@ static inline void suspend(void *context, void *work, bool suspended)
 {
 	struct work *w = work;
 
-	(void)context;
 	cr_assert_neq(w->suspended, suspended);
 	w->suspended = suspended;
 }
@@ -137,19 +135,16 @@ static inline void *find_left(void *context, const struct prebind_member *m)
 
 static inline void work_free(void *context, void *work)
 {
-	(void)context;
 	free(work);
 }
 
 static inline uint64_t poll(void *context)
 {
-	(void)context;
 	return UINT64_MAX;
 }
 
 static inline void on_result(void *context, enum record_kind kind, const struct result *r)
 {
-	(void)context;
 	b.attempt = r->attempt;
 	say(kind == RESULT_REFUSED ? "refused" : "bound", '\0', r->pod);
 }
@@ -158,7 +153,6 @@ static inline void on_notice(void *context, const struct bind_notice *n)
 {
 	const size_t used = strlen(b.noticed);
 
-	(void)context;
 	if (n->error)
 		snprintf(b.noticed + used, sizeof(b.noticed) - used, "%s: %s; ", n->name, n->error);
 }

@@ -398,7 +398,6 @@ static void send_shape(struct story *s, uint32_t id, const struct story_pod *p)
 		                     .scored_cpu_milli = k->cpu_milli ? k->cpu_milli : 100,
 		                     .scored_memory_bytes = k->memory_bytes ? k->memory_bytes : 200 << 20 };
 
-	(void)p;
 	s->shape_sent[id] = true;
 	toleration.value = k->tolerates - 1;
 	e.amounts_n = amounts_of(amounts, k->cpu_milli, k->memory_bytes, 1, k->gpu);

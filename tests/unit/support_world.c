@@ -25,7 +25,6 @@ static struct http_call *fake_start(struct transport *t, const struct http_reque
 
 static void fake_cancel(struct transport *t, struct http_call *c)
 {
-	(void)t;
 	cr_assert(c->open);
 	c->open = false;
 	c->cancelled = true;
@@ -345,8 +344,6 @@ static void *sink_reserve(void *context, enum record_kind kind, uint32_t body_by
 {
 	static _Alignas(8) unsigned char room[RECORD_BYTES_MAX];
 
-	(void)context;
-	(void)kind;
 	return body_bytes <= sizeof(room) ? room : NULL;
 }
 

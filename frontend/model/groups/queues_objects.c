@@ -172,7 +172,6 @@ static bool config_text(const struct model *m, struct text json, struct arena *a
 {
 	struct json j;
 
-	(void)m;
 	json_begin(&j, json.at, json.bytes, arena);
 	return json_find_text(&j, "data", "queues.yaml", out) && out->at;
 }

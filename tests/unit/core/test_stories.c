@@ -718,7 +718,6 @@ static void say_place(void)
 
 static void on_abort(int signal)
 {
-	(void)signal;
 	say_place();
 }
 

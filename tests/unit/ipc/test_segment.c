@@ -125,7 +125,6 @@ static sigjmp_buf caught;
 
 static void on_fault(int signal_number)
 {
-	(void)signal_number;
 	siglongjmp(caught, 1);
 }
 

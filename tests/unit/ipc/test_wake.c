@@ -33,7 +33,6 @@ static void pause_ns(uint64_t ns)
 
 static bool never(void *context)
 {
-	(void)context;
 	return false;
 }
 
@@ -123,7 +122,6 @@ Test(wake, does_not_sleep_through_a_bell_that_was_rung)
 
 static void on_alarm(int signal_number)
 {
-	(void)signal_number;
 }
 
 /* Signals every 2 ms make it neither leave early nor stay longer. */

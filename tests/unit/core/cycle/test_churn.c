@@ -11,9 +11,6 @@ static uint32_t binds;
 
 static bool emit(void *context, enum record_kind kind, const void *body, uint32_t bytes)
 {
-	(void)context;
-	(void)body;
-	(void)bytes;
 	binds += kind == CMD_BIND;
 	return true;
 }

@@ -8,7 +8,6 @@ static unsigned told;
 
 static void answered(void *context)
 {
-	(void)context;
 	told++;
 }
 

@@ -103,7 +103,6 @@ static int run(char *one, char *two, size_t lives_one, size_t lives_two)
 /* A second ctrl-C, and the terminal that goes. */
 static bool all_at_once(void *context)
 {
-	(void)context;
 	raise(SIGTERM);
 	raise(SIGINT);
 	raise(SIGHUP);

@@ -21,13 +21,11 @@ static struct bench {
 
 static uint64_t bench_now(void *context)
 {
-	(void)context;
 	return b.now_ns;
 }
 
 static void bench_log(void *context, const char *level, const char *message)
 {
-	(void)context;
 	b.lines++;
 	snprintf(b.said, sizeof(b.said), "%s: %s", level, message);
 }

@@ -134,15 +134,11 @@ static struct bench {
 
 static uint64_t real_now(void *context)
 {
-	(void)context;
 	return clock_monotonic_ns();
 }
 
 static void no_log(void *context, const char *level, const char *message)
 {
-	(void)context;
-	(void)level;
-	(void)message;
 }
 
 static bool may_write(void *context)

@@ -36,8 +36,6 @@ static struct bench {
 
 static void on_result(void *context, enum record_kind kind, const struct result *r)
 {
-	(void)context;
-	(void)r;
 	strcat(b.said, kind == RESULT_BOUND     ? "bound "
 	               : kind == RESULT_REFUSED ? "refused "
 	                                        : "unknown ");
@@ -45,8 +43,6 @@ static void on_result(void *context, enum record_kind kind, const struct result 
 
 static void on_notice(void *context, const struct bind_notice *n)
 {
-	(void)context;
-	(void)n;
 }
 
 static void look(void)
@@ -58,7 +54,6 @@ static void look(void)
 
 static void *take(void *context, enum record_kind kind, uint32_t bytes)
 {
-	(void)context;
 	cr_assert_leq(bytes, sizeof(b.body));
 	look();
 	b.kind = kind;
@@ -76,8 +71,6 @@ static void flush(void)
 
 static void assumed_note(void *context, struct intent *i, pod_id pod, uint32_t generation)
 {
-	(void)context;
-	(void)pod;
 	cr_assert(intent_line(i)->kind == INTENT_ASSUME && generation != 0);
 	b.assumed++;
 }

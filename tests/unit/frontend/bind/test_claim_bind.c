@@ -39,24 +39,18 @@ static void on_result(void *context, enum record_kind kind, const struct result 
 {
 	const size_t n = strlen(b.said);
 
-	(void)context;
 	snprintf(b.said + n, sizeof(b.said) - n, "%s:%u ", kind == RESULT_REFUSED ? "refused" : "bound",
 	         r->retry_ms);
 }
 
 static void on_wait(void *context, pod_id pod, uint32_t generation, const char *node)
 {
-	(void)context;
-	(void)generation;
-	(void)pod;
 	cr_assert_str_eq(node, "n1");
 	b.waits++;
 }
 
 static void on_notice(void *context, const struct bind_notice *n)
 {
-	(void)context;
-	(void)n;
 }
 
 static void put(enum live_kind kind, const char *json)

@@ -29,7 +29,6 @@ static void on_result(void *context, enum record_kind kind, const struct result 
 
 static void on_notice(void *context, const struct bind_notice *n)
 {
-	(void)context, (void)n;
 }
 
 static void told(void)

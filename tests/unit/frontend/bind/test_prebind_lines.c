@@ -28,7 +28,6 @@ static struct bench {
 
 static bool any(void *context)
 {
-	(void)context;
 	return true;
 }
 
@@ -36,7 +35,6 @@ static bool wants(void *context, pod_id pod, uint32_t generation)
 {
 	struct pod_view v;
 
-	(void)context;
 	return model_pod(b.m, pod, generation, &v) && v.name[0] == 'v';
 }
 
@@ -44,8 +42,6 @@ static void *prepare(void *context, const struct prebind_member *m, struct prebi
 {
 	char *work = calloc(1, 1);
 
-	(void)context;
-	(void)why;
 	cr_assert(work);
 	*work = m->name[1] == 'd';
 	return work;
@@ -53,55 +49,43 @@ static void *prepare(void *context, const struct prebind_member *m, struct prebi
 
 static void start(void *context, void *work)
 {
-	(void)context;
-	(void)work;
 	b.started++;
 }
 
 static enum prebind_state look(void *context, void *work, struct prebind_why *why)
 {
-	(void)context;
-	(void)why;
 	return *(char *)work ? PREBIND_DONE : PREBIND_BUSY;
 }
 
 static void undo(void *context, void *work)
 {
-	(void)context;
 	*(char *)work = 1;
 	b.undone++;
 }
 
 static void *find_left(void *context, const struct prebind_member *m)
 {
-	(void)context;
-	(void)m;
 	return NULL;
 }
 
 static void work_free(void *context, void *work)
 {
-	(void)context;
 	free(work);
 }
 
 static uint64_t poll(void *context)
 {
-	(void)context;
 	return UINT64_MAX;
 }
 
 static void on_result(void *context, enum record_kind kind, const struct result *r)
 {
-	(void)context;
-	(void)r;
 	b.refused += kind == RESULT_REFUSED;
 	b.bound += kind == RESULT_BOUND;
 }
 
 static void on_notice(void *context, const struct bind_notice *n)
 {
-	(void)context;
 	if (n->error)
 		snprintf(b.noticed, sizeof(b.noticed), "%s: %s", n->name, n->error);
 }

@@ -28,14 +28,12 @@ static void on_result(void *context, enum record_kind kind, const struct result 
 {
 	const size_t n = strlen(b.said);
 
-	(void)context;
 	snprintf(b.said + n, sizeof(b.said) - n, "%s:%u ", kind == RESULT_REFUSED ? "refused" : "bound",
 	         r->retry_ms);
 }
 
 static void on_notice(void *context, const struct bind_notice *n)
 {
-	(void)context;
 	if (n->error)
 		snprintf(b.noticed, sizeof(b.noticed), "%s: %s", n->name, n->error);
 }

@@ -126,9 +126,6 @@ Test(conflicts, thousands_of_pods_name_one_claim)
 
 static void ignore(void *context, const char *name, const char *allocation)
 {
-	(void)context;
-	(void)name;
-	(void)allocation;
 }
 
 static void write_begin(uint32_t slot, uint32_t device)

@@ -372,8 +372,6 @@ static char written[4096];
 
 static void written_take(void *context, const char *name, const char *allocation)
 {
-	(void)context;
-	(void)name;
 	snprintf(written, sizeof(written), "%s", allocation);
 }
 

@@ -200,7 +200,6 @@ Test(several, devices_that_are_taken_are_so_on_all_nodes_by_one_record)
 
 static void written_take(void *context, const char *name, const char *allocation)
 {
-	(void)name;
 	snprintf(context, 2048, "%s", allocation);
 }
 

@@ -502,7 +502,6 @@ static const char *pod_scheduler = "default-scheduler";
 static const char *pod_name(const void *context, uint32_t pod, uint32_t generation, char *out,
                             size_t out_bytes)
 {
-	(void)context;
 	snprintf(out, out_bytes, "ns/r");
 	return pod == 5 && generation == 9 ? pod_scheduler : NULL;
 }

@@ -26,7 +26,6 @@ static void on_result(void *context, enum record_kind kind, const struct evict_r
 {
 	const size_t n = strlen(b.said);
 
-	(void)context;
 	snprintf(b.said + n, sizeof(b.said) - n, "%s:%u ",
 	         kind == RESULT_EVICT_SENT      ? "sent"
 	         : kind == RESULT_EVICT_REFUSED ? "refused"
@@ -36,21 +35,17 @@ static void on_result(void *context, enum record_kind kind, const struct evict_r
 
 static void on_notice(void *context, const struct evict_notice *n)
 {
-	(void)context;
 	cr_assert_str_eq(n->node, "n1");
 	b.notices++;
 }
 
 static void on_forbidden(void *context)
 {
-	(void)context;
 	b.forbidden++;
 }
 
 static void on_lapsed(void *context, pod_id pod, uint32_t generation)
 {
-	(void)context;
-	(void)pod;
 	cr_assert_neq(generation, 0);
 	b.lapsed++;
 }

@@ -58,7 +58,6 @@ static void *core(void *context)
 {
 	struct link_error e;
 
-	(void)context;
 	while (link_accept(b.listen_fd, false, &b.peer, &e) == -EAGAIN)
 		usleep(1000);
 	link_welcome(&b.peer, &b.segment, &limits, 7);
@@ -67,7 +66,6 @@ static void *core(void *context)
 
 static void woken(void *context)
 {
-	(void)context;
 }
 
 static void begin(void)

@@ -43,7 +43,6 @@ static void look(void)
 
 static void *core_event(void *context, enum record_kind kind, uint32_t bytes)
 {
-	(void)context;
 	look();
 	cr_assert_leq(bytes, sizeof(b.body));
 	b.kind = kind;
@@ -52,19 +51,16 @@ static void *core_event(void *context, enum record_kind kind, uint32_t bytes)
 
 static void core_publish(void *context)
 {
-	(void)context;
 	look();
 }
 
 static bool core_read(void *context)
 {
-	(void)context;
 	return true;
 }
 
 static void core_observe(void *context, struct observer *out)
 {
-	(void)context;
 	b.observed++;
 	*out = (struct observer){ 0 };
 	observer_own(out, b.ledger.ledger);

@@ -192,12 +192,10 @@ Test(report, a_pod_that_is_bound_or_gone_is_passed_over)
 
 static void no_result(void *context, enum record_kind kind, const struct result *r)
 {
-	(void)context, (void)kind, (void)r;
 }
 
 static void no_notice(void *context, const struct bind_notice *n)
 {
-	(void)context, (void)n;
 }
 
 /* Such a condition would stand on a pod that has a node, and its version would refuse the Binding:

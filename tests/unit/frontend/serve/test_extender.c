@@ -166,7 +166,6 @@ static struct scene {
 
 static void *scene_event(void *context, enum record_kind kind, uint32_t bytes)
 {
-	(void)context;
 	cr_assert_eq(kind, EVENT_ASSUME);
 	cr_assert(bytes <= sizeof(s.assume));
 	return s.full ? NULL : &s.assume;
@@ -174,13 +173,11 @@ static void *scene_event(void *context, enum record_kind kind, uint32_t bytes)
 
 static void scene_publish(void *context)
 {
-	(void)context;
 	s.published++;
 }
 
 static void scene_done(void *context)
 {
-	(void)context;
 	s.done++;
 	s.error = s.job.answer.error;
 	s.chosen = s.job.answer.chosen;
@@ -494,7 +491,6 @@ static void sent_look(void)
 
 static void *sent_reserve(void *context, enum record_kind kind, uint32_t bytes)
 {
-	(void)context;
 	cr_assert_leq(bytes, sizeof(sent.body));
 	sent_look();
 	sent.is_pod = kind == EVENT_POD;

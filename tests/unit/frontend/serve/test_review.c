@@ -28,7 +28,6 @@ TestSuite(review, .init = begin, .fini = end);
 
 static void on_done(void *context)
 {
-	(void)context;
 	done++;
 }
 
