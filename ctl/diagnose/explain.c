@@ -177,6 +177,7 @@ static int explain_objects(const struct options *o, const char *command, const s
 		explain_print(&x, o->live.output);
 		rc = x.result->state == GANG_PLACED ? EXIT_DONE : EXIT_NO;
 	}
+	free(x.ends);
 	world_free(&x.first);
 	world_free(&x.now);
 	free(usage);
@@ -287,6 +288,7 @@ static int explain_live(struct options *o, const struct live *l)
 		         ? EXIT_DONE
 		         : EXIT_NO;
 	}
+	free(x.ends);
 	world_free(&x.first);
 	world_free(&x.now);
 	files_free(files);

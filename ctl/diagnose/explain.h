@@ -59,11 +59,16 @@ struct explanation {
 	                   * reservation, or capacity that was just released */
 	struct help_nodes helps[HELPS_MAX];
 	size_t helps_n;
-	bool kinds_cut;      /* there were more than KINDS_MAX */
-	bool starts_first;   /* it would start if it were first in the queue */
-	struct world first;  /* the placement in that case */
-	int64_t starts_by_s; /* then enough pods with a known end have ended; 0: never */
-	uint32_t ended;      /* such pods */
+	bool kinds_cut;       /* there were more than KINDS_MAX */
+	uint32_t nodes_tried; /* so many of each class at most; one for each pending pod */
+	bool starts_first;    /* it would start if it were first in the queue */
+	struct world first;   /* the placement in that case */
+	int64_t starts_by_s;  /* then enough pods with a known end have ended; 0: never */
+	uint32_t ended;       /* such pods */
+	/* Pods that may end, in the order in which they started.  When the first ends_n of them have
+	 * ended it starts, and with one less it does not; 0: not even when all have. To be freed. */
+	const struct object **ends;
+	size_t ends_n, ends_all;
 };
 
 /* explain_print.c: true if the gang waits for capacity in the queue. A gang that lacks members or

@@ -117,19 +117,30 @@ static bool starts_with(const struct explanation *x, const struct object *like, 
 	return trial_starts(x->config, &change, x->gang);
 }
 
-/* How many more nodes of the class let it start; 0: no number does. As a rule one less does not;
- * half as many never do. */
+/* With that many each pod that has no node yet could have one for itself. */
+static uint32_t nodes_bound(const struct explanation *x)
+{
+	const size_t pending = x->now.answers->placements_n;
+
+	return pending < NODES_MAX ? (uint32_t)pending : NODES_MAX;
+}
+
+/* How many more nodes of the class let it start; 0: not even x->nodes_tried. As a rule one less
+ * does not; half as many never do. */
 static uint32_t nodes_needed(const struct explanation *x, const struct object *like)
 {
+	const uint32_t most = x->nodes_tried;
 	uint32_t low = 0, high = x->result->members > 0 ? x->result->members : 1;
 
-	high = high < NODES_MAX ? high : NODES_MAX;
+	high = high < most ? high : most;
 	if (!starts_with(x, like, high)) {
 		/* Other gangs take some of them. */
-		low = high;
-		high = high < NODES_MAX / 8 ? high * 8 : NODES_MAX;
-		if (low == high || !starts_with(x, like, high))
+		if (high == most || !starts_with(x, like, most))
 			return 0;
+		do {
+			low = high;
+			high = high < most / 2 ? high * 2 : most;
+		} while (high < most && !starts_with(x, like, high));
 	}
 	for (;;) {
 		while (high - low > 1) {
@@ -153,6 +164,7 @@ static void help_by_nodes(struct explanation *x)
 	struct kind *kinds = kinds_find(x->config->files, &n);
 
 	x->kinds_cut = n > KINDS_MAX;
+	x->nodes_tried = nodes_bound(x);
 	for (size_t i = 0; i < n && i < KINDS_MAX && x->helps_n < HELPS_MAX; i++) {
 		uint32_t nodes = nodes_needed(x, kinds[i].like);
 
@@ -219,10 +231,81 @@ static void help_by_time(struct explanation *x)
 	free(ends);
 }
 
+struct runner {
+	const struct object *pod;
+	int64_t since;
+};
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct runner *left = a, *right = b;
+
+	if (left->since != right->since)
+		return left->since < right->since ? -1 : 1;
+	return left->pod < right->pod ? -1 : left->pod > right->pod;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct object *left = *(const struct object *const *)a;
+	const struct object *right = *(const struct object *const *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* True if it starts when the first n of these have ended. */
+static bool starts_without(const struct explanation *x, size_t n)
+{
+	const struct object **ended = must_array(n + 1, sizeof(*ended));
+	struct change change = { .ended = ended, .ended_n = n };
+	bool starts;
+
+	memcpy(ended, x->ends, n * sizeof(*ended));
+	qsort(ended, n, sizeof(*ended), by_address);
+	progress("trying it when others have ended");
+	starts = trial_starts(x->config, &change, x->gang);
+	free(ended);
+	return starts;
+}
+
+static void help_by_ends(struct explanation *x)
+{
+	size_t n, low = 0, high;
+	const struct object *objects = files_objects(x->config->files, &n);
+	struct runner *runners = must_array(n + 1, sizeof(*runners));
+
+	x->ends = must_array(n + 1, sizeof(*x->ends));
+	for (size_t i = 0; i < n; i++) {
+		struct runner *r = &runners[x->ends_all];
+
+		r->pod = &objects[i];
+		if (strcmp(objects[i].kind, "Pod") == 0 && pod_may_end(r->pod, &r->since))
+			x->ends_all++;
+	}
+	if (x->ends_all > 0)
+		qsort(runners, x->ends_all, sizeof(*runners), longest_first);
+	for (size_t i = 0; i < x->ends_all; i++)
+		x->ends[i] = runners[i].pod;
+	free(runners);
+	high = x->ends_all;
+	if (high == 0 || !starts_without(x, high))
+		return;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (starts_without(x, middle))
+			high = middle;
+		else
+			low = middle;
+	}
+	x->ends_n = high;
+}
+
 void explain_help(struct explanation *x)
 {
 	help_by_turn(x);
 	help_by_time(x);
+	help_by_ends(x);
 	help_by_nodes(x);
 	x->helps_tried = true;
 	progress("");

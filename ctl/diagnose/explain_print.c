@@ -158,6 +158,25 @@ static void json_others(cJSON *o, const char *name, const struct explanation *x,
 	free(of.at);
 }
 
+static void json_ends(cJSON *list, const struct explanation *x)
+{
+	cJSON *help, *pods_of;
+
+	if (x->ends_n == 0)
+		return;
+	help = json_checked(cJSON_CreateObject());
+	json_add_text(help, "kind", "ends");
+	json_add_number(help, "count", (int64_t)x->ends_n);
+	pods_of = json_checked(cJSON_AddArrayToObject(help, "pods"));
+	for (size_t i = 0; i < x->ends_n; i++) {
+		char *name = ctl_print("%s/%s", x->ends[i]->namespace, x->ends[i]->name);
+
+		cJSON_AddItemToArray(pods_of, json_checked(cJSON_CreateString(name)));
+		free(name);
+	}
+	cJSON_AddItemToArray(list, help);
+}
+
 static void json_help(cJSON *o, const struct explanation *x)
 {
 	cJSON *list = json_checked(cJSON_AddArrayToObject(o, "help"));
@@ -188,6 +207,7 @@ static void json_help(cJSON *o, const struct explanation *x)
 		json_checked(cJSON_AddBoolToObject(help, "overdue", x->starts_by_s <= (int64_t)time(NULL)));
 		cJSON_AddItemToArray(list, help);
 	}
+	json_ends(list, x);
 }
 
 static void json_reservations(cJSON *o, const struct reservations *p)
@@ -270,6 +290,8 @@ static void print_json(const struct explanation *x)
 		if (x->helps_tried) {
 			json_checked(cJSON_AddBoolToObject(o, "starts_now", x->starts_now));
 			json_checked(cJSON_AddBoolToObject(o, "kinds_cut", x->kinds_cut));
+			json_add_number(o, "nodes_tried", x->nodes_tried);
+			json_add_number(o, "ends_tried", (int64_t)x->ends_all);
 		}
 	}
 	if (x->reservations != NULL)
@@ -315,6 +337,30 @@ static void print_before(const struct explanation *x)
 	putchar('\n');
 }
 
+static void print_ends(const struct explanation *x)
+{
+	printf("  - the end of the %zu of %zu %s that started first: ", x->ends_n, x->ends_all,
+	       pods(x->ends_all));
+	for (size_t i = 0; i < x->ends_n && i < OTHERS_SHOWN; i++)
+		ctl_say("%s%s/%s", i > 0 ? ", " : "", x->ends[i]->namespace, x->ends[i]->name);
+	if (x->ends_n > OTHERS_SHOWN)
+		printf(" and %zu more", x->ends_n - OTHERS_SHOWN);
+	putchar('\n');
+}
+
+/* Each bound is one that was tried. */
+static void print_no_help(const struct explanation *x)
+{
+	printf("\nNothing that was tried would let it start: not even %" PRIu32
+	       " more node%s of any class%s,\nnot a priority above all others, ",
+	       x->nodes_tried, x->nodes_tried == 1 ? "" : "s",
+	       x->kinds_cut ? " (the most frequent ones)" : "");
+	if (x->ends_all > 0)
+		printf("not the end of all %zu %s that run and may end.\n", x->ends_all, pods(x->ends_all));
+	else
+		puts("and no pod runs that may end.");
+}
+
 static void print_help_found(const struct explanation *x)
 {
 	char text[32];
@@ -335,6 +381,8 @@ static void print_help_found(const struct explanation *x)
 		       time_text(x->starts_by_s, text), x->ended, pods(x->ended), x->ended == 1 ? "s" : "",
 		       x->starts_by_s > (int64_t)time(NULL) ? "will have ended"
 		                                            : "should have ended: overdue");
+	if (x->ends_n > 0)
+		print_ends(x);
 }
 
 static void print_reservations(const struct reservations *p)
@@ -364,12 +412,10 @@ static void print_help(const struct explanation *x)
 		puts(
 			"\nPlaced from the API server's objects, without these reservations, it starts: a reservation excludes it, or\n"
 			"capacity was just released.");
-	else if (x->helps_n > 0 || x->starts_first || x->starts_by_s > 0)
+	else if (x->helps_n > 0 || x->starts_first || x->starts_by_s > 0 || x->ends_n > 0)
 		print_help_found(x);
 	else if (x->helps_tried)
-		printf(
-			"\nNeither more nodes of the present classes%s, nor its position, nor the end of others would let it start.\n",
-			x->kinds_cut ? " (of which the most frequent were tried)" : "");
+		print_no_help(x);
 	else if (x->reservations != NULL)
 		puts("\n--try lists the cluster and finds out what would let it start.");
 }

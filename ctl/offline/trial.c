@@ -174,6 +174,38 @@ int64_t pod_known_end(const struct object *pod)
 	return end;
 }
 
+static bool is_replaced(const cJSON *meta)
+{
+	static const char *const kinds[] = { "ReplicaSet", "StatefulSet", "DaemonSet",
+		                                 "ReplicationController", "Node" };
+	const cJSON *owner, *owners = cJSON_GetObjectItemCaseSensitive(meta, "ownerReferences");
+
+	cJSON_ArrayForEach(owner, owners)
+	{
+		const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(owner, "kind"));
+
+		for (size_t i = 0; kind != NULL && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+			if (strcmp(kind, kinds[i]) == 0)
+				return true;
+	}
+	return false;
+}
+
+bool pod_may_end(const struct object *pod, int64_t *since)
+{
+	cJSON *o = parse(pod);
+	const char *node = text_at(o, "spec", "nodeName"), *phase = text_at(o, "status", "phase");
+	const char *start = text_at(o, "status", "startTime");
+	const bool ended =
+		phase != NULL && (strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0);
+	const bool may = node != NULL && *node && !ended &&
+	                 !is_replaced(cJSON_GetObjectItemCaseSensitive(o, "metadata"));
+
+	*since = seconds_of(start != NULL ? start : text_at(o, "metadata", "creationTimestamp"));
+	cJSON_Delete(o);
+	return may;
+}
+
 /* The object with that priority; pods, and groups that have a priority of their own. */
 static void prefer(struct changing *g, const struct object *object, struct text *json)
 {
@@ -218,10 +250,20 @@ struct applying {
 	size_t ended_n;
 };
 
+static int by_address(const void *a, const void *b)
+{
+	const struct object *left = *(const struct object *const *)a;
+	const struct object *right = *(const struct object *const *)b;
+
+	return left < right ? -1 : left > right;
+}
+
 static bool ends(const struct change *c, const struct object *object)
 {
 	const int64_t end = c->ended_s > 0 && is_kind(object, "Pod") ? pod_known_end(object) : 0;
 
+	if (c->ended_n > 0)
+		return bsearch(&object, c->ended, c->ended_n, sizeof(*c->ended), by_address) != NULL;
 	return end > 0 && end <= c->ended_s;
 }
 

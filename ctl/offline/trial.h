@@ -17,7 +17,9 @@ struct change {
 	uint32_t nodes;
 	const char *favoured; /* "ns/name" of a gang whose pods have this priority */
 	int32_t priority;
-	int64_t ended_s; /* pods with a known end have ended by then; 0: none has */
+	int64_t ended_s;                   /* pods with a known end have ended by then; 0: none has */
+	const struct object *const *ended; /* these pods have ended, in order of address */
+	size_t ended_n;
 };
 
 struct world {
@@ -41,6 +43,10 @@ const struct gang_result *world_gang(const struct world *w, const char *name);
 
 /* True if the gang would be placed. */
 bool trial_starts(const struct trial_config *config, const struct change *change, const char *gang);
+
+/* True if the pod has a node and no controller replaces it when it ends. *since: when it started,
+ * or was created, in seconds since 1970; 0: not known. */
+bool pod_may_end(const struct object *pod, int64_t *since);
 
 /* Latest end of the pod, in seconds since 1970, by status.startTime and spec.activeDeadlineSeconds;
  * 0: unknown, or it has ended. */

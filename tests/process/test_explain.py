@@ -95,6 +95,19 @@ def more(made, like, n):
     return made + out
 
 
+def without(made, pods):
+    return [o for o in made if o["kind"] != "Pod" or f'default/{o["metadata"]["name"]}' not in pods]
+
+
+def nothing_helps(made, said):
+    """Each bound that is printed is one at which it still waits."""
+    running = [f'default/{o["metadata"]["name"]}' for o in made if o["kind"] == "Pod" and o["spec"].get("nodeName")]
+    equal(said["ends_tried"], len(running))
+    check(not starts(without(made, running), said["gang"]), "starts when all have ended", said)
+    for like in {o["metadata"]["name"].rsplit("-", 1)[0]: o["metadata"]["name"] for o in made if o["kind"] == "Node"}.values():
+        check(not starts(more(made, like, said["nodes_tried"]), said["gang"]), "starts with more", like, said)
+
+
 def done(made, gang, help):
     """The objects after the suggested change; and after half of it, or None."""
     if help["kind"] == "nodes":
@@ -105,6 +118,8 @@ def done(made, gang, help):
             if o["kind"] == "Pod" and o["metadata"]["labels"].get(objects.GROUP_LABEL) == gang.split("/")[1]:
                 o["spec"]["priority"] = 2_000_000_000
         return first, None
+    if help["kind"] == "ends":
+        return without(made, help["pods"]), without(made, help["pods"][:-1])
     by = seconds(help["by"])
 
     def left(at):
@@ -135,13 +150,43 @@ def test_what_it_says_would_help_does_and_half_of_it_does_not():
             equal((code, said["state"], said["reason"]), (1, g["state"], g["reason"]))
             if not said["help"]:
                 kinds["nothing"] = kinds.get("nothing", 0) + 1
+                nothing_helps(made, said)
             for help in said["help"]:
                 kinds[help["kind"]] = kinds.get(help["kind"], 0) + 1
                 whole, half = done(made, g["gang"], help)
                 check(starts(whole, g["gang"]), g["gang"], "does not start with", help)
                 check(half is None or not starts(half, g["gang"]), g["gang"], "starts with half of", help)
     figure(f"{seen} waiting gangs, helps tried: {kinds}")
-    check(all(kinds.get(k, 0) >= 10 for k in ("nodes", "priority", "time")), kinds)
+    check(all(kinds.get(k, 0) >= 10 for k in ("nodes", "priority", "time", "ends")), kinds)
+
+
+def test_a_long_queue_before_it():
+    """Eight nodes for each member were too few: more gangs wait before it than that."""
+    made = [objects.node(f"n{i}", cpu="8") for i in range(2)]
+    gangs = [f"q{i}" for i in range(20)] + ["z-mine"]
+    for i in range(2):
+        made.append(objects.pod(f"runs-{i}", cpu="8", memory="256Mi", nodeName=f"n{i}"))
+        made[-1]["status"] = {"phase": "Running"}
+        made[-1]["metadata"]["creationTimestamp"] = stamp(1_700_000_000 + i)
+    for at, name in enumerate(gangs):
+        made.append(pod_group(name, 2))
+        made[-1]["metadata"]["creationTimestamp"] = stamp(1_700_001_000 + at)
+        made += [objects.pod(f"{name}-{i}", group=name, cpu="8", memory="256Mi") for i in range(2)]
+    path = saved(made)
+    equal(explained(path, "default/z-mine")[1]["help"], [{"kind": "nodes", "like": "n0", "count": 42}])
+    equal([(h["kind"], h.get("pods")) for h in explained(path, "default/q0")[1]["help"]],
+          [("nodes", None), ("ends", ["default/runs-0", "default/runs-1"])])
+    for o in made:
+        if o["kind"] == "Pod" and o["metadata"]["name"].startswith("z-mine"):
+            o["spec"]["nodeSelector"] = {"disk": "none"}
+    code, out, err = run("musterctl", "explain", "-f", saved(made), "default/z-mine")
+    equal((code, err), (1, ""))
+    check("not even 42 more nodes of any class,\nnot a priority above all others, not the end of all 2 pods that run and may end." in out, out)
+    for o in made:
+        if o["metadata"]["name"].startswith("runs-"):
+            o["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "r", "controller": True}]
+    out = run("musterctl", "explain", "-f", saved(made), "default/z-mine")[1]
+    check("not a priority above all others, and no pod runs that may end." in out, out)
 
 
 def simple():
