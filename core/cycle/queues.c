@@ -107,7 +107,7 @@ void turns_record(struct core *c, const struct queue_record *record)
 	}
 	if (defined_put(t->defined, record->body, record->amounts, record->name)) {
 		taken_change(&c->taken);
-		t->edited = true;
+		t->edited = c->synced; /* until then the epoch lists what there is */
 	}
 	t->stale = true;
 }

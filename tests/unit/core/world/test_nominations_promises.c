@@ -329,6 +329,46 @@ Test(nominations_promises, an_edited_guarantee_moves_a_promise_by_name)
 	cr_assert_gt(later(MOVE_OUTRANKED), 0);
 }
 
+/* A gang of two members that waits, 500 s long, with what an earlier instance promised. */
+static void promised_before(const char *queue_name, const char *name, int priority, const char *at)
+{
+	char meta[512];
+
+	group(name, 2);
+	snprintf(meta, sizeof(meta),
+	         ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"},\"annotations\":{"
+	         "\"scheduling.volcano.sh/queue-name\":\"%s\",\"" PROMISED_ANNOTATION "\":\"%s\"}",
+	         name, queue_name, at);
+	for (int i = 0; i < 2; i++)
+		put("v1", "Pod", numbered(name, i), meta,
+		    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":%d,"
+		    "\"preemptionPolicy\":\"Never\",\"restartPolicy\":\"Never\","
+		    "\"activeDeadlineSeconds\":500,\"containers\":[{\"name\":\"c\",\"resources\":{"
+		    "\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\",\"conditions\":[{"
+		    "\"type\":\"PodScheduled\",\"status\":\"False\",\"message\":\"It waits." PROMISED_ENDING
+		    "\"}]}",
+		    priority, at);
+}
+
+/* The lists of a new frontend define the queues anew, which was reported as an edit of them. */
+Test(nominations_promises, a_restart_edits_no_queue)
+{
+	const struct promise *h;
+
+	lender_and_borrower("\"deserved\":{\"cpu\":\"4\"}", PREEMPTION_RECLAIM);
+	promised_before("b", "h", 50, "2027-01-15T08:19:00Z");
+	promised_before("a", "g", 10, "2027-01-15T08:40:00Z");
+	model_restart(x.m);
+	flush();
+	for (int i = 0; i < 3; i++)
+		tick(3 * S);
+	h = promise_named("h");
+	cr_assert_gt(h->at_ns, promise_named("g")->at_ns);
+	cr_assert_eq(later(MOVE_QUEUE_CHANGED), 0);
+	cr_assert_eq(later(MOVE_RECLAIMED), 1);
+	cr_assert_eq(h->moves[h->moves_n - 1].why, MOVE_RECLAIMED);
+}
+
 /* BF-11: who borrows moves nobody who is inside, of a higher priority or not. */
 Test(nominations_promises, bf_11_a_promise_inside_the_guarantee_stands)
 {
