@@ -236,13 +236,14 @@ static enum overrun overrun_of(const struct timeline *t, const struct stay *s)
  * moved O(log) times; one that was only expected to end, not longer than the enforced one. */
 void ends_overrun(struct timeline *t, uint64_t now_ns)
 {
+	t->overran_ns = now_ns;
 	while (t->ends_n > 0 && t->ends[0].end_ns <= now_ns) {
 		const pod_id pod = t->ends[0].pod;
 		struct stay *s = &t->stays[pod];
 		const uint64_t over_ns = now_ns - s->due_ns;
 
 		end_take(t, pod);
-		if (s->end_ns == s->due_ns) /* else it was counted */
+		if (s->end_ns == s->due_ns && s->due_ns > t->counted_ns) /* else it was counted */
 			t->counts.overruns[overrun_of(t, s)]++;
 		s->end_ns = time_add(time_floor(t, now_ns),
 		                     over_ns > t->grain_ns ? time_floor(t, over_ns) : t->grain_ns);
@@ -307,6 +308,7 @@ void timeline_clear(struct timeline *t)
 		free(t->promises[i].places);
 	}
 	t->promises_n = t->ends_n = t->untold = 0;
+	t->counted_ns = t->overran_ns; /* the new epoch lists the same pods */
 	t->edited = t->queues_edited = false;
 	t->suspect = MOVE_NONE;
 	t->facts_version = 0;

@@ -60,6 +60,8 @@ struct timeline {
 	uint32_t *slots; /* by gang: index + 1 of its promise */
 	struct timeline_counts counts;
 	uint64_t serial;
+	uint64_t overran_ns; /* until when ends_overrun() has passed; and those of earlier epochs: */
+	uint64_t counted_ns;
 
 	struct profile profile;
 	bool profile_old;

@@ -120,6 +120,31 @@ tick 120000
 drop pod a
 	on b=n0
 
+story an_overrun_is_counted_once_whatever_frontends_come
+# a outlived its end before the next frontend came, c does after it, and d while there was none.
+cluster hold_ms=0 promises=64 grain_ms=60000
+node n0 n1 n2 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=20 expected=100
+pod c cpu=1 node=n1 scheduled=20 run=400
+pod d cpu=1 node=n2 scheduled=20 run=160
+pod b cpu=1
+	start b=120
+tick 120001
+	start b=180:EndOverrun
+	ledger overruns_soft=1 overruns_hard=0
+tick 10000
+begin
+tick 60000
+node n0 n1 n2 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=20 expected=100
+pod c cpu=1 node=n1 scheduled=20 run=400
+pod d cpu=1 node=n2 scheduled=20 run=160
+pod b cpu=1
+	start b=240
+	ledger overruns_soft=1 overruns_hard=1
+tick 240000
+	ledger overruns_soft=1 overruns_hard=2
+
 story a_binding_within_a_sixth_of_the_grain_moves_nobody
 # Planned at 45 for 70 s: it would end at 115, so at 120 by the grain.  Its binding takes 7 s.
 cluster hold_ms=0 promises=64 grain_ms=60000
