@@ -192,7 +192,7 @@ static void gang_count(const volatile struct gang_row *row, uint64_t now_ns,
 {
 	const uint64_t since = row->waiting_since_ns;
 	uint32_t state = row->state, why = row->reason.why, bound = row->bound;
-	uint32_t quorum = row->quorum;
+	uint64_t quorum = row->quorum, ended = row->succeeded;
 
 	if (state >= GANG_STATES || why >= WAIT_REASONS)
 		return;
@@ -203,6 +203,8 @@ static void gang_count(const volatile struct gang_row *row, uint64_t now_ns,
 		out->oldest_ns = now_ns - since;
 	if (state == GANG_INCOMPLETE || state == GANG_WAITING || state == GANG_DEGRADED)
 		out->waiting[why]++;
+	/* Succeeded members count, as in searches for victims (core/search/search.h). */
+	quorum -= ended < quorum ? ended : quorum;
 	out->extras += bound > quorum ? bound - quorum : 0;
 	out->partial += state != GANG_BINDING && state != GANG_PLACED && bound > 0;
 }

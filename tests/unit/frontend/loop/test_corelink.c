@@ -128,6 +128,32 @@ static uint64_t checks(int n)
 	return stalled;
 }
 
+static void gang_row(uint32_t id, uint32_t bound, uint32_t quorum, uint32_t succeeded)
+{
+	struct gang_row *rows = (void *)((char *)b.segment.base + b.ledger->gangs_offset);
+
+	rows[id] = (struct gang_row){ .generation = 1,
+		                          .state = GANG_PLACED,
+		                          .members = bound,
+		                          .bound = bound,
+		                          .quorum = quorum,
+		                          .succeeded = succeeded };
+}
+
+Test(corelink, members_beyond_a_quorum_of_which_some_have_succeeded)
+{
+	struct link_figures f;
+
+	b.ledger->committed[PART_GANGS] = 4 * sizeof(struct gang_row);
+	b.ledger->gauges.gangs = 4;
+	gang_row(0, 3, 4, 2); /* 1 */
+	gang_row(1, 3, 4, 9); /* 3: the succeeded ones alone are a quorum */
+	gang_row(2, 1, 4, 2);
+	gang_row(3, 6, 4, 0); /* 2 */
+	corelink_figures(b.link, &f);
+	cr_assert_eq(f.extras, 6);
+}
+
 Test(corelink, a_core_that_reads_nothing_while_records_wait_is_stalled)
 {
 	cr_assert_eq(checks(30), 0, "nothing waits");
