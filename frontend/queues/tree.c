@@ -246,6 +246,18 @@ static void names_index(struct queues_read *q)
 	qsort_r(q->by_name + 1, q->n - 1, sizeof(*q->by_name), name_compare, q);
 }
 
+/* A record of a queue has no room for more (struct event_queue). */
+static bool names_short(const struct queues_read *q, char *error, size_t error_bytes)
+{
+	for (size_t i = 1; i < q->n; i++)
+		if (strlen(q->queues[i].name) >= QUEUE_NAME_MAX) {
+			snprintf(error, error_bytes, "queue %.64s...: name: %zu bytes, of at most %u",
+			         q->queues[i].name, strlen(q->queues[i].name), QUEUE_NAME_MAX - 1);
+			return false;
+		}
+	return true;
+}
+
 static bool names_right(struct queues_read *q, bool strict, char *error, size_t error_bytes)
 {
 	for (size_t i = 2; i < q->n; i++) {
@@ -313,6 +325,8 @@ bool queues_arrange(struct queues_read *q, bool strict, char *error, size_t erro
 		snprintf(error, error_bytes, "%zu queues, of at most %u", q->n - 1, QUEUES_MAX - 1);
 		return false;
 	}
+	if (strict && !names_short(q, error, error_bytes)) /* an API server has none of 254 bytes */
+		return false;
 	qsort(q->queues + 1, q->n - 1, sizeof(*q->queues), queues_compare);
 	if (!names_right(q, strict, error, error_bytes) || !tree_order(q, strict, error, error_bytes))
 		return false;

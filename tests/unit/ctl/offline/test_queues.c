@@ -601,6 +601,26 @@ Test(queues, files_that_are_wrong)
 	}
 }
 
+/* The record of a queue has no room for more: it was read, and never sent. */
+Test(queues, names_that_are_too_long)
+{
+	char name[QUEUE_NAME_MAX + 1], config[1024];
+
+	memset(name, 'q', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	snprintf(config, sizeof(config), "- name: %s\n", name + 1);
+	cr_assert(begin(NULL, config), "%s", s.error);
+	end();
+	snprintf(config, sizeof(config), "- name: a\n- name: %s\n", name);
+	cr_assert_not(begin(NULL, config));
+	cr_assert_not_null(strstr(s.error, "qqq...: name: 256 bytes, of at most 255"), "%s", s.error);
+	end();
+	snprintf(config, sizeof(config), "- {name: %s, namespaces: [ns], perNamespace: true}\n",
+	         name + 3);
+	cr_assert_not(begin(NULL, config));
+	cr_assert_not_null(strstr(s.error, "qqq...: name: 256 bytes, of at most 255"), "%s", s.error);
+}
+
 Test(queues, fields_that_are_not_served)
 {
 	add(VOLCANO "metadata: {name: a}\nspec: {affinity: {nodeGroupAffinity: {}}}\n");
