@@ -4,7 +4,6 @@ import os
 import re
 import time
 
-from lib import kube, objects
 from lib.cluster import Cluster
 from lib.harness import check, until
 

@@ -7,7 +7,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import kube, objects  # noqa: E402
+from lib import objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, equal, eventually, main, steady, until  # noqa: E402
 from lib.objects import pod_group  # noqa: E402

@@ -44,6 +44,9 @@ void world_free(struct world *w);
 
 /* Requests that wait for an answer. */
 unsigned world_open(const struct world *w);
+/* If there is no open request, time goes on to when a poll, the i-th of ten, said that it is due.
+ */
+void world_wait(struct world *w, int i, uint64_t due_ns);
 /* The oldest open request that was not taken yet, which must be METHOD PATH...: the
  * beginning of its path.  Fails the test else. */
 struct http_call *world_take(struct world *w, const char *method, const char *path);

@@ -512,10 +512,12 @@ static struct gang_view stirred(struct model *m)
 	return v;
 }
 
-static void counts_are(const struct gang_view *v, uint32_t pending, uint32_t running,
-                       uint32_t succeeded, uint32_t failed, uint32_t ours, uint32_t bound)
+static struct gang_view counts_are(struct model *m, uint32_t pending, uint32_t running,
+                                   uint32_t succeeded, uint32_t failed, uint32_t ours,
+                                   uint32_t bound)
 {
-	const struct gang_counts *c = &v->pods;
+	const struct gang_view v = stirred(m);
+	const struct gang_counts *c = &v.pods;
 
 	cr_assert(c->phases[POD_PHASE_PENDING] == pending && c->phases[POD_PHASE_RUNNING] == running &&
 	              c->phases[POD_PHASE_SUCCEEDED] == succeeded &&
@@ -525,6 +527,7 @@ static void counts_are(const struct gang_view *v, uint32_t pending, uint32_t run
 	cr_assert_eq(c->n, pending + running + succeeded + failed);
 	cr_assert_eq(c->ours, ours);
 	cr_assert_eq(c->bound, bound, "bound %u", c->bound);
+	return v;
 }
 
 static bool is_quiet(struct model *m)
@@ -544,42 +547,34 @@ Test(group_status, pods_are_counted_until_they_are_deleted)
 	const char *json;
 
 	world_put(m, RESOURCE_INDEX_DIALECTS, world_group("g", "1", 2));
-	v = stirred(m);
-	counts_are(&v, 0, 0, 0, 0, 0, 0);
+	v = counts_are(m, 0, 0, 0, 0, 0, 0);
 	cr_assert_str_eq(v.resource_version, "1");
 	cr_assert_str_eq(v.owners, "");
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("a", UID "1", "2", "muster", "", "Pending"));
-	v = stirred(m);
-	counts_are(&v, 1, 0, 0, 0, 1, 0);
+	v = counts_are(m, 1, 0, 0, 0, 1, 0);
 	cr_assert_str_eq(v.owners, "ns/alpha,ns/zeta");
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("a", UID "1", "3", "muster", "n1", "Running"));
-	v = stirred(m);
-	counts_are(&v, 0, 1, 0, 0, 1, 1);
+	counts_are(m, 0, 1, 0, 0, 1, 1);
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("a", UID "1", "4", "muster", "n1", "Failed"));
-	v = stirred(m);
-	counts_are(&v, 0, 0, 0, 1, 1, 1);
+	counts_are(m, 0, 0, 0, 1, 1, 1);
 	/* Another pod of that name is another pod. */
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("a", UID "2", "6", "muster", "", "Pending"));
-	v = stirred(m);
-	counts_are(&v, 1, 0, 0, 0, 1, 0);
+	counts_are(m, 1, 0, 0, 0, 1, 0);
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("a", UID "2", "7", "muster", "n1", "Succeeded"));
-	v = stirred(m);
-	counts_are(&v, 0, 0, 1, 0, 1, 1);
+	counts_are(m, 0, 0, 1, 0, 1, 1);
 	/* Its predecessor's end comes late: it is not this one's. */
 	json = pod_as("a", UID "1", "5", "muster", "n1", "Failed");
 	cr_assert_eq(model_remove(m, RESOURCE_INDEX_PODS, json, strlen(json), NULL), 0);
 	cr_assert(is_quiet(m));
 	json = pod_as("a", UID "2", "8", "muster", "n1", "Succeeded");
 	cr_assert_eq(model_remove(m, RESOURCE_INDEX_PODS, json, strlen(json), NULL), 0);
-	v = stirred(m);
-	counts_are(&v, 0, 0, 0, 0, 0, 0);
+	counts_are(m, 0, 0, 0, 0, 0, 0);
 	model_free(m);
 }
 
 Test(group_status, pods_of_other_schedulers_are_counted_as_theirs)
 {
 	struct model *m = world_model();
-	struct gang_view v;
 
 	/* Before the group is there. */
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("a", UID "1", "2", "other", "", "Pending"));
@@ -587,31 +582,26 @@ Test(group_status, pods_of_other_schedulers_are_counted_as_theirs)
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("c", UID "3", "4", "muster", "n1", "Succeeded"));
 	cr_assert(is_quiet(m));
 	world_put(m, RESOURCE_INDEX_DIALECTS, world_group("g", "5", 2));
-	v = stirred(m);
-	counts_are(&v, 1, 1, 1, 0, 1, 2);
+	counts_are(m, 1, 1, 1, 0, 1, 2);
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("b", UID "2", "6", "other", "n1", "Running"));
 	cr_assert(is_quiet(m), "nothing changed");
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("b", UID "2", "7", "other", "n1", "Succeeded"));
-	v = stirred(m);
-	counts_are(&v, 1, 0, 2, 0, 1, 2);
+	counts_are(m, 1, 0, 2, 0, 1, 2);
 	model_free(m);
 }
 
 Test(group_status, a_list_forgets_the_pods_that_are_not_in_it)
 {
 	struct model *m = world_model();
-	struct gang_view v;
 
 	world_put(m, RESOURCE_INDEX_DIALECTS, world_group("g", "1", 2));
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("a", UID "1", "2", "muster", "n1", "Succeeded"));
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("b", UID "2", "3", "muster", "n1", "Succeeded"));
-	v = stirred(m);
-	counts_are(&v, 0, 0, 2, 0, 2, 2);
+	counts_are(m, 0, 0, 2, 0, 2, 2);
 	model_replace_begin(m, RESOURCE_INDEX_PODS);
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("b", UID "2", "3", "muster", "n1", "Succeeded"));
 	model_replace_end(m, RESOURCE_INDEX_PODS);
-	v = stirred(m);
-	counts_are(&v, 0, 0, 1, 0, 1, 1);
+	counts_are(m, 0, 0, 1, 0, 1, 1);
 	model_free(m);
 }
 
@@ -633,7 +623,6 @@ Test(group_status, ended_pods_are_kept_up_to_a_limit)
 	struct decode_error error;
 	struct model_counts counts;
 	const char *json;
-	struct gang_view v;
 
 	world_put(m, RESOURCE_INDEX_DIALECTS, world_group("g", "1", 2));
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("a", UID "1", "2", "muster", "n1", "Succeeded"));
@@ -641,13 +630,11 @@ Test(group_status, ended_pods_are_kept_up_to_a_limit)
 	json = pod_as("c", UID "3", "4", "muster", "n1", "Succeeded");
 	cr_assert_eq(model_put(m, RESOURCE_INDEX_PODS, json, strlen(json), &error), -ENOSPC);
 	cr_assert(strstr(error.text, "--max-pods"), "%s", error.text);
-	v = stirred(m);
-	counts_are(&v, 0, 0, 2, 0, 2, 2);
+	counts_are(m, 0, 0, 2, 0, 2, 2);
 	model_counts(m, &counts);
 	cr_assert_eq(counts.non_member_pods, 2);
 	/* A live pod has room all the same. */
 	world_put(m, RESOURCE_INDEX_PODS, pod_as("d", UID "4", "5", "muster", "", "Pending"));
-	v = stirred(m);
-	counts_are(&v, 1, 0, 2, 0, 3, 2);
+	counts_are(m, 1, 0, 2, 0, 3, 2);
 	model_free(m);
 }

@@ -252,15 +252,8 @@ static const char *data_of(uint64_t at_s, const char *value)
 /* Goes on to the next request, whenever it is due. */
 static struct http_call *next(const char *method, const char *path)
 {
-	for (int i = 0; world_open(&b.w) == 0; i++) {
-		uint64_t due = past_store_poll(b.s);
-
-		cr_assert_lt(i, 10);
-		if (world_open(&b.w) == 0) {
-			cr_assert_neq(due, NEVER_NS, "nothing is due");
-			b.w.now_ns = due > b.w.now_ns ? due : b.w.now_ns + 1;
-		}
-	}
+	for (int i = 0; world_open(&b.w) == 0; i++)
+		world_wait(&b.w, i, past_store_poll(b.s));
 	return world_take(&b.w, method, path);
 }
 
