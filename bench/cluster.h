@@ -8,7 +8,6 @@
 #ifndef MUSTER_BENCH_CLUSTER_H
 #define MUSTER_BENCH_CLUSTER_H
 
-#include "core/step/core.h"
 #include "ipc/ring.h"
 #include "ipc/segment.h"
 

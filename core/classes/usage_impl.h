@@ -5,7 +5,6 @@
 
 #include "core/base/id_table.h"
 #include "core/cluster/nodes.h"
-#include "core/cluster/shape.h"
 
 enum use_kind {
 	USE_PORT,        /* address, protocol, number */

@@ -9,7 +9,6 @@
 #ifndef MUSTER_CORE_PACK_H
 #define MUSTER_CORE_PACK_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define PACK_KINDS 64u      /* more: gave up */

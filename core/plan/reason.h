@@ -5,7 +5,6 @@
 
 #include "core/queue/gangs.h"
 #include "core/plan/plan.h"
-#include "core/index/views.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -24,10 +24,7 @@ struct checking {
 	uint32_t *shapes; /* by shape */
 };
 
-static bool wrong(struct checking *k, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static bool wrong(struct checking *k, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool wrong(struct checking *k, const char *format, ...)
 {
 	va_list args;
 

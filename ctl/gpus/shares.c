@@ -42,8 +42,7 @@ bool gpu_share_claim(const char *name)
 	return strncmp(name, GPU_SHARE, strlen(GPU_SHARE)) == 0;
 }
 
-static void put(struct bytes *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct bytes *b, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void put(struct bytes *b, const char *format, ...)
 {
 	va_list args;
 	char *text;

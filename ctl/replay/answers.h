@@ -11,8 +11,6 @@
 
 #include "ipc/abi.h"
 
-#include <stdbool.h>
-
 struct answers;
 struct core;
 

@@ -49,8 +49,7 @@ static bool has_control(const char *text)
 	return *text != '\0';
 }
 
-static int fail(struct config *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int fail(struct config *c, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int fail(struct config *c, const char *format, ...)
 {
 	va_list args;
 
@@ -61,8 +60,7 @@ static int fail(struct config *c, const char *format, ...)
 	return -EINVAL;
 }
 
-static char *format_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static char *format_text(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static char *format_text(const char *format, ...)
 {
 	va_list args;
 	char *text;

@@ -22,8 +22,7 @@ struct word {
 	size_t bytes;
 };
 
-static int fail(struct reader *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int fail(struct reader *r, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int fail(struct reader *r, const char *format, ...)
 {
 	va_list args;
 

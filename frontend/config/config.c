@@ -34,9 +34,8 @@ struct reader {
 };
 
 /* Reports an error of the key or value at this byte, or after it. */
-static int wrong(struct reader *r, size_t at, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-static int wrong(struct reader *r, size_t at, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int wrong(struct reader *r, size_t at,
+                                                       const char *format, ...)
 {
 	struct yaml_mark mark = yaml_mark_find(&r->marks, at);
 	char text[800];

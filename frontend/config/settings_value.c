@@ -122,9 +122,8 @@ void setting_range(const struct setting *s, char *out, size_t out_bytes)
 		         s->kind == SETTING_POWER ? "a power of two, " : "", s->least, s->most);
 }
 
-static int no(char *why, size_t why_bytes, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-static int no(char *why, size_t why_bytes, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int no(char *why, size_t why_bytes, const char *format,
+                                                    ...)
 {
 	va_list args;
 

@@ -9,7 +9,6 @@
 #define MUSTER_FRONTEND_ANSWER_H
 
 #include "frontend/json/jsonout.h"
-#include "frontend/model/model.h"
 #include "frontend/page/history.h"
 #include "frontend/serve/metrics.h"
 #include "frontend/serve/question.h"

@@ -4,8 +4,6 @@
 #define MUSTER_FRONTEND_ANSWER_IMPL_H
 
 #include "frontend/page/answer.h"
-#include "ipc/clock.h"
-#include "ipc/memory.h"
 #include "ipc/order.h"
 
 typedef unsigned long long ull;

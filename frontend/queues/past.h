@@ -15,7 +15,6 @@
 #include "frontend/json/jsonout.h"
 #include "ipc/abi.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

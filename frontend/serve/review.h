@@ -6,8 +6,6 @@
 
 #include "frontend/base/env.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/queue.h>
 
 struct reviewer;

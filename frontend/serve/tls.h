@@ -11,7 +11,6 @@
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 struct tls_files {

@@ -4,7 +4,6 @@
 #ifndef MUSTER_APISIM_HTTP_H
 #define MUSTER_APISIM_HTTP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct as_api;

@@ -4,7 +4,6 @@
 #define MUSTER_APISIM_QUANTITY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define AS_QUANTITY_BYTES 64

@@ -51,9 +51,7 @@ struct story {
 	size_t used;
 };
 
-static void say(struct story *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(struct story *s, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void say(struct story *s, const char *format, ...)
 {
 	va_list args;
 
