@@ -148,7 +148,7 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 {
 	struct gang *g = &c->gangs.slots[index];
 	struct plan *plan = &c->plan;
-	const bool behind = backfill_is_behind(c, index);
+	const bool behind = c->backfill.gang != ID_NONE && backfill_is_behind(c, index);
 	enum plan_answer answer;
 	enum wait_reason why;
 	uint32_t need;

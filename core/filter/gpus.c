@@ -237,13 +237,12 @@ static bool is_due(const struct gpus *g, const struct pods *ps)
 	return g->due || ps->came - g->came > few || ps->count + few < g->pods;
 }
 
-void gpus_follow(struct pod_counts *cs)
+/* Out of line, so that gpus_follow() saves no registers for it. */
+static __attribute__((noinline)) void mix_renew(struct pod_counts *cs)
 {
 	struct gpus *g = cs->gpus;
 	uint64_t asked[QUESTIONS_MAX / 64];
 
-	if (!g || !is_due(g, cs->pods))
-		return;
 	memcpy(asked, g->asked, sizeof(asked));
 	gpus_forget(cs);
 	memcpy(g->asked, asked, sizeof(asked));
@@ -252,6 +251,12 @@ void gpus_follow(struct pod_counts *cs)
 	g->pods = cs->pods->count;
 	g->came = cs->pods->came;
 	cs->rules_version++;
+}
+
+void gpus_follow(struct pod_counts *cs)
+{
+	if (cs->gpus && is_due(cs->gpus, cs->pods))
+		mix_renew(cs);
 }
 
 void gpus_ask(struct pod_counts *cs, uint32_t question)

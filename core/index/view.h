@@ -95,8 +95,9 @@ struct view {
 
 /* The view that a class read. */
 struct view_read {
-	uint32_t slot; /* + 1; 0: none */
-	uint64_t made; /* view.made then: if it is another by now, the view is not the class's */
+	uint32_t slot;
+	uint64_t
+		made; /* view.made then, 0: none; if it is another by now, the view is not the class's */
 };
 
 #define BATCH_KEYS 4u
@@ -112,9 +113,10 @@ struct views {
 	struct view *slots;
 	uint64_t *last_used; /* by slot, value of `uses`; 0: unused */
 	uint32_t slots_n;
-	void *memory;   /* of the arrays of all views */
-	uint32_t *kin;  /* by slot: kin_of() its class */
-	uint64_t makes; /* of views so far */
+	uint32_t slots_used; /* those from here on were never in use */
+	void *memory;        /* of the arrays of all views */
+	uint32_t *kin;       /* by slot: kin_of() its class */
+	uint64_t makes;      /* of views so far */
 	/* by class; [1]: with the reservation subtracted */
 	struct view_read *of_class[2];
 	struct hold hold;

@@ -36,7 +36,10 @@ static void slots_init(struct views *vs, uint32_t nodes)
 	unsigned char *at;
 
 	vs->slots_n = slots_number(bytes);
-	vs->slots = must_array(vs->slots_n, sizeof(*vs->slots));
+	vs->slots_used = 0;
+	/* With larger arrays there are fewer slots; what classes read stays a slot, which no view has.
+	 */
+	vs->slots = must_array(VIEWS_MOST, sizeof(*vs->slots));
 	vs->last_used = must_array(vs->slots_n, sizeof(*vs->last_used));
 	vs->kin = must_array(vs->slots_n, sizeof(*vs->kin));
 	vs->memory = must_alloc(vs->slots_n * bytes + CACHE_LINE);
@@ -50,6 +53,7 @@ static void slots_init(struct views *vs, uint32_t nodes)
 		v->facts_of = at + keys + counts + points;
 		v->images_of = v->facts_of + whole_lines(nodes);
 		v->class = CLASS_NONE;
+		v->made = UINT64_MAX; /* no class read it */
 	}
 }
 
@@ -77,7 +81,7 @@ void views_init(struct views *vs, const struct limits *limits, struct pod_counts
 
 static void slots_free(struct views *vs)
 {
-	for (uint32_t i = 0; i < vs->slots_n; i++) {
+	for (uint32_t i = 0; i < vs->slots_used; i++) {
 		constraints_free(vs->slots[i].constraints);
 		soft_free(vs->slots[i].soft);
 		free(vs->slots[i].preferred);
@@ -120,7 +124,7 @@ static void evict(struct views *vs, uint32_t at)
 
 static void evict_all(struct views *vs)
 {
-	for (uint32_t i = 0; i < vs->slots_n; i++)
+	for (uint32_t i = 0; i < vs->slots_used; i++)
 		if (vs->slots[i].class != CLASS_NONE)
 			evict(vs, i);
 }
@@ -143,10 +147,7 @@ static uint32_t slot_read(const struct views *vs, bool behind, class_id class)
 {
 	const struct view_read *read = &vs->of_class[behind][class];
 
-	return read->slot > 0 && read->slot <= vs->slots_n &&
-	               vs->slots[read->slot - 1].made == read->made
-	           ? read->slot - 1
-	           : SLOT_NONE;
+	return vs->slots[read->slot].made == read->made ? read->slot : SLOT_NONE;
 }
 
 void views_forget(struct views *vs, class_id class)
@@ -187,6 +188,8 @@ static uint32_t slot_new(struct views *vs, bool behind, class_id class)
 
 	if (v->class != CLASS_NONE)
 		evict(vs, at);
+	if (at >= vs->slots_used)
+		vs->slots_used = at + 1;
 	v->facts.log_n = 0;
 	v->class = class;
 	v->made = ++vs->makes;
@@ -214,7 +217,7 @@ static uint32_t slot_shared(const struct views *vs, bool behind, class_id class)
 {
 	const uint32_t kin = kin_of(vs, class);
 
-	for (uint32_t i = 0; i < vs->slots_n; i++)
+	for (uint32_t i = 0; i < vs->slots_used; i++)
 		if (vs->kin[i] == kin && (vs->slots[i].hold > 0) == behind &&
 		    may_share(vs, &vs->slots[i], class))
 			return i;
@@ -242,7 +245,9 @@ static void set_class(struct view *v, class_id class)
 		soft_set_class(v->soft, class);
 }
 
-static bool is_current(const struct views *vs, const struct view_scope *scope, const struct view *v)
+/* Inline in views_get(), which is called for all that a plan reads. */
+static inline __attribute__((always_inline)) bool
+is_current(const struct views *vs, const struct view_scope *scope, const struct view *v)
 {
 	return !vs->nodes->order_old && v->position == vs->nodes->log_n &&
 	       v->order_version == vs->nodes->order_version &&
@@ -250,11 +255,22 @@ static bool is_current(const struct views *vs, const struct view_scope *scope, c
 	       !v->stale;
 }
 
-struct view *views_get(struct views *vs, const struct view_scope *scope, class_id class)
+/* Brings the view up to date.  Out of line, as view_find(), so that views_get() saves no registers
+ * for it. */
+static __attribute__((noinline)) struct view *
+view_bring(struct views *vs, const struct view_scope *scope, struct view *v, struct view_read *read)
+{
+	view_follow(vs, scope, v);
+	*read = (struct view_read){ .slot = (uint32_t)(v - vs->slots), .made = v->made };
+	return v;
+}
+
+/* views_get() for a class that reads another view than before, or one of another reservation. */
+static __attribute__((noinline)) struct view *
+view_find(struct views *vs, const struct view_scope *scope, class_id class)
 {
 	const bool behind = scope->behind && vs->hold.version > 0;
 	const uint32_t at = slot_of(vs, behind, class);
-	struct view_read *read = &vs->of_class[behind][class];
 	struct view *v = &vs->slots[at];
 
 	if (v->class != class)
@@ -265,11 +281,20 @@ struct view *views_get(struct views *vs, const struct view_scope *scope, class_i
 		v->nodes = 0;
 	}
 	vs->last_used[at] = ++vs->uses;
-	if (!is_current(vs, scope, v))
-		view_follow(vs, scope, v);
-	if (read->made != v->made)
-		*read = (struct view_read){ .slot = at + 1, .made = v->made };
-	return v;
+	vs->of_class[behind][class] = (struct view_read){ .slot = at, .made = v->made };
+	return is_current(vs, scope, v) ? v : view_bring(vs, scope, v, &vs->of_class[behind][class]);
+}
+
+struct view *views_get(struct views *vs, const struct view_scope *scope, class_id class)
+{
+	const bool behind = scope->behind && vs->hold.version > 0;
+	struct view_read *read = &vs->of_class[behind][class];
+	struct view *v = &vs->slots[read->slot];
+
+	if (v->made != read->made || v->class != class || (behind && v->hold != vs->hold.version))
+		return view_find(vs, scope, class);
+	vs->last_used[read->slot] = ++vs->uses;
+	return is_current(vs, scope, v) ? v : view_bring(vs, scope, v, read);
 }
 
 void view_scope_mask(struct views *vs, struct view_scope *scope, const uint64_t *bits)
@@ -281,7 +306,7 @@ void view_scope_mask(struct views *vs, struct view_scope *scope, const uint64_t 
 void views_hold(struct views *vs, const class_id *classes, uint32_t n, const uint64_t *within,
                 const uint64_t *whole)
 {
-	for (uint32_t i = 0; i < vs->slots_n; i++)
+	for (uint32_t i = 0; i < vs->slots_used; i++)
 		if (vs->slots[i].class != CLASS_NONE && vs->slots[i].hold > 0)
 			evict(vs, i);
 	vs->hold.classes_n = n < HOLD_CLASSES_MAX ? n : HOLD_CLASSES_MAX;

@@ -87,28 +87,12 @@ enum gang_state gang_life(const struct gang *g)
 	return g->failed > 0 ? GANG_FAILED : g->state;
 }
 
-static bool key_before(const struct gangs *gs, uint32_t a, const struct gang_key *left, uint32_t b,
-                       const struct gang_key *right)
-{
-	int order = gang_key_compare(left, right);
-
-	if (order != 0)
-		return order < 0;
-	order = names_compare(gs->slots[a].name, gs->slots[a].name_bytes, gs->slots[b].name,
-	                      gs->slots[b].name_bytes);
-	return order != 0 ? order < 0 : a < b;
-}
-
 bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b)
 {
 	const struct gang_key left = gang_key(&gs->slots[a]), right = gang_key(&gs->slots[b]);
+	const int order = gang_key_compare(&left, &right);
 
-	return key_before(gs, a, &left, b, &right);
-}
-
-bool gang_queued_before(const struct gangs *gs, uint32_t a, uint32_t b)
-{
-	return key_before(gs, a, &gs->slots[a].queued, b, &gs->slots[b].queued);
+	return order != 0 ? order < 0 : gangs_name_before(gs, a, b);
 }
 
 void gang_link(struct gangs *gs, uint32_t index, pod_id pod)

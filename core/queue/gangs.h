@@ -6,6 +6,7 @@
 #ifndef MUSTER_CORE_GANGS_H
 #define MUSTER_CORE_GANGS_H
 
+#include "core/base/names.h"
 #include "core/classes/pod_classes.h"
 #include "core/shm/ledger.h"
 #include "core/cluster/pods.h"
@@ -267,8 +268,23 @@ static inline struct gang_key gang_key(const struct gang *g)
  * BAND_LAST age comes before priority. */
 bool gang_before(const struct gangs *gs, uint32_t a, uint32_t b);
 
-/* The same by the keys with which they were inserted. */
-bool gang_queued_before(const struct gangs *gs, uint32_t a, uint32_t b);
+/* Of gangs with equal keys. */
+static inline bool gangs_name_before(const struct gangs *gs, uint32_t a, uint32_t b)
+{
+	const struct gang *left = &gs->slots[a], *right = &gs->slots[b];
+	const int order = names_compare(left->name, left->name_bytes, right->name, right->name_bytes);
+
+	return order != 0 ? order < 0 : a < b;
+}
+
+/* The same by the keys with which they were inserted.  Inline: a walk of the queue calls it for
+ * each gang. */
+static inline bool gang_queued_before(const struct gangs *gs, uint32_t a, uint32_t b)
+{
+	const int order = gang_key_compare(&gs->slots[a].queued, &gs->slots[b].queued);
+
+	return order != 0 ? order < 0 : gangs_name_before(gs, a, b);
+}
 
 static inline bool gang_key_is(const struct gang *g, const struct gang_key *key)
 {

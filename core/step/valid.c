@@ -198,7 +198,7 @@ static bool views_valid(struct checking *k)
 
 		if (v->class == CLASS_NONE)
 			continue;
-		if (vs->of_class[v->hold > 0][v->class].slot != i + 1 ||
+		if (vs->of_class[v->hold > 0][v->class].slot != i ||
 		    vs->of_class[v->hold > 0][v->class].made != v->made ||
 		    c->pod_counts.pod_classes.slots[v->class].shape == ID_NONE)
 			return wrong(k, "view %u: its kind", i);
