@@ -112,50 +112,85 @@ static bool word_has(const uint32_t column[64], uint32_t value)
 	return some;
 }
 
-/* Evaluates the nodes with a value; all bits are 0 before.  The column has whole words of 64
- * nodes. */
-static void nodes_evaluate_value(const struct shape *s, const uint32_t *column, uint32_t value,
-                                 const struct node *nodes, uint32_t nodes_used)
+/* The nodes of the word that have one of the values. */
+static uint64_t word_matches(const uint32_t column[64], const uint32_t *values, uint32_t n)
 {
-	for (node_id first = 0; first < nodes_used; first += 64) {
-		if (!word_has(column + first, value))
+	uint64_t bits = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!word_has(column, values[i]))
 			continue;
-		for (node_id node = first; node < first + 64 && node < nodes_used; node++)
-			if (column[node] == value)
-				node_evaluate(s, node, &nodes[node]);
+		for (uint32_t node = 0; node < 64; node++)
+			bits |= (uint64_t)(column[node] == values[i]) << node;
 	}
+	return bits;
 }
 
-/* For a shape without rules over nodes except tolerations. */
-static void nodes_evaluate_plain(const struct shapes *ss, const struct shape *s,
-                                 const struct node *nodes)
+/* Takes the nodes out of the set that do not meet an In requirement. */
+static void set_select(struct shapes *ss, const struct shape *s, const struct requirement *q,
+                       const struct node *nodes, uint32_t nodes_used, uint64_t *set)
+{
+	const uint32_t *column = column_of(ss, q->key, nodes, nodes_used);
+
+	for (uint32_t word = 0; word * 64 < nodes_used; word++)
+		if (set[word])
+			set[word] &= word_matches(column + (size_t)word * 64, &s->parts.values[q->values_first],
+			                          q->values_n);
+}
+
+/* Sets allowed to the nodes that meet the rules over taints, but for those of `single`: each of
+ * these is evaluated by itself. */
+static void nodes_evaluate_taints(const struct shapes *ss, const struct shape *s)
 {
 	memcpy(s->allowed, ss->open, ss->words * sizeof(*ss->open));
 	for (uint32_t i = 0; i < TAINT_SETS_MOST; i++) {
 		const struct taint_set *set = &ss->tainted.at[i];
 
-		for (uint32_t word = 0;
-		     set->count > 0 && !taints_bar(s, set->taints, set->taints_n) && word < ss->words;
-		     word++)
+		if (set->count == 0 || taints_bar(s, set->taints, set->taints_n))
+			continue;
+		for (uint32_t word = 0; word < ss->words; word++)
 			s->allowed[word] |= set->nodes[word];
 	}
-	nodes_evaluate_set(s, ss->single, ss->words, nodes);
 }
 
+/* True if the nodes that the shape allows are those that tolerations and labels of its nodeSelector
+ * leave. */
+static bool shape_only_selects(const struct shape *s)
+{
+	const struct event_shape *e = s->body;
+
+	if (e->terms_n > 0 || e->volume_rules_n > 0 || (e->flags & SHAPE_NODE_RULES) ||
+	    s->named != FILTER_PASSED)
+		return false;
+	for (uint32_t i = 0; i < e->requirements_n; i++)
+		if (s->parts.requirements[i].op != REQUIRE_IN ||
+		    s->parts.requirements[i].values_n > SELECTED_MOST)
+			return false;
+	for (uint32_t i = 0; i < e->values_n; i++)
+		if (s->parts.values[i] == NO_VALUE)
+			return false;
+	return true;
+}
+
+/* A nodeSelector is the common rule, and of a zone or pool with many nodes: by sets of nodes, which
+ * reads no node. */
 static void nodes_evaluate_all(struct shapes *ss, const struct shape *s, const struct node *nodes,
                                uint32_t nodes_used)
 {
 	const struct requirement *q = selects_by(s);
-	const uint32_t *column = q ? column_of(ss, q->key, nodes, nodes_used) : NULL;
 
-	if (shape_is_plain(s)) {
-		nodes_evaluate_plain(ss, s, nodes);
+	if (shape_only_selects(s)) {
+		nodes_evaluate_taints(ss, s);
+		for (uint32_t i = 0; i < s->body->requirements_n; i++)
+			set_select(ss, s, &s->parts.requirements[i], nodes, nodes_used, s->allowed);
+		nodes_evaluate_set(s, ss->single, ss->words, nodes);
 		return;
 	}
-	if (column && q->values_n <= SELECTED_MOST) {
-		for (uint32_t i = 0; i < q->values_n; i++)
-			nodes_evaluate_value(s, column, s->parts.values[q->values_first + i], nodes,
-			                     nodes_used);
+	if (q && q->values_n <= SELECTED_MOST) {
+		for (uint32_t word = 0; word < ss->words; word++)
+			s->allowed[word] = ss->open[word] | ss->barred[word];
+		set_select(ss, s, q, nodes, nodes_used, s->allowed);
+		nodes_evaluate_set(s, s->allowed, ss->words, nodes);
 		return;
 	}
 	for (node_id node = 0; node < nodes_used; node++)
