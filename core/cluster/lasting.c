@@ -5,9 +5,8 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define STRIDE_STEP 4u
+static_assert(RESOURCES_MAX % LASTING_COLUMNS == 0, "each resource has a place");
 
 void lasting_init(struct lasting *l, const struct limits *limits)
 {
@@ -16,49 +15,41 @@ void lasting_init(struct lasting *l, const struct limits *limits)
 
 void lasting_free(struct lasting *l)
 {
-	free(l->sums);
+	for (uint32_t i = 0; i < RESOURCES_MAX / LASTING_COLUMNS; i++)
+		free(l->sums[i]);
 	*l = (struct lasting){ 0 };
 }
 
 void lasting_clear(struct lasting *l)
 {
-	free(l->sums);
-	*l = (struct lasting){ .nodes = l->nodes };
+	const uint32_t nodes = l->nodes;
+
+	lasting_free(l);
+	l->nodes = nodes;
 }
 
-/* Extends the rows to the resources of the shape. */
-static void reach(struct lasting *l, const struct shape *s)
+static wide *sum_of(struct lasting *l, node_id node, uint32_t resource)
 {
-	uint32_t stride = l->stride;
-	wide *sums;
+	wide **sums = &l->sums[resource / LASTING_COLUMNS];
 
-	for (uint32_t i = 0; i < s->sums_n; i++)
-		while (s->requests[i].resource >= stride)
-			stride += STRIDE_STEP;
-	if (stride == l->stride)
-		return;
-	sums = must_array((size_t)l->nodes * stride, sizeof(*sums));
-	for (node_id id = 0; id < l->nodes && l->stride > 0; id++)
-		memcpy(&sums[(size_t)id * stride], &l->sums[(size_t)id * l->stride],
-		       l->stride * sizeof(*sums));
-	free(l->sums);
-	l->sums = sums;
-	l->stride = stride;
+	if (!*sums)
+		*sums = must_array((size_t)l->nodes * LASTING_COLUMNS, sizeof(**sums));
+	return &(*sums)[(size_t)node * LASTING_COLUMNS + resource % LASTING_COLUMNS];
 }
 
 void lasting_add(struct lasting *l, node_id node, const struct shape *s)
 {
 	assert(node < l->nodes);
-	reach(l, s);
+	l->any = true;
 	for (uint32_t i = 0; i < s->sums_n; i++)
-		l->sums[(size_t)node * l->stride + s->requests[i].resource] += s->requests[i].value;
+		*sum_of(l, node, s->requests[i].resource) += s->requests[i].value;
 }
 
 void lasting_remove(struct lasting *l, node_id node, const struct shape *s)
 {
 	assert(node < l->nodes);
 	for (uint32_t i = 0; i < s->sums_n; i++) {
-		wide *sum = &l->sums[(size_t)node * l->stride + s->requests[i].resource];
+		wide *sum = sum_of(l, node, s->requests[i].resource);
 
 		assert(*sum >= s->requests[i].value);
 		*sum -= s->requests[i].value;

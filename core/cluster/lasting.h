@@ -2,16 +2,22 @@
 /* Requests of bound pods that do not end by themselves (POD_LASTS), summed by node: capacity that
  * no pod's end promises.  core/cycle/backfill_fit.c
  *
- * No memory is allocated before the first such pod. */
+ * No memory is allocated before the first such pod, and then for LASTING_COLUMNS resources of all
+ * nodes at a time, which is not copied when another pod asks for more. */
 #ifndef MUSTER_CORE_LASTING_H
 #define MUSTER_CORE_LASTING_H
 
 #include "core/base/amount.h"
 #include "core/cluster/shapes.h"
 
+#define LASTING_COLUMNS 4u
+
 struct lasting {
-	wide *sums; /* [node * stride + resource]; NULL: there is no such pod */
-	uint32_t nodes, stride;
+	/* [resource / LASTING_COLUMNS]: [node * LASTING_COLUMNS + resource % LASTING_COLUMNS]; NULL: no
+	 * such pod asks for one of these */
+	wide *sums[RESOURCES_MAX / LASTING_COLUMNS];
+	uint32_t nodes;
+	bool any;          /* there was such a pod */
 	uint64_t released; /* counts pods that left */
 };
 
@@ -24,7 +30,9 @@ void lasting_remove(struct lasting *l, node_id node, const struct shape *s);
 
 static inline wide lasting_sum(const struct lasting *l, node_id node, uint32_t resource)
 {
-	return resource < l->stride ? l->sums[(size_t)node * l->stride + resource] : 0;
+	const wide *sums = l->sums[resource / LASTING_COLUMNS];
+
+	return sums ? sums[(size_t)node * LASTING_COLUMNS + resource % LASTING_COLUMNS] : 0;
 }
 
 /* The part of `allocatable` that becomes free when all pods that end have ended; 0 or more. */

@@ -47,7 +47,7 @@ bool wanted_find(const struct core *c, const struct gang *g, struct wanted *w)
 {
 	pod_id id = g->members > 0 ? g->first : ID_NONE;
 
-	*w = (struct wanted){ .lasting = c->lasting.sums ? &c->lasting : NULL };
+	*w = (struct wanted){ .lasting = c->lasting.any ? &c->lasting : NULL };
 	for (; id != ID_NONE; id = c->pods.slots[id].next) {
 		const struct pod *p = &c->pods.slots[id];
 		uint32_t i = 0;

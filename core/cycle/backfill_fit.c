@@ -58,7 +58,7 @@ bool lasting_pods_bar(struct core *c, const struct gang *g)
 {
 	struct wanted w;
 
-	if (!c->lasting.sums || !wanted_find(c, g, &w))
+	if (!c->lasting.any || !wanted_find(c, g, &w))
 		return false;
 	w.lasting = NULL;
 	return could_fit(c, g, &w);
