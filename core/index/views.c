@@ -136,6 +136,12 @@ void views_reach(struct views *vs)
 	slots_init(vs, vs->nodes->span);
 }
 
+void views_prepare(struct views *vs)
+{
+	nodes_sort(vs->nodes);
+	columns_follow(&vs->columns, vs->nodes);
+}
+
 void views_clear(struct views *vs)
 {
 	evict_all(vs);

@@ -44,6 +44,9 @@ void views_free(struct views *vs);
 /* The nodes' span has grown, and what views refer to has moved: all are built again. */
 void views_reach(struct views *vs);
 void views_clear(struct views *vs);
+/* Computes what all views read: the order of the names and the columns.  Once all nodes are known,
+ * so that the first plan does not have it in its time. */
+void views_prepare(struct views *vs);
 
 /* The view of a class, up to date; classes that differ in nothing but images that no node has
  * read the same one.  The pointer is good until VIEWS_LEAST other classes were

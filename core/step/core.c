@@ -197,6 +197,7 @@ static int on_synced(struct core *c)
 		return refuse(c, "synced twice");
 	PROBE(synced, c->epoch, c->pods.count);
 	c->synced = true;
+	views_prepare(&c->views);
 	inflight_resolve(c);
 	c->tickets.renominates = c->tickets.flags & PREEMPTION_ON;
 	PROBE(inflight_resolved, c->epoch, c->sends.n);
