@@ -10,7 +10,7 @@
 /* Of a live gang: "Running", "Waiting", ...; "Unknown" for other numbers. */
 const char *gang_state_text(uint32_t state);
 
-/* Of its placement alone, as simulate and records have it: "Placed", "Incomplete", ... */
+/* Of its placement alone, as records have it: "Placed", "Incomplete", ... */
 const char *gang_placement_text(uint32_t state);
 
 /* The word that live commands had for the state before version 0.2: what its placement is called;

@@ -86,7 +86,7 @@ def runs(root):
         until(lambda: c.bound("train") == 2, 30, "the gang bound")
         said = subprocess.run([*inside, "musterctl", "gangs", "--socket", SOCKET, "-o", "json"], capture_output=True, text=True,
                               check=True, timeout=30)
-        equal(json.loads(said.stdout)["gangs"][0]["state"], "Placed", said.stdout)
+        equal(json.loads(said.stdout)["gangs"][0]["state"], "Running", said.stdout)
         check(not c.wrongs(), c.wrongs())
 
 

@@ -228,12 +228,6 @@ static int64_t waited_s(const struct gang_result *g)
 	return s > 0 ? s : 0;
 }
 
-static const char *state_text(const struct explanation *x)
-{
-	return x->reservations != NULL ? gang_state_text(x->result->life)
-	                               : gang_placement_text(x->result->state);
-}
-
 static bool is_promised(const struct explanation *x)
 {
 	return x->observer != NULL && x->result->reason != NULL && x->result->why.promised.at_ns > 0;
@@ -260,9 +254,10 @@ static void print_json(const struct explanation *x)
 
 	json_add_text(o, "gang", g->gang);
 	json_add_text(o, "dialect", g->dialect);
-	json_add_text(o, "state", state_text(x));
-	if (x->reservations != NULL)
-		json_add_text(o, "former_state", gang_state_former(g->life, g->state));
+	json_add_text(o, "state", gang_state_text(g->life));
+	json_add_text(o, "former_state",
+	              x->reservations != NULL ? gang_state_former(g->life, g->state)
+	                                      : gang_placement_text(g->state));
 	json_add_number(o, "quorum", g->quorum);
 	json_add_number(o, "members", g->members);
 	json_add_number(o, "placed", g->placed);
@@ -436,7 +431,7 @@ static void print_text(const struct explanation *x)
 	const struct gang_result *g = x->result;
 
 	ctl_say("gang %s (%s): %s, %" PRIu32 " of %" PRIu32 " members placed, quorum %" PRIu32, g->gang,
-	        g->dialect, state_text(x), g->placed, g->members, g->quorum);
+	        g->dialect, gang_state_text(g->life), g->placed, g->members, g->quorum);
 	if (g->succeeded > 0)
 		ctl_say(", %" PRIu32 " succeeded", g->succeeded);
 	if (g->failed > 0)

@@ -73,7 +73,8 @@ static cJSON *gang_json(const struct model *model, const struct gang_result *g)
 	json_add_number(o, "quorum", g->quorum);
 	json_add_number(o, "members", g->members);
 	json_add_number(o, "placed", g->placed);
-	json_add_text(o, "state", gang_placement_text(g->state));
+	json_add_text(o, "state", gang_state_text(g->life));
+	json_add_text(o, "former_state", gang_placement_text(g->state));
 	if (g->queue != NULL)
 		json_add_text(o, "queue", g->queue);
 	if (g->reason != NULL) {
@@ -167,7 +168,7 @@ static void print_gangs(const struct simulation *s)
 		const struct gang_result *g = &s->gangs[i];
 
 		text_table_cell(t, "%s", g->gang);
-		text_table_cell(t, "%s", gang_placement_text(g->state));
+		text_table_cell(t, "%s", gang_state_text(g->life));
 		text_table_cell(t, "%" PRIu32, g->quorum);
 		text_table_cell(t, "%" PRIu32, g->members);
 		text_table_cell(t, "%" PRIu32, g->placed);

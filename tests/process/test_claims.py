@@ -164,7 +164,7 @@ def plain_gang(objects):
 
 def test_members_of_a_gang_get_their_devices():
     answer, g = plain_gang(cluster(*gang(2)))
-    check(g["state"] == "Placed" and "devices" not in g, answer)
+    check(g["state"] == "Running" and "devices" not in g, answer)
     check({p["pod"]: [d["device"] for d in p["devices"]] for p in answer["placements"]} == {"default/p0": ["d/n1/a"], "default/p1": ["d/n1/b"]}, answer)
     check({c["claim"]: c["allocation"]["devices"]["results"] for c in answer["claims"]} ==
           {f"default/c{i}": [{"request": "r", "driver": "d", "pool": "n1", "device": d}] for i, d in ((0, "a"), (1, "b"))}, answer)

@@ -88,7 +88,7 @@ def test_tables_say_the_same():
     equal(code, NO, err)
     rows = [line.split() for line in out.splitlines()]
     check(["POD", "NODE", "GANG", "REASON"] in rows, out)
-    check(any(r[:2] == ["ml/train", "Placed"] for r in rows), out)
+    check(any(r[:2] == ["ml/train", "Running"] for r in rows), out)
     check(any(r[:2] == ["ml/big", "Waiting"] for r in rows), out)
     check("4 of 9 pending pods placed, 1 of 2 gangs" in out, out)
 

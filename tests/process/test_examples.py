@@ -33,7 +33,7 @@ def test_each_example_is_a_gang_of_its_dialect():
             continue
         code, answer = simulate("-f", str(EXAMPLES / "nodes.yaml"), "-f", str(path))
         gang, = answer["gangs"]
-        equal((code, gang["dialect"], gang["state"]), (0, dialect, "Placed"), path.name)
+        equal((code, gang["dialect"], gang["state"]), (0, dialect, "Running"), path.name)
         equal(gang["placed"], len(answer["placements"]), path.name)
         check(all(p["node"] and p["gang"] == gang["gang"] for p in answer["placements"]), path.name)
         code, answer = simulate("-f", "-", "-f", str(path), stdin=small_node())
@@ -56,8 +56,8 @@ def test_the_policy_puts_two_into_one_zone_and_one_into_the_other():
 
 def test_the_quick_start_says_what_comes_of_it():
     page = (muster.ROOT / "docs" / "quick-start.md").read_text()
-    for name, state, why in (("train", "Placed", None), ("too-big", "Waiting", "Insufficient cpu"),
-                             ("too-few", "Incomplete", "cannot find enough sibling pods")):
+    for name, state, why in (("train", "Running", None), ("too-big", "Waiting", "Insufficient cpu"),
+                             ("too-few", "Pending", "cannot find enough sibling pods")):
         path = EXAMPLES / "quick-start" / f"{name}.yaml"
         check(f"examples/quick-start/{name}.yaml" in page, name)
         code, answer = simulate("-f", str(EXAMPLES / "nodes.yaml"), "-f", str(path))

@@ -44,7 +44,7 @@ def starts(made, gang):
     """The result of simulate."""
     code, out, err = run("musterctl", "simulate", "-f", saved(made, "changed.json"), "-o", "json")
     check(code in (0, 1), code, err)
-    return {g["gang"]: g["state"] for g in json.loads(out)["gangs"]}[gang] == "Placed"
+    return {g["gang"]: g["state"] for g in json.loads(out)["gangs"]}[gang] == "Running"
 
 
 def cluster(rng):
@@ -143,7 +143,7 @@ def test_what_it_says_would_help_does_and_half_of_it_does_not():
         path = saved(made)
         code, out, _ = run("musterctl", "simulate", "-f", path, "-o", "json")
         for g in json.loads(out)["gangs"]:
-            if g["state"] == "Placed" or seen == WANTED:
+            if g["state"] == "Running" or seen == WANTED:
                 continue
             seen += 1
             code, said = explained(path, g["gang"])
@@ -556,12 +556,12 @@ def test_what_is_in_no_queue_is_not_offered_help():
     made = simple()[:-1] + [pod_group("before", 2), objects.pod("before-0", group="before")]
     for gang in ("default/train", "default/before"):
         code, said = explained(saved(made), gang)
-        equal((code, said["state"]), (1, "Incomplete"))
+        equal((code, said["state"]), (1, "Pending"))
         check("before" not in said and "help" not in said, said)
     _, out, _ = run("musterctl", "explain", "-f", saved(made), "default/train")
     check("are there." in out and "queue" not in out and "would let" not in out, out)
     code, said = explained(saved(simple()[:2] + [pod_group("train", 2)] + simple()[3:]), "default/train")
-    equal((code, said["state"], said["placed"], said["need"], said["fit"]), (0, "Placed", 2, 1, 0))
+    equal((code, said["state"], said["placed"], said["need"], said["fit"]), (0, "Running", 2, 1, 0))
     check("0 of 1 members have room" in said["reason"] and "help" not in said, said)
 
 

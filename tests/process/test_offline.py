@@ -170,7 +170,7 @@ def test_what_waits_behind_a_placed_gang_says_why():
         equal([reasons["default/g-0"], reasons["default/g-1"]], [None, None])
         check(why in reasons["default/g-2"], reasons)
         only = answer["gangs"][0]
-        equal((only["state"], only["placed"]), ("Placed", 2))
+        equal((only["state"], only["placed"]), ("Running", 2))
         check(only.get("reason") is None if gang_why is None else gang_why in only["reason"], only)
         _, out, _ = run("musterctl", "simulate", "-f", "-", stdin=listed(*made, pod))
         check(why in out and "waits with its gang" not in out, out)
