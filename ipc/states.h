@@ -27,6 +27,13 @@ static inline bool gang_state_is_done(uint32_t state)
 	return state == GANG_PLACED || state == GANG_FINISHED || state == GANG_FAILED;
 }
 
+/* True if a gang in this state of its placement, waiting for this reason, is in the scheduling
+ * queue: one whose members have gates or are refused has no position there. */
+static inline bool gang_is_queued(uint32_t placement, uint32_t why)
+{
+	return placement == GANG_WAITING && why != WAIT_GATED && why != WAIT_REFUSED;
+}
+
 /* Rank in lists: what waits comes first. */
 uint32_t gang_state_rank(uint32_t state);
 

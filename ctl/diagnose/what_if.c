@@ -254,8 +254,10 @@ int explain_what_if(const struct live *l, const char *gang, const struct argumen
 	w->question.version = QUESTION_VERSION;
 	rc = changes_read(w);
 	if (rc == EXIT_DONE && !gang_find(w, gang)) {
-		fprintf(stderr, "%s: the scheduler behind %s has no gang %s\n", l->command, l->socket,
-		        gang);
+		fprintf(stderr,
+		        "%s: there is no gang %s; --what-if answers about gangs, of a pod without a gang "
+		        "musterctl verdict --live %s does\n",
+		        l->command, gang, gang);
 		rc = EXIT_NO;
 	}
 	if (rc == EXIT_DONE)

@@ -35,7 +35,7 @@ static const char *dialect_text(uint32_t dialect)
 /* Places in the scheduling queue, by the key with which the core orders it. */
 static bool is_queued(const struct gang_row *row)
 {
-	return row->placement == GANG_WAITING;
+	return gang_is_queued(row->placement, row->reason.why);
 }
 
 static int queue_order(const void *a, const void *b)

@@ -53,7 +53,9 @@ static void put_shortfalls(struct out *o, const struct reason *r, const struct r
 		const struct shortfall *s = &r->shortfalls[i];
 		const char *name = names->resource(names->context, s->resource);
 
-		put(o, "%s%s: need ", i == 0 ? before : "; ", name);
+		/* "pods: need 4, have 3" would read as members that are missing. */
+		put(o, "%s%s: need ", i == 0 ? before : "; ",
+		    s->resource == RESOURCE_PODS ? "pod slots (maxPods)" : name);
 		put_quantity(o, s->resource, name, s->need);
 		put(o, ", have ");
 		put_quantity(o, s->resource, name, s->have);

@@ -58,7 +58,7 @@ static struct gang_place place_of(gang_id id, const struct gang_copy *g)
 		.key = { .band = g->row.band, .priority = g->row.priority, .age_ns = g->row.created_ns },
 		.members = g->row.members,
 		.bound = g->row.bound,
-		.position = g->row.placement == GANG_WAITING,
+		.position = gang_is_queued(g->row.placement, g->row.reason.why),
 		.waiting_since_ns = g->row.waiting_since_ns,
 	};
 }

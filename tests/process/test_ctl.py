@@ -221,6 +221,15 @@ def test_lists_take_kubectls_flags():
             for o in (group, *pods):
                 o["metadata"]["namespace"] = ns
             c.create(group, *pods)
+        group, pods = objects.gang("gated", 2, schedulingGates=[{"name": "quota"}])
+        group["metadata"]["namespace"] = pods[0]["metadata"]["namespace"] = pods[1]["metadata"]["namespace"] = "gates"
+        c.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "gates"}}, group, *pods)
+        until(lambda: "scheduling gates" in (ask(c, "gangs", "-n", "gates")["gangs"] or [{}])[0].get("reason", ""), 10, lambda: ask(c, "gangs"))
+        equal(ask(c, "gangs", "-n", "gates")["gangs"][0]["position"], None, "gates keep it out of the queue")
+        code, _, err = c.ask("explain", "--what-if", "nodes=1", "default/no-gang")
+        check(code == NO and "answers about gangs, of a pod without a gang musterctl verdict --live default/no-gang does" in err, err)
+        for o in (group, *pods):
+            c.delete_object(o)
         until(lambda: sum(g["position"] is not None for g in ask(c, "gangs")["gangs"]) == 3, 10, lambda: ask(c, "gangs"))
         until(lambda: ask(c, "gangs", "default/train")["gangs"][0]["state"] == "Running", 10, lambda: ask(c, "gangs"))
         gangs = {g["gang"]: g for g in ask(c, "gangs")["gangs"]}

@@ -138,6 +138,23 @@ Test(reason, a_gang_has_its_numbers_behind)
 		"have 1536Mi.");
 }
 
+/* "pods: need 4, have 3" reads as members that are missing. */
+Test(reason, what_nodes_lack_for_pods_is_no_lack_of_members)
+{
+	struct reason r = { .why = WAIT_ROOM,
+		                .nodes = 1,
+		                .need = 4,
+		                .fit = 3,
+		                .counts_n = 1,
+		                .shortfalls_n = 1,
+		                .counts = { { FILTER_INSUFFICIENT, RESOURCE_PODS, 1, 0 } },
+		                .shortfalls = { { RESOURCE_PODS, 0, 4, 3 } } };
+
+	cr_assert_str_eq(text_of(&r, "ns/g", NULL),
+	                 "0/1 nodes are available: 1 Too many pods. gang ns/g: 3 of 4 members have "
+	                 "room; pod slots (maxPods): need 4, have 3.");
+}
+
 /* What has saturated is no exact number. */
 Test(reason, a_sum_without_end_is_told_as_such)
 {
