@@ -147,7 +147,7 @@ static void placed_count(struct pod_counts *cs, const struct pod_counts *cluster
 				const struct pod *p = &cluster->pods->slots[pod];
 
 				if (p->node != ID_NONE)
-					selector_change(&cs->selectors.slots[id], p->node,
+					selector_change(&cs->selectors, id, p->node,
 					                node_present(&cs->nodes->slots[p->node]), p->leaving, 1);
 			}
 		free(sets);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/classes/pod_counts.h"
+#include "core/classes/pod_counts_impl.h"
 
 #include "ipc/memory.h"
 
@@ -39,12 +39,17 @@ void pod_counts_reach(struct pod_counts *cs, uint32_t from)
 
 	selectors_reach(&cs->selectors, span);
 	topologies_reach(&cs->topologies, from);
-	for (placed_term_id id = 0; id < cs->placed_terms_n; id++) {
-		struct placed_term *b = &cs->placed_terms[id];
+	for (placed_term_id id = 0; id < cs->placed_terms_n; id++)
+		if (cs->placed_terms[id].holders)
+			node_counts_reach(cs->placed_terms[id].holders, span);
+}
 
-		if (b->holders)
-			b->holders = must_extend(b->holders, from, span, sizeof(*b->holders));
-	}
+void placed_term_forget(struct placed_term *b)
+{
+	if (b->holders)
+		node_counts_free(b->holders);
+	free(b->holders);
+	*b = (struct placed_term){ 0 };
 }
 
 void links_forget(struct shape_links *links)
@@ -62,10 +67,8 @@ void pod_counts_clear(struct pod_counts *cs)
 		links_forget(cs->links[id]);
 		cs->links[id] = NULL;
 	}
-	for (placed_term_id id = 0; id < cs->placed_terms_n; id++) {
-		free(cs->placed_terms[id].holders);
-		cs->placed_terms[id] = (struct placed_term){ 0 };
-	}
+	for (placed_term_id id = 0; id < cs->placed_terms_n; id++)
+		placed_term_forget(&cs->placed_terms[id]);
 	cs->placed_terms_n = 0;
 	id_table_clear(&cs->placed_term_ids);
 	pod_classes_clear(&cs->pod_classes);
@@ -80,7 +83,7 @@ void pod_counts_free(struct pod_counts *cs)
 	for (shape_id id = 0; id < cs->shapes->limit; id++)
 		links_forget(cs->links[id]);
 	for (placed_term_id id = 0; id < cs->placed_terms_n; id++)
-		free(cs->placed_terms[id].holders);
+		placed_term_forget(&cs->placed_terms[id]);
 	free(cs->links);
 	free(cs->placed_terms);
 	id_table_free(&cs->placed_term_ids);
@@ -100,7 +103,7 @@ static void selectors_change(struct pod_counts *cs, node_id node, const struct m
 	const bool exists = node_present(&cs->nodes->slots[node]);
 
 	for (uint32_t i = 0; i < match_set->n; i++)
-		selector_change(&cs->selectors.slots[match_set->matched[i]], node, exists, leaving, by);
+		selector_change(&cs->selectors, match_set->matched[i], node, exists, leaving, by);
 }
 
 static void placed_terms_change(struct pod_counts *cs, node_id node,
@@ -111,8 +114,8 @@ static void placed_terms_change(struct pod_counts *cs, node_id node,
 	for (uint32_t i = 0; i < links->terms_n; i++) {
 		struct placed_term *b = &cs->placed_terms[links->terms[i].placed_term];
 
-		assert((int32_t)by > 0 || b->holders[node] > 0);
-		b->holders[node] += by;
+		assert((int32_t)by > 0 || node_counts_at(b->holders, node) > 0);
+		node_counts_add(b->holders, cs->nodes->span, node, by);
 		if (exists)
 			b->holders_n += (uint64_t)(int64_t)(int32_t)by;
 	}
@@ -270,6 +273,11 @@ void pod_counts_pod_leave(struct pod_counts *cs, pod_id id)
 	p->class = CLASS_NONE;
 }
 
+static uint64_t sum_by(uint64_t count, bool exists)
+{
+	return exists ? count : -count;
+}
+
 /* Counts by node stay; sums are over present nodes. */
 static void sums_follow(struct pod_counts *cs, node_id node, bool existed)
 {
@@ -281,13 +289,13 @@ static void sums_follow(struct pod_counts *cs, node_id node, bool existed)
 		struct selector *s = &cs->selectors.slots[id];
 
 		if (s->body)
-			s->placed_n += exists ? s->placed[node] : -(uint64_t)s->placed[node];
+			s->placed_n += sum_by(node_counts_at(s->placed, node), exists);
 	}
 	for (placed_term_id id = 0; id < cs->placed_terms_n; id++) {
 		struct placed_term *b = &cs->placed_terms[id];
 
 		if (b->refs > 0)
-			b->holders_n += exists ? b->holders[node] : -(uint64_t)b->holders[node];
+			b->holders_n += sum_by(node_counts_at(b->holders, node), exists);
 	}
 }
 

@@ -29,7 +29,8 @@ struct placed_term {
 	topology_id topology;
 	uint32_t kind; /* enum pod_term_kind */
 	int32_t weight;
-	uint32_t *holders;  /* by node: pods with the term, also on nodes that are not present */
+	struct node_counts
+		*holders;       /* by node: pods with the term, also on nodes that are not present */
 	uint64_t holders_n; /* sum over present nodes */
 };
 

@@ -5,6 +5,9 @@
 
 #include "core/classes/pod_counts.h"
 
+/* Frees the counts; the slot is empty afterwards. */
+void placed_term_forget(struct placed_term *b);
+
 /* core/classes/pod_counts_match.c */
 
 /* selector_ref(); if the selector is new, classes and counts of the matching pods follow. */

@@ -41,7 +41,7 @@ static placed_term_id placed_term_ref(struct pod_counts *cs, struct placed_term 
 	id_table_fit(&cs->placed_term_ids, &cs->placed_terms, &cs->placed_terms_cap,
 	             sizeof(*cs->placed_terms));
 	want.refs = 1;
-	want.holders = must_array(cs->nodes->span, sizeof(*want.holders));
+	want.holders = must_alloc(sizeof(*want.holders)); /* it stays where it is */
 	id = id_table_add(&cs->placed_term_ids, hash);
 	cs->placed_terms[id] = want;
 	cs->placed_terms_n = cs->placed_term_ids.used;
@@ -59,8 +59,7 @@ static void placed_term_unref(struct pod_counts *cs, placed_term_id id)
 	assert(b->holders_n == 0);
 	selector_unref(&cs->selectors, b->selector);
 	topology_unref(&cs->topologies, b->topology);
-	free(b->holders);
-	*b = (struct placed_term){ 0 };
+	placed_term_forget(b);
 	id_table_remove(&cs->placed_term_ids, id);
 }
 

@@ -27,9 +27,9 @@ static void pod_recount(struct pod_counts *cs, const struct pod *p, const struct
 	const bool exists = node_present(&cs->nodes->slots[p->node]);
 
 	for (uint32_t i = 0; i < d->gained_n; i++)
-		selector_change(&cs->selectors.slots[d->gained[i]], p->node, exists, p->leaving, 1);
+		selector_change(&cs->selectors, d->gained[i], p->node, exists, p->leaving, 1);
 	for (uint32_t i = 0; i < d->lost_n; i++)
-		selector_change(&cs->selectors.slots[d->lost[i]], p->node, exists, p->leaving, UINT32_MAX);
+		selector_change(&cs->selectors, d->lost[i], p->node, exists, p->leaving, UINT32_MAX);
 }
 
 /* Gives the pods of a label set another match set, whose reference the label set takes over.

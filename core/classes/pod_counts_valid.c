@@ -77,6 +77,14 @@ static bool pod_classes_valid(struct recount *k)
 	return true;
 }
 
+static bool counts_are(const struct node_counts *c, const uint32_t *numbers, uint32_t nodes)
+{
+	for (node_id id = 0; id < nodes; id++)
+		if (node_counts_at(c, id) != numbers[id])
+			return false;
+	return true;
+}
+
 static bool selector_valid(struct recount *k, selector_id id)
 {
 	const struct pod_counts *cs = k->cs;
@@ -96,8 +104,8 @@ static bool selector_valid(struct recount *k, selector_id id)
 		k->staying[p->node] += !p->leaving;
 		sum += node_present(&cs->nodes->slots[p->node]);
 	}
-	if (memcmp(k->numbers, s->placed, nodes * sizeof(*k->numbers)) != 0 ||
-	    memcmp(k->staying, s->staying, nodes * sizeof(*k->staying)) != 0 || sum != s->placed_n)
+	if (!counts_are(s->placed, k->numbers, nodes) || !counts_are(s->staying, k->staying, nodes) ||
+	    sum != s->placed_n)
 		return wrong(k, "the counts of a selector are wrong");
 	return true;
 }
@@ -117,8 +125,7 @@ static bool placed_term_valid(struct recount *k, placed_term_id id)
 			sum += links->terms[i].placed_term == id && node_present(&cs->nodes->slots[p->node]);
 		}
 	}
-	if (memcmp(k->numbers, cs->placed_terms[id].holders, cs->nodes->span * sizeof(*k->numbers)) !=
-	        0 ||
+	if (!counts_are(cs->placed_terms[id].holders, k->numbers, cs->nodes->span) ||
 	    sum != cs->placed_terms[id].holders_n)
 		return wrong(k, "the holders of a placed term are miscounted");
 	return true;
@@ -157,7 +164,8 @@ static bool topology_valid(struct recount *k, const struct topology *t)
 		if (domain != DOMAIN_NONE)
 			live += k->numbers[domain]++ == 0;
 	}
-	if (memcmp(k->numbers, t->present, t->domains * sizeof(*k->numbers)) != 0 || live != t->live)
+	if (live != t->live ||
+	    (t->domains > 0 && memcmp(k->numbers, t->present, t->domains * sizeof(*k->numbers)) != 0))
 		return wrong(k, "the nodes of a domain are miscounted");
 	return true;
 }

@@ -299,22 +299,22 @@ void selectors_init(struct selectors *ss, uint32_t span, struct labels *labels)
 void selectors_reach(struct selectors *ss, uint32_t span)
 {
 	for (selector_id id = 0; id < ss->ids.used; id++) {
-		struct selector *s = &ss->slots[id];
-		uint32_t *old = s->placed;
+		const struct selector *s = &ss->slots[id];
 
 		if (!s->body)
 			continue;
-		s->placed = must_array(2 * (size_t)span, sizeof(*s->placed));
-		memcpy(s->placed, old, ss->span * sizeof(*old));
-		memcpy(s->placed + span, s->staying, ss->span * sizeof(*old));
-		s->staying = s->placed + span;
-		free(old);
+		node_counts_reach(s->placed, span);
+		node_counts_reach(s->staying, span);
 	}
 	ss->span = span;
 }
 
 static void selector_forget(struct selector *s)
 {
+	if (s->body) {
+		node_counts_free(s->placed);
+		node_counts_free(s->staying);
+	}
 	free(s->body);
 	free(s->placed);
 	*s = (struct selector){ 0 };
@@ -381,7 +381,7 @@ static selector_id selector_new(struct selectors *ss, struct selector_body *b, u
 {
 	const bool nothing = b->words[0] == MATCHES_NOTHING;
 	struct anchoring anchoring = { 0 };
-	uint32_t *counts = must_array(2 * (size_t)ss->span, sizeof(*counts));
+	struct node_counts *counts = must_array(2, sizeof(*counts)); /* it stays where it is */
 	selector_id id;
 
 	if (!nothing)
@@ -392,7 +392,7 @@ static selector_id selector_new(struct selectors *ss, struct selector_body *b, u
 	id_table_fit(&ss->anchor_ids, &ss->anchors, &ss->anchors_cap, sizeof(*ss->anchors));
 	id = id_table_add(&ss->ids, hash);
 	ss->slots[id] =
-		(struct selector){ .refs = 1, .placed = counts, .staying = counts + ss->span, .body = b };
+		(struct selector){ .refs = 1, .placed = counts, .staying = counts + 1, .body = b };
 	ss->chosen_n += b->chooses;
 	for (uint32_t i = 0; i < anchoring.n; i++)
 		anchor_add(ss, id, anchoring.key, anchoring.values[i]);

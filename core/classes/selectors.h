@@ -15,6 +15,7 @@
 #ifndef MUSTER_CORE_SELECTORS_H
 #define MUSTER_CORE_SELECTORS_H
 
+#include "core/classes/node_counts.h"
 #include "core/classes/labels.h"
 
 #define SELECTOR_NONE UINT32_MAX
@@ -39,8 +40,9 @@ struct selector_part {
 struct selector {
 	uint32_t refs;  /* 0: unused, or idle if `body` is set */
 	uint32_t eases; /* rules that one more matching pod can relax: required affinity, hard spread */
-	uint32_t *placed;  /* by node: matching pods */
-	uint32_t *staying; /* by node: those not being deleted, which spreads and policies count */
+	struct node_counts *placed; /* by node: matching pods */
+	struct node_counts
+		*staying;      /* by node: those not being deleted, which spreads and policies count */
 	uint64_t placed_n; /* sum of `placed` over present nodes */
 	struct selector_body *body; /* a copy of the parts; core/classes/selectors.c */
 };
@@ -83,12 +85,14 @@ selector_id *selectors_matching(const struct selectors *ss, labels_id labels, ui
 labels_id *selector_sets(const struct selectors *ss, selector_id id, uint32_t *n);
 
 /* `by` matching pods more: 1, n, or UINT32_MAX for one less.  `exists`: the node is present. */
-static inline void selector_change(struct selector *s, node_id node, bool exists, bool leaving,
-                                   uint32_t by)
+static inline void selector_change(struct selectors *ss, selector_id id, node_id node, bool exists,
+                                   bool leaving, uint32_t by)
 {
-	s->placed[node] += by;
+	struct selector *s = &ss->slots[id];
+
+	node_counts_add(s->placed, ss->span, node, by);
 	if (!leaving)
-		s->staying[node] += by;
+		node_counts_add(s->staying, ss->span, node, by);
 	if (exists)
 		s->placed_n += (uint64_t)(int64_t)(int32_t)by;
 }

@@ -14,8 +14,10 @@ void topologies_init(struct topologies *ts, struct nodes *nodes)
 
 static void topology_forget(struct topology *t)
 {
-	free(t->domain);
-	id_table_free(&t->ids);
+	if (t->values) {
+		free(t->domain);
+		id_table_free(&t->ids);
+	}
 	*t = (struct topology){ 0 };
 }
 
@@ -29,6 +31,7 @@ void topologies_clear(struct topologies *ts)
 void topologies_free(struct topologies *ts)
 {
 	topologies_clear(ts);
+	free(ts->nowhere);
 	free(ts->slots);
 	*ts = (struct topologies){ 0 };
 }
@@ -48,14 +51,27 @@ static uint32_t domain_of(struct topology *t, uint32_t value)
 	return domain;
 }
 
-static void node_follow(struct topology *t, node_id id, const struct node *n)
+static void arrays_new(struct topology *t, uint32_t span)
 {
+	t->domain = must_array(3 * (size_t)span, sizeof(*t->domain));
+	t->values = t->domain + span;
+	t->present = t->values + span;
+	memset(t->domain, 0xff, span * sizeof(*t->domain)); /* DOMAIN_NONE */
+}
+
+static void node_follow(struct topology *t, node_id id, const struct nodes *ns)
+{
+	const struct node *n = &ns->slots[id];
 	const struct node_label *label = node_present(n) ? rules_label(n->rules, t->key) : NULL;
 	const uint32_t old = t->domain[id];
 
 	if (label ? old != DOMAIN_NONE && t->values[old] == label->value : old == DOMAIN_NONE)
 		return;
 	t->version++;
+	if (!t->values) {
+		arrays_new(t, ns->span);
+		id_table_init(&t->ids, ns->span);
+	}
 	if (old != DOMAIN_NONE && --t->present[old] == 0)
 		id_table_remove(&t->ids, old);
 	t->domain[id] = label ? domain_of(t, label->value) : DOMAIN_NONE;
@@ -70,7 +86,7 @@ void topologies_follow(struct topologies *ts, node_id node)
 	assert(node < ts->nodes->span);
 	for (topology_id id = 0; id < ts->n; id++)
 		if (ts->slots[id].refs > 0)
-			node_follow(&ts->slots[id], node, &ts->nodes->slots[node]);
+			node_follow(&ts->slots[id], node, ts->nodes);
 }
 
 /* The first unused slot. */
@@ -86,23 +102,27 @@ static topology_id slot_new(struct topologies *ts)
 	return id;
 }
 
-static void arrays_new(struct topology *t, uint32_t span)
+/* The domains of all keys that no node has: keys are what anybody writes who may create pods. */
+static void nowhere_reach(struct topologies *ts)
 {
-	t->domain = must_array(3 * (size_t)span, sizeof(*t->domain));
-	t->values = t->domain + span;
-	t->present = t->values + span;
-	memset(t->domain, 0xff, span * sizeof(*t->domain)); /* DOMAIN_NONE */
+	const uint32_t span = ts->nodes->span;
+
+	ts->nowhere = must_grow(ts->nowhere, (span + (size_t)1) * sizeof(*ts->nowhere));
+	memset(ts->nowhere, 0xff, span * sizeof(*ts->nowhere)); /* DOMAIN_NONE */
 }
 
 void topologies_reach(struct topologies *ts, uint32_t from)
 {
 	const uint32_t span = ts->nodes->span;
 
+	nowhere_reach(ts);
 	for (topology_id id = 0; id < ts->n; id++) {
 		struct topology *t = &ts->slots[id];
 		const struct topology old = *t;
 
-		if (t->refs == 0)
+		if (t->refs > 0 && !t->values)
+			t->domain = ts->nowhere;
+		if (!t->values)
 			continue;
 		arrays_new(t, span);
 		memcpy(t->domain, old.domain, from * sizeof(*t->domain));
@@ -113,13 +133,13 @@ void topologies_reach(struct topologies *ts, uint32_t from)
 	}
 }
 
-static void topology_fill(struct topology *t, uint32_t key, const struct nodes *nodes)
+static void topology_fill(struct topologies *ts, struct topology *t, uint32_t key)
 {
-	*t = (struct topology){ .refs = 1, .key = key };
-	arrays_new(t, nodes->span);
-	id_table_init(&t->ids, nodes->span);
-	for (node_id id = 0; id < nodes->used; id++)
-		node_follow(t, id, &nodes->slots[id]);
+	if (!ts->nowhere)
+		nowhere_reach(ts);
+	*t = (struct topology){ .refs = 1, .key = key, .domain = ts->nowhere };
+	for (node_id id = 0; id < ts->nodes->used; id++)
+		node_follow(t, id, ts->nodes);
 }
 
 /* A walk: keys are few (kubernetes.io/hostname, zones, racks). */
@@ -133,7 +153,7 @@ topology_id topology_ref(struct topologies *ts, uint32_t key)
 			return id;
 		}
 	id = slot_new(ts);
-	topology_fill(&ts->slots[id], key, ts->nodes);
+	topology_fill(ts, &ts->slots[id], key);
 	return id;
 }
 

@@ -16,8 +16,8 @@ typedef uint32_t topology_id;
 struct topology {
 	uint32_t refs;       /* by rules of live shapes; 0: unused */
 	uint32_t key;        /* of a node label */
-	uint32_t *domain;    /* by node */
-	uint32_t *values;    /* by domain */
+	uint32_t *domain;    /* by node; of `nowhere` until a node has the key */
+	uint32_t *values;    /* by domain; NULL until then */
 	uint32_t *present;   /* by domain: number of nodes; 0: unused */
 	uint32_t domains;    /* ids below were used at least once */
 	uint32_t live;       /* domains with a node */
@@ -30,6 +30,7 @@ struct topologies {
 	uint32_t n;             /* slots below were used at least once */
 	size_t cap;
 	struct nodes *nodes;
+	uint32_t *nowhere; /* by node: DOMAIN_NONE */
 };
 
 void topologies_init(struct topologies *ts, struct nodes *nodes);

@@ -90,6 +90,7 @@ static uint64_t term_most(const struct core *c, class_id class, const struct ter
 	const bool self =
 		class_matches(&cs->pod_classes, class, near ? links->affinity : link->selector);
 	uint64_t sum = near ? 0 : r->without, biggest = 0, there = 0;
+	const struct node_counts *placed;
 
 	for (uint32_t d = 0; d < r->domains; d++) {
 		sum += near || !self ? r->sums[d] : r->sums[d] > 0;
@@ -98,8 +99,9 @@ static uint64_t term_most(const struct core *c, class_id class, const struct ter
 	if (!near)
 		return sum;
 	/* A domain with two of them is counted twice: this is an upper bound. */
-	for (node_id id = 0; id < c->nodes.used; id++)
-		if (t->domain[id] != DOMAIN_NONE && cs->selectors.slots[links->affinity].placed[id] > 0)
+	placed = cs->selectors.slots[links->affinity].placed;
+	for (node_id id = 0, end = c->nodes.used; (id = node_counts_next(placed, id, end)) < end; id++)
+		if (t->domain[id] != DOMAIN_NONE)
 			there += r->sums[t->domain[id]];
 	return self && biggest > there ? biggest : there;
 }

@@ -31,7 +31,8 @@ static inline const struct topology *topology_at(const struct evaluator *e, topo
 }
 
 /* Sets sums[domain] of those counts, which are by node; true when any is not 0. */
-bool sum_by_domain(const struct evaluator *e, const struct topology *t, const uint32_t *counts);
+bool sum_by_domain(const struct evaluator *e, const struct topology *t,
+                   const struct node_counts *counts);
 
 /* score_plugins.c: the totals of the feasible nodes. */
 void score_all(const struct evaluator *e, enum score_policy policy);

@@ -7,36 +7,23 @@
 
 enum { MARK_LACKS_KEY = 1u << 0, MARK_NO_POD = 1u << 1 };
 
-/* The first node from `id` on with a count above 0. */
-static node_id next_counted(const uint32_t *counts, node_id id, node_id end)
-{
-	uint64_t four[2];
-
-	for (; id + 4 <= end; id += 4) {
-		memcpy(four, counts + id, sizeof(four));
-		if (four[0] | four[1])
-			break;
-	}
-	while (id < end && counts[id] == 0)
-		id++;
-	return id;
-}
-
 /* Adds the counts, each `weight` times, to sums[domain]; true when any is not 0.  Counts of nodes
  * that exist add up to `left` or less, so the pass ends there.  A node without the key, or that
  * does not exist, has no domain. */
-static bool sum_add(const struct evaluator *e, const struct topology *t, const uint32_t *counts,
-                    uint64_t left, int64_t weight)
+static bool sum_add(const struct evaluator *e, const struct topology *t,
+                    const struct node_counts *counts, uint64_t left, int64_t weight)
 {
 	const node_id end = e->nodes->used;
 	uint64_t *sums = e->scratch->sums;
 	bool any = false;
 
-	for (node_id id = 0; left > 0 && (id = next_counted(counts, id, end)) < end; id++) {
+	for (node_id id = 0; left > 0 && (id = node_counts_next(counts, id, end)) < end; id++) {
+		const uint32_t count = node_counts_at(counts, id);
+
 		if (t->domain[id] == DOMAIN_NONE)
 			continue;
-		left -= counts[id] < left ? counts[id] : left;
-		sums[t->domain[id]] += (uint64_t)weight * counts[id];
+		left -= count < left ? count : left;
+		sums[t->domain[id]] += (uint64_t)weight * count;
 		any = true;
 	}
 	return any;
@@ -47,14 +34,15 @@ static void sum_begin(const struct evaluator *e, const struct topology *t)
 	memset(e->scratch->sums, 0, t->domains * sizeof(*e->scratch->sums));
 }
 
-bool sum_by_domain(const struct evaluator *e, const struct topology *t, const uint32_t *counts)
+bool sum_by_domain(const struct evaluator *e, const struct topology *t,
+                   const struct node_counts *counts)
 {
 	assert(t->domains <= e->nodes->limit);
 	sum_begin(e, t);
 	return sum_add(e, t, counts, UINT64_MAX, 1);
 }
 
-static const uint32_t *placed(const struct evaluator *e, selector_id selector)
+static const struct node_counts *placed(const struct evaluator *e, selector_id selector)
 {
 	return e->cs->selectors.slots[selector].placed;
 }
@@ -135,7 +123,7 @@ static void filter_existing_anti_affinity(const struct evaluator *e)
 		const struct topology *t = topology_at(e, at);
 		bool any = false;
 
-		for (placed_term_id i = 0; t->refs > 0 && i < e->cs->placed_terms_n; i++) {
+		for (placed_term_id i = 0; t->live > 0 && i < e->cs->placed_terms_n; i++) {
 			const struct placed_term *placed_term = &e->cs->placed_terms[i];
 
 			if (placed_term->topology != at || placed_term->kind != POD_TERM_ANTI_AFFINITY ||
@@ -218,7 +206,7 @@ bool score_pods(const struct evaluator *e)
 	for (topology_id at = 0; at < e->cs->topologies.n; at++) {
 		const struct topology *t = topology_at(e, at);
 
-		if (t->refs == 0 || !sum_terms(e, at))
+		if (t->live == 0 || !sum_terms(e, at))
 			continue;
 		for (node_id id = 0; id < e->nodes->used; id++)
 			if (is_feasible(e, id) && t->domain[id] != DOMAIN_NONE)

@@ -40,7 +40,9 @@ static bool policies_hold(const struct evaluator *e, const struct spread *spread
 /* podtopologyspread: countPodsMatchSelector, of one node. */
 static uint64_t staying(const struct evaluator *e, const struct spread_link *link, node_id id)
 {
-	return link->selector == SELECTOR_NONE ? 0 : e->cs->selectors.slots[link->selector].staying[id];
+	return link->selector == SELECTOR_NONE
+	           ? 0
+	           : node_counts_at(e->cs->selectors.slots[link->selector].staying, id);
 }
 
 /* Sets sums[] and counted[] by domain over the nodes that count; `keys`: of those only marked

@@ -53,10 +53,13 @@ void constraints_follow(struct constraints *c, uint32_t rank, tree_key base)
 	c->base[rank] = base;
 	for (uint32_t i = 0; i < c->n; i++) {
 		struct constraint *con = &c->at[i];
-		uint32_t d = constraint_domain(c, con, node), now = con->counter ? con->counter[node] : 0;
+		uint32_t d = constraint_domain(c, con, node), now;
 		bool moved;
 
-		if (now == con->seen[node] || d == DOMAIN_NONE || !constraint_counts(con, node))
+		if (d == DOMAIN_NONE || !constraint_counts(con, node))
+			continue;
+		now = constraint_now(con, node);
+		if (now == con->seen[node])
 			continue;
 		moved = sum_change(con, d, now - con->seen[node]);
 		con->seen[node] = now;
@@ -142,5 +145,5 @@ uint64_t constraints_bound(const struct constraints *c, const uint32_t *counts)
 
 uint32_t constraints_cost(const struct constraints *c)
 {
-	return 4 + c->n + c->segments_n / 4;
+	return 4 + c->rules_n + c->segments_n / 4;
 }

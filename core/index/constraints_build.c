@@ -57,25 +57,38 @@ bool constraints_outdated(const struct constraints *c, uint32_t rank)
 	return false;
 }
 
+/* Also of nodes that do not count: a second build decides when they do. */
+static void seen_set(const struct constraints *c, struct constraint *con)
+{
+	const bool empty = constraint_topology(c, con)->live == 0;
+	const node_id end = c->pod_counts->nodes->used;
+
+	con->seen = empty ? NULL : must_array(c->pod_counts->nodes->span, sizeof(*con->seen));
+	for (uint32_t i = 0; !empty && i < con->counters_n; i++) {
+		const struct node_counts *counter = con->counters[i];
+
+		for (node_id id = 0; (id = node_counts_next(counter, id, end)) < end; id++)
+			con->seen[id] += node_counts_at(counter, id);
+	}
+}
+
 static void constraint_sum(const struct constraints *c, struct constraint *con)
 {
 	const struct topology *t = constraint_topology(c, con);
 
 	con->single = con->kind != CONSTRAINT_POLICY && topology_is_single(t);
 	con->domains = t->domains;
-	con->seen = must_array(c->pod_counts->nodes->span, sizeof(*con->seen));
 	con->sums = must_array(t->domains, sizeof(*con->sums));
 	con->floors = must_array(t->domains, sizeof(*con->floors));
 	memset(con->floors, 0xff, t->domains * sizeof(*con->floors));
-	for (uint32_t rank = 0; rank < c->nodes; rank++) {
+	seen_set(c, con);
+	for (uint32_t rank = 0; t->live > 0 && rank < c->nodes; rank++) {
 		node_id id = constraints_node(c, rank);
 		uint32_t d = t->domain[id];
 
 		if (d == DOMAIN_NONE || !node_present(&c->pod_counts->nodes->slots[id]) ||
 		    !constraint_counts(con, id))
 			continue;
-		if (con->counter)
-			con->seen[id] = con->counter[id];
 		con->sums[d] += con->seen[id];
 		con->total += con->seen[id];
 		con->live += con->floors[d] == UINT32_MAX;
@@ -87,6 +100,7 @@ static void constraint_sum(const struct constraints *c, struct constraint *con)
 
 static void constraint_free(struct constraint *con)
 {
+	free(con->counters);
 	free(con->seen);
 	free(con->sums);
 	free(con->floors);
@@ -97,14 +111,40 @@ static void constraint_free(struct constraint *con)
 
 static struct constraint *add(struct constraints *c, const struct constraint *con)
 {
-	struct constraint *added;
-
 	c->at = must_grow(c->at, (c->n + 1) * sizeof(*c->at));
-	added = &c->at[c->n++];
-	*added = *con;
-	constraint_sum(c, added);
-	c->wide += !added->single;
-	return added;
+	c->at[c->n] = *con;
+	return &c->at[c->n++];
+}
+
+static void counter_add(struct constraint *con, const struct node_counts *counter)
+{
+	const uint32_t n = con->counters_n++;
+
+	if ((n & (n - 1)) == 0)
+		con->counters = must_grow(con->counters, (n ? 2 * (size_t)n : 1) * sizeof(counter));
+	con->counters[n] = counter;
+}
+
+/* One constraint for all terms of the kind over the topology: pods may have hundreds, of their own
+ * and of placed pods.  Topologies without a node count as one: no domain of theirs opens or closes
+ * anything. */
+static struct constraint *add_pods(struct constraints *c, struct constraint con,
+                                   const struct node_counts *counter)
+{
+	const bool empty = constraint_topology(c, &con)->live == 0;
+	struct constraint *at = c->at, *end = at + c->n;
+
+	c->rules_n++;
+	while (at < end &&
+	       (at->kind != con.kind ||
+	        (at->topology != con.topology && !(empty && constraint_topology(c, at)->live == 0))))
+		at++;
+	if (at == end)
+		at = add(c, &con);
+	/* All terms of affinity have the same counter. */
+	if (!empty && (con.kind != CONSTRAINT_AFFINITY || at->counters_n == 0))
+		counter_add(at, counter);
+	return at;
 }
 
 static void add_term(struct constraints *c, const struct shape_links *links,
@@ -114,32 +154,34 @@ static void add_term(struct constraints *c, const struct shape_links *links,
 	/* A pod must match all affinity terms to count for any (interpodaffinity:
 	 * podMatchesAllAffinityTerms). */
 	const selector_id selector = affinity ? links->affinity : t->selector;
+	struct constraint *con;
 
 	if (!affinity && t->term->kind != POD_TERM_ANTI_AFFINITY)
 		return;
 	c->affine = c->affine || affinity;
-	add(c, &(struct constraint){
-			   .kind = affinity ? CONSTRAINT_AFFINITY : CONSTRAINT_ANTI,
-			   .topology = t->topology,
-			   .counter = c->pod_counts->selectors.slots[selector].placed,
-			   .self = class_matches(&c->pod_counts->pod_classes, c->class, selector) });
+	con = add_pods(c,
+	               (struct constraint){ .kind = affinity ? CONSTRAINT_AFFINITY : CONSTRAINT_ANTI,
+	                                    .topology = t->topology },
+	               c->pod_counts->selectors.slots[selector].placed);
+	con->self = con->self || class_matches(&c->pod_counts->pod_classes, c->class, selector);
 }
 
 static void add_spread(struct constraints *c, const struct spread_link *t)
 {
-	struct constraint con = { .kind = CONSTRAINT_SPREAD,
-		                      .topology = t->topology,
-		                      .spread = t->spread,
-		                      .self = t->self_always };
+	struct constraint *con;
 
 	if (!(t->spread->flags & SPREAD_HARD))
 		return;
+	c->rules_n++;
+	con = add(c, &(struct constraint){ .kind = CONSTRAINT_SPREAD,
+	                                   .topology = t->topology,
+	                                   .spread = t->spread,
+	                                   .self = t->self_always });
 	if (t->selector != SELECTOR_NONE) {
-		con.counter = c->pod_counts->selectors.slots[t->selector].staying;
-		con.self = con.self || class_matches(&c->pod_counts->pod_classes, c->class, t->selector);
+		counter_add(con, c->pod_counts->selectors.slots[t->selector].staying);
+		con->self = con->self || class_matches(&c->pod_counts->pod_classes, c->class, t->selector);
 	}
-	con.eligible = eligible_new(c, t->spread);
-	add(c, &con);
+	con->eligible = eligible_new(c, t->spread);
 }
 
 /* Anti-affinity terms of placed pods that match the class (interpodaffinity:
@@ -151,8 +193,8 @@ static void add_existing(struct constraints *c)
 
 		if (b->refs > 0 && b->kind == POD_TERM_ANTI_AFFINITY &&
 		    class_matches(&c->pod_counts->pod_classes, c->class, b->selector))
-			add(c, &(struct constraint){
-					   .kind = CONSTRAINT_ANTI, .topology = b->topology, .counter = b->holders });
+			add_pods(c, (struct constraint){ .kind = CONSTRAINT_ANTI, .topology = b->topology },
+			         b->holders);
 	}
 }
 
@@ -164,9 +206,10 @@ static void add_policy(struct constraints *c, const struct policy_link *link)
 				   .kind = CONSTRAINT_POLICY,
 				   .topology = link->topology,
 				   .policy = link,
-				   .counter = c->pod_counts->selectors.slots[link->selector].staying,
 				   .self = class_matches(&c->pod_counts->pod_classes, c->class, link->selector) });
 
+	c->rules_n++;
+	counter_add(con, c->pod_counts->selectors.slots[link->selector].staying);
 	con->replicas = must_array(t->domains, sizeof(*con->replicas));
 	con->left = must_array(t->domains, sizeof(*con->left));
 	for (uint32_t d = 0; d < t->domains; d++)
@@ -199,6 +242,10 @@ struct constraints *constraints_new(const struct pod_counts *pod_counts, class_i
 	if (c->n == 0) {
 		free(c);
 		return NULL;
+	}
+	for (uint32_t i = 0; i < c->n; i++) {
+		constraint_sum(c, &c->at[i]);
+		c->wide += !c->at[i].single;
 	}
 	c->base = must_array(c->nodes, sizeof(*c->base));
 	c->segment = must_array(c->nodes, sizeof(*c->segment));

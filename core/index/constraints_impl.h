@@ -14,13 +14,14 @@ struct constraint {
 	bool self;   /* pods of the class count themselves */
 	const struct spread *spread;
 	const struct policy_link *policy;
-	uint32_t *replicas;      /* policy: by domain, POLICY_NO_SHARE */
-	uint64_t *left;          /* policy: by domain, scratch of constraints_bound() */
-	const uint32_t *counter; /* by node: pods that count; of the pod counts */
-	uint32_t *seen;          /* by node: the part of `counter` that is in the sums */
-	uint64_t *eligible;      /* bits by node: nodes that a spread counts; NULL: all */
-	uint32_t *sums;          /* by domain */
-	uint32_t *floors;        /* spread: the sum of a domain with eligible nodes, else UINT32_MAX */
+	uint32_t *replicas;                  /* policy: by domain, POLICY_NO_SHARE */
+	uint64_t *left;                      /* policy: by domain, scratch of constraints_bound() */
+	const struct node_counts **counters; /* by node: pods that count, added; of the pod counts */
+	uint32_t counters_n;
+	uint32_t *seen;     /* by node: the part of `counters` that is in the sums */
+	uint64_t *eligible; /* bits by node: nodes that a spread counts; NULL: all */
+	uint32_t *sums;     /* by domain */
+	uint32_t *floors;   /* spread: the sum of a domain with eligible nodes, else UINT32_MAX */
 	uint32_t domains;
 	uint32_t live;     /* spread: domains with eligible nodes */
 	uint32_t least;    /* spread: minimum of the floors */
@@ -42,6 +43,7 @@ struct constraints {
 	class_id class;
 	struct constraint *at;
 	uint32_t n;
+	uint32_t rules_n; /* that these are made of */
 	uint32_t nodes;
 	/* no pod matches the affinity terms yet, and the class matches its own: all open */
 	bool first;
@@ -73,6 +75,16 @@ static inline uint32_t constraint_domain(const struct constraints *c, const stru
 static inline node_id constraints_node(const struct constraints *c, uint32_t rank)
 {
 	return c->pod_counts->nodes->order[rank];
+}
+
+/* The pods on the node that count. */
+static inline uint32_t constraint_now(const struct constraint *con, node_id node)
+{
+	uint32_t now = 0;
+
+	for (uint32_t i = 0; i < con->counters_n; i++)
+		now += node_counts_at(con->counters[i], node);
+	return now;
 }
 
 /* True if the constraint counts the pods of that node. */

@@ -25,7 +25,7 @@ int64_t soft_value(const struct soft *s, const struct soft_sum *sum, uint32_t ra
 	    (sum->eligible && !(sum->eligible[rank / 64] >> (rank % 64) & 1)))
 		return 0;
 	for (uint32_t i = 0; i < sum->terms_n; i++)
-		value += sum->terms[i].weight * sum->terms[i].counter[node];
+		value += sum->terms[i].weight * node_counts_at(sum->terms[i].counter, node);
 	return value;
 }
 
@@ -90,7 +90,7 @@ static struct soft_sum *sum_add(struct soft *s, topology_id topology, const stru
 	return sum;
 }
 
-static void term_add(struct soft_sum *sum, const uint32_t *counter, int64_t weight)
+static void term_add(struct soft_sum *sum, const struct node_counts *counter, int64_t weight)
 {
 	sum->terms = must_grow(sum->terms, (sum->terms_n + 1) * sizeof(*sum->terms));
 	sum->terms[sum->terms_n++] = (struct soft_term){ .counter = counter, .weight = weight };
@@ -118,6 +118,12 @@ static void spreads_add(struct soft *s, const struct shape_links *links)
 	}
 }
 
+/* Terms over a topology without a node score nothing; a sum takes memory for each node. */
+static bool has_domains(const struct soft *s, topology_id topology)
+{
+	return s->pod_counts->topologies.slots[topology].live > 0;
+}
+
 /* The sum of the terms of that topology. */
 static struct soft_sum *terms_of(struct soft *s, topology_id topology)
 {
@@ -134,7 +140,7 @@ static void own_terms_add(struct soft *s, const struct shape_links *links)
 		const struct term_link *t = &links->terms[i];
 		const bool anti = t->term->kind == POD_TERM_PREFERRED_ANTI;
 
-		if (anti || t->term->kind == POD_TERM_PREFERRED)
+		if ((anti || t->term->kind == POD_TERM_PREFERRED) && has_domains(s, t->topology))
 			term_add(terms_of(s, t->topology), s->pod_counts->selectors.slots[t->selector].placed,
 			         anti ? -(int64_t)t->term->weight : t->term->weight);
 	}
@@ -148,7 +154,7 @@ static void placed_terms_add(struct soft *s)
 	for (placed_term_id id = 0; id < cs->placed_terms_n; id++) {
 		const struct placed_term *b = &cs->placed_terms[id];
 
-		if (b->refs == 0 || b->kind == POD_TERM_ANTI_AFFINITY ||
+		if (b->refs == 0 || b->kind == POD_TERM_ANTI_AFFINITY || !has_domains(s, b->topology) ||
 		    !class_matches(&cs->pod_classes, s->class, b->selector))
 			continue;
 		term_add(terms_of(s, b->topology), b->holders,

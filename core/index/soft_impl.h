@@ -10,7 +10,7 @@
 
 /* Pods that count, and what each of them adds. */
 struct soft_term {
-	const uint32_t *counter; /* by node; of the pod counts */
+	const struct node_counts *counter; /* by node; of the pod counts */
 	int64_t weight;
 };
 

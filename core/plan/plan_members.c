@@ -19,7 +19,7 @@ static bool first_binds(const struct views *vs, class_id class)
 {
 	const struct pod_counts *cs = vs->pod_counts;
 	const struct shape_links *links = class_links(cs, class);
-	const uint32_t *placed;
+	const struct node_counts *placed;
 
 	if (!links || links->affinity == SELECTOR_NONE ||
 	    !class_matches(&cs->pod_classes, class, links->affinity))
@@ -30,8 +30,9 @@ static bool first_binds(const struct views *vs, class_id class)
 
 		if (links->terms[i].term->kind != POD_TERM_AFFINITY)
 			continue;
-		for (node_id id = 0; id < cs->nodes->used; id++)
-			if (placed[id] > 0 && t->domain[id] != DOMAIN_NONE)
+		for (node_id id = 0, end = cs->nodes->used; (id = node_counts_next(placed, id, end)) < end;
+		     id++)
+			if (t->domain[id] != DOMAIN_NONE)
 				return false;
 	}
 	return true;

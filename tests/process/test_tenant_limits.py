@@ -126,6 +126,38 @@ def test_f7_gangs_are_shared():
         well(c)
 
 
+def repelled(name, n, namespace):
+    """It waits, and must not be beside pods of n labels, each of its own, in any namespace."""
+    pod = objects.pod(name, cpu="100000", namespace=namespace)
+    pod["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"topologyKey": "kubernetes.io/hostname" if i % 2 else f"evil.com/{name}-{i}", "namespaceSelector": {},
+         "labelSelector": {"matchLabels": {"app": f"{name}-{i}"}}} for i in range(n)]}}
+    return pod
+
+
+def peak_kib(process):
+    with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:"))
+
+
+def test_f7_rules_between_pods_of_waiting_pods_take_no_memory_by_node():
+    """16 pods of 256 terms on 1,500 nodes: muster-core had counts by node for each term, in each view."""
+    with Cluster(*(objects.node(f"n{i}", cpu="8") for i in range(1500))) as c:
+        c.pair()
+        c.create(namespace("evil"))
+        c.create(objects.pod("first", cpu="1"))
+        until(lambda: c.bound("first") == 1, 20, "bound")
+        before = peak_kib(c.core)
+        c.create(*(repelled(f"evil-{i:02}", 256, "evil") for i in range(16)))
+        waits_with(c, "evil-15", "1500 Insufficient cpu", "evil")
+        c.create(*(objects.pod(f"good-{i}", cpu="1") for i in range(8)))
+        until(lambda: c.bound("good") == 8, 20, "pods of another namespace are bound")
+        grown = peak_kib(c.core) - before
+        print(f"16 pods of 256 terms: {grown} KiB of muster-core")
+        check(grown < 64 << 10, f"{grown} KiB of muster-core for 16 pods")
+        well(c)
+
+
 HIDDEN = {"csi": "\u009b2J", "osc": "\u009d0;x", "bidi": "\u202egnp", "esc": "\x1b[2J", "line": "a\nb",
           "mark": "\u200f", "isolate": "\u2066x", "separator": "\u2028x"}
 
