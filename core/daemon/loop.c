@@ -21,6 +21,7 @@
 #include "ipc/wake.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -155,13 +156,27 @@ static void peer_begin(struct loop *l)
 	peer_state(l, PEER_OFFERED, PEER_SERVED);
 }
 
+/* The frontend gave this process up, as one that stood still (decision 051): it may already have
+ * reset the ends of the rings for the next epoch (link_connect()). */
+static bool peer_hung_up(const struct loop *l)
+{
+	struct pollfd p = { .fd = l->peer->fd };
+
+	return poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR));
+}
+
 static bool peer_bad(struct loop *l, const char *ring, const struct record *r, int rc,
                      const char *why)
 {
-	log_line(LOG_ERROR,
-	         "msg=\"the frontend sent a bad record, closing\" ring=%s kind=%u sequence=%llu "
-	         "error=%d why=\"%s\"",
-	         ring, r ? r->kind : 0, r ? (unsigned long long)r->sequence : 0, -rc, why);
+	if (peer_hung_up(l))
+		log_line(LOG_INFO,
+		         "msg=\"the frontend left while its records were read\" ring=%s why=\"%s\"", ring,
+		         why);
+	else
+		log_line(LOG_ERROR,
+		         "msg=\"the frontend sent a bad record, closing\" ring=%s kind=%u sequence=%llu "
+		         "error=%d why=\"%s\"",
+		         ring, r ? r->kind : 0, r ? (unsigned long long)r->sequence : 0, -rc, why);
 	peer_state(l, PEER_SERVED, PEER_BROKEN);
 	return false;
 }

@@ -46,6 +46,7 @@ def test_without_another_instance_it_is_reported_and_taken_on_again():
         until(lambda: c.fetch("/livez")[0] == 200 and c.fetch("/readyz")[0] == 200, 20, "healthy")
         becomes(lambda: c.metric("muster_core_stalled"), 0, "stalled")
         check(c.frontend.running() and not c.wrongs(), c.wrongs())
+        check("bad record" not in c.core.log(), "the ends of the rings were reset, which is no bad record: " + c.core.log()[-2000:])
 
 
 def test_another_instance_takes_over():
