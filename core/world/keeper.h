@@ -77,6 +77,12 @@ struct keeper_hooks {
  *   -EPROTO, -ENOSPC   the core refuses a record that the world accepted: a bug, or a full table */
 int keeper_make(const struct keeper *k, const struct core *world, const struct keeper_hooks *hooks,
                 struct kept *out);
+/* The same in the core that *out has of an earlier call, with the same keeper and the same `whole`;
+ * all zero: there is none.  The memory of a core, most of which is touched by each making, is
+ * allocated once.  After an error *out has none. */
+int keeper_make_again(const struct keeper *k, const struct core *world,
+                      const struct keeper_hooks *hooks, struct kept *out);
+/* Nothing for one that is all zero. */
 void kept_free(struct kept *k);
 
 /* One more record, whose time and epoch are set: core_apply(). */

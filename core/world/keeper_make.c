@@ -215,6 +215,10 @@ static int records_apply(const struct keeper *k, struct kept *out, const struct 
 	const bool is_whole = hooks && hooks->whole;
 	int rc = mark(out->core, world, EVENT_BEGIN);
 
+	/* What an earlier making left in flight is in no list of this one. */
+	free(out->core->inflight);
+	out->core->inflight = NULL;
+	out->core->inflight_n = 0;
 	/* Pods hold theirs as their records come. */
 	if (rc == 0 && hooks && hooks->devices && world->pod_counts.inventory)
 		out->core->pod_counts.inventory = inventory_copy(world->pod_counts.inventory, &k->limits);
@@ -551,13 +555,37 @@ static int facts_make(const struct keeper *k, const struct core *world,
 	return rc;
 }
 
+/* All but the core and its ledger. */
+static void memory_clear(struct kept_memory *m)
+{
+	free(m->pods);
+	free(m->gangs);
+	free(m->items);
+	free(m->allowed);
+	free(m->evicted);
+	free(m->budgets);
+	*m = (struct kept_memory){ .ledger = m->ledger, .ledger_bytes = m->ledger_bytes };
+}
+
 int keeper_make(const struct keeper *k, const struct core *world, const struct keeper_hooks *hooks,
                 struct kept *out)
 {
-	int rc;
+	*out = (struct kept){ 0 };
+	return keeper_make_again(k, world, hooks, out);
+}
 
-	*out = (struct kept){ .world = world, .memory = must_alloc(sizeof(*out->memory)) };
-	rc = core_make(k, world, hooks, out);
+int keeper_make_again(const struct keeper *k, const struct core *world,
+                      const struct keeper_hooks *hooks, struct kept *out)
+{
+	int rc = 0;
+
+	*out = (struct kept){ .core = out->core, .world = world, .memory = out->memory };
+	if (out->memory) {
+		memory_clear(out->memory);
+	} else {
+		out->memory = must_alloc(sizeof(*out->memory));
+		rc = core_make(k, world, hooks, out);
+	}
 	evicted_mark(world, out->memory);
 	if (rc == 0)
 		rc = records_apply(k, out, world, hooks);
@@ -572,14 +600,11 @@ void kept_free(struct kept *k)
 {
 	struct kept_memory *m = k->memory;
 
+	if (!m)
+		return;
 	core_free(k->core);
 	core_ledger_free(m->ledger, m->ledger_bytes);
-	free(m->pods);
-	free(m->gangs);
-	free(m->items);
-	free(m->allowed);
-	free(m->evicted);
-	free(m->budgets);
+	memory_clear(m);
 	free(m);
 	*k = (struct kept){ 0 };
 }

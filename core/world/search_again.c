@@ -13,6 +13,7 @@
 
 struct search_again {
 	struct keeper *keeper;
+	struct kept kept; /* of the last search: the next one is made in its core */
 };
 
 struct search_again *search_again_new(const struct limits *limits)
@@ -27,6 +28,7 @@ void search_again_free(struct search_again *s)
 {
 	if (!s)
 		return;
+	kept_free(&s->kept);
 	keeper_free(s->keeper);
 	free(s);
 }
@@ -65,22 +67,17 @@ static const struct ticket *ticket_of(const struct core *core, uint64_t number)
 	return NULL;
 }
 
-static struct record *answer(const struct search_again *s, const struct core *core,
+static struct record *answer(struct search_again *s, const struct core *core,
                              const struct ticket *t, uint64_t position,
                              const struct keeper_hooks *hooks)
 {
-	struct record *answer;
-	struct kept kept;
-
-	if (!t || !keeper_is_on(s->keeper) || keeper_make(s->keeper, core, hooks, &kept) < 0)
+	if (!t || !keeper_is_on(s->keeper) || keeper_make_again(s->keeper, core, hooks, &s->kept) < 0)
 		return NULL;
-	kept.facts.steps_most = LOOKOUT_STEPS;
-	answer = ticket_search(&kept, t, position, core->tickets.flags);
-	kept_free(&kept);
-	return answer;
+	s->kept.facts.steps_most = LOOKOUT_STEPS;
+	return ticket_search(&s->kept, t, position, core->tickets.flags);
 }
 
-struct record *search_again(const struct search_again *s, const struct core *core, uint64_t ticket,
+struct record *search_again(struct search_again *s, const struct core *core, uint64_t ticket,
                             uint64_t position)
 {
 	return answer(s, core, ticket_of(core, ticket), position, NULL);
@@ -119,7 +116,7 @@ static bool has_part(void *context, struct record *r)
 	       gang_have(&a->core->gangs.slots[gang->gang]) > 0;
 }
 
-struct record *search_again_reclaim(const struct search_again *s, const struct core *core,
+struct record *search_again_reclaim(struct search_again *s, const struct core *core,
                                     uint64_t ticket, uint64_t position)
 {
 	const struct ticket *t = ticket_of(core, ticket);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Searches without a world's thread: of a replay, which searches for an answer (EVENT_ANSWER)
  * again, and of an offline core.  The records are followed as by a world, and a core is made of
- * them as for the first search. */
+ * them as for the first search; its memory is kept for the next one. */
 #ifndef MUSTER_CORE_SEARCH_AGAIN_H
 #define MUSTER_CORE_SEARCH_AGAIN_H
 
@@ -32,13 +32,13 @@ void search_again_spend(struct search_again *s, const struct core *core, uint32_
 
 /* The answer to that ticket of the core, which has applied so many records: memory of the caller.
  * NULL: there is no such ticket, or no search was asked for. */
-struct record *search_again(const struct search_again *s, const struct core *core, uint64_t ticket,
+struct record *search_again(struct search_again *s, const struct core *core, uint64_t ticket,
                             uint64_t position);
 
 /* The same of a group where all that goes is reclaimed: every gang has one priority.  It is
  * searched for beside what runs alone, since tens of thousands may wait.  NULL also where no queue
  * uses so much that anything of it may go. */
-struct record *search_again_reclaim(const struct search_again *s, const struct core *core,
+struct record *search_again_reclaim(struct search_again *s, const struct core *core,
                                     uint64_t ticket, uint64_t position);
 
 /* True if the search ended before its steps were spent: the answer is not of the records alone. */

@@ -71,8 +71,10 @@ static void assert_equal(const struct core *world, struct core *made, struct see
 	}
 }
 
-static void search(struct kept *kept, struct seen *seen)
+static unsigned search(struct kept *kept, struct seen *seen)
 {
+	unsigned found_n = 0;
+
 	kept->facts.steps_most = 200000;
 	for (gang_id id = 0; id < kept->core->gangs.groups; id++) {
 		struct gang_search found;
@@ -81,8 +83,10 @@ static void search(struct kept *kept, struct seen *seen)
 			continue;
 		seen->searched += found.steps > 0;
 		seen->found += found.found;
+		found_n = found_n * 31 + (found.found ? found.steps : 0);
 		gang_search_free(&found);
 	}
+	return found_n;
 }
 
 /* A pod without facts is spared, so the random ones get some. */
@@ -125,19 +129,24 @@ static void follow(struct loop *l, const struct record *record, uint32_t room)
 		facts_feed(l, record);
 }
 
-static void look(struct loop *l, struct seen *seen)
+/* `again`: of the look before, if any. */
+static void look(struct loop *l, struct kept *again, struct seen *seen)
 {
 	const struct keeper *k = follower_keeper(l->world);
 	struct kept kept;
+	unsigned found;
 
 	follower_run(l->world, UINT32_MAX);
 	cr_assert_eq(follower_state(l->world), WORLD_FOLLOWS);
 	cr_assert(keeper_is_on(k));
 	cr_assert_eq(keeper_make(k, follower_core(l->world), NULL, &kept), 0);
 	assert_equal(follower_core(l->world), kept.core, seen);
-	search(&kept, seen);
+	found = search(&kept, seen);
 	assert_equal(follower_core(l->world), kept.core, seen);
 	kept_free(&kept);
+	cr_assert_eq(keeper_make_again(k, follower_core(l->world), NULL, again), 0);
+	assert_equal(follower_core(l->world), again->core, seen);
+	cr_assert_eq(search(again, seen), found, "in a core that was made before");
 	seen->made++;
 }
 
@@ -152,6 +161,7 @@ Test(keeper, makes_the_worlds_core)
 		struct loop l;
 		size_t at = 0;
 		uint32_t room;
+		struct kept again = { 0 };
 
 		for (int k = 0; k < STEPS; k++)
 			slow_step(s);
@@ -159,12 +169,13 @@ Test(keeper, makes_the_worlds_core)
 		while ((record = slow_log_next(s, &at, &room))) {
 			follow(&l, record, room);
 			if (random_below(&r, 16) == 0)
-				look(&l, &seen);
+				look(&l, &again, &seen);
 			else if (random_below(&r, 4) == 0)
 				follower_run(l.world, UINT32_MAX);
 		}
-		look(&l, &seen);
+		look(&l, &again, &seen);
 		cr_assert_eq(l.stats.mismatches, 0);
+		kept_free(&again);
 		loop_end(&l);
 		slow_free(s);
 	}
