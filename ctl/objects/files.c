@@ -6,11 +6,15 @@
 #include "ctl/objects/json_check.h"
 #include "ctl/objects/read.h"
 #include "frontend/json/yaml.h"
+#include "ctl/term/print.h"
 #include "frontend/json/json.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define LISTS_IN_LISTS_MAX 4
 
@@ -450,7 +454,7 @@ static bool take_text(struct reading *r, struct bytes *text)
 	return take_documents(r, p, text->at + text->n);
 }
 
-bool files_read(struct files *files, const char *path, char *error, size_t error_bytes)
+static bool read_one(struct files *files, const char *path, char *error, size_t error_bytes)
 {
 	struct reading r = {
 		.files = files,
@@ -470,6 +474,45 @@ bool files_read(struct files *files, const char *path, char *error, size_t error
 	/* Kept even on failure: objects read so far point into it. */
 	keep_text(files, text);
 	return ok;
+}
+
+static int is_manifest(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return dot != NULL &&
+	       (strcmp(dot, ".json") == 0 || strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
+/* As kubectl -f FOLDER: the manifests in it, by name, and none of the folders below. */
+static bool read_folder(struct files *files, const char *path, char *error, size_t error_bytes)
+{
+	struct dirent **entries = NULL;
+	const int n = scandir(path, &entries, is_manifest, alphasort);
+	bool ok = n > 0;
+
+	if (n < 0)
+		snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
+	else if (n == 0)
+		snprintf(error, error_bytes, "%s: no .json, .yaml or .yml file is in this folder", path);
+	for (int i = 0; i < n; i++) {
+		char *of = ctl_print("%s/%s", path, entries[i]->d_name);
+
+		ok = ok && read_one(files, of, error, error_bytes);
+		free(of);
+		free(entries[i]);
+	}
+	free(entries);
+	return ok;
+}
+
+bool files_read(struct files *files, const char *path, char *error, size_t error_bytes)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 && S_ISDIR(about.st_mode)
+	           ? read_folder(files, path, error, error_bytes)
+	           : read_one(files, path, error, error_bytes);
 }
 
 bool files_take(struct files *files, const char *name, const char *text, size_t bytes, char *error,

@@ -29,8 +29,8 @@ struct files;
 struct files *files_new(void);
 void files_free(struct files *files);
 
-/* Reads one file. False: `error` has the file, the place, the object, the field and what is
- * wrong. */
+/* Reads one file, or the .json, .yaml and .yml files of a folder. False: `error` has the file, the
+ * place, the object, the field and what is wrong. */
 bool files_read(struct files *files, const char *path, char *error, size_t error_bytes);
 
 /* The same of a text, which is copied; `name` is for messages. */

@@ -83,6 +83,20 @@ def test_form_does_not_matter():
         equal(simulate("-f", "-", stdin=text), whole, "standard input")
 
 
+def test_a_folder_as_kubectl_takes_it():
+    with tempfile.TemporaryDirectory() as folder:
+        items = json.loads((DATA / "states.json").read_text())["items"]
+        os.mkdir(os.path.join(folder, "below.json"))
+        write(os.path.join(folder, "1.yaml"), "# a comment\n" + "\n---\n".join(json.dumps(i) for i in items[:4]))
+        write(os.path.join(folder, "2.json"), listed(*items[4:]))
+        write(os.path.join(folder, "notes.txt"), "no manifest")
+        check(simulate("-f", folder)[2].endswith("below.json: Is a directory\n"), simulate("-f", folder))
+        os.rmdir(os.path.join(folder, "below.json"))
+        equal(simulate("-f", folder), simulate("-f", str(DATA / "states.json")))
+        write(os.path.join(folder, "3.yml"), "kind: [")
+        check("3.yml" in simulate("-f", folder)[2], simulate("-f", folder))
+
+
 def test_tables_say_the_same():
     code, out, err = run("musterctl", "simulate", "-f", DATA / "whole-or-not.yaml")
     equal(code, NO, err)
@@ -106,7 +120,7 @@ def test_bad_usage():
     good = str(DATA / "order.yaml")
     for flags, part in (
             (["-f", "/nowhere/at/all"], "/nowhere/at/all: No such file"),
-            (["-f", "/"], "/: Is a directory"),
+            (["-f", "/proc/self/ns"], "/proc/self/ns: no .json, .yaml or .yml file is in this folder"),
             (["-f", good, "--no-such-flag"], "--no-such-flag"),
             (["-f", good, "-o", "yaml"], "-o yaml"),
             (["-f", good, "--score", "best"], "--score best"),
