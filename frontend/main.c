@@ -10,6 +10,7 @@
 #include "frontend/page/page.h"
 #include "frontend/serve/address.h"
 #include "ipc/confine.h"
+#include "ipc/size.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -26,6 +27,37 @@ static uint64_t timeout_ns(int64_t seconds)
 {
 	return seconds < 0 ? 0
 	                   : (uint64_t)(seconds < TIMEOUT_MAX_S ? seconds : TIMEOUT_MAX_S) * NS_PER_S;
+}
+
+/* Of --max-memory: the program, rings and buffers, and lists and objects on their way; and of the
+ * rest the part that the allocator loses between allocations. */
+#define MEMORY_FIXED (UINT64_C(96) << 20)
+#define MEMORY_LOST_PART 4u
+
+#define PAGE_PART 128u /* of --max-memory: a page of a list, of which there may be several */
+#define PAGE_LEAST (UINT64_C(8) << 20)
+
+/* --max-memory; 0: any. */
+static uint64_t max_memory(const struct options *o)
+{
+	uint64_t bytes = 0;
+
+	if (o->max_memory)
+		max_memory_read(o->max_memory, &bytes);
+	return bytes;
+}
+
+/* What of it is for objects. */
+static uint64_t memory_for_objects(uint64_t bytes)
+{
+	return bytes > 0 ? (bytes - MEMORY_FIXED) / MEMORY_LOST_PART * (MEMORY_LOST_PART - 1) : 0;
+}
+
+static uint64_t page_bytes_max(const struct options *o)
+{
+	const uint64_t part = max_memory(o) / PAGE_PART;
+
+	return max_memory(o) == 0 || part > PAGE_LEAST ? part : PAGE_LEAST;
 }
 
 static int model_start(struct daemon *d)
@@ -62,6 +94,7 @@ static int model_start(struct daemon *d)
 		.queues_name = d->queues.name,
 		.history_factor = (uint32_t)o->history_factor,
 		.history_half_life_s = (uint32_t)o->history_half_life_s,
+		.memory_bytes = memory_for_objects(max_memory(o)),
 		.timeouts_ns = {
 			[GROUP_TIMEOUT_COSCHEDULING] = timeout_ns(o->permit_s),
 			[GROUP_TIMEOUT_CONFIGMAP] = timeout_ns(o->configmap_s),
@@ -69,6 +102,11 @@ static int model_start(struct daemon *d)
 		},
 	};
 
+	if (max_memory(o) > 0 && max_memory(o) <= MEMORY_FIXED) {
+		fprintf(stderr, "muster-frontend: --max-memory %s: more than %llu bytes are needed\n",
+		        o->max_memory, (unsigned long long)MEMORY_FIXED);
+		return EXIT_INPUT;
+	}
 	options_queues_place(o, &d->queues);
 	d->model = model_new(&config);
 	if (!d->model)
@@ -230,6 +268,7 @@ static void frontend_begin(struct daemon *d)
 		.volcano_queues_n = d->options->volcano_queues.n,
 		.instance = d->instance,
 		.node_selector = d->options->node_selector,
+		.page_bytes_max = page_bytes_max(d->options),
 		.stream_lists = strcmp(d->options->stream_lists, "auto") == 0,
 		.extender_reservations = (uint32_t)o->extender_reservations,
 		.extender_keep_ms = (uint32_t)d->options->extender_keep_s * 1000,

@@ -14,7 +14,8 @@ bool size_read(const char *text, uint64_t *out);
 #define MAX_MEMORY_MOST (UINT64_C(1) << 44)
 #define MAX_MEMORY_RANGE "16Mi to 16Ti"
 
-/* --max-memory of muster-core, also in the file of musterctl up: a size in that range. */
+/* --max-memory of muster-core and muster-frontend, also in the file of musterctl up: a size in that
+ * range. */
 bool max_memory_read(const char *text, uint64_t *out);
 
 #endif

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.." || exit 2
 # alone.  The others mostly wait, so more than there are CPUs run at a time; the longest begin.
 alone='bench demo limits scale simulate_live syscalls'
 first='kill preempting volumes queues_live'
-long='packages port reports queue_churn page extender claims_live claims_several journal explain stall tenant_limits preemption promises monitoring bench scale syscalls'
+long='packages memory port reports queue_churn page extender claims_live claims_several journal explain stall tenant_limits preemption promises monitoring bench scale syscalls'
 
 is_one_of() { # NAME LIST
 	case " $2 " in *" $1 "*) ;; *) return 1 ;; esac

@@ -40,6 +40,7 @@ struct http_call {
 	bool repeated;  /* ... twice or more */
 	bool forbidden; /* ... but may_write() returned false */
 	bool stopped;   /* data() returned false */
+	size_t body_bytes_max;
 	bool too_large;
 };
 TAILQ_HEAD(call_list, http_call);
@@ -70,7 +71,7 @@ static void transport_renew(struct transport *interface)
 
 static bool body_add(struct http_call *c, const char *bytes, size_t n)
 {
-	if (c->body.n + n > BODY_BYTES_MAX) {
+	if (c->body.n + n > c->body_bytes_max) {
 		c->too_large = true;
 		return false;
 	}
@@ -302,6 +303,9 @@ static struct http_call *transport_start(struct transport *interface, const stru
 	c->forbidden = false;
 	c->stopped = false;
 	c->too_large = false;
+	c->body_bytes_max = BODY_BYTES_MAX;
+	if (r->answer_bytes_max > 0 && r->answer_bytes_max < BODY_BYTES_MAX)
+		c->body_bytes_max = r->answer_bytes_max;
 	c->error[0] = '\0';
 	c->body.n = 0;
 	c->url.n = 0;
@@ -362,7 +366,7 @@ static void transport_cancel(struct transport *interface, struct http_call *c)
 static const char *error_text(const struct http_call *c, CURLcode code)
 {
 	if (c->too_large)
-		return "the answer is longer than 256 MiB";
+		return "the answer is longer than is allowed";
 	if (c->stopped)
 		return "broken off";
 	if (c->forbidden)
@@ -388,6 +392,7 @@ static void answer_read(struct http_call *c, CURLcode code, struct http_answer *
 	if (code == CURLE_OK && status > 0)
 		return;
 	out->end = c->reached ? HTTP_BROKEN : HTTP_NOT_SENT;
+	out->too_long = c->too_large;
 	out->error = error_text(c, code);
 }
 

@@ -37,6 +37,7 @@ struct http_request {
 	uint32_t timeout_ms;         /* for the whole request; 0: none (watch) */
 	uint32_t silence_timeout_ms; /* time without a byte until it counts as broken; 0: none */
 	bool before_lease;           /* sent without the lease: requests that acquire and keep it */
+	size_t answer_bytes_max;     /* of the answer's body; 0: what the transport takes */
 	bool fresh_connection;       /* a new connection: kept ones may all be dead */
 };
 
@@ -50,6 +51,7 @@ enum http_end {
 struct http_answer {
 	enum http_end end;
 	int status;             /* 0 without a status line */
+	bool too_long;          /* HTTP_BROKEN as its body is longer than allowed */
 	bool repeated;          /* an earlier attempt may have reached a server, which did not answer */
 	int64_t retry_after_ms; /* -1: no Retry-After */
 	const char *error;      /* the failure, "" with HTTP_ANSWERED */

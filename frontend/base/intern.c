@@ -13,8 +13,12 @@ struct interned {
 	uint32_t refs;
 	uint32_t hash;
 	uint32_t bytes;
+	uint32_t payer; /* with intern.payer */
 	char *text;
 };
+
+#define INDEX_BYTES 16u /* of the table and of the pool, with what they have free */
+#define MALLOC_BYTES 8u
 
 static struct interned *at(const struct intern *in, uint32_t number)
 {
@@ -44,6 +48,19 @@ struct wanted {
 	struct text text;
 };
 
+uint64_t intern_bytes(const struct intern *in, uint32_t number)
+{
+	const struct interned *i = at(in, number);
+
+	return sizeof(*i) + INDEX_BYTES +
+	       ((i->bytes + 1 + MALLOC_BYTES + (uint64_t)15) & ~(uint64_t)15);
+}
+
+uint32_t intern_payer(const struct intern *in, uint32_t number)
+{
+	return at(in, number)->payer;
+}
+
 static bool is_wanted(const void *context, uint32_t slot)
 {
 	const struct wanted *w = context;
@@ -71,6 +88,10 @@ static int intern_new(struct intern *in, struct text t, uint32_t hash, uint32_t 
 	in->text_bytes += (t.bytes + 15) & ~(uint64_t)15;
 	table_put(&in->table, hash, *number);
 	list_push(&in->dirty, &in->pool, *number);
+	if (in->payer) {
+		i->payer = in->payer->now;
+		in->payer->pay(in->payer->context, i->payer, intern_bytes(in, *number));
+	}
 	return 0;
 }
 
@@ -140,6 +161,8 @@ void intern_recycle(struct intern *in)
 	while (in->unused.first != SLOT_NONE) {
 		uint32_t number = in->unused.first;
 		struct interned *i = at(in, number);
+		const uint64_t bytes = intern_bytes(in, number);
+		const uint32_t payer = i->payer;
 
 		list_remove(&in->unused, &in->pool, number);
 		table_remove(&in->table, i->hash, number);
@@ -147,6 +170,9 @@ void intern_recycle(struct intern *in)
 		free(i->text);
 		i->slot.sent = 0;
 		pool_give(&in->pool, number);
+		/* Last: it may give a text of this table. */
+		if (in->payer)
+			in->payer->pay_back(in->payer->context, payer, bytes);
 	}
 }
 

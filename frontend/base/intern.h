@@ -9,13 +9,22 @@
 #include "frontend/base/arena.h"
 #include "frontend/base/table.h"
 
+/* For the bytes of texts: told of each new one, and when it is freed. */
+struct intern_payer {
+	uint32_t now; /* who pays for texts that are new; they keep it */
+	void (*pay)(void *context, uint32_t payer, uint64_t bytes);
+	void (*pay_back)(void *context, uint32_t payer, uint64_t bytes);
+	void *context;
+};
+
 struct intern {
 	struct pool pool;
 	struct table table;
 	struct list unused; /* without references, not yet recycled */
 	struct list dirty;  /* referenced and not yet sent */
 	uint64_t key[2];
-	uint64_t text_bytes; /* of all texts, each padded to 16 */
+	uint64_t text_bytes;              /* of all texts, each padded to 16 */
+	const struct intern_payer *payer; /* NULL: none.  Set once, outlives it */
 };
 
 void intern_init(struct intern *in, const uint64_t key[2], uint32_t limit);
@@ -35,6 +44,10 @@ void intern_give(struct intern *in, uint32_t number);
 
 /* The terminated text of a number in use, or NULL.  Does not move while it is in use. */
 const char *intern_text(const struct intern *in, uint32_t number);
+
+/* What its payer pays: the memory that it takes. */
+uint64_t intern_bytes(const struct intern *in, uint32_t number);
+uint32_t intern_payer(const struct intern *in, uint32_t number);
 
 /* Number of references; 0 when the number is free. */
 uint32_t intern_refs(const struct intern *in, uint32_t number);

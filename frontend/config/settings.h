@@ -34,6 +34,7 @@ struct options {
 	const char *log_format;
 	const char *seccomp;
 	const char *node_selector;
+	const char *max_memory;
 	struct text_list scheduler_names;
 	struct text_list allowed_hosts;
 	struct text_list dialects; /* enabled ones */

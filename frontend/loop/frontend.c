@@ -216,6 +216,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	for (size_t i = 0; i < f->watches_n; i++) {
 		f->watches[i] = watch_new(env, model, (int)i);
 		watch_share_outage(f->watches[i], &f->outage);
+		watch_limit_pages(f->watches[i], config->page_bytes_max);
 		/* An optional one may be missing, which a page finds out at once. */
 		if (config->stream_lists && !watch_resource(f->watches[i])->optional)
 			watch_stream_lists(f->watches[i]);
@@ -558,7 +559,8 @@ static uint64_t relist_if_space(struct frontend *f)
 		f->room_due_ns = NEVER_NS;
 		return NEVER_NS;
 	}
-	used = c.nodes + c.pods + c.non_member_pods + c.referred + c.gangs + c.shapes + c.names;
+	used = c.nodes + c.pods + c.non_member_pods + c.referred + c.gangs + c.shapes + c.names +
+	       c.memory_parts;
 	if (used >= f->room_used && c.columns_changed == f->room_columns) {
 		f->room_used = used;
 	} else if (f->room_due_ns == NEVER_NS) {

@@ -41,6 +41,7 @@ struct frontend_config {
 	uint64_t device_bind_ns;   /* for binding conditions of devices */
 	const char *instance;      /* reportingInstance of Events */
 	const char *node_selector; /* other nodes are ignored; NULL: all are used */
+	size_t page_bytes_max;     /* of a list; 0: what the transport takes */
 	bool stream_lists;         /* where the server can (frontend/watch/watch.h) */
 	const struct lease_config
 		*lease;  /* NULL: no election, active from the start; copied, its env is ours */

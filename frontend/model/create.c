@@ -7,6 +7,7 @@
 #include "frontend/model/groups/group_pods.h"
 #include "frontend/model/base/limits.h"
 #include "frontend/model/pods/jobs.h"
+#include "frontend/model/pods/memory.h"
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/nodes/node_names.h"
 #include "frontend/model/nodes/nodes.h"
@@ -177,6 +178,7 @@ struct model *model_new(const struct model_config *config)
 	m->jobs = jobs_new(config);
 	model_resources_init(m);
 	model_tables_init(m);
+	memory_start(m, config->memory_bytes);
 	m->node_names = node_names_new(m->hash_key);
 	m->body.at = must_alloc(RECORD_BYTES_MAX);
 	m->volumes = volumes_new(m->hash_key, config->claims_can_wait);

@@ -79,6 +79,7 @@ struct model_config {
 	enum model_queues_of queues;
 	const char *queues_namespace, *queues_name;   /* the ConfigMap; they outlive the model */
 	uint32_t history_factor, history_half_life_s; /* struct event_queue_terms; factor 0: none */
+	uint64_t memory_bytes;                        /* for objects of tenants; 0: any */
 };
 
 /* NULL: the limits are too small for the four fixed resources and a shape. */
@@ -367,6 +368,7 @@ struct model_counts {
 	uint64_t referred;          /* objects that pods, nodes and claims refer to: model/limits.h */
 	uint64_t non_member_pods;   /* counted only in the status of their group: model/group_pods.h */
 	uint64_t withdrawn;         /* times that namespaces above their share gave way */
+	uint64_t memory_parts;      /* of model_config.memory_bytes, in 16ths: pods/memory.h */
 	uint64_t columns_changed;   /* times that nodes brought or took away a resource's name */
 };
 void model_counts(const struct model *m, struct model_counts *out);

@@ -268,12 +268,57 @@ static void check_shapes(struct check *c)
 	}
 }
 
+static uint64_t check_texts(const struct intern *in, uint64_t (*used)[SHARES])
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < in->pool.n; i++) {
+		if (!intern_text(in, i))
+			continue;
+		sum += intern_bytes(in, i);
+		if (intern_payer(in, i) != ID_NONE)
+			used[intern_payer(in, i)][SHARE_MEMORY] += intern_bytes(in, i);
+	}
+	return sum;
+}
+
+/* The bytes of what is stored, if they are counted, each at its namespace. */
+static uint64_t check_memory(const struct model *m, uint64_t (*used)[SHARES])
+{
+	uint64_t sum = 0;
+
+	if (m->memory_limit == 0)
+		return 0;
+	sum =
+		check_texts(&m->keys, used) + check_texts(&m->values, used) + check_texts(&m->images, used);
+	STORE_EACH(&m->pods, i)
+	{
+		sum += pod_at(m, i)->bytes;
+		used[pod_at(m, i)->namespace][SHARE_MEMORY] += pod_at(m, i)->bytes;
+	}
+	STORE_EACH(&m->shapes, i)
+	{
+		const struct shape_entry *s = shape_at(m, i);
+
+		sum += sizeof(*s) + s->bytes;
+		if (s->namespace != ID_NONE)
+			used[s->namespace][SHARE_MEMORY] += sizeof(*s) + s->bytes;
+	}
+	STORE_EACH(&m->owners, i)
+	{
+		sum += rules_memory(owner_at(m, i)->rules);
+		used[owner_at(m, i)->key.namespace][SHARE_MEMORY] += rules_memory(owner_at(m, i)->rules);
+	}
+	return sum;
+}
+
 /* What namespaces are charged. */
 static void check_shares(struct check *c)
 {
 	const struct model *m = c->m;
 	uint64_t(*used)[SHARES] = must_array(m->namespaces.pool.n + 1u, sizeof(*used));
 	uint32_t tenants = 0;
+	uint64_t memory;
 
 	STORE_EACH(&m->pods, i)
 	used[pod_at(m, i)->namespace][SHARE_PODS]++;
@@ -286,6 +331,10 @@ static void check_shares(struct check *c)
 		used[gang_at(m, i)->namespace][SHARE_NAME_BYTES] +=
 			name_bytes_of(strlen(gang_at(m, i)->name));
 	}
+	memory = check_memory(m, used);
+	if (memory != m->memory_used)
+		bad(c, "%llu bytes are used, not %llu", (unsigned long long)memory,
+		    (unsigned long long)m->memory_used);
 	STORE_EACH(&m->namespaces, i)
 	{
 		uint64_t any = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views of the model for its users. */
+#include "frontend/model/pods/memory.h"
 #include "frontend/model/groups/gangs.h"
 #include "frontend/model/groups/group_pods.h"
 #include "frontend/model/base/limits.h"
@@ -410,6 +411,7 @@ void model_counts(const struct model *m, struct model_counts *out)
 	out->shapes = m->shapes.pool.used;
 	out->non_member_pods = m->non_members.pool.used;
 	out->referred = referred_count(m);
+	out->memory_parts = memory_parts(m);
 	out->names = m->columns.pool.used + m->taints.pool.used;
 }
 

@@ -256,6 +256,11 @@ bool watch_went_back(const struct watch *w)
 	return w->went_back;
 }
 
+void watch_limit_pages(struct watch *w, size_t bytes)
+{
+	w->page_bytes_max = bytes;
+}
+
 void watch_relist(struct watch *w, enum relist_reason reason)
 {
 	w->relist_wanted = true;

@@ -93,6 +93,10 @@ void watch_select_fields(struct watch *w, const char *field_selector);
  * collection's own. */
 void watch_share_outage(struct watch *w, struct watch_outage *outage);
 
+/* Call before the first poll: pages of lists have so many bytes at most; 0: what the transport
+ * takes. A page that is longer is asked for with half as many objects. */
+void watch_limit_pages(struct watch *w, size_t bytes);
+
 /* Call before the first poll: lists are streamed if the server can. */
 void watch_stream_lists(struct watch *w);
 

@@ -51,8 +51,10 @@ struct watch {
 	bool served; /* listed since it was last missing */
 	bool asked;  /* any response arrived */
 	bool refused_at_start;
-	bool renewed;       /* the token was read again after a 401 */
-	bool relist_wanted; /* for this reason */
+	bool renewed;          /* the token was read again after a 401 */
+	size_t page_bytes_max; /* 0: what the transport takes */
+	uint8_t page_halvings; /* of the number of objects in a page of this list */
+	bool relist_wanted;    /* for this reason */
 	enum relist_reason relist_reason;
 	uint64_t begun_ns;     /* start of the current list */
 	uint64_t listed_ns;    /* watch_listed_ns() */

@@ -46,12 +46,30 @@ void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_
 static void list_done(void *context, const struct http_answer *answer, const char *body,
                       size_t body_bytes);
 
+static uint32_t page_objects(const struct watch *w)
+{
+	const bool is_map = strcmp(w->resource.plural, "configmaps") == 0;
+	const uint32_t n = (is_map ? LIST_LIMIT_MAPS : LIST_LIMIT) >> w->page_halvings;
+
+	return n > 0 ? n : 1;
+}
+
+/* The page is to be asked for again with fewer objects, which tenants make up to 1.5 MB each. */
+static bool page_halve(struct watch *w, const struct http_answer *answer)
+{
+	if (!answer->too_long || w->full_list || page_objects(w) == 1)
+		return false;
+	w->page_halvings++;
+	watch_wait(w, WATCH_LIST, 0);
+	return true;
+}
+
 void watch_list_start(struct watch *w)
 {
-	bool is_map = strcmp(w->resource.plural, "configmaps") == 0;
 	struct jsonout query = { 0 };
 	char *path;
 	struct http_request request = { .method = "GET",
+		                            .answer_bytes_max = w->page_bytes_max,
 		                            .lane = HTTP_LIST,
 		                            .timeout_ms = WATCH_CALL_TIMEOUT_MS };
 	struct http_handler handler = { .done = list_done, .context = w };
@@ -61,8 +79,7 @@ void watch_list_start(struct watch *w)
 		return;
 	}
 	if (!w->full_list)
-		jsonout_add(&query, "limit=@u",
-		            (unsigned long long)(is_map ? LIST_LIMIT_MAPS : LIST_LIMIT));
+		jsonout_add(&query, "limit=@u", (unsigned long long)page_objects(w));
 	if (w->continue_token) {
 		jsonout_add(&query, "&continue=@p", w->continue_token);
 	} else {
@@ -96,6 +113,7 @@ void watch_list_taken(struct watch *w)
 	model_resource_served(w->model, w->index, true);
 	w->replacing = false;
 	w->full_list = false;
+	w->page_halvings = 0;
 	w->absent = false;
 	w->served = true;
 	w->listed_ns = w->begun_ns;
@@ -268,6 +286,8 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 		list_page(w, body, body_bytes);
 		return;
 	}
+	if (page_halve(w, answer))
+		return;
 	forbidden = is_forbidden(w, answer);
 	if (forbidden || (w->resource.optional && says_missing(answer, body, body_bytes))) {
 		w->asked = true;

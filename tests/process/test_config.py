@@ -154,7 +154,7 @@ def test_deployment():
     spec = deployment["spec"]["template"]["spec"]
     frontend, = [c for c in spec["containers"] if c["name"] == "frontend"]
     core, = [c for c in spec["containers"] if c["name"] == "core"]
-    equal(frontend["args"], ["--config", "/etc/muster/config.yaml"], "args")
+    equal(frontend["args"], ["--config", "/etc/muster/config.yaml", "--max-memory=$(MEMORY_LIMIT)"], "args")
     equal([m["mountPath"] for m in frontend["volumeMounts"] if m["name"] == "config"], ["/etc/muster"], "mount")
     equal([v["configMap"]["name"] for v in spec["volumes"] if v["name"] == "config"], ["muster-config"], "volume")
     check(f"socket: {core['args'][1]}" in out, "core and frontend meet at one socket")

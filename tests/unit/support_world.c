@@ -187,6 +187,17 @@ void world_fail(struct http_call *c, enum http_end end)
 	finish(c, &answer, "");
 }
 
+void world_too_long(struct http_call *c)
+{
+	struct http_answer answer = { .end = HTTP_BROKEN,
+		                          .too_long = true,
+		                          .status = 200,
+		                          .retry_after_ms = -1,
+		                          .error = "too long" };
+
+	finish(c, &answer, "");
+}
+
 bool world_piece(struct http_call *c, int status, const char *bytes, size_t n)
 {
 	cr_assert(c->open);

@@ -59,6 +59,7 @@ void world_answer(struct http_call *c, int status, const char *body);
 void world_answer_after(struct http_call *c, int status, const char *body, int64_t retry_after_ms);
 void world_answer_repeated(struct http_call *c, int status,
                            const char *body); /* to the second try of it */
+void world_too_long(struct http_call *c);     /* longer than an answer may be */
 void world_fail(struct http_call *c, enum http_end end);
 /* Piece by piece, for a handler with data(); says what data() said. */
 bool world_piece(struct http_call *c, int status, const char *bytes, size_t n);

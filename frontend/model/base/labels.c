@@ -83,6 +83,11 @@ void rules_free(struct model *m, struct label_rules *r)
 	free(r);
 }
 
+size_t rules_memory(const struct label_rules *r)
+{
+	return r ? sizeof(*r) + r->n * sizeof(r->at[0]) + r->values_n * sizeof(uint32_t) : 0;
+}
+
 static void rules_add(struct model *m, struct label_rules *r, const struct node_rule *from)
 {
 	struct requirement *q = &r->at[r->n++];

@@ -23,7 +23,7 @@ static uint64_t limit_of(const struct model *m, const char *flag)
 		{ "--max-nodes", m->limits.nodes },         { "--max-pods", m->limits.pods },
 		{ "--max-gangs", m->limits.gangs },         { "--max-shapes", m->limits.shapes },
 		{ "--max-names", m->limits.names },         { "--max-name-bytes", m->limits.name_bytes },
-		{ "--max-resources", m->limits.resources },
+		{ "--max-resources", m->limits.resources }, { "--max-memory", m->memory_limit },
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)

@@ -51,7 +51,7 @@ enum role {
 };
 
 /* Tables with shares for namespaces: shares.h. */
-enum share_of { SHARE_PODS, SHARE_GANGS, SHARE_SHAPES, SHARE_NAME_BYTES, SHARES };
+enum share_of { SHARE_PODS, SHARE_GANGS, SHARE_SHAPES, SHARE_NAME_BYTES, SHARE_MEMORY, SHARES };
 
 /* The namespace (a slot) that is charged for a new shape; ID_NONE.  `bound`: its pod has a node, so
  * that the shape is made whatever the namespace's share. */
@@ -102,6 +102,13 @@ struct model {
 	uint32_t status_first, status_last; /* gangs, by gang_entry.status_next */
 	uint32_t shape_empty;               /* without requests and rules; always there */
 	uint64_t name_bytes;                /* name_bytes_of() of the names of nodes and gangs */
+
+	/* pods/memory.h */
+	uint64_t memory_limit; /* 0: any */
+	uint64_t memory_used;  /* with memory_limit: bytes of all that is counted */
+	struct intern_payer payer;
+	size_t object_bytes; /* of the text of the object that is put */
+	bool texts_due;      /* some were withdrawn and are still there */
 
 	uint32_t tenants; /* namespaces that are charged for something: shares.h */
 	bool shared;      /* there were two at least: the last eighth of each table is kept */

@@ -208,6 +208,7 @@ static bool flush_mark(const struct flush *f, bool *due, enum record_kind kind)
 static void recycle(struct model *m)
 {
 	m->outsiders = 0;
+	m->texts_due = false;
 	intern_recycle(&m->keys);
 	intern_recycle(&m->values);
 	intern_recycle(&m->columns);

@@ -5,12 +5,13 @@
 #include "frontend/model/groups/gangs.h"
 #include "frontend/model/put/group_objects.h"
 #include "frontend/model/groups/group_pods.h"
+#include "frontend/model/base/labels.h"
 #include "frontend/model/base/limits.h"
 #include "frontend/model/groups/members.h"
 #include "frontend/model/shapes/pod_shape.h"
 #include "frontend/model/pods/pods.h"
 #include "frontend/model/shapes/shapes.h"
-#include "frontend/model/pods/shares.h"
+#include "frontend/model/pods/memory.h"
 #include "ipc/memory.h"
 
 #include <stdlib.h>
@@ -25,10 +26,10 @@ static bool pod_gives_way(const struct model *m, const struct pod_entry *p)
 }
 
 /* The pod has no shape until it is put again. */
-static void pod_withdraw_shape(struct model *m, uint32_t pod)
+static void pod_withdraw_shape(struct model *m, uint32_t pod, const char *flag)
 {
 	struct pod_entry *p = pod_at(m, pod);
-	const char *text = share_text(m, &m->scratch, "--max-shapes", p->namespace);
+	const char *text = share_text(m, &m->scratch, flag, p->namespace);
 
 	pod_unshape(m, pod);
 	shape_hold(m, m->shape_empty);
@@ -81,7 +82,7 @@ static uint64_t withdraw_shapes(struct model *m, uint32_t namespace, uint64_t n)
 	arena_reset(&m->scratch);
 	STORE_EACH(&m->pods, i)
 	if (gone[pod_at(m, i)->shape])
-		pod_withdraw_shape(m, i);
+		pod_withdraw_shape(m, i, "--max-shapes");
 	free(busy);
 	free(gone);
 	return freed;
@@ -144,10 +145,93 @@ static uint64_t withdraw_pods(struct model *m, uint32_t namespace, uint64_t n)
 	return freed;
 }
 
+#define DETAIL_LEAST 256u /* bytes: less is shared with others, or not worth a list */
+
+/* What the pod's labels and rules take, divided by those that share them. */
+static uint64_t detail_bytes(const struct model *m, const struct pod_entry *p)
+{
+	uint64_t bytes = p->shape != m->shape_empty ? shape_part_bytes(m, p->shape) : 0;
+
+	for (uint32_t i = 0; i < p->labels_n; i++) {
+		const uint32_t key = p->labels[i].key, value = p->labels[i].value;
+
+		bytes += sizeof(*p->labels) + intern_bytes(&m->keys, key) / intern_refs(&m->keys, key) +
+		         intern_bytes(&m->values, value) / intern_refs(&m->values, value);
+	}
+	return bytes;
+}
+
+/* A bound pod counts by its requests from now on, until it is put again. */
+static void pod_strip(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	const struct shape_payer payer = { p->namespace, true };
+	struct shape_trouble trouble;
+	uint32_t shape;
+
+	if (shape_strip(m, p->shape, &payer, &shape, &trouble) == 0) {
+		shape_give(m, p->shape);
+		p->shape = shape;
+	}
+	p->entry.retry = true;
+	store_mark_dirty(&m->pods, pod);
+	model_note_lack(m, RESOURCE_INDEX_PODS);
+}
+
+static void withdraw_detail(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	const size_t labels = p->labels_n * sizeof(*p->labels);
+
+	arena_reset(&m->scratch);
+	if (p->node != ID_NONE)
+		pod_strip(m, pod);
+	else
+		pod_withdraw_shape(m, pod, "--max-memory");
+	pod_labels_give(m, p->labels, p->labels_n);
+	p->bytes -= (uint32_t)labels;
+	memory_pay_back(m, p->namespace, labels);
+	p->labels = NULL;
+	p->labels_n = 0;
+	p->bare = true;
+}
+
+/* Of pods that wait, or of those that are bound. */
+static uint64_t withdraw_details(struct model *m, uint32_t namespace, bool bound, uint64_t n)
+{
+	uint64_t freed = 0, bytes;
+
+	for (uint32_t i = m->pods.pool.n; i-- > 0 && freed < n;) {
+		const struct pod_entry *p = pod_at(m, i);
+
+		if (!p->entry.slot.live || p->namespace != namespace || p->bare ||
+		    !(bound ? p->node != ID_NONE : pod_gives_way(m, p)))
+			continue;
+		bytes = detail_bytes(m, p);
+		if (bytes < DETAIL_LEAST)
+			continue;
+		withdraw_detail(m, i);
+		freed += bytes;
+	}
+	return freed;
+}
+
+static uint64_t withdraw_memory(struct model *m, uint32_t namespace, uint64_t n)
+{
+	uint64_t freed = withdraw_details(m, namespace, false, n);
+
+	if (freed < n)
+		freed += withdraw_details(m, namespace, true, n - freed);
+	m->texts_due = m->texts_due || freed > 0;
+	return freed;
+}
+
 static uint64_t withdraw(struct model *m, enum share_of of, uint32_t namespace, uint64_t n)
 {
 	if (of == SHARE_PODS)
 		return withdraw_pods(m, namespace, n);
+	if (of == SHARE_MEMORY)
+		return withdraw_memory(m, namespace, n);
 	return of == SHARE_SHAPES ? withdraw_shapes(m, namespace, n)
 	                          : withdraw_gangs(m, of, namespace, n);
 }
@@ -172,6 +256,8 @@ static uint32_t find_donor(const struct model *m, enum share_of of, const bool *
 	return donor;
 }
 
+#define MEMORY_SLACK_PART 64u /* what withdrawn details free is known about, not exactly */
+
 /* True if some were withdrawn. */
 static bool refresh_table(struct model *m, enum share_of of)
 {
@@ -179,7 +265,7 @@ static bool refresh_table(struct model *m, enum share_of of)
 	uint64_t wanted = t.used + t.limit / SHARE_RESERVE_PART, excess, freed = 0;
 	bool *chosen;
 
-	if (wanted <= t.limit)
+	if (wanted <= t.limit + (of == SHARE_MEMORY ? t.limit / MEMORY_SLACK_PART : 0))
 		return false;
 	wanted -= t.limit;
 	chosen = must_array(m->namespaces.pool.n, sizeof(*chosen));
@@ -200,9 +286,11 @@ void shares_refresh(struct model *m)
 {
 	if (m->shares_due)
 		shapes_idle_limit(m);
+	if (m->shares_due && memory_is_short(m))
+		shapes_idle_end(m);
 	/* Entries whose drop is not sent yet still count as used. */
 	if (!m->shares_due || (!m->shared && !m->newcomer) || m->shapes.dead.first != SLOT_NONE ||
-	    m->gangs.dead.first != SLOT_NONE)
+	    m->gangs.dead.first != SLOT_NONE || m->texts_due)
 		return;
 	m->shares_due = false;
 	for (int of = 0; of < SHARES && !m->shares_due; of++)

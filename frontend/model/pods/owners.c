@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/pods/owners.h"
 
+#include "frontend/model/pods/memory.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -115,7 +117,10 @@ void owner_release(struct model *m, uint32_t owner)
 struct label_rules *owner_swap_rules(struct model *m, uint32_t owner, struct label_rules *rules)
 {
 	struct label_rules *old = owner_at(m, owner)->rules;
+	const uint32_t namespace = owner_at(m, owner)->key.namespace;
 
+	memory_pay_back(m, namespace, rules_memory(old));
+	memory_pay(m, namespace, rules_memory(rules));
 	service_unlink(m, owner);
 	owner_at(m, owner)->rules = rules;
 	service_link(m, owner);

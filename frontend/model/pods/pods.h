@@ -59,6 +59,8 @@ struct pod_entry {
 	char *storage_refusal;    /* NULL: none */
 	char *policy_refusal;     /* NULL: none */
 	bool refusal_is_kube;     /* as in struct pod_view */
+	bool bare;                /* without its labels and rules: memory.h */
+	uint32_t bytes;           /* that its namespace pays for it */
 	bool withdrawn;           /* some of its entries gave way: shares.h */
 	uint32_t read_at;         /* as in struct pod_state */
 	char *limit_refusal;      /* NULL: none; columns.h, shares.h */

@@ -5,6 +5,8 @@
 
 #include <assert.h>
 
+#define NODE_MEMORY_BYTES 2048u /* of the record and the names of a usual one */
+
 struct share_table share_table(const struct model *m, enum share_of of)
 {
 	switch (of) {
@@ -14,6 +16,10 @@ struct share_table share_table(const struct model *m, enum share_of of)
 		return (struct share_table){ "--max-gangs", m->limits.gangs, m->gangs.pool.used };
 	case SHARE_SHAPES:
 		return (struct share_table){ "--max-shapes", m->limits.shapes, m->shapes.pool.used };
+	case SHARE_MEMORY:
+		return (struct share_table){ "--max-memory", m->memory_limit,
+			                         m->memory_used +
+			                             (uint64_t)m->nodes.pool.used * NODE_MEMORY_BYTES };
 	default:
 		return (struct share_table){ "--max-name-bytes", m->limits.name_bytes,
 			                         model_names_used(m) };
@@ -68,13 +74,29 @@ bool share_admits(struct model *m, enum share_of of, uint32_t namespace, uint64_
 		return true;
 	m->shares_due = true;
 	m->newcomer = m->newcomer || share_charged(e) == 0;
+	if (of == SHARE_MEMORY && t.used + n > t.limit)
+		return false; /* of the others the store knows */
 	return e->used[of] + n <= share_size(m, of, e);
+}
+
+static const char *memory_text(struct model *m, struct arena *arena,
+                               const struct namespace_entry *e)
+{
+	return arena_printf(
+		arena,
+		"the limit --max-memory is reached: objects of namespace %s take %llu of %llu "
+		"KiB, its share is %llu KiB",
+		intern_text(&m->values, e->name), (unsigned long long)e->used[SHARE_MEMORY] >> 10,
+		(unsigned long long)m->memory_limit >> 10,
+		(unsigned long long)share_size(m, SHARE_MEMORY, e) >> 10);
 }
 
 const char *share_text(struct model *m, struct arena *arena, const char *flag, uint32_t namespace)
 {
 	const struct namespace_entry *e = namespace_at(m, namespace);
 
+	if (strcmp(flag, "--max-memory") == 0)
+		return memory_text(m, arena, e);
 	for (int i = 0; i < SHARES; i++) {
 		const struct share_table t = share_table(m, (enum share_of)i);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shares of namespaces in the tables that tenants fill: pods, gangs, shapes and bytes of names.
+/* Shares of namespaces in the tables that tenants fill: pods, gangs, shapes, bytes of names, and
+ * memory (memory.h).
  *
  *   up to 7/8 of a table   first come, first served
  *   the last eighth        namespaces below their share: the limit divided by the namespaces that

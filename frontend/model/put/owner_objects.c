@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects of services and controllers, and the pods that they give default spread constraints. */
 #include "frontend/model/base/limits.h"
+#include "frontend/model/pods/memory.h"
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/base/objects.h"
 #include "frontend/model/pods/owners.h"
@@ -83,12 +84,24 @@ static int read_controller(struct model *m, int resource, const char *json, size
 	return rc;
 }
 
+/* The selector is not kept, as of one that is not there. */
+static int owner_refuse(struct model *m, uint32_t owner, const struct meta *meta,
+                        struct decode_error *error)
+{
+	m->counts.limits_hit++;
+	decode_error_set(error, meta, "", "%s",
+	                 share_text(m, &m->arena, "--max-memory", owner_at(m, owner)->key.namespace));
+	return -ENOSPC;
+}
+
 int owner_put(struct model *m, int resource, const char *json, size_t bytes,
               struct decode_error *error)
 {
-	uint32_t kind = m->which[resource], owner;
+	uint32_t kind = m->which[resource], owner, namespace;
+	struct label_rules *rules = NULL;
 	struct owner_text text = { 0 };
 	struct entry *e;
+	bool admitted;
 	int read = kind == OWNER_SERVICE ? read_service(m, json, bytes, &text, error)
 	                                 : read_controller(m, resource, json, bytes, &text, error);
 
@@ -108,10 +121,18 @@ int owner_put(struct model *m, int resource, const char *json, size_t bytes,
 	if (object_is_known(m, resource, e, &text.meta))
 		return 0;
 	stamp_set(&e->stamp, &text.meta);
-	e->retry = read < 0;
+	namespace = owner_at(m, owner)->key.namespace;
+	m->object_bytes = bytes;
+	admitted = memory_admits(m, namespace);
+	e->retry = read < 0 || !admitted;
 	/* One that cannot be read selects no pod. */
-	owner_set_rules(m, owner, read < 0 ? NULL : rules_make(m, text.rules, text.rules_n));
-	return read;
+	if (read == 0 && admitted) {
+		memory_payer(m, namespace);
+		rules = rules_make(m, text.rules, text.rules_n);
+		memory_payer(m, ID_NONE);
+	}
+	owner_set_rules(m, owner, rules);
+	return read < 0 || admitted ? read : owner_refuse(m, owner, &text.meta, error);
 }
 
 void owner_remove(struct model *m, int resource, const struct meta *meta)

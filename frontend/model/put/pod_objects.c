@@ -9,10 +9,12 @@
 #include "frontend/model/base/limits.h"
 #include "frontend/model/groups/members.h"
 #include "frontend/model/pods/jobs.h"
+#include "frontend/model/pods/memory.h"
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/nodes/nodes.h"
 #include "frontend/model/base/objects.h"
 #include "frontend/model/shapes/pod_shape.h"
+#include "frontend/decode/volume_source.h"
 #include "frontend/model/put/pod_state.h"
 #include "frontend/model/pods/pods.h"
 #include "frontend/model/pods/policies.h"
@@ -34,7 +36,7 @@ static const char *stamp_of(const struct pod_entry *e)
 }
 
 /* All texts of an entry in one piece of memory. */
-static char *pod_texts(const struct pod_object *pod, const struct pod_state *s)
+static char *pod_texts(const struct pod_object *pod, const struct pod_state *s, size_t *of_all)
 {
 	struct text parts[9] = { pod->meta.namespace, pod->meta.name, pod->meta.uid,
 		                     pod->meta.version };
@@ -50,6 +52,7 @@ static char *pod_texts(const struct pod_object *pod, const struct pod_state *s)
 	}
 	for (int i = 0; i < 9; i++)
 		bytes += parts[i].bytes + 1;
+	*of_all = bytes;
 	p = texts = must_grow(NULL, bytes);
 	for (int i = 0; i < 9; i++) {
 		if (parts[i].bytes > 0)
@@ -90,6 +93,7 @@ static void pod_give_old(struct model *m, const struct pod_entry *old)
 		node_give(m, old->node);
 	shape_give(m, old->shape);
 	intern_give(&m->schedulers, old->scheduler);
+	memory_pay_back(m, old->namespace, old->bytes);
 	if (old->declared_spec != ID_NONE)
 		declared_spec_give(m, old->declared_spec);
 	if (old->role != ID_NONE)
@@ -156,11 +160,32 @@ static bool is_changed(const struct pod_entry *a, const struct pod_entry *b)
 	       (a->labels_n > 0 && memcmp(a->labels, b->labels, a->labels_n * sizeof(*a->labels)) != 0);
 }
 
+/* Volumes of a pod that is kept without its rules: more are not attached to one node. */
+#define BARE_VOLUMES_MAX 128u
+#define VOLUME_BYTES 256u /* of one of a pod, with the name of its claim */
+#define INDEX_BYTES 64u   /* of the pod, here and where its slot is an index */
+
+static bool stores_volumes(const struct pod_object *pod, bool bare)
+{
+	return pod->volumes && !(bare && pod->volumes->n > BARE_VOLUMES_MAX);
+}
+
+static void pod_pay(struct model *m, struct pod_entry *e, const struct pod_object *pod,
+                    size_t texts)
+{
+	const size_t volumes = stores_volumes(pod, e->bare) ? pod->volumes->n : 0;
+
+	e->bytes = (uint32_t)(sizeof(*e) + INDEX_BYTES + texts + e->labels_n * sizeof(*e->labels) +
+	                      volumes * VOLUME_BYTES);
+	memory_pay(m, e->namespace, e->bytes);
+}
+
 /* The fields of an entry that have no list. */
 static void pod_fill(struct model *m, struct pod_entry *e, const struct pod_object *object,
                      const struct pod_state *s)
 {
 	const struct pod_ends ends = pod_ends_of(object, &m->arena);
+	size_t texts;
 
 	e->run_s = ends.run_s;
 	e->expected_s = ends.expected_s;
@@ -175,7 +200,7 @@ static void pod_fill(struct model *m, struct pod_entry *e, const struct pod_obje
 	e->entry.retry = s->retry;
 	e->unaccounted = s->unaccounted;
 	e->read_at = s->read_at;
-	e->texts = pod_texts(object, s);
+	e->texts = pod_texts(object, s, &texts);
 	e->shape = s->shape;
 	e->node = s->node;
 	e->scheduler = s->scheduler;
@@ -184,6 +209,10 @@ static void pod_fill(struct model *m, struct pod_entry *e, const struct pod_obje
 	e->labels_n = s->labels_n;
 	e->owner = s->owner;
 	e->owner_kind = s->owner_kind;
+	e->bare = s->bare;
+	e->bytes = 0;
+	if (m->memory_limit > 0)
+		pod_pay(m, e, object, texts);
 }
 
 /* Update the entry from the object; it takes over the references of `s`. */
@@ -213,7 +242,7 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 	}
 	if (e->unaccounted)
 		unaccounted_begin(m, e->node);
-	pod_set_storage(m, pod, s->unshaped ? NULL : object);
+	pod_set_storage(m, pod, s->unshaped || !stores_volumes(object, s->bare) ? NULL : object);
 	if (s->policy != ID_NONE)
 		pod_join_policy(m, pod);
 	free(e->limit_refusal);
@@ -298,6 +327,11 @@ int pod_accept(struct model *m, uint32_t pod, const struct pod_object *object,
 		model_limit_meta(m, &object->meta, s.flag, error);
 		if (s.unaccounted)
 			unaccounted_explain(object->node_name, error);
+		else if (s.bare && error)
+			snprintf(error->text, sizeof(error->text), "%s%s",
+			         s.node != ID_NONE ? "counts without its labels and rules of pod affinity: "
+			                           : "",
+			         share_text(m, &m->arena, s.flag, s.namespace));
 		return -ENOSPC;
 	}
 	return s.fault ? pod_fault(m, object, s.fault, error) : 0;
@@ -449,6 +483,7 @@ int pod_put(struct model *m, const char *json, size_t *bytes, bool first,
 	pod = pod_entry_of(m, &object.meta);
 	if (is_known(m, pod, &object.meta))
 		return 0;
+	m->object_bytes = *bytes;
 	if (object.ended ||
 	    (object.node_name.bytes == 0 && !m->judges_others && !pod_is_ours(m, &object))) {
 		if (pod != SLOT_NONE)
@@ -458,7 +493,9 @@ int pod_put(struct model *m, const char *json, size_t *bytes, bool first,
 	rc = pod_is_ours(m, &object) ? 0 : non_member_put(m, &object, error);
 	accepted = pod_accept(m, pod, &object, error);
 	if (m->live && m->last_put != SLOT_NONE)
-		pod_set_claims(m, m->last_put, pod_may_claim(&object) ? json : NULL, *bytes);
+		pod_set_claims(m, m->last_put,
+		               pod_may_claim(&object) && !pod_at(m, m->last_put)->bare ? json : NULL,
+		               *bytes);
 	return accepted < 0 ? accepted : rc;
 }
 

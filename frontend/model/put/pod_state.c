@@ -7,6 +7,7 @@
 #include "frontend/model/groups/gangs.h"
 #include "frontend/model/base/labels.h"
 #include "frontend/model/base/limits.h"
+#include "frontend/model/pods/memory.h"
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/nodes/nodes.h"
 #include "frontend/model/base/objects.h"
@@ -146,12 +147,17 @@ static void state_identity(struct model *m, const struct pod_object *pod, struct
 	bool pending = ((s->flags & POD_OURS) || m->judges_others) && pod->node_name.bytes == 0;
 
 	s->namespace = namespace_take(m, pod->meta.namespace);
+	s->bare = !memory_admits(m, s->namespace);
+	if (s->bare)
+		return;
+	memory_payer(m, s->namespace);
 	if (pod_labels_take(m, &pod->meta.labels, &s->labels, &s->labels_n) < 0) {
 		if (pod->node_name.bytes > 0)
 			s->fault = "has more than 1024 labels; rules of other pods don't see it";
 		else
 			pod_state_refuse(s, "it has more than 1024 labels");
 	}
+	memory_payer(m, ID_NONE);
 	if (!pending || pod->spreads_n > 0)
 		return;
 	s->spreads = true;
@@ -199,12 +205,19 @@ static void state_shape(struct model *m, const struct pod_object *pod, uint32_t 
 	struct shape_wish w = { .payer = { s->namespace, bound },
 		                    .pod = pod,
 		                    .effective = &effective,
-		                    .scope = bound ? SHAPE_BEARING : SHAPE_REQUESTS,
+		                    .scope = s->bare ? SHAPE_PORTS
+		                             : bound ? SHAPE_BEARING
+		                                     : SHAPE_REQUESTS,
 		                    .namespace = namespace_at(m, s->namespace)->name,
 		                    .spread = s->spreads ? &cause : NULL };
 	struct shape_trouble trouble = { 0 };
 	int rc;
 
+	if (s->bare && !bound) {
+		state_unshaped(m, s, false);
+		state_limit(m, s, "--max-memory");
+		return;
+	}
 	w.devices = s->devices;
 	w.policy = policy_use_of(m, s->policy, s->labels, s->labels_n, &use);
 	if (!bound && ((s->flags & POD_OURS) || m->judges_others))
@@ -253,7 +266,7 @@ int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, 
 	state_identity(m, pod, s);
 	if (m->devices && ours && !bound && s->refusal[0] == '\0')
 		state_devices(m, pod, s);
-	if (ours && !bound)
+	if (ours && !bound && !s->bare)
 		state_policy(m, pod, s);
 	state_shape(m, pod, known, s);
 	if (ours)
@@ -261,6 +274,10 @@ int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, 
 	if (s->devices > 0 && s->gang != ID_NONE)
 		pod_state_refuse(
 			s, "muster does not support extended resources from devices for a gang's members yet");
+	if (s->bare && !s->flag) { /* it is counted; read again when there is room */
+		s->flag = "--max-memory";
+		s->retry = true;
+	}
 	if (bound) /* it runs: nothing refuses it any more */
 		s->flags &= (uint8_t)~POD_REFUSED;
 	return 0;

@@ -26,6 +26,7 @@ struct pod_state {
 	uint8_t owner_kind;
 	uint32_t policy; /* not yet joined; ID_NONE */
 	bool spreads;
+	bool bare;           /* as in struct pod_entry */
 	bool unshaped;       /* its shape could not be stored */
 	const char *refusal; /* "": none */
 	bool refusal_is_kube;

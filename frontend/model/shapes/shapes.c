@@ -7,7 +7,7 @@
 #include "frontend/model/base/columns.h"
 #include "frontend/model/nodes/images.h"
 #include "frontend/model/shapes/shape_draft.h"
-#include "frontend/model/pods/shares.h"
+#include "frontend/model/pods/memory.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -41,18 +41,32 @@ static void ask_for_image(void *context, enum number_of of, uint32_t number)
 		image_ask(context, number);
 }
 
+static uint64_t memory_of(const struct shape_entry *e)
+{
+	return sizeof(*e) + e->bytes;
+}
+
+/* Its memory, too, for which no namespace paid. */
 static void shape_charge(struct model *m, struct shape_entry *e, uint32_t namespace)
 {
 	e->namespace = namespace;
-	if (namespace != ID_NONE)
-		share_charge(m, SHARE_SHAPES, namespace, 1);
+	if (namespace == ID_NONE)
+		return;
+	share_charge(m, SHARE_SHAPES, namespace, 1);
+	memory_pay_back(m, ID_NONE, memory_of(e));
+	memory_pay(m, namespace, memory_of(e));
 }
 
 static void shape_discharge(struct model *m, struct shape_entry *e)
 {
-	if (e->namespace != ID_NONE)
-		share_return(m, SHARE_SHAPES, e->namespace, 1);
+	const uint32_t namespace = e->namespace;
+
 	e->namespace = ID_NONE;
+	if (namespace == ID_NONE)
+		return;
+	memory_pay_back(m, namespace, memory_of(e));
+	memory_pay(m, ID_NONE, memory_of(e));
+	share_return(m, SHARE_SHAPES, namespace, 1);
 }
 
 static bool may_make(struct model *m, const struct shape_payer *payer)
@@ -84,9 +98,10 @@ static int shape_enter(struct draft *d, uint32_t *shape)
 		return -ENOSPC;
 	}
 	e = shape_at(m, *shape);
+	e->bytes = (uint32_t)m->body.bytes;
+	memory_pay(m, ID_NONE, memory_of(e));
 	shape_charge(m, e, d->payer.namespace);
 	e->entry.refs = 1;
-	e->bytes = (uint32_t)m->body.bytes;
 	e->body = body_copy(&m->body);
 	store_mark_dirty(&m->shapes, *shape);
 	shape_visit(e->body, ask_for_image, m);
@@ -102,6 +117,7 @@ static int draft_done(struct draft *d, int rc, uint32_t *shape, struct shape_tro
 		rc = shape_enter(d, shape);
 	if (rc < 0)
 		draft_release(d);
+	memory_payer(d->m, ID_NONE);
 	*trouble = (struct shape_trouble){ d->flag, d->fault };
 	return rc;
 }
@@ -168,7 +184,7 @@ static int draft_pod(struct draft *d, const struct shape_wish *w)
 		rc = draft_node_rules(d, w->pod);
 	if (rc == 0 && w->scope == SHAPE_WHOLE)
 		draft_images(d, w->pod);
-	if (rc == 0 && w->scope != SHAPE_REQUESTS)
+	if (rc == 0 && w->scope >= SHAPE_BEARING)
 		rc = draft_pod_terms(d, w->pod, w->scope == SHAPE_WHOLE);
 	if (rc == 0 && w->scope != SHAPE_REQUESTS)
 		draft_ports(d, w->pod);
@@ -191,6 +207,7 @@ int shape_take(struct model *m, const struct shape_wish *w, uint32_t *shape,
 	};
 	int rc;
 
+	memory_payer(m, w->payer.namespace);
 	d.head.namespace = ID_NONE;
 	d.head.devices = w->devices;
 	d.head.scored_cpu_milli = w->effective->scored_cpu_milli;
@@ -218,6 +235,7 @@ int shape_remake(struct model *m, uint32_t from, const struct shape_change *c, u
 	int rc = 0;
 
 	assert(shape_at(m, from)->entry.refs > 0);
+	memory_payer(m, c->payer.namespace);
 	draft_load(&d, shape_at(m, from)->body);
 	if (c->devices_change) {
 		d.head.devices = c->devices;
@@ -248,6 +266,24 @@ int shape_rename_resources(struct model *m, uint32_t from, uint32_t *shape,
 
 	draft_load(&d, shape_at(m, from)->body);
 	amounts_refresh(m, (void *)d.sections[SECTION_AMOUNTS].at, draft_count(&d, SECTION_AMOUNTS));
+	return draft_done(&d, 0, shape, trouble);
+}
+
+int shape_strip(struct model *m, uint32_t from, const struct shape_payer *payer, uint32_t *shape,
+                struct shape_trouble *trouble)
+{
+	static const enum section kept[] = { SECTION_AMOUNTS, SECTION_PORTS, SECTION_ATTACHMENTS,
+		                                 SECTION_EXCLUSIVES };
+	struct draft d = { .m = m, .arena = &m->scratch, .payer = *payer };
+	uint32_t keep = 0;
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		keep |= 1u << kept[i];
+	draft_load(&d, shape_at(m, from)->body);
+	for (enum section s = 0; s < SECTIONS; s++)
+		if (!(keep >> s & 1))
+			draft_cut(&d, s, draft_count(&d, s));
+	draft_set_namespace(&d, ID_NONE);
 	return draft_done(&d, 0, shape, trouble);
 }
 
@@ -285,16 +321,35 @@ struct size {
 	size_t bytes;
 };
 
+static const struct intern *intern_for(const struct model *m, enum number_of of)
+{
+	return of == NUMBER_KEY ? &m->keys : of == NUMBER_VALUE ? &m->values : &m->images;
+}
+
 static void text_add(void *context, enum number_of of, uint32_t number)
 {
 	struct size *size = context;
-	const struct model *m = size->m;
-	const struct intern *in = of == NUMBER_KEY     ? &m->keys
-	                          : of == NUMBER_VALUE ? &m->values
-	                                               : &m->images;
 
 	if (of != NUMBER_RESOURCE) /* nodes have those */
-		size->bytes += strlen(intern_text(in, number));
+		size->bytes += strlen(intern_text(intern_for(size->m, of), number));
+}
+
+static void part_add(void *context, enum number_of of, uint32_t number)
+{
+	struct size *size = context;
+	const struct intern *in = intern_for(size->m, of);
+
+	if (of != NUMBER_RESOURCE)
+		size->bytes += intern_bytes(in, number) / intern_refs(in, number);
+}
+
+uint64_t shape_part_bytes(const struct model *m, uint32_t shape)
+{
+	const struct shape_entry *e = shape_at(m, shape);
+	struct size size = { m, memory_of(e) };
+
+	shape_visit(e->body, part_add, &size);
+	return size.bytes / e->entry.refs;
 }
 
 /* A quota of pods no longer bounds what is stored of the shape, nor the rules of it that the core
@@ -366,6 +421,7 @@ void shape_bury(struct model *m, uint32_t shape)
 
 	assert(e->entry.refs == 0 && shape != m->shape_empty);
 	assert(e->namespace == ID_NONE && e->entry.slot.list != SHAPES_IDLE);
+	memory_pay_back(m, ID_NONE, memory_of(e));
 	shape_visit(e->body, shape_give_number, m);
 	shape_free(e);
 	store_remove(&m->shapes, shape);

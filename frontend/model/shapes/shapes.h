@@ -38,6 +38,7 @@ void shape_free(struct shape_entry *e);
 
 enum shape_scope {
 	SHAPE_REQUESTS, /* only requests */
+	SHAPE_PORTS,    /* ... and ports of the node */
 	SHAPE_BEARING,  /* ... and what restricts other pods: for a bound pod */
 	SHAPE_WHOLE,
 };
@@ -81,10 +82,16 @@ int shape_remake(struct model *m, uint32_t from, const struct shape_change *c, u
 /* The same shape with current ids of its resources (columns.h). */
 int shape_rename_resources(struct model *m, uint32_t from, uint32_t *shape,
                            struct shape_trouble *trouble);
+/* The same shape as SHAPE_PORTS, with what its volumes take of the node. */
+int shape_strip(struct model *m, uint32_t from, const struct shape_payer *payer, uint32_t *shape,
+                struct shape_trouble *trouble);
 uint32_t shape_take_empty(struct model *m);
 /* True if the shape has exactly these requests. */
 bool shape_asks(struct model *m, uint32_t shape, const struct pod_object *pod,
                 const struct effective *effective);
+
+/* What each of its pods would free of memory_used if it had no shape, about. */
+uint64_t shape_part_bytes(const struct model *m, uint32_t shape);
 
 void shape_hold(struct model *m, uint32_t shape);
 void shape_give(struct model *m, uint32_t shape);

@@ -31,12 +31,13 @@ static void numbers_mean_the_same(struct truth *t, struct meaning *known)
 	}
 }
 
-static void run(struct truth *t, const struct limits *limits, int rounds)
+static void run(struct truth *t, const struct limits *limits, uint64_t memory_bytes, int rounds)
 {
 	static const char *const names[] = { "muster" };
 	struct model_config config = { .scheduler_names = names,
 		                           .scheduler_names_n = 1,
-		                           .limits = *limits };
+		                           .limits = *limits,
+		                           .memory_bytes = memory_bytes };
 	struct meaning known[NODES * 2] = { 0 };
 	int complete = 0;
 
@@ -85,7 +86,9 @@ Test(model_random, records_equal_the_objects)
 		                           .command_ring_bytes = 8192 };
 
 	t = (struct truth){ .r = random_start("model") };
-	run(&t, &limits, 8000);
+	run(&t, &limits, 0, 8000);
+	t = (struct truth){ .r = random_start("model with memory that suffices") };
+	run(&t, &limits, UINT64_C(1) << 30, 2000);
 }
 
 Test(model_random, limits_break_no_rule)
@@ -101,6 +104,25 @@ Test(model_random, limits_break_no_rule)
 		                           .command_ring_bytes = 8192 };
 
 	t = (struct truth){ .r = random_start("model limits"), .is_tight = true };
-	run(&t, &limits, 8000);
+	run(&t, &limits, 0, 8000);
+	cr_assert_eq(t.is_tight, true);
+}
+
+Test(model_random, little_memory_breaks_no_rule)
+{
+	static struct truth t;
+	const struct limits limits = { .nodes = NODES,
+		                           .pods = PODS,
+		                           .gangs = GROUPS * 2,
+		                           .shapes = 64,
+		                           .names = 64,
+		                           .resources = 32,
+		                           .name_bytes = 65536,
+		                           .command_ring_bytes = 8192 };
+
+	for (uint64_t kib = 24; kib <= 96; kib += 24) {
+		t = (struct truth){ .r = random_start("model memory"), .is_tight = true };
+		run(&t, &limits, kib << 10, 3000);
+	}
 	cr_assert_eq(t.is_tight, true);
 }

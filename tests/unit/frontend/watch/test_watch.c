@@ -508,6 +508,34 @@ Test(watch, a_page_that_fails_is_asked_for_again)
 	next("/api/v1/pods?watch=1&resourceVersion=10&");
 }
 
+#define PART(n) "/api/v1/pods?limit=" n "&continue=t"
+
+/* Objects of tenants may have a megabyte and more.  The next list is in usual pages. */
+Test(watch, a_page_that_is_too_long_has_fewer_objects)
+{
+	world_too_long(second_page());
+	world_too_long(next(PART("250")));
+	world_too_long(next(PART("125")));
+	world_answer(next(PART("62")), 200, list_of("10", "t", world_pod("b", "8", "", "")));
+	world_answer(next(PART("62")), 200, list_of("10", "", world_pod("c", "8", "", "")));
+	cr_assert(watch_synced(b.watch) && has_pod("a") && has_pod("b") && has_pod("c"));
+	cr_assert_eq(watch_counts(b.watch)->relists, 0);
+	watch_relist(b.watch, RELIST_ROOM);
+	next("/api/v1/pods?limit=500");
+}
+
+Test(watch, an_object_that_is_too_long_fails)
+{
+	struct http_call *c = second_page();
+
+	for (int n = 500; n > 1; n /= 2) {
+		world_too_long(c);
+		c = next(n / 2 > 1 ? "/api/v1/pods?limit=" : PART("1"));
+	}
+	world_too_long(c);
+	cr_assert_str_neq(watch_error(b.watch), "");
+}
+
 Test(watch, a_page_that_always_fails_begins_the_list_anew)
 {
 	struct http_call *c = second_page();

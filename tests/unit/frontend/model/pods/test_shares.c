@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names without columns, and tables that several namespaces fill. */
+#include "frontend/model/pods/memory.h"
+
 #include "tests/unit/support_model.h"
 
 static const struct limits LIMITS = { .nodes = 8,
@@ -291,4 +293,199 @@ Test(shares, names_of_devices_leave_room_for_nodes)
 		cr_assert_eq(put_node(name, ""), 0, "%s", s.error.text);
 		flush();
 	}
+}
+
+#define MEMORY (UINT64_C(256) << 10)
+
+#define OVER 1u /* what the texts of one pod take beyond the bytes of its object */
+
+static void start_memory(void)
+{
+	start_model((struct model_config){ .limits = LIMITS, .memory_bytes = MEMORY }, 1);
+	replay_add_core(&s.replay);
+}
+
+/* Labels that no other pod has, some 16 KiB of them. */
+static int put_large(const char *namespace, const char *name, const char *spec)
+{
+	static char meta[16384];
+	size_t n = (size_t)snprintf(meta, sizeof(meta), ",\"labels\":{\"all\":\"same\"");
+
+	for (int i = 0; i < 60; i++)
+		n += (size_t)snprintf(meta + n, sizeof(meta) - n, ",\"%s-%s-%d.%080d\":\"%s%d\"", namespace,
+		                      name, i, 0, name, i);
+	snprintf(meta + n, sizeof(meta) - n, "}");
+	return put_pod(namespace, name, "\"cpu\":\"1\"", meta, spec);
+}
+
+static void remove_pod(const char *namespace, const char *name)
+{
+	char json[200];
+	const int n =
+		snprintf(json, sizeof(json),
+	             "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"u-%s-%s\","
+	             "\"resourceVersion\":\"%d\"}}",
+	             name, namespace, namespace, name, ++s.version);
+
+	cr_assert_eq(model_remove(s.m, POD, json, (size_t)n, &s.error), 0, "%s", s.error.text);
+	check();
+}
+
+static uint64_t parts(void)
+{
+	struct model_counts counts;
+
+	model_counts(s.m, &counts);
+	return counts.memory_parts;
+}
+
+static uint32_t labels_of(const char *namespace, const char *name)
+{
+	return s.replay.pods[pod_of(namespace, name).id].body
+	           ? ((const struct event_pod *)(const void *)s.replay.pods[pod_of(namespace, name).id]
+	                  .body)
+	                 ->labels_n
+	           : 0;
+}
+
+/* One that fills the memory gives way to another one, which gets its share. */
+Test(shares, memory_of_waiting_pods_gives_way)
+{
+	char name[32];
+
+	start_memory();
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "p%02d", i);
+		put_large("evil", name, "");
+		flush();
+		cr_assert_leq(parts(), MEMORY_PARTS + OVER);
+	}
+	cr_assert(strstr(pod_of("evil", "p39").refusal,
+	                 "the limit --max-memory is reached: objects of namespace evil take "),
+	          "%s", pod_of("evil", "p39").refusal);
+	for (int i = 0; i < 6; i++) {
+		snprintf(name, sizeof(name), "g%d", i);
+		put_large("good", name, "");
+		for (int k = 0; k < 3; k++)
+			flush();
+		if (*pod_of("good", name).refusal)
+			cr_assert_eq(put_large("good", name, ""), 0, "%s", s.error.text);
+		cr_assert_str_eq(pod_of("good", name).refusal, "");
+		cr_assert_leq(parts(), MEMORY_PARTS + OVER);
+	}
+	cr_assert(model_lacks(s.m, POD));
+	cr_assert_str_eq(pod_of("evil", "p00").refusal, "", "its share is its own");
+	end();
+}
+
+/* Bound pods are counted, those of a namespace above its share without labels. */
+Test(shares, memory_of_bound_pods_gives_way)
+{
+	char name[32];
+
+	start_memory();
+	put_node("n1", "");
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "b%02d", i);
+		put_large("evil", name, ",\"nodeName\":\"n1\"");
+		flush();
+	}
+	cr_assert_eq(labels_of("evil", "b00"), 61);
+	cr_assert_eq(labels_of("evil", "b39"), 0);
+	for (int i = 0; i < 6; i++) {
+		snprintf(name, sizeof(name), "g%d", i);
+		put_large("good", name, "");
+		for (int k = 0; k < 3; k++)
+			flush();
+		if (*pod_of("good", name).refusal)
+			cr_assert_eq(put_large("good", name, ""), 0, "%s", s.error.text);
+		cr_assert_str_eq(pod_of("good", name).refusal, "");
+	}
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "b%02d", i);
+		cr_assert_str_eq(pod_of("evil", name).node, "n1");
+	}
+	cr_assert_eq(labels_of("evil", "b00"), 61, "its share is its own");
+	end();
+}
+
+/* Shapes without pods go before anything of a pod does. */
+Test(shares, memory_of_idle_shapes_goes_first)
+{
+	struct model_counts counts;
+	uint64_t before;
+
+	start_memory();
+	put_pod("evil", "idle", "\"cpu\":\"3\"", "", "");
+	flush();
+	remove_pod("evil", "idle");
+	flush();
+	model_counts(s.m, &counts);
+	before = counts.shapes;
+	for (int i = 0; parts() < 13; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "p%02d", i);
+		cr_assert_eq(put_large("evil", name, ""), 0, "%s", s.error.text);
+		flush();
+	}
+	model_counts(s.m, &counts);
+	cr_assert_eq(counts.shapes, before + 1, "it is idle");
+	for (int i = 50; i < 56; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "p%02d", i);
+		put_large("evil", name, "");
+		flush();
+	}
+	flush();
+	model_counts(s.m, &counts);
+	cr_assert_eq(counts.shapes, before, "it is gone");
+	cr_assert_str_eq(pod_of("evil", "p00").refusal, "");
+	end();
+}
+
+/* A selector is kept as long as there is memory for it. */
+Test(shares, memory_of_services)
+{
+	static char selector[16384];
+	size_t n = 0;
+	int refused = 0, service;
+
+	start_memory();
+	service = resource_of("v1", "Service");
+	for (int i = 0; i < 40; i++) {
+		n = 0;
+		for (int k = 0; k < 60; k++)
+			n += (size_t)snprintf(selector + n, sizeof(selector) - n, "%s\"%d-%d.%080d\":\"v%d\"",
+			                      k > 0 ? "," : "", i, k, 0, i);
+		refused +=
+			put_object(service,
+		               "{\"metadata\":{\"name\":\"s%d\",\"namespace\":\"evil\",\"uid\":\"u%d\","
+		               "\"resourceVersion\":\"%d\"},\"spec\":{\"selector\":{%s}}}",
+		               i, i, ++s.version, selector) == -ENOSPC;
+		flush();
+		cr_assert_leq(parts(), MEMORY_PARTS + OVER);
+	}
+	cr_assert_gt(refused, 10);
+	cr_assert(strstr(s.error.text, "--max-memory"), "%s", s.error.text);
+	end();
+}
+
+/* A text lives as long as one pod has it, and the namespace that brought it pays until then. */
+Test(shares, memory_of_shared_texts)
+{
+	start_memory();
+	put_large("evil", "a", "");
+	flush();
+	put_object(
+		POD,
+		"{\"metadata\":{\"name\":\"b\",\"namespace\":\"good\",\"uid\":\"u\",\"resourceVersion\":\"%d\","
+		"\"labels\":{\"all\":\"same\"}},\"spec\":{\"schedulerName\":\"muster\"}}",
+		++s.version);
+	flush();
+	remove_pod("evil", "a");
+	flush();
+	cr_assert_eq(labels_of("good", "b"), 1);
+	end();
 }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/model/pods/memory.h"
+
+#include <assert.h>
+
+static void text_pay(void *context, uint32_t payer, uint64_t bytes)
+{
+	memory_pay(context, payer, bytes);
+}
+
+static void text_pay_back(void *context, uint32_t payer, uint64_t bytes)
+{
+	memory_pay_back(context, payer, bytes);
+}
+
+void memory_start(struct model *m, uint64_t limit)
+{
+	m->memory_limit = limit;
+	m->payer = (struct intern_payer){ ID_NONE, text_pay, text_pay_back, m };
+	if (limit > 0)
+		m->keys.payer = m->values.payer = m->images.payer = &m->payer;
+}
+
+void memory_pay(struct model *m, uint32_t namespace, uint64_t bytes)
+{
+	if (m->memory_limit == 0)
+		return;
+	m->memory_used += bytes;
+	if (namespace != ID_NONE)
+		share_charge(m, SHARE_MEMORY, namespace, bytes);
+}
+
+void memory_pay_back(struct model *m, uint32_t namespace, uint64_t bytes)
+{
+	if (m->memory_limit == 0)
+		return;
+	assert(m->memory_used >= bytes);
+	m->memory_used -= bytes;
+	if (namespace != ID_NONE)
+		share_return(m, SHARE_MEMORY, namespace, bytes);
+}
+
+/* Rounded, so that the number stands still while it is around seven eighths, where namespaces give
+ * way and are read again. */
+uint64_t memory_parts(const struct model *m)
+{
+	const uint64_t part = m->memory_limit / MEMORY_PARTS + 1;
+
+	return m->memory_limit > 0 ? (m->memory_used + part / 2) / part : 0;
+}
+
+bool memory_is_short(const struct model *m)
+{
+	const struct share_table t = share_table(m, SHARE_MEMORY);
+
+	return t.limit > 0 && t.used + t.limit / SHARE_RESERVE_PART > t.limit;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes of what tenants have the model keep, the fifth table with shares (shares.h): texts of
+ * labels, rules and images, shapes, pods, and selectors of services and controllers.
+ *
+ *   text       the namespace whose object brought it first, until nothing has it any more
+ *   shape      the namespace of its pod; none for an idle one, which goes first
+ *   pod        its own namespace
+ *
+ * Texts, shapes and nodes that no namespace pays for are counted in what is used.  An object of a
+ * namespace above its share is kept without them while memory is short: a waiting pod is refused, a
+ * bound one counts by its requests and ports.  Nothing is counted without a limit. */
+#ifndef MUSTER_FRONTEND_MODEL_MEMORY_H
+#define MUSTER_FRONTEND_MODEL_MEMORY_H
+
+#include "frontend/model/pods/shares.h"
+
+/* Before the first text; limit 0: any. */
+void memory_start(struct model *m, uint64_t limit);
+
+/* Bytes that are allocated for the namespace (a slot; ID_NONE: none). */
+void memory_pay(struct model *m, uint32_t namespace, uint64_t bytes);
+void memory_pay_back(struct model *m, uint32_t namespace, uint64_t bytes);
+
+/* Texts that are new from now on are the namespace's; ID_NONE ends that. */
+static inline void memory_payer(struct model *m, uint32_t namespace)
+{
+	m->payer.now = namespace;
+}
+
+/* True if the object that is put, of the namespace, may be kept whole. */
+static inline bool memory_admits(struct model *m, uint32_t namespace)
+{
+	return m->memory_limit == 0 || share_admits(m, SHARE_MEMORY, namespace, m->object_bytes);
+}
+
+#define MEMORY_PARTS 16u
+/* How many of these parts of the limit are used; 0 without one. */
+uint64_t memory_parts(const struct model *m);
+
+/* True if the last eighth is in use. */
+bool memory_is_short(const struct model *m);
+
+#endif
