@@ -295,7 +295,7 @@ BUGS = [
     bug("precedence does not end", story("partially_bound:its_*"),
         ("core/lifecycle/precedence.c", "c->now_ns >= g->precedence_ends_ns &&", "false &&")),
     bug("capacity of pods that last is reserved for", story("backfill:not_for_capacity_that_no_end_promises"),
-        ("core/cycle/backfill.c", "c->lasting.sums ? &c->lasting : NULL", "NULL")),
+        ("core/cycle/backfill.c", "c->lasting.any ? &c->lasting : NULL", "NULL")),
     bug("a certain backfill reservation does not end", story("backfill:ends_after_an_hour"),
         ("core/cycle/backfill.c", "fit_is_certain(c, g, w) ? RESERVATION_NS", "fit_is_certain(c, g, w) ? UINT64_MAX")),
     bug("pods of a namespace that ends are tried", unit("frontend/model/pods/test_ends"),
