@@ -226,6 +226,39 @@ Test(pack, counts_of_big_pieces_prove)
 	cr_assert(steps > 50000);
 }
 
+/* Three kinds of 4 pieces, of which two may each stand on some nodes only: one order of the nodes
+ * leaves the same pieces to the last node and to the last two. */
+Test(pack, what_fits_on_no_node_that_is_left_may_fit_on_more)
+{
+	const uint32_t n[3] = { 1, 1, 2 }, role[3] = { 0 }, omits[1] = { 0 };
+	const uint32_t most[4 * 3] = { 9, 0, 0, 9, 0, 1, 9, 9, 1, 9, 9, 0 };
+	const int64_t takes[3] = { 4, 1, 4 }, room[4] = { 4, 4, 5, 4 };
+	const struct pack_problem p = { 4, 3, 1, 1, takes, n, role, room, most, 0, omits };
+	uint64_t steps = 100000;
+	uint16_t placed[4 * 3];
+
+	cr_assert_eq(pack(&p, &steps, placed), PACK_PLACED);
+	cr_assert(sound(&p, placed));
+}
+
+/* The first node has more fillings than a first attempt tries, and the second is filled exactly. */
+Test(pack, what_was_not_tried_is_not_impossible)
+{
+	const uint32_t n[10] = { 2, 1, 2, 1, 1, 2, 1, 2, 1, 1 }, role[10] = { 0 }, omits[1] = { 0 };
+	const int64_t takes[10 * 2] = { 1777, 2408, 6987, 8855, 1917, 4685, 4009, 4594, 7060, 3772,
+		                            2278, 8591, 5450, 8974, 1502, 4414, 1581, 3875, 8557, 2193 };
+	const int64_t room[3 * 2] = { 44268, 46809, 7639, 25471, 1777, 2408 };
+	uint32_t most[3 * 10];
+	const struct pack_problem p = { 3, 10, 2, 1, takes, n, role, room, most, 0, omits };
+	uint64_t steps = 10000000;
+	uint16_t placed[3 * 10];
+
+	for (uint32_t i = 0; i < 3 * 10; i++)
+		most[i] = UINT32_MAX;
+	cr_assert_eq(pack(&p, &steps, placed), PACK_PLACED);
+	cr_assert(sound(&p, placed));
+}
+
 Test(pack, refuses_what_is_too_large)
 {
 	uint32_t n[1] = { PACK_PIECES + 1 }, role[1] = { 0 }, most[1] = { 1 }, omits[1] = { 0 };
