@@ -13,6 +13,8 @@
 #include <string.h>
 
 #define SELECTED_MOST 4u /* label values up to which a walk over the column for each is faster */
+/* Keys of a nodeSelector, of which tenants write thousands: a column reads each node. */
+#define SELECTED_KEYS_MOST (COLUMNS_MOST / 2)
 
 /* The common case: no rule over nodes but taints; no taint and not cordoned. */
 static bool shape_is_plain(const struct shape *s)
@@ -126,16 +128,20 @@ static uint64_t word_matches(const uint32_t column[64], const uint32_t *values, 
 	return bits;
 }
 
-/* Takes the nodes out of the set that do not meet an In requirement. */
-static void set_select(struct shapes *ss, const struct shape *s, const struct requirement *q,
+/* Takes the nodes out of the set that do not meet an In requirement; false: it is empty. */
+static bool set_select(struct shapes *ss, const struct shape *s, const struct requirement *q,
                        const struct node *nodes, uint32_t nodes_used, uint64_t *set)
 {
 	const uint32_t *column = column_of(ss, q->key, nodes, nodes_used);
+	uint64_t left = 0;
 
-	for (uint32_t word = 0; word * 64 < nodes_used; word++)
+	for (uint32_t word = 0; word * 64 < nodes_used; word++) {
 		if (set[word])
 			set[word] &= word_matches(column + (size_t)word * 64, &s->parts.values[q->values_first],
 			                          q->values_n);
+		left |= set[word];
+	}
+	return left != 0;
 }
 
 /* Sets allowed to the nodes that meet the rules over taints, but for those of `single`: each of
@@ -160,7 +166,7 @@ static bool shape_only_selects(const struct shape *s)
 	const struct event_shape *e = s->body;
 
 	if (e->terms_n > 0 || e->volume_rules_n > 0 || (e->flags & SHAPE_NODE_RULES) ||
-	    s->named != FILTER_PASSED)
+	    s->named != FILTER_PASSED || e->requirements_n > SELECTED_KEYS_MOST)
 		return false;
 	for (uint32_t i = 0; i < e->requirements_n; i++)
 		if (s->parts.requirements[i].op != REQUIRE_IN ||
@@ -178,11 +184,12 @@ static void nodes_evaluate_all(struct shapes *ss, const struct shape *s, const s
                                uint32_t nodes_used)
 {
 	const struct requirement *q = selects_by(s);
+	bool some = true;
 
 	if (shape_only_selects(s)) {
 		nodes_evaluate_taints(ss, s);
-		for (uint32_t i = 0; i < s->body->requirements_n; i++)
-			set_select(ss, s, &s->parts.requirements[i], nodes, nodes_used, s->allowed);
+		for (uint32_t i = 0; some && i < s->body->requirements_n; i++)
+			some = set_select(ss, s, &s->parts.requirements[i], nodes, nodes_used, s->allowed);
 		nodes_evaluate_set(s, ss->single, ss->words, nodes);
 		return;
 	}
