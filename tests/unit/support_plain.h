@@ -163,8 +163,10 @@ enum {
 	PLAIN_KEY_TIER,
 	PLAIN_KEY_TEAM, /* of namespaces */
 	PLAIN_KEY_TAINT,
-	PLAIN_VALUE_NODE = 100,      /* + node: its name */
-	PLAIN_VALUE_NAMESPACE = 200, /* + namespace */
+	PLAIN_KEY_RARE = PLAIN_KEY_TAINT + 2, /* few nodes have it, often none */
+	PLAIN_KEY_NOWHERE,                    /* no node has it */
+	PLAIN_VALUE_NODE = 100,               /* + node: its name */
+	PLAIN_VALUE_NAMESPACE = 200,          /* + namespace */
 };
 
 struct plain_verdict {

@@ -34,6 +34,8 @@ static void random_labels(struct plain_node *n, struct random *r, uint32_t id)
 		add_label(n, PLAIN_KEY_RACK, 1 + random_below(r, 2), LABEL_NOT_A_NUMBER);
 	if (!one_in(r, 3))
 		add_label(n, PLAIN_KEY_SIZE, 10 + size, sizes[size]);
+	if (one_in(r, 12))
+		add_label(n, PLAIN_KEY_RARE, 1 + random_below(r, 2), LABEL_NOT_A_NUMBER);
 }
 
 void plain_random_node(struct plain *p, struct random *r, uint32_t id)
@@ -189,10 +191,16 @@ static struct plain_clauses pod_clauses(struct random *r, uint32_t least)
 	return c;
 }
 
+static uint32_t topology_key(struct random *r)
+{
+	if (one_in(r, 8))
+		return one_in(r, 2) ? PLAIN_KEY_RARE : PLAIN_KEY_NOWHERE;
+	return PLAIN_KEY_ZONE + random_below(r, 3);
+}
+
 static struct plain_term random_term(struct random *r)
 {
-	struct plain_term t = { .kind = random_below(r, POD_TERM_KINDS),
-		                    .topology = PLAIN_KEY_ZONE + random_below(r, 3) };
+	struct plain_term t = { .kind = random_below(r, POD_TERM_KINDS), .topology = topology_key(r) };
 
 	if (t.kind >= POD_TERM_PREFERRED)
 		t.weight = 1 + (int32_t)random_below(r, 100);
@@ -227,7 +235,7 @@ static void random_spreads(struct plain_shape *s, struct random *r)
 	for (uint32_t i = 0; i < s->spreads_n; i++) {
 		struct plain_spread *t = &s->spreads[i];
 
-		*t = (struct plain_spread){ .topology = PLAIN_KEY_ZONE + random_below(r, 3),
+		*t = (struct plain_spread){ .topology = topology_key(r),
 			                        .max_skew = 1 + random_below(r, 3),
 			                        .min_domains = one_in(r, 3) ? 1 + random_below(r, 4) : 1 };
 		t->flags = (one_in(r, 2) ? SPREAD_HARD : 0) | (one_in(r, 3) ? SPREAD_IGNORES_AFFINITY : 0) |
@@ -244,7 +252,7 @@ static void random_policy(struct plain_shape *s, struct random *r)
 	struct plain_policy *policy = &s->policy;
 
 	*policy = (struct plain_policy){ .given = true,
-		                             .topology = PLAIN_KEY_ZONE + random_below(r, 3),
+		                             .topology = topology_key(r),
 		                             .labels = pod_clauses(r, one_in(r, 4) ? 0 : 1) };
 	policy->flags = (one_in(r, 2) ? POLICY_REQUIRED : 0) | (one_in(r, 2) ? POLICY_FILL : 0) |
 	                (one_in(r, 12) ? POLICY_UNSELECTED : 0);

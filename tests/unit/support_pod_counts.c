@@ -96,7 +96,7 @@ static uint32_t random_clauses(struct model *m, struct asked_clause *out, uint32
 static struct asked_term random_term(struct model *m)
 {
 	struct asked_term t = { .kind = below(m, POD_TERM_KINDS),
-		                    .topology = KEY_ZONE + below(m, 2),
+		                    .topology = KEY_ZONE + below(m, 3),
 		                    .weight = 1 + below(m, 3) };
 
 	t.flags = below(m, 12) == 0 ? TERM_MATCHES_NOTHING : 0;
@@ -237,11 +237,11 @@ static void shape_step(struct model *m)
 		s->terms[i] = random_term(m);
 	for (uint32_t i = 0; i < s->spreads_n; i++)
 		s->spreads[i] =
-			(struct asked_term){ .topology = KEY_ZONE + below(m, 2), .flags = below(m, 8) == 0 };
+			(struct asked_term){ .topology = KEY_ZONE + below(m, 3), .flags = below(m, 8) == 0 };
 	for (uint32_t i = 0; i < s->spreads_n; i++)
 		s->spreads[i].clauses_n = random_clauses(m, s->spreads[i].clauses, KEY_POD, KEYS);
 	s->policies_n = below(m, 3) == 0;
-	s->policy = (struct asked_term){ .topology = KEY_ZONE + below(m, 2), .flags = below(m, 8) };
+	s->policy = (struct asked_term){ .topology = KEY_ZONE + below(m, 3), .flags = below(m, 8) };
 	s->policy.clauses_n = random_clauses(m, s->policy.clauses, KEY_POD, KEYS);
 	random_asked(m, &s->usage);
 	shape_tell(m, id);
@@ -280,7 +280,7 @@ static bool node_used(const struct model *m, uint32_t node)
 static void node_tell(struct model *m, uint32_t id)
 {
 	const struct model_node *n = &m->nodes[id];
-	struct label labels[2];
+	struct label labels[3];
 	struct node_image image = { .image = 5, .bytes = n->image_bytes };
 	struct attach_limit limit = { .most = n->limit };
 	struct attachment attached = { .volume = n->attached };
@@ -297,6 +297,8 @@ static void node_tell(struct model *m, uint32_t id)
 		labels[e.labels_n++] = (struct label){ .key = KEY_ZONE, .value = n->zone };
 	if (n->host)
 		labels[e.labels_n++] = (struct label){ .key = KEY_HOST, .value = n->host };
+	if (n->rare)
+		labels[e.labels_n++] = (struct label){ .key = KEY_RARE, .value = n->rare };
 	begin(m, EVENT_NODE);
 	add(m, &e, sizeof(e));
 	add(m, labels, e.labels_n * sizeof(labels[0]));
@@ -327,6 +329,7 @@ static void node_step(struct model *m)
 		                      .generation = n->live ? n->generation : ++m->generation,
 		                      .zone = below(m, 4),
 		                      .host = below(m, 6) ? 100 + id : 0,
+		                      .rare = id >= NODES_DENSE && below(m, 16) == 0 ? 100 + id % 2 : 0,
 		                      .limit = below(m, 2) ? below(m, 4) : UINT32_MAX,
 		                      .attached = below(m, 4),
 		                      .image_bytes = below(m, 2) ? 1000 : 0 };

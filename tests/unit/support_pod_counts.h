@@ -14,6 +14,7 @@ enum { KEYS = 3, VALUES = 3, TERMS = 3, CLAUSES = 2 };
 enum {
 	KEY_ZONE = 1,
 	KEY_HOST,
+	KEY_RARE, /* of nodes that make the span grow */
 	KEY_POD = 10,
 	KEY_INDEX = 20,
 	KEY_SPACE = 30,
@@ -56,10 +57,10 @@ struct model_pod {
 
 struct model_node {
 	bool live, present;
-	uint32_t generation, zone, host; /* 0: no label */
-	uint32_t limit;                  /* of driver 0; UINT32_MAX: none */
-	uint32_t attached;               /* volume of driver 0; 0: none */
-	uint32_t image_bytes;            /* of image 5; 0: not there */
+	uint32_t generation, zone, host, rare; /* 0: no label */
+	uint32_t limit;                        /* of driver 0; UINT32_MAX: none */
+	uint32_t attached;                     /* volume of driver 0; 0: none */
+	uint32_t image_bytes;                  /* of image 5; 0: not there */
 };
 
 struct model_space {

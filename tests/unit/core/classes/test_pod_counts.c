@@ -117,7 +117,9 @@ static void check_topology(const struct model *m, topology_id id, uint32_t key)
 	cr_assert_eq(t->key, key);
 	for (uint32_t i = 0; i < NODES; i++) {
 		const struct model_node *n = &m->nodes[i];
-		uint32_t value = key == KEY_ZONE ? n->zone : n->host,
+		uint32_t value = key == KEY_ZONE   ? n->zone
+		                 : key == KEY_HOST ? n->host
+		                                   : n->rare,
 				 domain = i < m->core->nodes.span ? t->domain[i] : DOMAIN_NONE;
 
 		cr_assert_eq(domain == DOMAIN_NONE, !n->live || !n->present || value == 0);
