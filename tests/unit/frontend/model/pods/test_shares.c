@@ -375,7 +375,6 @@ Test(shares, memory_of_waiting_pods_gives_way)
 	}
 	cr_assert(model_lacks(s.m, POD));
 	cr_assert_str_eq(pod_of("evil", "p00").refusal, "", "its share is its own");
-	end();
 }
 
 /* Bound pods are counted, those of a namespace above its share without labels. */
@@ -406,7 +405,6 @@ Test(shares, memory_of_bound_pods_gives_way)
 		cr_assert_str_eq(pod_of("evil", name).node, "n1");
 	}
 	cr_assert_eq(labels_of("evil", "b00"), 61, "its share is its own");
-	end();
 }
 
 /* Shapes without pods go before anything of a pod does. */
@@ -442,7 +440,6 @@ Test(shares, memory_of_idle_shapes_goes_first)
 	model_counts(s.m, &counts);
 	cr_assert_eq(counts.shapes, before, "it is gone");
 	cr_assert_str_eq(pod_of("evil", "p00").refusal, "");
-	end();
 }
 
 /* A selector is kept as long as there is memory for it. */
@@ -469,7 +466,6 @@ Test(shares, memory_of_services)
 	}
 	cr_assert_gt(refused, 10);
 	cr_assert(strstr(s.error.text, "--max-memory"), "%s", s.error.text);
-	end();
 }
 
 /* A text lives as long as one pod has it, and the namespace that brought it pays until then. */
@@ -487,5 +483,4 @@ Test(shares, memory_of_shared_texts)
 	remove_pod("evil", "a");
 	flush();
 	cr_assert_eq(labels_of("good", "b"), 1);
-	end();
 }
