@@ -110,6 +110,11 @@ struct pod_storage {
  * removes it.  The pod is clean afterwards: call volumes_join_pod() at once. */
 void volumes_set_pod(struct volumes *vs, uint32_t pod, const struct pod_object *object);
 
+#define VOLUME_BYTES 256u /* of one of a pod, without its texts */
+/* What they take here, about; 0: the pod has none. */
+size_t volumes_bytes(const struct pod_volumes *volumes);
+size_t volumes_pod_bytes(const struct volumes *vs, uint32_t pod);
+
 /* The rules of the pod's storage.  `bound`: it has a node, so nothing is refused and only
  * attachments and exclusives are set.  Texts and arrays are in the arena or the store: good until
  * either changes. */

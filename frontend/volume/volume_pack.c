@@ -190,6 +190,20 @@ static void pack_pod(struct pack *p, struct volume_pod *pod)
 	}
 }
 
+size_t volumes_bytes(const struct pod_volumes *volumes)
+{
+	size_t bytes = volumes->n * VOLUME_BYTES;
+
+	for (size_t i = 0; i < volumes->n; i++) {
+		const struct volume_object *v = &volumes->at[i];
+
+		bytes += v->name.bytes + v->pool.bytes;
+		for (size_t k = 0; k < v->monitors.n; k++)
+			bytes += sizeof(struct text) + v->monitors.at[k].bytes;
+	}
+	return bytes;
+}
+
 struct volume_pod *volume_pack_pod(const struct pod_object *pod)
 {
 	struct volume_pod copy = { pod->meta.namespace, pod->meta.name, pod->meta.uid, *pod->volumes };

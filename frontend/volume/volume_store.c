@@ -328,6 +328,13 @@ void volumes_set_pod(struct volumes *vs, uint32_t pod, const struct pod_object *
 	volume_user_set(&vs->facts, false, pod, new);
 }
 
+size_t volumes_pod_bytes(const struct volumes *vs, uint32_t pod)
+{
+	const struct volume_pod *p = volume_user(&vs->facts, false, pod);
+
+	return p ? volumes_bytes(&p->volumes) : 0;
+}
+
 bool volumes_next_pod(struct volumes *vs, uint32_t *pod)
 {
 	return volume_user_next(&vs->facts, false, pod);

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NAME_BYTES_MAX 253
-
 void model_default_namespace(struct meta *meta)
 {
 	if (meta->namespace.bytes == 0)
@@ -19,7 +17,7 @@ void model_default_namespace(struct meta *meta)
 
 static const char *name_fault(struct text t)
 {
-	if (t.bytes > NAME_BYTES_MAX)
+	if (t.bytes > OBJECT_NAME_MAX)
 		return "is longer than 253 bytes";
 	if (t.bytes > 0 && memchr(t.at, '/', t.bytes))
 		return "has a slash in it";
@@ -40,7 +38,7 @@ bool model_names_valid(struct meta *meta, struct decode_error *error)
 		field = "metadata.namespace";
 		fault = name_fault(meta->namespace);
 	}
-	if (!fault && (meta->uid.bytes > NAME_BYTES_MAX || meta->version.bytes > NAME_BYTES_MAX)) {
+	if (!fault && (meta->uid.bytes > OBJECT_NAME_MAX || meta->version.bytes > OBJECT_NAME_MAX)) {
 		field = "metadata";
 		fault = "has a uid or resourceVersion longer than 253 bytes";
 	}
@@ -53,7 +51,7 @@ void stamp_set(char **stamp, const struct meta *meta)
 {
 	char *p = must_alloc(meta->uid.bytes + meta->version.bytes + 2);
 
-	assert(meta->uid.bytes <= NAME_BYTES_MAX && meta->version.bytes <= NAME_BYTES_MAX);
+	assert(meta->uid.bytes <= OBJECT_NAME_MAX && meta->version.bytes <= OBJECT_NAME_MAX);
 	if (meta->uid.bytes > 0)
 		memcpy(p, meta->uid.at, meta->uid.bytes);
 	if (meta->version.bytes > 0)
@@ -139,4 +137,11 @@ bool pod_is_ours(const struct model *m, const struct pod_object *pod)
 		if (text_is(pod->scheduler_name, m->scheduler_names[i]))
 			return true;
 	return false;
+}
+
+struct text pod_scheduler_name(const struct pod_object *pod)
+{
+	return pod->scheduler_name.bytes <= OBJECT_NAME_MAX
+	           ? pod->scheduler_name
+	           : text_of("(a name of more than 253 bytes)");
 }

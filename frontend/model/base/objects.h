@@ -26,6 +26,11 @@ void pod_uid_number(const struct meta *meta, uint64_t out[2]);
 /* True if the pod names one of our schedulers. */
 bool pod_is_ours(const struct model *m, const struct pod_object *pod);
 
+/* Of what the API server takes a name of at any length, which is kept for each pod. */
+#define OBJECT_NAME_MAX 253u
+/* Its spec.schedulerName, or another text for one that is longer. */
+struct text pod_scheduler_name(const struct pod_object *pod);
+
 static inline const char *next_text(const char *text)
 {
 	return text + strlen(text) + 1;

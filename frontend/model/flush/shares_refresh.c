@@ -12,6 +12,7 @@
 #include "frontend/model/pods/pods.h"
 #include "frontend/model/shapes/shapes.h"
 #include "frontend/model/pods/memory.h"
+#include "frontend/volume/volume.h"
 #include "ipc/memory.h"
 
 #include <stdlib.h>
@@ -147,11 +148,23 @@ static uint64_t withdraw_pods(struct model *m, uint32_t namespace, uint64_t n)
 
 #define DETAIL_LEAST 256u /* bytes: less is shared with others, or not worth a list */
 
-/* What the pod's labels and rules take, divided by those that share them. */
-static uint64_t detail_bytes(const struct model *m, const struct pod_entry *p)
+/* Bytes of its volumes that go with its details. */
+static size_t volumes_given(const struct model *m, uint32_t pod)
 {
-	uint64_t bytes = p->shape != m->shape_empty ? shape_part_bytes(m, p->shape) : 0;
+	const struct pod_entry *p = pod_at(m, pod);
+	const size_t bytes = p->has_volumes ? volumes_pod_bytes(m->volumes, pod) : 0;
 
+	return p->node == ID_NONE || bytes > POD_BARE_VOLUMES ? bytes : 0;
+}
+
+/* What the pod's labels and rules take, divided by those that share them. */
+static uint64_t detail_bytes(const struct model *m, uint32_t pod)
+{
+	const struct pod_entry *p = pod_at(m, pod);
+	uint64_t bytes = volumes_given(m, pod);
+
+	if (p->shape != m->shape_empty)
+		bytes += shape_part_bytes(m, p->shape);
 	for (uint32_t i = 0; i < p->labels_n; i++) {
 		const uint32_t key = p->labels[i].key, value = p->labels[i].value;
 
@@ -181,16 +194,19 @@ static void pod_strip(struct model *m, uint32_t pod)
 static void withdraw_detail(struct model *m, uint32_t pod)
 {
 	struct pod_entry *p = pod_at(m, pod);
-	const size_t labels = p->labels_n * sizeof(*p->labels);
+	const size_t volumes = volumes_given(m, pod);
+	const size_t bytes = p->labels_n * sizeof(*p->labels) + volumes;
 
+	if (volumes > 0)
+		pod_set_storage(m, pod, NULL);
 	arena_reset(&m->scratch);
 	if (p->node != ID_NONE)
 		pod_strip(m, pod);
 	else
 		pod_withdraw_shape(m, pod, "--max-memory");
 	pod_labels_give(m, p->labels, p->labels_n);
-	p->bytes -= (uint32_t)labels;
-	memory_pay_back(m, p->namespace, labels);
+	p->bytes -= (uint32_t)bytes;
+	memory_pay_back(m, p->namespace, bytes);
 	p->labels = NULL;
 	p->labels_n = 0;
 	p->bare = true;
@@ -207,7 +223,7 @@ static uint64_t withdraw_details(struct model *m, uint32_t namespace, bool bound
 		if (!p->entry.slot.live || p->namespace != namespace || p->bare ||
 		    !(bound ? p->node != ID_NONE : pod_gives_way(m, p)))
 			continue;
-		bytes = detail_bytes(m, p);
+		bytes = detail_bytes(m, i);
 		if (bytes < DETAIL_LEAST)
 			continue;
 		withdraw_detail(m, i);

@@ -391,7 +391,7 @@ int non_member_put(struct model *m, const struct pod_object *pod, struct decode_
 	name = arena_printf(&m->arena, "%.*s/%s", (int)pod->meta.namespace.bytes,
 	                    pod->meta.namespace.at, mark.name);
 	if (foreign)
-		scheduler = model_number(&m->schedulers, pod->scheduler_name);
+		scheduler = model_number(&m->schedulers, pod_scheduler_name(pod));
 	sum = non_member_sum_enter(m, mark.dialect, name);
 	rc = non_member_place(m, pod, slot, sum, scheduler, error);
 	if (scheduler != ID_NONE)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/pods/owners.h"
 
+#include "frontend/model/base/objects.h"
 #include "frontend/model/pods/memory.h"
 
 #include <assert.h>
@@ -129,6 +130,8 @@ struct label_rules *owner_swap_rules(struct model *m, uint32_t owner, struct lab
 
 uint32_t owner_kind_of(const struct owner_object *owner)
 {
+	if (owner->name.bytes > OBJECT_NAME_MAX) /* no object has it, and the API server takes it */
+		return OWNER_NONE;
 	if (text_is(owner->api_version, "apps/v1")) {
 		if (text_is(owner->kind, "ReplicaSet"))
 			return OWNER_REPLICA_SET;

@@ -112,6 +112,10 @@ void pod_free(struct pod_entry *e);
 uint32_t pod_find(const struct model *m, struct text namespace, struct text name);
 uint32_t pod_hash(const struct model *m, struct text namespace, struct text name);
 
+/* Of volumes of a pod that is kept without its rules (memory.h), at most: more than 128 are not
+ * attached to one node, and their names have 253 bytes at most. */
+#define POD_BARE_VOLUMES (128u * 512u)
+
 /* pod_objects.c */
 
 /* `first`: the text begins with the pod; *bytes are those of the pod then, 0: it is not JSON. */

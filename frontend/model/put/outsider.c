@@ -56,6 +56,7 @@ static int fails(const struct pod_object *pod, struct decode_error *error, const
 int outsider_read(struct model *m, const char *json, size_t bytes, struct pod_object *pod,
                   struct decode_error *error)
 {
+	m->object_bytes = bytes;
 	if (extract_pod(json, bytes, &m->arena, pod, error) < 0 ||
 	    !model_names_valid(&pod->meta, error))
 		return -EINVAL;

@@ -21,6 +21,7 @@
 #include "frontend/model/groups/queues.h"
 #include "frontend/model/pods/shares.h"
 #include "frontend/model/nodes/unaccounted.h"
+#include "frontend/volume/volume.h"
 #include "ipc/memory.h"
 
 #include <assert.h>
@@ -160,23 +161,20 @@ static bool is_changed(const struct pod_entry *a, const struct pod_entry *b)
 	       (a->labels_n > 0 && memcmp(a->labels, b->labels, a->labels_n * sizeof(*a->labels)) != 0);
 }
 
-/* Volumes of a pod that is kept without its rules: more are not attached to one node. */
-#define BARE_VOLUMES_MAX 128u
-#define VOLUME_BYTES 256u /* of one of a pod, with the name of its claim */
-#define INDEX_BYTES 64u   /* of the pod, here and where its slot is an index */
+#define INDEX_BYTES 64u /* of the pod, here and where its slot is an index */
 
 static bool stores_volumes(const struct pod_object *pod, bool bare)
 {
-	return pod->volumes && !(bare && pod->volumes->n > BARE_VOLUMES_MAX);
+	return pod->volumes && !(bare && volumes_bytes(pod->volumes) > POD_BARE_VOLUMES);
 }
 
 static void pod_pay(struct model *m, struct pod_entry *e, const struct pod_object *pod,
-                    size_t texts)
+                    const struct pod_state *s, size_t texts)
 {
-	const size_t volumes = stores_volumes(pod, e->bare) ? pod->volumes->n : 0;
+	const bool stores = !s->unshaped && stores_volumes(pod, e->bare);
 
 	e->bytes = (uint32_t)(sizeof(*e) + INDEX_BYTES + texts + e->labels_n * sizeof(*e->labels) +
-	                      volumes * VOLUME_BYTES);
+	                      (stores ? volumes_bytes(pod->volumes) : 0));
 	memory_pay(m, e->namespace, e->bytes);
 }
 
@@ -212,7 +210,7 @@ static void pod_fill(struct model *m, struct pod_entry *e, const struct pod_obje
 	e->bare = s->bare;
 	e->bytes = 0;
 	if (m->memory_limit > 0)
-		pod_pay(m, e, object, texts);
+		pod_pay(m, e, object, s, texts);
 }
 
 /* Update the entry from the object; it takes over the references of `s`. */
@@ -477,13 +475,13 @@ int pod_put(struct model *m, const char *json, size_t *bytes, bool first,
 
 	if (!error)
 		error = &own;
-	if (pod_read(m, json, bytes, first, &object, error) < 0 ||
-	    !model_names_valid(&object.meta, error) || !is_node_name(&object, error))
+	rc = pod_read(m, json, bytes, first, &object, error);
+	m->object_bytes = *bytes;
+	if (rc < 0 || !model_names_valid(&object.meta, error) || !is_node_name(&object, error))
 		return pod_put_bad(m, json, *bytes, error);
 	pod = pod_entry_of(m, &object.meta);
 	if (is_known(m, pod, &object.meta))
 		return 0;
-	m->object_bytes = *bytes;
 	if (object.ended ||
 	    (object.node_name.bytes == 0 && !m->judges_others && !pod_is_ours(m, &object))) {
 		if (pod != SLOT_NONE)

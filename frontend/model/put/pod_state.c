@@ -87,8 +87,11 @@ static void state_role(struct model *m, const struct pod_object *pod, struct pod
 	const struct dialect *d = dialects[s->gang_dialect];
 	const char *role = d->pod_role ? d->pod_role(pod, &m->arena) : NULL;
 
-	if (role)
-		s->role = model_number(&m->values, text_of(role));
+	if (!role || strlen(role) > OBJECT_NAME_MAX)
+		return;
+	memory_payer(m, s->namespace);
+	s->role = model_number(&m->values, text_of(role));
+	memory_payer(m, ID_NONE);
 }
 
 /* Of a pod that is refused for its marks the first group that it names has one more member that
@@ -157,13 +160,11 @@ static void state_identity(struct model *m, const struct pod_object *pod, struct
 		else
 			pod_state_refuse(s, "it has more than 1024 labels");
 	}
-	memory_payer(m, ID_NONE);
-	if (!pending || pod->spreads_n > 0)
-		return;
-	s->spreads = true;
-	s->owner_kind = (uint8_t)owner_kind_of(&pod->owner);
+	s->spreads = pending && pod->spreads_n == 0;
+	s->owner_kind = s->spreads ? (uint8_t)owner_kind_of(&pod->owner) : OWNER_NONE;
 	if (s->owner_kind != OWNER_NONE)
 		s->owner = model_number(&m->values, pod->owner.name);
+	memory_payer(m, ID_NONE);
 }
 
 /* The shape of a bound pod found no slot.  The one it was pending with has the same requests, and
@@ -243,7 +244,7 @@ int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, 
 {
 	const char *reason = unsupported(m, pod);
 	bool bound = pod->node_name.bytes > 0, ours = pod_is_ours(m, pod);
-	uint32_t scheduler = model_number(&m->schedulers, pod->scheduler_name);
+	uint32_t scheduler = model_number(&m->schedulers, pod_scheduler_name(pod));
 
 	*s = (struct pod_state){ .gang = ID_NONE,
 		                     .node = ID_NONE,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names without columns, and tables that several namespaces fill. */
 #include "frontend/model/pods/memory.h"
+#include "frontend/model/pods/pods.h"
 
 #include "tests/unit/support_model.h"
 
@@ -483,4 +484,86 @@ Test(shares, memory_of_shared_texts)
 	remove_pod("evil", "a");
 	flush();
 	cr_assert_eq(labels_of("good", "b"), 1);
+}
+
+/* A text of some 16 KiB that no other object has. */
+static const char *long_text(const char *namespace, int i)
+{
+	static char text[16384];
+
+	snprintf(text, sizeof(text), "%s-%d-%016000d", namespace, i, 0);
+	return text;
+}
+
+static void good_is_served(int from)
+{
+	char name[32];
+
+	for (int i = from; i < from + 4; i++) {
+		snprintf(name, sizeof(name), "g%d", i);
+		put_large("good", name, "");
+		for (int k = 0; k < 3; k++)
+			flush();
+		if (*pod_of("good", name).refusal)
+			cr_assert_eq(put_large("good", name, ""), 0, "%s", s.error.text);
+		cr_assert_str_eq(pod_of("good", name).refusal, "");
+	}
+}
+
+/* Fields that the API server takes at any length. */
+Test(shares, memory_of_names_of_schedulers)
+{
+	char name[32];
+
+	start_memory();
+	put_node("n1", "");
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "b%02d", i);
+		put_object(POD,
+		           "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"evil\",\"uid\":\"u%d\","
+		           "\"resourceVersion\":\"%d\"},\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":"
+		           "\"n1\",\"containers\":[{\"name\":\"c\"}]}}",
+		           name, i, ++s.version, long_text("evil", i));
+		flush();
+	}
+	cr_assert_leq(s.m->schedulers.text_bytes, MEMORY, "%llu",
+	              (unsigned long long)s.m->schedulers.text_bytes);
+	good_is_served(0);
+}
+
+Test(shares, memory_of_names_of_owners)
+{
+	static char meta[20000];
+	char name[32];
+
+	start_memory();
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "p%02d", i);
+		snprintf(meta, sizeof(meta),
+		         ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\","
+		         "\"name\":\"%s\",\"uid\":\"u\",\"controller\":true}]",
+		         long_text("evil", i));
+		put_pod("evil", name, "\"cpu\":\"1\"", meta, "");
+		flush();
+	}
+	good_is_served(0);
+}
+
+Test(shares, memory_of_volumes)
+{
+	static char spec[20000];
+	char name[32];
+	int refused = 0;
+
+	start_memory();
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "p%02d", i);
+		snprintf(spec, sizeof(spec),
+		         ",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"%s\"}}]",
+		         long_text("evil", i));
+		refused += put_pod("evil", name, "\"cpu\":\"1\"", "", spec) == -ENOSPC;
+		flush();
+	}
+	cr_assert_gt(refused, 10);
+	good_is_served(0);
 }
