@@ -88,6 +88,17 @@ size_t rules_memory(const struct label_rules *r)
 	return r ? sizeof(*r) + r->n * sizeof(r->at[0]) + r->values_n * sizeof(uint32_t) : 0;
 }
 
+uint64_t rules_part_bytes(const struct model *m, const struct label_rules *r)
+{
+	uint64_t bytes = rules_memory(r);
+
+	for (uint32_t i = 0; r && i < r->n; i++)
+		bytes += intern_bytes(&m->keys, r->at[i].key) / intern_refs(&m->keys, r->at[i].key);
+	for (uint32_t i = 0; r && i < r->values_n; i++)
+		bytes += intern_bytes(&m->values, r->values[i]) / intern_refs(&m->values, r->values[i]);
+	return bytes;
+}
+
 static void rules_add(struct model *m, struct label_rules *r, const struct node_rule *from)
 {
 	struct requirement *q = &r->at[r->n++];

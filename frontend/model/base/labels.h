@@ -26,6 +26,8 @@ struct label_rules {
 
 /* NULL: there are none, or kube-scheduler cannot parse them. */
 size_t rules_memory(const struct label_rules *r); /* of memory; NULL: 0 */
+/* ... with their texts, each divided by those that have it. */
+uint64_t rules_part_bytes(const struct model *m, const struct label_rules *r);
 struct label_rules *rules_make(struct model *m, const struct node_rule *rules, size_t n);
 void rules_free(struct model *m, struct label_rules *r);
 bool rules_equal(const struct label_rules *a, const struct label_rules *b);

@@ -135,3 +135,10 @@ void model_note_lack(struct model *m, int resource)
 {
 	m->lacks |= UINT32_C(1) << resource;
 }
+
+void model_note_lack_of(struct model *m, enum role role, uint32_t which)
+{
+	for (size_t i = 0; i < m->resources_n; i++)
+		if (m->roles[i] == role && m->which[i] == which)
+			model_note_lack(m, (int)i);
+}

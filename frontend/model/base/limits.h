@@ -37,6 +37,7 @@ uint64_t model_device_names_most(const struct model *m);
 
 /* Objects of the resource have to be listed again: model_lacks(). */
 void model_note_lack(struct model *m, int resource);
+void model_note_lack_of(struct model *m, enum role role, uint32_t which);
 
 uint32_t referred_limit(const struct limits *l);
 /* Checked after an entry was added: true if the store is within the limit. */

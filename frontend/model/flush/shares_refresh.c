@@ -9,7 +9,10 @@
 #include "frontend/model/base/limits.h"
 #include "frontend/model/groups/members.h"
 #include "frontend/model/shapes/pod_shape.h"
+#include "frontend/model/pods/budgets.h"
+#include "frontend/model/pods/owners.h"
 #include "frontend/model/pods/pods.h"
+#include "frontend/model/pods/policies.h"
 #include "frontend/model/shapes/shapes.h"
 #include "frontend/model/pods/memory.h"
 #include "frontend/volume/volume.h"
@@ -232,12 +235,47 @@ static uint64_t withdraw_details(struct model *m, uint32_t namespace, bool bound
 	return freed;
 }
 
+/* What services and controllers select by, then policies, then budgets, which protect pods. */
+static uint64_t withdraw_selectors(struct model *m, uint32_t namespace, uint64_t n)
+{
+	uint64_t freed = 0, bytes;
+
+	STORE_EACH(&m->owners, i)
+	{
+		bytes = rules_part_bytes(m, owner_at(m, i)->rules);
+		if (freed >= n || owner_at(m, i)->key.namespace != namespace || bytes < DETAIL_LEAST)
+			continue;
+		owner_withdraw(m, i);
+		freed += bytes;
+	}
+	STORE_EACH(&m->policies, i)
+	{
+		bytes = policy_part_bytes(m, i);
+		if (freed >= n || policy_at(m, i)->key.namespace != namespace || bytes < DETAIL_LEAST)
+			continue;
+		arena_reset(&m->arena);
+		policy_withdraw(m, i, share_text(m, &m->arena, "--max-memory", namespace));
+		freed += bytes;
+	}
+	STORE_EACH(&m->budgets, i)
+	{
+		bytes = rules_part_bytes(m, budget_at(m, i)->rules);
+		if (freed >= n || budget_at(m, i)->key.namespace != namespace || bytes < DETAIL_LEAST)
+			continue;
+		budget_withdraw(m, i);
+		freed += bytes;
+	}
+	return freed;
+}
+
 static uint64_t withdraw_memory(struct model *m, uint32_t namespace, uint64_t n)
 {
 	uint64_t freed = withdraw_details(m, namespace, false, n);
 
 	if (freed < n)
 		freed += withdraw_details(m, namespace, true, n - freed);
+	if (freed < n)
+		freed += withdraw_selectors(m, namespace, n - freed);
 	m->texts_due = m->texts_due || freed > 0;
 	return freed;
 }

@@ -3,6 +3,7 @@
 
 #include "frontend/decode/eviction.h"
 #include "frontend/model/base/limits.h"
+#include "frontend/model/pods/memory.h"
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/base/objects.h"
 #include "ipc/memory.h"
@@ -80,15 +81,18 @@ static void rules_drop(struct model *m, struct budget_entry *e)
 	e->rules = NULL;
 }
 
-/* Replaces what it holds. */
-static void content_set(struct model *m, struct budget_entry *e, const struct budget_object *o)
+/* Replaces what it holds.  Not admitted: without the selector, as of one that is too large. */
+static void content_set(struct model *m, struct budget_entry *e, const struct budget_object *o,
+                        bool admitted)
 {
 	const size_t rules_n = o ? o->selector.rules.n : 0;
 
 	m->budget_bytes -= budget_held_bytes(e);
 	rules_drop(m, e);
 	free(e->names);
-	e->rules = o ? rules_make(m, o->selector.rules.rules, rules_n) : NULL;
+	memory_payer(m, e->key.namespace);
+	e->rules = o && admitted ? rules_make(m, o->selector.rules.rules, rules_n) : NULL;
+	memory_payer(m, ID_NONE);
 	e->names = o ? names_make(&o->disrupted) : NULL;
 	e->matches_none = o && !o->selector.is_given;
 	if (rules_bytes(e->rules) > RULES_BYTES_MAX ||
@@ -109,8 +113,21 @@ void budget_forget_object(struct model *m, uint32_t budget)
 	if (!e->entry.stamp)
 		return;
 	stamp_clear(&e->entry);
-	content_set(m, e, NULL);
+	content_set(m, e, NULL, true);
 	store_mark_dirty(&m->budgets, budget);
+}
+
+void budget_withdraw(struct model *m, uint32_t budget)
+{
+	struct budget_entry *e = budget_at(m, budget);
+
+	m->budget_bytes -= budget_held_bytes(e);
+	rules_drop(m, e);
+	m->budget_bytes += budget_held_bytes(e);
+	e->allowed = 0;
+	e->entry.retry = true;
+	store_mark_dirty(&m->budgets, budget);
+	model_note_lack_of(m, ROLE_BUDGETS, 0);
 }
 
 int budget_put(struct model *m, int resource, const char *json, size_t bytes,
@@ -119,6 +136,7 @@ int budget_put(struct model *m, int resource, const char *json, size_t bytes,
 	struct budget_object object;
 	struct budget_entry *e;
 	uint32_t budget;
+	bool admitted;
 
 	if (extract_budget(json, bytes, &m->arena, &object, error) < 0 ||
 	    !model_names_valid(&object.meta, error)) {
@@ -136,9 +154,12 @@ int budget_put(struct model *m, int resource, const char *json, size_t bytes,
 	if (object_is_known(m, resource, &e->entry, &object.meta))
 		return 0;
 	stamp_set(&e->entry.stamp, &object.meta);
-	content_set(m, e, &object);
+	m->object_bytes = bytes;
+	admitted = memory_admits(m, e->key.namespace);
+	e->entry.retry = !admitted;
+	content_set(m, e, &object, admitted);
 	store_mark_dirty(&m->budgets, budget);
-	return 0;
+	return admitted ? 0 : memory_refuse(m, e->key.namespace, &object.meta, error);
 }
 
 void budget_remove(struct model *m, const struct meta *meta)

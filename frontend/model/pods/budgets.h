@@ -28,6 +28,8 @@ int budget_put(struct model *m, int resource, const char *json, size_t bytes,
                struct decode_error *error);
 void budget_remove(struct model *m, const struct meta *meta);
 void budget_forget_object(struct model *m, uint32_t budget); /* nothing without one */
+/* It allows nothing in its namespace until it is put again. */
+void budget_withdraw(struct model *m, uint32_t budget);
 void budget_release_if_unused(struct model *m, uint32_t budget);
 
 /* Of its selector and names; model.budget_bytes is the sum. */

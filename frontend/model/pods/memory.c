@@ -2,6 +2,7 @@
 #include "frontend/model/pods/memory.h"
 
 #include <assert.h>
+#include <errno.h>
 
 static void text_pay(void *context, uint32_t payer, uint64_t bytes)
 {
@@ -54,4 +55,12 @@ bool memory_is_short(const struct model *m)
 	const struct share_table t = share_table(m, SHARE_MEMORY);
 
 	return t.limit > 0 && t.used + t.limit / SHARE_RESERVE_PART > t.limit;
+}
+
+int memory_refuse(struct model *m, uint32_t namespace, const struct meta *meta,
+                  struct decode_error *error)
+{
+	m->counts.limits_hit++;
+	decode_error_set(error, meta, "", "%s", share_text(m, &m->arena, "--max-memory", namespace));
+	return -ENOSPC;
 }

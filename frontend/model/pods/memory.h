@@ -5,6 +5,7 @@
  *   text       the namespace whose object brought it first, until nothing has it any more
  *   shape      the namespace of its pod; none for an idle one, which goes first
  *   pod        its own namespace
+ *   selector   of a service, controller, budget or policy: its own namespace
  *
  * Texts, shapes and nodes that no namespace pays for are counted in what is used.  An object of a
  * namespace above its share is kept without them while memory is short: a waiting pod is refused, a
@@ -32,6 +33,10 @@ static inline bool memory_admits(struct model *m, uint32_t namespace)
 {
 	return m->memory_limit == 0 || share_admits(m, SHARE_MEMORY, namespace, m->object_bytes);
 }
+
+/* Fill *error for such an object of the namespace, and count it; -ENOSPC. */
+int memory_refuse(struct model *m, uint32_t namespace, const struct meta *meta,
+                  struct decode_error *error);
 
 #define MEMORY_PARTS 16u
 /* How many of these parts of the limit are used; 0 without one. */

@@ -66,5 +66,7 @@ int owner_put(struct model *m, int resource, const char *json, size_t bytes,
               struct decode_error *error);
 void owner_remove(struct model *m, int resource, const struct meta *meta);
 void owner_forget(struct model *m, uint32_t owner);
+/* It selects nothing until it is put again. */
+void owner_withdraw(struct model *m, uint32_t owner);
 
 #endif

@@ -59,6 +59,10 @@ const struct policy_use *policy_use_of(const struct model *m, uint32_t policy,
 int policy_put(struct model *m, int resource, const char *json, size_t bytes,
                struct decode_error *error);
 void policy_remove(struct model *m, const struct meta *meta);
+/* What its content takes, as rules_part_bytes(). */
+uint64_t policy_part_bytes(const struct model *m, uint32_t policy);
+/* It refuses its pods with that text until it is put again. */
+void policy_withdraw(struct model *m, uint32_t policy, const char *text);
 void policy_forget_object(struct model *m, uint32_t policy); /* nothing without one */
 
 #endif

@@ -45,6 +45,13 @@ void owner_forget(struct model *m, uint32_t owner)
 	owner_release(m, owner);
 }
 
+void owner_withdraw(struct model *m, uint32_t owner)
+{
+	owner_set_rules(m, owner, NULL);
+	owner_at(m, owner)->entry.retry = true;
+	model_note_lack_of(m, ROLE_OWNERS, owner_at(m, owner)->key.kind);
+}
+
 /* A service or controller. */
 struct owner_text {
 	struct meta meta;
@@ -84,16 +91,6 @@ static int read_controller(struct model *m, int resource, const char *json, size
 	return rc;
 }
 
-/* The selector is not kept, as of one that is not there. */
-static int owner_refuse(struct model *m, uint32_t owner, const struct meta *meta,
-                        struct decode_error *error)
-{
-	m->counts.limits_hit++;
-	decode_error_set(error, meta, "", "%s",
-	                 share_text(m, &m->arena, "--max-memory", owner_at(m, owner)->key.namespace));
-	return -ENOSPC;
-}
-
 int owner_put(struct model *m, int resource, const char *json, size_t bytes,
               struct decode_error *error)
 {
@@ -131,8 +128,9 @@ int owner_put(struct model *m, int resource, const char *json, size_t bytes,
 		rules = rules_make(m, text.rules, text.rules_n);
 		memory_payer(m, ID_NONE);
 	}
+	/* One that is not admitted neither, as if it were not there. */
 	owner_set_rules(m, owner, rules);
-	return read < 0 || admitted ? read : owner_refuse(m, owner, &text.meta, error);
+	return read < 0 || admitted ? read : memory_refuse(m, namespace, &text.meta, error);
 }
 
 void owner_remove(struct model *m, int resource, const struct meta *meta)

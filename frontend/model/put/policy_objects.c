@@ -3,6 +3,7 @@
 #include "frontend/model/base/limits.h"
 #include "frontend/model/base/objects.h"
 #include "frontend/model/shapes/pod_shape.h"
+#include "frontend/model/pods/memory.h"
 #include "frontend/model/pods/pods.h"
 #include "frontend/model/pods/policies.h"
 #include "ipc/memory.h"
@@ -94,14 +95,35 @@ void policy_forget_object(struct model *m, uint32_t policy)
 	policy_release_if_unused(m, policy);
 }
 
+uint64_t policy_part_bytes(const struct model *m, uint32_t policy)
+{
+	const struct policy_rules *r = policy_at(m, policy)->rules;
+	uint64_t bytes = r ? rules_part_bytes(m, r->selector) : 0;
+
+	for (uint32_t i = 0; r && i < r->shares_n; i++)
+		bytes += intern_bytes(&m->values, r->shares[i].value) /
+		         intern_refs(&m->values, r->shares[i].value);
+	return bytes;
+}
+
+void policy_withdraw(struct model *m, uint32_t policy, const char *text)
+{
+	policy_set(m, policy, NULL, must_copy(text));
+	policy_at(m, policy)->entry.retry = true;
+	model_note_lack_of(m, ROLE_POLICIES, 0);
+}
+
 /* `fault`: why the object cannot be applied, or NULL. */
 static void policy_accept(struct model *m, uint32_t policy, const struct policy_object *object,
                           const char *fault)
 {
 	struct policy_entry *e = policy_at(m, policy);
-	struct policy_rules *rules = fault ? NULL : content_make(m, object);
+	struct policy_rules *rules;
 	bool had_object = e->entry.stamp;
 
+	memory_payer(m, e->key.namespace);
+	rules = fault ? NULL : content_make(m, object);
+	memory_payer(m, ID_NONE);
 	stamp_set(&e->entry.stamp, &object->meta);
 	e->entry.retry = fault;
 	if (had_object && rules && content_equal(e->rules, rules))
@@ -126,7 +148,8 @@ int policy_put(struct model *m, int resource, const char *json, size_t bytes,
 	struct decode_error own;
 	const char *fault = NULL;
 	struct entry *e;
-	uint32_t policy;
+	uint32_t policy, namespace;
+	bool admitted;
 	int read;
 
 	if (!error)
@@ -152,9 +175,14 @@ int policy_put(struct model *m, int resource, const char *json, size_t bytes,
 	}
 	if (object_is_known(m, resource, e, &object.meta))
 		return 0;
+	m->object_bytes = bytes;
+	namespace = policy_at(m, policy)->key.namespace;
+	admitted = fault || memory_admits(m, namespace);
+	if (!admitted)
+		fault = share_text(m, &m->arena, "--max-memory", namespace);
 	policy_accept(m, policy, &object, fault);
-	if (read < 0)
-		return read;
+	if (read < 0 || !admitted)
+		return read < 0 ? read : memory_refuse(m, namespace, &object.meta, error);
 	return object.below_zero ? policy_fault(m, &object, error) : 0;
 }
 

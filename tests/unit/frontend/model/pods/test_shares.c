@@ -319,6 +319,21 @@ static int put_large(const char *namespace, const char *name, const char *spec)
 	return put_pod(namespace, name, "\"cpu\":\"1\"", meta, spec);
 }
 
+static void good_is_served(int from)
+{
+	char name[32];
+
+	for (int i = from; i < from + 4; i++) {
+		snprintf(name, sizeof(name), "g%d", i);
+		put_large("good", name, "");
+		for (int k = 0; k < 3; k++)
+			flush();
+		if (*pod_of("good", name).refusal)
+			cr_assert_eq(put_large("good", name, ""), 0, "%s", s.error.text);
+		cr_assert_str_eq(pod_of("good", name).refusal, "");
+	}
+}
+
 static void remove_pod(const char *namespace, const char *name)
 {
 	char json[200];
@@ -467,6 +482,8 @@ Test(shares, memory_of_services)
 	}
 	cr_assert_gt(refused, 10);
 	cr_assert(strstr(s.error.text, "--max-memory"), "%s", s.error.text);
+	good_is_served(0);
+	cr_assert(model_lacks(s.m, service));
 }
 
 /* A text lives as long as one pod has it, and the namespace that brought it pays until then. */
@@ -493,21 +510,6 @@ static const char *long_text(const char *namespace, int i)
 
 	snprintf(text, sizeof(text), "%s-%d-%016000d", namespace, i, 0);
 	return text;
-}
-
-static void good_is_served(int from)
-{
-	char name[32];
-
-	for (int i = from; i < from + 4; i++) {
-		snprintf(name, sizeof(name), "g%d", i);
-		put_large("good", name, "");
-		for (int k = 0; k < 3; k++)
-			flush();
-		if (*pod_of("good", name).refusal)
-			cr_assert_eq(put_large("good", name, ""), 0, "%s", s.error.text);
-		cr_assert_str_eq(pod_of("good", name).refusal, "");
-	}
 }
 
 /* Fields that the API server takes at any length. */
@@ -565,5 +567,30 @@ Test(shares, memory_of_volumes)
 		flush();
 	}
 	cr_assert_gt(refused, 10);
+	good_is_served(0);
+}
+
+Test(shares, memory_of_budgets)
+{
+	static char selector[16384];
+	int budget;
+
+	start_model(
+		(struct model_config){ .limits = LIMITS, .memory_bytes = MEMORY, .preemption = true }, 1);
+	replay_add_core(&s.replay);
+	budget = resource_of("policy/v1", "PodDisruptionBudget");
+	for (int i = 0; i < 40; i++) {
+		size_t n = 0;
+
+		for (int k = 0; k < 40; k++)
+			n += (size_t)snprintf(selector + n, sizeof(selector) - n,
+			                      "%s\"%d-%d.%0200d/x\":\"v%d\"", k > 0 ? "," : "", i, k, 0, i);
+		put_object(
+			budget,
+			"{\"metadata\":{\"name\":\"s%d\",\"namespace\":\"evil\",\"uid\":\"u%d\","
+			"\"resourceVersion\":\"%d\"},\"spec\":{\"selector\":{\"matchLabels\":{%s}}},\"status\":{\"disruptionsAllowed\":1}}",
+			i, i, ++s.version, selector);
+		flush();
+	}
 	good_is_served(0);
 }
