@@ -22,13 +22,6 @@
 
 #define DONORS_MOST 16u /* namespaces that give way in one refresh */
 
-/* True if nothing is lost when the pod waits without its entries. */
-static bool pod_gives_way(const struct model *m, const struct pod_entry *p)
-{
-	return p->node == ID_NONE && p->binding == ID_NONE &&
-	       (p->gang == ID_NONE || gang_at(m, p->gang)->bound == 0);
-}
-
 /* The pod has no shape until it is put again. */
 static void pod_withdraw_shape(struct model *m, uint32_t pod, const char *flag)
 {
@@ -215,8 +208,17 @@ static void withdraw_detail(struct model *m, uint32_t pod)
 	p->bare = true;
 }
 
-/* Of pods that wait, or of those that are bound. */
-static uint64_t withdraw_details(struct model *m, uint32_t namespace, bool bound, uint64_t n)
+/* Whose details go, in this order. */
+enum stage { STAGE_WAITING, STAGE_BOUND, STAGE_MEMBERS };
+
+static bool is_of_stage(const struct model *m, const struct pod_entry *p, enum stage stage)
+{
+	if (stage == STAGE_MEMBERS) /* of a gang that is partially bound; else it would keep all */
+		return p->node == ID_NONE && p->binding == ID_NONE;
+	return stage == STAGE_BOUND ? p->node != ID_NONE : pod_gives_way(m, p);
+}
+
+static uint64_t withdraw_details(struct model *m, uint32_t namespace, enum stage stage, uint64_t n)
 {
 	uint64_t freed = 0, bytes;
 
@@ -224,7 +226,7 @@ static uint64_t withdraw_details(struct model *m, uint32_t namespace, bool bound
 		const struct pod_entry *p = pod_at(m, i);
 
 		if (!p->entry.slot.live || p->namespace != namespace || p->bare ||
-		    !(bound ? p->node != ID_NONE : pod_gives_way(m, p)))
+		    !is_of_stage(m, p, stage))
 			continue;
 		bytes = detail_bytes(m, i);
 		if (bytes < DETAIL_LEAST)
@@ -270,12 +272,14 @@ static uint64_t withdraw_selectors(struct model *m, uint32_t namespace, uint64_t
 
 static uint64_t withdraw_memory(struct model *m, uint32_t namespace, uint64_t n)
 {
-	uint64_t freed = withdraw_details(m, namespace, false, n);
+	uint64_t freed = withdraw_details(m, namespace, STAGE_WAITING, n);
 
 	if (freed < n)
-		freed += withdraw_details(m, namespace, true, n - freed);
+		freed += withdraw_details(m, namespace, STAGE_BOUND, n - freed);
 	if (freed < n)
 		freed += withdraw_selectors(m, namespace, n - freed);
+	if (freed < n)
+		freed += withdraw_details(m, namespace, STAGE_MEMBERS, n - freed);
 	m->texts_due = m->texts_due || freed > 0;
 	return freed;
 }

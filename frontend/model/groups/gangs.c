@@ -361,3 +361,9 @@ uint32_t gang_spec_id(const struct model *m, const struct gang_form *form)
 		terms += siphash(m->hash_key, form->levels, form->levels_n * sizeof(*form->levels));
 	return (uint32_t)terms;
 }
+
+bool pod_gives_way(const struct model *m, const struct pod_entry *p)
+{
+	return p->node == ID_NONE && p->binding == ID_NONE &&
+	       (p->gang == ID_NONE || gang_at(m, p->gang)->bound == 0);
+}

@@ -62,6 +62,11 @@ struct gang_key {
 bool gang_equal(const void *item, const void *key); /* const struct gang_key * */
 void gang_free(struct gang_entry *e);
 
+/* True if nothing is lost when the pod waits without its entries: no Binding of it is in flight,
+ * and its gang has no member with a node. */
+struct pod_entry;
+bool pod_gives_way(const struct model *m, const struct pod_entry *p);
+
 uint32_t gang_find(const struct model *m, uint32_t dialect, const char *name); /* or SLOT_NONE */
 /* A gang without members and objects: the caller adds one, or calls gang_release_if_unused().
  * `bound`: for a pod that has a node, whatever the namespace's share.

@@ -64,3 +64,10 @@ int memory_refuse(struct model *m, uint32_t namespace, const struct meta *meta,
 	decode_error_set(error, meta, "", "%s", share_text(m, &m->arena, "--max-memory", namespace));
 	return -ENOSPC;
 }
+
+bool memory_fits(const struct model *m)
+{
+	const struct share_table t = share_table(m, SHARE_MEMORY);
+
+	return t.limit == 0 || t.used + m->object_bytes <= t.limit;
+}

@@ -9,7 +9,8 @@
  *
  * Texts, shapes and nodes that no namespace pays for are counted in what is used.  An object of a
  * namespace above its share is kept without them while memory is short: a waiting pod is refused, a
- * bound one counts by its requests and ports.  Nothing is counted without a limit. */
+ * bound one counts by its requests and ports; a pod whose Binding is in flight stays whole, and
+ * members of a partially bound gang give way last.  Nothing is counted without a limit. */
 #ifndef MUSTER_FRONTEND_MODEL_MEMORY_H
 #define MUSTER_FRONTEND_MODEL_MEMORY_H
 
@@ -34,6 +35,8 @@ static inline bool memory_admits(struct model *m, uint32_t namespace)
 	return m->memory_limit == 0 || share_admits(m, SHARE_MEMORY, namespace, m->object_bytes);
 }
 
+/* True if there is space for that object, whatever its namespace has. */
+bool memory_fits(const struct model *m);
 /* Fill *error for such an object of the namespace, and count it; -ENOSPC. */
 int memory_refuse(struct model *m, uint32_t namespace, const struct meta *meta,
                   struct decode_error *error);

@@ -144,13 +144,25 @@ static void state_policy(struct model *m, const struct pod_object *pod, struct p
 		pod_state_refuse(s, fault);
 }
 
+/* A pod that is kept whole and gives nothing up stays so while it waits: its requests are on the
+ * node that its Binding names, or its gang is partially bound. */
+static bool stays_whole(const struct model *m, const struct pod_object *pod, uint32_t known)
+{
+	const struct pod_entry *e = known != SLOT_NONE ? pod_at(m, known) : NULL;
+
+	if (!e || e->bare || e->withdrawn || pod->node_name.bytes > 0 || pod_gives_way(m, e))
+		return false;
+	return e->binding != ID_NONE || memory_fits(m);
+}
+
 /* What rules of other pods match it by, and what its default constraints follow from. */
-static void state_identity(struct model *m, const struct pod_object *pod, struct pod_state *s)
+static void state_identity(struct model *m, const struct pod_object *pod, uint32_t known,
+                           struct pod_state *s)
 {
 	bool pending = ((s->flags & POD_OURS) || m->judges_others) && pod->node_name.bytes == 0;
 
 	s->namespace = namespace_take(m, pod->meta.namespace);
-	s->bare = !memory_admits(m, s->namespace);
+	s->bare = !memory_admits(m, s->namespace) && !stays_whole(m, pod, known);
 	if (s->bare)
 		return;
 	memory_payer(m, s->namespace);
@@ -264,7 +276,7 @@ int pod_state_of(struct model *m, const struct pod_object *pod, uint32_t known, 
 		return -ENOSPC;
 	}
 	s->flag = NULL;
-	state_identity(m, pod, s);
+	state_identity(m, pod, known, s);
 	if (m->devices && ours && !bound && s->refusal[0] == '\0')
 		state_devices(m, pod, s);
 	if (ours && !bound && !s->bare)

@@ -594,3 +594,56 @@ Test(shares, memory_of_budgets)
 	}
 	good_is_served(0);
 }
+
+/* It is on its node for the core, whatever is put of it meanwhile. */
+Test(shares, memory_of_a_pod_whose_binding_is_in_flight)
+{
+	char name[32];
+	struct pod_view v;
+
+	start_memory();
+	put_node("n1", "");
+	put_large("good", "g", "");
+	put_large("evil", "a", "");
+	flush();
+	v = pod_of("evil", "a");
+	model_bind_begin(s.m, v.id, v.generation, 0);
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "p%02d", i);
+		put_large("evil", name, "");
+		flush();
+	}
+	put_large("evil", "a", "");
+	flush();
+	v = pod_of("evil", "a");
+	cr_assert_str_eq(v.refusal, "");
+	cr_assert_neq(pod_at(s.m, v.id)->shape, s.m->shape_empty);
+	model_bind_end(s.m, v.id, v.generation);
+}
+
+/* One member with a node makes the others wait with all that they bring. */
+Test(shares, memory_of_members_of_a_bound_gang)
+{
+	char name[32];
+
+	start_memory();
+	put_node("n1", "");
+	put_object(GROUP,
+	           "{\"metadata\":{\"name\":\"g\",\"namespace\":\"evil\",\"uid\":\"u\","
+	           "\"resourceVersion\":\"%d\"},\"spec\":{\"minMember\":30}}",
+	           ++s.version);
+	for (int i = 0; i < 40; i++) {
+		static char meta[16384];
+		size_t n = (size_t)snprintf(meta, sizeof(meta),
+		                            ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g\"");
+
+		for (int k = 0; k < 60; k++)
+			n += (size_t)snprintf(meta + n, sizeof(meta) - n, ",\"e%d-%d.%080d\":\"%d\"", i, k, 0,
+			                      i);
+		snprintf(meta + n, sizeof(meta) - n, "}");
+		snprintf(name, sizeof(name), "p%02d", i);
+		put_pod("evil", name, "\"cpu\":\"1\"", meta, i == 0 ? ",\"nodeName\":\"n1\"" : "");
+		flush();
+	}
+	good_is_served(0);
+}
