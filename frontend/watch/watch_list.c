@@ -69,7 +69,6 @@ void watch_list_start(struct watch *w)
 	struct jsonout query = { 0 };
 	char *path;
 	struct http_request request = { .method = "GET",
-		                            .answer_bytes_max = w->page_bytes_max,
 		                            .lane = HTTP_LIST,
 		                            .timeout_ms = WATCH_CALL_TIMEOUT_MS };
 	struct http_handler handler = { .done = list_done, .context = w };
@@ -78,6 +77,9 @@ void watch_list_start(struct watch *w)
 		watch_initial_start(w);
 		return;
 	}
+	/* A page of one object is as long as that is: else the resource could never be listed. */
+	if (w->full_list || page_objects(w) > 1)
+		request.answer_bytes_max = w->page_bytes_max;
 	if (!w->full_list)
 		jsonout_add(&query, "limit=@u", (unsigned long long)page_objects(w));
 	if (w->continue_token) {

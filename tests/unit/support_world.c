@@ -14,6 +14,7 @@ static struct http_call *fake_start(struct transport *t, const struct http_reque
 	c->body = r->body ? strndup(r->body, r->body_bytes) : strdup("");
 	c->lane = r->lane;
 	c->timeout_ms = r->timeout_ms;
+	c->answer_bytes_max = r->answer_bytes_max;
 	c->fresh_connection = r->fresh_connection;
 	c->handler = *h;
 	c->open = true;

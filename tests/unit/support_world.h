@@ -20,6 +20,7 @@ struct http_call {
 	char type[64];
 	enum http_lane lane;
 	uint32_t timeout_ms;
+	size_t answer_bytes_max;
 	bool fresh_connection;
 	struct http_handler handler;
 	bool open; /* not answered and not cancelled */
