@@ -107,8 +107,9 @@ struct model {
 	uint64_t memory_limit; /* 0: any */
 	uint64_t memory_used;  /* with memory_limit: bytes of all that is counted */
 	struct intern_payer payer;
-	size_t object_bytes; /* of the text of the object that is put */
-	bool texts_due;      /* some were withdrawn and are still there */
+	size_t object_bytes;  /* of the text of the object that is put */
+	bool texts_due;       /* some were withdrawn and are still there */
+	uint32_t memory_rest; /* refreshes until those that memory is short for give way again */
 
 	uint32_t tenants; /* namespaces that are charged for something: shares.h */
 	bool shared;      /* there were two at least: the last eighth of each table is kept */

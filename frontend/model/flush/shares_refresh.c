@@ -314,6 +314,8 @@ static uint32_t find_donor(const struct model *m, enum share_of of, const bool *
 	return donor;
 }
 
+#define REFRESHES_REST 64u /* after one in which nothing of the memory could give way */
+
 #define MEMORY_SLACK_PART 64u /* what withdrawn details free is known about, not exactly */
 
 /* True if some were withdrawn. */
@@ -336,8 +338,22 @@ static bool refresh_table(struct model *m, enum share_of of)
 		freed += withdraw(m, of, donor, wanted - freed < excess ? wanted - freed : excess);
 	}
 	free(chosen);
+	if (of == SHARE_MEMORY && freed == 0)
+		m->memory_rest = REFRESHES_REST;
 	m->counts.withdrawn += freed > 0;
 	return freed > 0;
+}
+
+/* True if it is due again.  Where nothing could give way each pod that is refused would cost a pass
+ * over all pods: some refreshes go by before the next one. */
+static bool refresh_memory(struct model *m)
+{
+	if (m->memory_limit == 0)
+		return false;
+	if (m->memory_rest == 0)
+		return refresh_table(m, SHARE_MEMORY);
+	m->memory_rest--;
+	return true;
 }
 
 void shares_refresh(struct model *m)
@@ -351,7 +367,8 @@ void shares_refresh(struct model *m)
 	    m->gangs.dead.first != SLOT_NONE || m->texts_due)
 		return;
 	m->shares_due = false;
-	for (int of = 0; of < SHARES && !m->shares_due; of++)
+	for (int of = 0; of < SHARE_MEMORY && !m->shares_due; of++)
 		m->shares_due = refresh_table(m, (enum share_of)of);
+	m->shares_due = m->shares_due || refresh_memory(m);
 	m->newcomer = false;
 }

@@ -647,3 +647,26 @@ Test(shares, memory_of_members_of_a_bound_gang)
 	}
 	good_is_served(0);
 }
+
+/* Each refused pod would be a pass over all of them. */
+Test(shares, memory_that_cannot_give_way_is_not_tried_in_each_flush)
+{
+	char name[32];
+	uint32_t rest = 0;
+
+	start_model((struct model_config){ .limits = LIMITS, .memory_bytes = 16384 }, 1);
+	replay_add_core(&s.replay);
+	put_pod("good", "g", "\"cpu\":\"1\"", "", "");
+	for (int i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "p%02d", i);
+		put_pod("many", name, "\"cpu\":\"1\"", "", "");
+		flush();
+		cr_assert(rest == 0 || s.m->memory_rest < rest);
+		rest = s.m->memory_rest;
+	}
+	cr_assert_gt(rest, 0);
+	for (int i = 0; i < 200 && s.m->shares_due; i++)
+		flush();
+	cr_assert_gt(s.m->memory_rest, 0, "it was tried again");
+	cr_assert_not(s.m->shares_due);
+}
