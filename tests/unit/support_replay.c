@@ -298,6 +298,7 @@ static void take(struct replay *r, const struct replay_record *q)
 {
 	const struct event_promised *promised;
 	struct question_record question;
+	struct node_devices_record devices;
 
 	sound(record_check((const void *)q->data), "record");
 	r->records++;
@@ -358,6 +359,9 @@ static void take(struct replay *r, const struct replay_record *q)
 		break;
 	case EVENT_QUESTION:
 		sound(record_question((const void *)q->data, &question), "question");
+		break;
+	case EVENT_NODE_DEVICES:
+		sound(record_node_devices((const void *)q->data, &r->limits, &devices), "devices");
 		break;
 	default:
 		cr_assert_fail("a record of kind %u", q->kind);
