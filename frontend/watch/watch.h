@@ -94,8 +94,8 @@ void watch_select_fields(struct watch *w, const char *field_selector);
 void watch_share_outage(struct watch *w, struct watch_outage *outage);
 
 /* Call before the first poll: pages of lists have so many bytes at most; 0: what the transport
- * takes. A page that is longer is asked for with half as many objects, and one of a single object
- * has no such bound. */
+ * takes. A page that is longer is asked for with half as many objects; one of a single object has
+ * no such bound, and a list in one answer may have 16 times as many bytes. */
 void watch_limit_pages(struct watch *w, size_t bytes);
 
 /* Call before the first poll: lists are streamed if the server can. */

@@ -18,6 +18,7 @@
 #define MISSING_AGAIN_NS (5 * NS_PER_S)
 #define FORBIDDEN_NS (30 * NS_PER_S)
 #define PAGE_TRIES 10 /* of one page; then the list restarts */
+#define FULL_PAGES 16 /* a list in one answer may have so many times the bytes of a page */
 
 void watch_list_abort(struct watch *w)
 {
@@ -78,7 +79,9 @@ void watch_list_start(struct watch *w)
 		return;
 	}
 	/* A page of one object is as long as that is: else the resource could never be listed. */
-	if (w->full_list || page_objects(w) > 1)
+	if (w->full_list)
+		request.answer_bytes_max = w->page_bytes_max * FULL_PAGES;
+	else if (page_objects(w) > 1)
 		request.answer_bytes_max = w->page_bytes_max;
 	if (!w->full_list)
 		jsonout_add(&query, "limit=@u", (unsigned long long)page_objects(w));

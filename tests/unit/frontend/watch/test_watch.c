@@ -68,11 +68,15 @@ Test(watch, gone_while_paging_gives_one_full_list)
 	struct http_call *c;
 
 	begin(PODS);
+	watch_limit_pages(b.watch, 1000);
 	world_answer(world_take(&b.w, "GET", "/api/v1/pods"), 200,
 	             list_of("10", "t", world_pod("a", "3", "", "")));
-	world_answer(next("/api/v1/pods"), 410, world_status(410, "Expired", "too old"));
+	c = next("/api/v1/pods");
+	cr_assert_eq(c->answer_bytes_max, 1000);
+	world_answer(c, 410, world_status(410, "Expired", "too old"));
 	c = next("/api/v1/pods");
 	cr_assert_str_eq(c->path, "/api/v1/pods");
+	cr_assert_eq(c->answer_bytes_max, 16000, "it would never end with the bytes of a page");
 	cr_assert(!watch_synced(b.watch));
 	world_answer(c, 200, list_of("20", "", world_pod("b", "4", "", "")));
 	cr_assert(watch_synced(b.watch));
