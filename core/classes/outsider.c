@@ -115,6 +115,7 @@ static void counts_begin(struct outsider *o, const struct pod_counts *cluster,
 	pod_counts_init(&o->counts, &one, cluster->nodes, &o->shapes, cluster->pods);
 	usage_free(o->counts.usage);
 	o->counts.usage = cluster->usage;
+	o->counts.topologies.unfollowed = true;
 	o->counts.gpus = cluster->gpus;
 }
 

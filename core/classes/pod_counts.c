@@ -299,22 +299,12 @@ static void sums_follow(struct pod_counts *cs, node_id node, bool existed)
 	}
 }
 
-static uint64_t topologies_version(const struct topologies *ts)
-{
-	uint64_t sum = 0;
-
-	for (topology_id id = 0; id < ts->n; id++)
-		sum += ts->slots[id].version;
-	return sum;
-}
-
 static void rules_follow(struct pod_counts *cs, node_id node, bool existed)
 {
-	uint64_t before = topologies_version(&cs->topologies);
+	const uint64_t before = cs->topologies.version;
 
 	topologies_follow(&cs->topologies, node);
-	if (topologies_version(&cs->topologies) == before &&
-	    existed == node_present(&cs->nodes->slots[node]))
+	if (cs->topologies.version == before && existed == node_present(&cs->nodes->slots[node]))
 		return;
 	cs->rules_version++;
 	cs->domains_version++;

@@ -22,15 +22,24 @@ struct topology {
 	uint32_t domains;    /* ids below were used at least once */
 	uint32_t live;       /* domains with a node */
 	struct id_table ids; /* domains by value; as many as the span of nodes at most */
-	uint64_t version;    /* counts changes of `domain` */
 };
 
+/* Anybody who may create pods writes keys, hundreds for each, which no node has: a node that is
+ * followed costs its labels and the topologies that nodes have, and such a key no look at nodes. */
 struct topologies {
 	struct topology *slots; /* moved when it grows: callers keep ids */
 	uint32_t n;             /* slots below were used at least once */
-	size_t cap;
+	uint32_t cap;
+	struct id_table ids; /* by key */
 	struct nodes *nodes;
-	uint32_t *nowhere; /* by node: DOMAIN_NONE */
+	uint32_t *nowhere;      /* by node: DOMAIN_NONE */
+	topology_id *somewhere; /* those with `values` */
+	uint32_t somewhere_n;
+	size_t somewhere_cap;
+	uint64_t *keys;   /* bits: keys that a node had since topologies_clear() */
+	size_t keys_n;    /* words */
+	bool unfollowed;  /* topologies_follow() is not called: nodes may have any key */
+	uint64_t version; /* counts changes of domains of nodes */
 };
 
 void topologies_init(struct topologies *ts, struct nodes *nodes);
