@@ -73,6 +73,8 @@ def find(tree, finder, tries=TRIES):
         except subprocess.TimeoutExpired:
             continue
         said = ran.stdout.decode(errors="replace")
+        if ran.returncode < 0:
+            return time.monotonic() - start, f"ended by signal {-ran.returncode}\n{said}"
         if ran.returncode != 0 and re.search(finder.pattern, said):
             return time.monotonic() - start, said
     return None
