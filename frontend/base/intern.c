@@ -61,6 +61,11 @@ uint32_t intern_payer(const struct intern *in, uint32_t number)
 	return at(in, number)->payer;
 }
 
+uint64_t intern_part_bytes(const struct intern *in, uint32_t number)
+{
+	return intern_bytes(in, number) / at(in, number)->refs;
+}
+
 static bool is_wanted(const void *context, uint32_t slot)
 {
 	const struct wanted *w = context;

@@ -48,6 +48,8 @@ const char *intern_text(const struct intern *in, uint32_t number);
 /* What its payer pays: the memory that it takes. */
 uint64_t intern_bytes(const struct intern *in, uint32_t number);
 uint32_t intern_payer(const struct intern *in, uint32_t number);
+/* Of a text with references the part that falls to each of them. */
+uint64_t intern_part_bytes(const struct intern *in, uint32_t number);
 
 /* Number of references; 0 when the number is free. */
 uint32_t intern_refs(const struct intern *in, uint32_t number);

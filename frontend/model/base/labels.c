@@ -93,9 +93,9 @@ uint64_t rules_part_bytes(const struct model *m, const struct label_rules *r)
 	uint64_t bytes = rules_memory(r);
 
 	for (uint32_t i = 0; r && i < r->n; i++)
-		bytes += intern_bytes(&m->keys, r->at[i].key) / intern_refs(&m->keys, r->at[i].key);
+		bytes += intern_part_bytes(&m->keys, r->at[i].key);
 	for (uint32_t i = 0; r && i < r->values_n; i++)
-		bytes += intern_bytes(&m->values, r->values[i]) / intern_refs(&m->values, r->values[i]);
+		bytes += intern_part_bytes(&m->values, r->values[i]);
 	return bytes;
 }
 

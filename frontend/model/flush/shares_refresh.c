@@ -161,12 +161,9 @@ static uint64_t detail_bytes(const struct model *m, uint32_t pod)
 
 	if (p->shape != m->shape_empty)
 		bytes += shape_part_bytes(m, p->shape);
-	for (uint32_t i = 0; i < p->labels_n; i++) {
-		const uint32_t key = p->labels[i].key, value = p->labels[i].value;
-
-		bytes += sizeof(*p->labels) + intern_bytes(&m->keys, key) / intern_refs(&m->keys, key) +
-		         intern_bytes(&m->values, value) / intern_refs(&m->values, value);
-	}
+	for (uint32_t i = 0; i < p->labels_n; i++)
+		bytes += sizeof(*p->labels) + intern_part_bytes(&m->keys, p->labels[i].key) +
+		         intern_part_bytes(&m->values, p->labels[i].value);
 	return bytes;
 }
 
@@ -244,16 +241,20 @@ static uint64_t withdraw_selectors(struct model *m, uint32_t namespace, uint64_t
 
 	STORE_EACH(&m->owners, i)
 	{
+		if (freed >= n || owner_at(m, i)->key.namespace != namespace)
+			continue;
 		bytes = rules_part_bytes(m, owner_at(m, i)->rules);
-		if (freed >= n || owner_at(m, i)->key.namespace != namespace || bytes < DETAIL_LEAST)
+		if (bytes < DETAIL_LEAST)
 			continue;
 		owner_withdraw(m, i);
 		freed += bytes;
 	}
 	STORE_EACH(&m->policies, i)
 	{
+		if (freed >= n || policy_at(m, i)->key.namespace != namespace)
+			continue;
 		bytes = policy_part_bytes(m, i);
-		if (freed >= n || policy_at(m, i)->key.namespace != namespace || bytes < DETAIL_LEAST)
+		if (bytes < DETAIL_LEAST)
 			continue;
 		arena_reset(&m->arena);
 		policy_withdraw(m, i, share_text(m, &m->arena, "--max-memory", namespace));
@@ -261,8 +262,10 @@ static uint64_t withdraw_selectors(struct model *m, uint32_t namespace, uint64_t
 	}
 	STORE_EACH(&m->budgets, i)
 	{
+		if (freed >= n || budget_at(m, i)->key.namespace != namespace)
+			continue;
 		bytes = rules_part_bytes(m, budget_at(m, i)->rules);
-		if (freed >= n || budget_at(m, i)->key.namespace != namespace || bytes < DETAIL_LEAST)
+		if (bytes < DETAIL_LEAST)
 			continue;
 		budget_withdraw(m, i);
 		freed += bytes;

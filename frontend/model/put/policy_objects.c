@@ -101,8 +101,7 @@ uint64_t policy_part_bytes(const struct model *m, uint32_t policy)
 	uint64_t bytes = r ? rules_part_bytes(m, r->selector) : 0;
 
 	for (uint32_t i = 0; r && i < r->shares_n; i++)
-		bytes += intern_bytes(&m->values, r->shares[i].value) /
-		         intern_refs(&m->values, r->shares[i].value);
+		bytes += intern_part_bytes(&m->values, r->shares[i].value);
 	return bytes;
 }
 

@@ -340,7 +340,7 @@ static void part_add(void *context, enum number_of of, uint32_t number)
 	const struct intern *in = intern_for(size->m, of);
 
 	if (of != NUMBER_RESOURCE)
-		size->bytes += intern_bytes(in, number) / intern_refs(in, number);
+		size->bytes += intern_part_bytes(in, number);
 }
 
 uint64_t shape_part_bytes(const struct model *m, uint32_t shape)
