@@ -33,6 +33,7 @@ static uint64_t timeout_ns(int64_t seconds)
  * rest the part that the allocator loses between allocations. */
 #define MEMORY_FIXED (UINT64_C(96) << 20)
 #define MEMORY_LOST_PART 4u
+#define MEMORY_LEAST (MEMORY_FIXED + MEMORY_LOST_PART) /* less leaves nothing, which means any */
 
 #define PAGE_PART 128u /* of --max-memory: a page of a list, of which there may be several */
 #define PAGE_LEAST (UINT64_C(8) << 20)
@@ -102,9 +103,9 @@ static int model_start(struct daemon *d)
 		},
 	};
 
-	if (max_memory(o) > 0 && max_memory(o) <= MEMORY_FIXED) {
-		fprintf(stderr, "muster-frontend: --max-memory %s: more than %llu bytes are needed\n",
-		        o->max_memory, (unsigned long long)MEMORY_FIXED);
+	if (max_memory(o) > 0 && max_memory(o) < MEMORY_LEAST) {
+		fprintf(stderr, "muster-frontend: --max-memory %s: %llu bytes are needed\n", o->max_memory,
+		        (unsigned long long)MEMORY_LEAST);
 		return EXIT_INPUT;
 	}
 	options_queues_place(o, &d->queues);

@@ -363,10 +363,13 @@ static void transport_cancel(struct transport *interface, struct http_call *c)
 }
 
 /* The error of a request without an answer. */
-static const char *error_text(const struct http_call *c, CURLcode code)
+static const char *error_text(struct http_call *c, CURLcode code)
 {
-	if (c->too_large)
-		return "the answer is longer than is allowed";
+	if (c->too_large) {
+		snprintf(c->error, sizeof(c->error), "the answer is longer than %zu bytes",
+		         c->body_bytes_max);
+		return c->error;
+	}
 	if (c->stopped)
 		return "broken off";
 	if (c->forbidden)

@@ -380,6 +380,22 @@ Test(curl, a_short_body_is_broken)
 	cr_assert(b.last.end == HTTP_BROKEN && b.last.status == 200);
 }
 
+Test(curl, a_body_longer_than_asked_for_is_broken_off)
+{
+	struct transport *t;
+	struct http_request r = {
+		.method = "GET", .path = "/", .lane = HTTP_LIST, .timeout_ms = 2000, .answer_bytes_max = 1
+	};
+	struct http_handler h = { .done = on_done, .context = &b };
+
+	begin("ra");
+	t = curl_transport_interface(b.t);
+	t->ops->start(t, &r, &h);
+	run(1);
+	cr_assert(b.last.end == HTTP_BROKEN && b.last.too_long);
+	cr_assert_str_eq(b.error, "the answer is longer than 1 bytes");
+}
+
 Test(curl, no_answer_in_time_is_broken)
 {
 	struct transport *t;
