@@ -3,6 +3,7 @@
  * before it is checked. */
 #include "ipc/clean.h"
 #include "ipc/link.h"
+#include "ipc/memory.h"
 #include "ipc/message.h"
 #include "ipc/ring.h"
 
@@ -174,8 +175,14 @@ static int read_hello(int fd, bool reader, struct link_peer *peer, struct link_e
 		return turn_away(fd, refusal, m.head.hash, e);
 	}
 	found.role = (enum link_role)m.head.arg;
-	if (found.role == LINK_FRONTEND && open_intake(passed, &found) < 0)
-		return turn_away(fd, LINK_REFUSED_SEGMENT, m.head.hash, e);
+	if (found.role == LINK_FRONTEND) {
+		const int rc = open_intake(passed, &found);
+
+		if (rc == -ENOMEM)
+			fatal_memory();
+		if (rc < 0)
+			return turn_away(fd, LINK_REFUSED_SEGMENT, m.head.hash, e);
+	}
 	*peer = found;
 	return 0;
 }
@@ -284,6 +291,9 @@ static int open_ledger(const char *path, const struct message_welcome *m, int le
 {
 	int rc = segment_open_bare(&l->ledger, ledger_fd, sizeof(struct ledger), LEDGER_BYTES_MAX);
 
+	/* No later try would find room: what the process keeps took the place of the former ledger. */
+	if (rc == -ENOMEM)
+		fatal_memory();
 	if (rc < 0)
 		return fail(e, rc, 0, m->head.hash, "cannot map the ledger of muster-core at %s: %s", path,
 		            strerror(-rc));

@@ -43,7 +43,9 @@ enum link_refusal {
  *   -EINVAL           an invalid intake      -ETIMEDOUT   no answer
  *   -ECONNRESET       the peer closed        -ENOENT, -ECONNREFUSED   no core is running
  *
- * or another negative errno of a system call. */
+ * or another negative errno of a system call.  A segment that does not fit into the address space
+ * ends the process as any lack of memory does (ipc/memory.h): what the process has allocated since
+ * it had the former segment stays, so a later try would fail as well. */
 struct link_error {
 	int rc;
 	enum link_refusal refusal; /* 0: not refused */

@@ -3,6 +3,7 @@
  * every way in which it is refused. */
 #include "ipc/clock.h"
 #include "ipc/link.h"
+#include "ipc/memory.h"
 #include "ipc/message.h"
 #include "ipc/ring.h"
 
@@ -15,6 +16,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -402,6 +404,72 @@ static int child_any(void)
 	struct link_error e = { 0 };
 
 	return connect_status(&e);
+}
+
+#define NO_MEMORY 9
+
+static void no_memory(void)
+{
+	_exit(NO_MEMORY);
+}
+
+/* From here on this process maps no segment: its stack may still grow. */
+static void fill_address_space(void)
+{
+	struct rlimit limit = { .rlim_max = RLIM_INFINITY };
+	FILE *f = fopen("/proc/self/statm", "r");
+	unsigned long pages;
+
+	if (!f || fscanf(f, "%lu", &pages) != 1)
+		_exit(1);
+	fclose(f);
+	memory_before_end(no_memory);
+	limit.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (1 << 20);
+	setrlimit(RLIMIT_AS, &limit);
+}
+
+static int child_without_memory(void)
+{
+	fill_address_space();
+	link_connect(w.path, LINK_OBSERVER, NULL, &(struct link){ 0 }, NULL);
+	return 0;
+}
+
+static int child_large_intake(void)
+{
+	struct segment intake;
+	struct link l;
+
+	if (link_make_intake(&intake, 4 << 20, 4096) < 0)
+		return 1;
+	return link_connect(w.path, LINK_FRONTEND, &intake, &l, NULL) == 0 ? 0 : 2;
+}
+
+static int core_without_memory(void)
+{
+	struct link_peer peer;
+
+	fill_address_space();
+	link_accept(w.listen_fd, false, &peer, NULL);
+	return 0;
+}
+
+/* It would try again and again, and keep what fills its address space. */
+Test(link, ends_a_process_that_can_map_no_segment)
+{
+	pid_t child = spawn(child_without_memory), core;
+	struct link_peer peer = accept_peer(LINK_OBSERVER);
+
+	cr_assert_eq(link_welcome(&peer, &w.ledger, &limits, EPOCH), 0);
+	expect_exit(child, NO_MEMORY);
+	link_peer_close(&peer);
+
+	core = spawn(core_without_memory);
+	child = spawn(child_large_intake);
+	expect_exit(core, NO_MEMORY);
+	close(w.listen_fd);
+	w.listen_fd = -1;
+	expect_exit(child, 2);
 }
 
 /* The core dies between accept and answer. */
