@@ -3,7 +3,7 @@
 # Holds the documents against the tree:
 #
 #   - each long flag of a program's --help is in its man page, and no other; musterctl's by
-#     command
+#     command; with the same default
 #   - programs, commands, flags, make targets, files and metrics that the documents name exist
 #   - links of the documents lead somewhere, to headings as well; docs/README.md has every page
 #   - docs/scenarios.md has each of the 90 scenarios
@@ -81,6 +81,29 @@ while read -r command; do
 	differences "$work/help" "$work/page" | check "docs/man/musterctl.1, $command"
 done < "$work/commands"
 
+# "(default X)" or "(5)" of a flag in --help is in a paragraph of that flag in the man page.
+python3 - "$bin" <<- 'END' | check 'docs/man, defaults'
+	import re, subprocess, sys
+	def help_of(*words):
+	    return subprocess.run([sys.argv[1] + "/" + words[0], *words[1:], "--help"], capture_output=True, text=True).stdout
+	commands = re.findall(r"^  ([a-z-]+)  ", help_of("musterctl"), re.M)
+	seen = 0
+	for words in [("muster-core",), ("muster-frontend",), ("muster-bench",), ("muster-apisim",)] + [("musterctl", c) for c in commands]:
+	    text = re.sub(r"\\f.|\"", "", open(f"docs/man/{words[0]}.1").read().replace("\\-", "-"))
+	    paragraphs = re.split(r"^\.(?:TP|SS|SH).*\n", text, flags=re.M)
+	    for flag, about in re.findall(r"^  (?:-., )?(--[a-z-]+)(.*(?:\n {10,}.*)*)", help_of(*words), re.M):
+	        default = re.search(r"\((?:default:? (\S+?)|([0-9][0-9A-Za-z.]*))\)", " ".join(about.split()))
+	        if not default:
+	            continue
+	        seen += 1
+	        value = default[1] or default[2]
+	        mine = [p for p in paragraphs if re.search(flag + r"(?![a-z-])", p.split("\n")[0])]
+	        if not any(re.search(r"(?<![\w.])%s(?!\w)" % re.escape(value), p) for p in mine):
+	            print(" ".join(words), flag, "has the default", value, "in --help alone")
+	if seen < 80:
+	    print("only", seen, "defaults found in --help")
+END
+
 # ---- configuration ---------------------------------------------------------------
 
 made docs/configuration.md "$work/schema" | diff docs/configuration.md - | sed 's/^/run tests\/docs.sh --renew: /' |
@@ -99,7 +122,7 @@ sed -n 's/.*# Flag of muster-core: //p' "$work/schema" | sort | comm -3 "$work/h
 # "--flag default", of the help and of the keys.
 "$bin/muster-core" --help | tr '\n' ' ' | sed 's/  --/\n--/g' | sed -n 's/^\(--[-a-z]*\).*[ (]default \([0-9a-z]*\)).*/\1 \2/p' |
 	sort > "$work/defaults"
-sed -n '/# Flag of muster-core: /{s/.*: //;h;n;s/.*: //;/^[A-Z]*$/!{H;x;s/\n/ /p;};}' "$work/schema" | sort |
+sed -n '/# Flag of muster-core: /{s/.*: //;h;n;s/.*: //;s/"//g;/^[A-Z]*$/!{H;x;s/\n/ /p;};}' "$work/schema" | sort |
 	comm -13 - "$work/defaults" | check 'defaults of muster-core that its keys have otherwise'
 
 # ---- probes ------------------------------------------------------------------------

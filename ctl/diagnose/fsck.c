@@ -292,7 +292,7 @@ static int run(int argc, char **argv)
 
 const struct command fsck_command = {
 	.name = "fsck",
-	.summary = "does the live ledger agree with the API server's objects?",
+	.summary = "compare the live ledger with the API server's objects",
 	.usage = "[--socket PATH] [--kubeconfig FILE] [--devices] [-o json]",
 	.about =
 		"Lists all objects of the API server, computes what each node has used and how many\n"

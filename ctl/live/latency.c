@@ -62,8 +62,8 @@ static const struct flag flags[] = {
 	FLAG_OUTPUT(struct options, output, "the server's JSON, unchanged; times in ns"),
 	{ "follow", 0, "--follow", "again each second, until interrupted", NULL, NULL,
 	  offsetof(struct options, follow) },
-	{ "last", 0, "--last SECONDS", "only what ends in the next SECONDS: waits for so long", NULL,
-	  option_last, offsetof(struct options, last_ns) },
+	{ "last", 0, "--last SECONDS", "wait for SECONDS, and show only the pods placed in that time",
+	  NULL, option_last, offsetof(struct options, last_ns) },
 	{ "trace", 0, "--trace NAMESPACE/GANG",
 	  "write the members of one gang as trace events for Perfetto or chrome://tracing instead",
 	  NULL, option_text, offsetof(struct options, trace) },
@@ -381,9 +381,10 @@ const struct command latency_command = {
 	.usage =
 		"[--listen ADDR:PORT] [-o json] [--last SECONDS] [--follow] [--svg FILE]\n"
 		"musterctl latency --trace NAMESPACE/GANG [--format perfetto|otlp] [--listen ADDR:PORT]",
-	.about = "Where the time of the pods went that the live scheduler placed: percentiles of each\n"
-			 "stage from the bytes of the watch to the watch that shows the pod bound, their\n"
-			 "distribution, and the slowest pods of the last minutes, each with its own stages.\n",
+	.about =
+		"How long each stage took for the pods that the live scheduler placed: percentiles, from\n"
+		"the bytes of the watch to the watch that shows the pod bound, their distribution,\n"
+		"and the slowest pods of the last minutes, each with its own stages.\n",
 	.exits = "0 done, 1 nothing was placed yet, 2 usage, or no answer.",
 	.flags = flags,
 	.run = run,

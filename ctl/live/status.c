@@ -141,7 +141,7 @@ static const struct flag flags[] = {
 	FLAG_SOCKET(struct live, socket),
 	FLAG_OUTPUT(struct live, output, "JSON instead of text"),
 	{ "progress", 0, "--progress SECONDS",
-	  "exit 1 unless muster-core's loop makes a turn within this\ntime: a liveness probe", NULL,
+	  "exit 1 unless muster-core's loop makes progress within this\ntime: a liveness probe", NULL,
 	  read_seconds, offsetof(struct live, progress_s) },
 	{ 0 },
 };
@@ -150,7 +150,7 @@ const struct command status_command = {
 	.name = "status",
 	.summary = "the live scheduler at a glance",
 	.usage = "[--socket PATH] [--progress SECONDS] [-o json]",
-	.about = "The live scheduler at a glance: objects, what waits, how long plans take.\n",
+	.about = "A summary of the live scheduler: objects, waiting pods and gangs, times of plans.\n",
 	.exits = LIVE_EXITS,
 	.flags = flags,
 	.run = run,

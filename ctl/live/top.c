@@ -53,7 +53,7 @@ static bool read_filter(const char *command, const char *text, void *to)
 
 static const struct flag flags[] = {
 	FLAG_SOCKET(struct options, live.socket),
-	{ "interval", 'n', "-n, --interval SECONDS", "between two looks, 0.1 to 3600 (default 1)", NULL,
+	{ "interval", 'n', "-n, --interval SECONDS", "refresh interval, 0.1 to 3600 (default 1)", NULL,
 	  read_interval, offsetof(struct options, interval_s) },
 	{ "once", 0, "--once", "print it once as text, with the rates of one interval", NULL, NULL,
 	  offsetof(struct options, once) },

@@ -26,14 +26,14 @@ struct evictions_flags {
 	{ "preemption",                                                                                \
 	  0,                                                                                           \
 	  "--preemption MODE",                                                                         \
-	  "on: who waits evicts pods of lower priority, as with muster-frontend's\n"                   \
+	  "on: what waits evicts pods of lower priority, as with muster-frontend's\n"                  \
 	  "--preemption on (default off)",                                                             \
 	  "off|on",                                                                                    \
 	  option_text,                                                                                 \
 	  offsetof(type, field.preemption) },                                                          \
 	{                                                                                              \
 		"reclaim", 0, "--reclaim MODE",                                                            \
-			"with --queues and --preemption on: what another queue has is taken back\n"            \
+			"with --queues and --preemption on: pods of other queues are evicted\n"                \
 			"as with muster-frontend's --reclaim (default off)",                                   \
 			"off|guarantee|fair", option_text, offsetof(type, field.reclaim)                       \
 	}

@@ -457,7 +457,7 @@ static int run_command(int argc, char **argv)
 
 const struct command replay_command = {
 	.name = "replay",
-	.summary = "run again what muster-core --record wrote down, and compare",
+	.summary = "repeat a recording of muster-core --record, and compare the commands",
 	.usage = "FILE [-o json] [--until N] [--print]",
 	.about = "Runs what muster-core --record wrote down again, in this process, and compares each\n"
 			 "command byte for byte. FILE may be packed by gzip; - is standard input.\n",
@@ -490,7 +490,7 @@ static int run_answers(int argc, char **argv)
 
 const struct command check_answers_command = {
 	.name = "check-answers",
-	.summary = "search again for what a recording has answers of, and compare",
+	.summary = "repeat the searches of a recording, and compare the answers",
 	.usage = "FILE [-o json]",
 	.about =
 		"A recording has the answers of the searches beside the loop: victims of gangs, and\n"

@@ -15,10 +15,10 @@ static const char usage[] = "usage: muster-frontend --socket PATH [options]\n"
 							"\n";
 
 static const char usage_end[] =
-	"  --config FILE               all of this and more, in YAML; flags go before it\n"
-	"  --check-config FILE         read it, print what comes of it and the flags, and exit\n"
-	"  --help-config               print a file of comments: every key, what it is for, its default\n"
-	"  --help-metrics              print a table of what /metrics has\n"
+	"  --config FILE               settings in YAML; flags have precedence\n"
+	"  --check-config FILE         check the file, print the settings of file and flags, and exit\n"
+	"  --help-config               print a configuration file with every key, its meaning and default\n"
+	"  --help-metrics              print a table of the metrics\n"
 	"  --help, --version\n"
 	"\n"
 	"Exit codes: 0 done, 1 failure, 2 usage or bad input, 78 the core is of another build,\n"

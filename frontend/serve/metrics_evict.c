@@ -34,8 +34,8 @@ void metrics_evictions_write(const struct metrics *m, FILE *out)
 	                "Evictions cancelled before they were sent.", e->withdrawn),
 	        COUNTER("muster_evictions_failed_total",
 	                "Evictions that the API server rejects: no right, or invalid.", e->failed),
-	        COUNTER("muster_evictions_unknown_total",
-	                "Answers that did not say whether the pod is evicted.", e->unknown));
+	        COUNTER("muster_evictions_unknown_total", "Evictions without a conclusive answer.",
+	                e->unknown));
 	LABELLED(out, "muster_reclaims_total", "rule",
 	         "Gangs for which pods of other queues were evicted, by the rule that allowed it.",
 	         { "guarantee", e->gangs_by[EVICT_GUARANTEE] }, { "fair", e->gangs_by[EVICT_FAIR] });
@@ -47,19 +47,20 @@ void metrics_evictions_write(const struct metrics *m, FILE *out)
 		return;
 	LABELLED(
 		out, "muster_preemptions_total", "result",
-		"Nominations that ended, by how: all but placed and elsewhere may have evicted in vain.",
+		"Nominations that ended, by result: all but placed and elsewhere may have evicted in vain.",
 		{ "placed", c->preempted_placed }, { "elsewhere", c->preempted_elsewhere },
 		{ "changed", c->preempted_changed }, { "refused", c->preempted_refused },
 		{ "stuck", c->preempted_stuck }, { "taken_over", c->preempted_taken_over },
 		{ "lost", c->preempted_lost });
 	LABELLED(out, "muster_preemption_tickets_total", "event",
-	         "Questions of gangs that wait for capacity, by what became of them.",
-	         { "opened", c->tickets }, { "answered", c->tickets_answered },
-	         { "stale", c->tickets_stale }, { "expired", c->tickets_expired });
-	FIGURES(
-		out, GAUGE("muster_nominations", "Gangs whose room is being made.", c->nominations_open),
-		COUNTER("muster_evictions_wasted_total",
-	            "Victims that went for a nomination that was not placed.", c->evictions_wasted));
+	         "Searches for victims of waiting gangs, by event.", { "opened", c->tickets },
+	         { "answered", c->tickets_answered }, { "stale", c->tickets_stale },
+	         { "expired", c->tickets_expired });
+	FIGURES(out,
+	        GAUGE("muster_nominations", "Nominated gangs, whose victims are being evicted.",
+	              c->nominations_open),
+	        COUNTER("muster_evictions_wasted_total",
+	                "Victims evicted for a nomination that was not placed.", c->evictions_wasted));
 	counts_write(&c->victims, 1, "muster_preemption_victims",
 	             "Pods that one plan evicts, of plans that evict some.", out);
 	counts_write(&c->broken, 0, "muster_preemption_gangs_broken",

@@ -108,7 +108,7 @@ static void limits_write(const struct metrics *m, FILE *out)
 		{ "names", m->core.names, l->names },
 	};
 
-	family_write(out, "muster_limit", "gauge", "What muster-core has room for, as its flags say.");
+	family_write(out, "muster_limit", "gauge", "Limits of muster-core, by its flags.");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		fprintf(out, "muster_limit{of=\"%s\"} %" PRIu64 "\n", rows[i].name, rows[i].limit);
 	family_write(out, "muster_limit_used", "gauge", "What it uses of that.");
@@ -141,7 +141,7 @@ static void gangs_write(const struct link_figures *l, FILE *out)
 	};
 
 	family_write(out, "muster_gangs_in_state", "gauge",
-	             "Gangs with members, by state; \"none\": the core has not looked at them yet.");
+	             "Gangs with members, by state; \"none\": not planned yet.");
 	for (int i = 0; i < GANG_STATES; i++)
 		fprintf(out, "muster_gangs_in_state{state=\"%s\"} %" PRIu64 "\n", states[i], l->gangs[i]);
 	family_write(out, "muster_gangs_by_state", "gauge",
@@ -150,7 +150,7 @@ static void gangs_write(const struct link_figures *l, FILE *out)
 		fprintf(out, "muster_gangs_by_state{state=\"%s\"} %" PRIu64 "\n", former[i].name,
 		        former[i].n);
 	family_write(out, "muster_gangs_by_reason", "gauge",
-	             "Gangs that are pending, waiting or degraded, by why.");
+	             "Gangs that are pending, waiting or degraded, by reason.");
 	for (int i = 0; i < WAIT_REASONS; i++)
 		fprintf(out, "muster_gangs_by_reason{reason=\"%s\"} %" PRIu64 "\n", reasons[i],
 		        l->waiting[i]);
@@ -192,6 +192,6 @@ void metrics_link_write(const struct metrics *m, FILE *out)
 	        COUNTER("muster_holds_total", "Former name of muster_backfill_reservations_total.",
 	                c->reservations),
 	        GAUGE("muster_held", "Former name of muster_backfill_reserved.", c->reserved_gang != 0),
-	        COUNTER("muster_core_stale_results_total",
-	                "Results that answered no binding on its way.", c->stale_results));
+	        COUNTER("muster_core_stale_results_total", "Results without a binding in flight.",
+	                c->stale_results));
 }

@@ -80,8 +80,8 @@ static void pending_write(const struct latency_figures *f, FILE *out)
 {
 	family_write(
 		out, "scheduler_pending_pods", "gauge",
-		"[STABLE] Number of pending pods, by the queue type. 'active': not told yet why they wait; 'backoff': their "
-		"binding was refused; 'unschedulable': no room, or refused; 'gated': have scheduling gates; 'incomplete': "
+		"[STABLE] Number of pending pods, by the queue type. 'active': without a published reason yet; 'backoff': their "
+		"binding was refused; 'unschedulable': do not fit, or rejected; 'gated': have scheduling gates; 'incomplete': "
 		"their gang is.");
 	for (int i = 0; i < POD_QUEUES; i++)
 		fprintf(out, "scheduler_pending_pods{queue=\"%s\"} %" PRIu64 "\n", pod_queue_names[i],
@@ -115,8 +115,9 @@ void metrics_pods_write(const struct metrics *m, FILE *out)
 	FIGURES(
 		out,
 		COUNTER("muster_pods_not_followed_total",
-	            "Pods whose stages were not recorded for want of a slot.", f->not_followed),
-		COUNTER("muster_pods_bound_elsewhere_total", "Pods of ours that somebody else bound.",
+	            "Pods whose stages were not recorded because all slots were in use.",
+	            f->not_followed),
+		COUNTER("muster_pods_bound_elsewhere_total", "Pods of muster that another scheduler bound.",
 	            f->elsewhere),
 		COUNTER("muster_invariant_checks_total",
 	            "Pods seen on the watch after their binding, and compared with it.", f->checks),

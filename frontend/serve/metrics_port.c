@@ -24,7 +24,7 @@ static void connections_write(const struct port_counts *p, FILE *out)
 	LABELLED(out, "muster_port_connections_total", "listener", "Connections accepted.",
 	         { "port", port->accepted }, { "health", health->accepted });
 	family_write(out, "muster_port_connections_closed_total", "counter",
-	             "Connections that were cut off, by reason.");
+	             "Connections that were closed by muster, by reason.");
 	closed_write("port", port, out);
 	closed_write("health", health, out);
 }
@@ -35,7 +35,7 @@ void metrics_port_write(const struct metrics *m, FILE *out)
 
 	connections_write(&m->port, out);
 	LABELLED(out, "muster_port_requests_refused_total", "reason",
-	         "Requests that were turned away, by reason.", { "host", refused[PORT_HOST] },
+	         "Requests that were rejected, by reason.", { "host", refused[PORT_HOST] },
 	         { "origin", refused[PORT_ORIGIN] }, { "type", refused[PORT_TYPE] },
 	         { "length", refused[PORT_LENGTH] }, { "bytes", refused[PORT_BYTES] },
 	         { "identity", refused[PORT_IDENTITY] }, { "forbidden", refused[PORT_FORBIDDEN] },

@@ -27,8 +27,7 @@ static void core_write(const struct metrics_core *c, FILE *out)
 		[LOOP_PLANS] = "plans",     [LOOP_DOORBELL] = "doorbell",
 	};
 
-	family_write(out, name, "histogram",
-	             "Turns of the core's loop, by part: what it did while all else waited.");
+	family_write(out, name, "histogram", "Time of the core's loop, by part of an iteration.");
 	for (unsigned part = 0; part < LOOP_PARTS; part++) {
 		const struct ledger_buckets buckets = { .counts = c->loop_took[part],
 			                                    .n = PLAN_BOUNDS,
@@ -49,8 +48,7 @@ void metrics_turns_write(const struct metrics *m, FILE *out)
 {
 	static const char name[] = "muster_loop_part_seconds";
 
-	family_write(out, name, "histogram",
-	             "Turns of the frontend's loop, by part: what it did while all else waited.");
+	family_write(out, name, "histogram", "Time of the frontend's loop, by part of an iteration.");
 	for (unsigned part = 0; part < TURN_PARTS; part++) {
 		char label[48];
 

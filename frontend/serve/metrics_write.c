@@ -157,8 +157,8 @@ static void relists_write(const struct metrics *m, FILE *out)
 
 	family_write(
 		out, "muster_watch_relists_total", "counter",
-		"The same relists by reason: the version was too old (410), what came made no sense, objects were left "
-		"out that may have room now, or this instance began to lead.");
+		"The same relists by reason: the version was too old (410), an invalid event, objects beyond a limit that may "
+		"fit now, or this instance became the leader.");
 	for (size_t n = 0; n < m->watches_n; n++)
 		for (int i = 0; i < RELIST_REASONS; i++)
 			fprintf(
@@ -179,7 +179,7 @@ static void watches_write(const struct metrics *m, FILE *out)
 		  offsetof(struct watch_counts, lists) },
 		{ "muster_lists_streamed_total", "counter", "Of these, as a stream (--stream-lists).",
 		  offsetof(struct watch_counts, streamed) },
-		{ "muster_relists_total", "counter", "Lists started because a watch could not go on.",
+		{ "muster_relists_total", "counter", "Lists repeated because a watch could not continue.",
 		  offsetof(struct watch_counts, relists) },
 		{ "muster_watches_total", "counter", "Watches started.",
 		  offsetof(struct watch_counts, watches) },
@@ -189,11 +189,12 @@ static void watches_write(const struct metrics *m, FILE *out)
 		  offsetof(struct watch_counts, events) },
 		{ "muster_watch_bookmarks_total", "counter", "Bookmarks received.",
 		  offsetof(struct watch_counts, bookmarks) },
-		{ "muster_watch_bad_objects_total", "counter", "Objects that could not be taken.",
+		{ "muster_watch_bad_objects_total", "counter",
+		  "Objects that could not be decoded or stored.",
 		  offsetof(struct watch_counts, bad_objects) },
 		{ "muster_watch_too_large_total", "counter", "Connections closed for an object over 4 MiB.",
 		  offsetof(struct watch_counts, too_large) },
-		{ "muster_watch_silences_total", "counter", "Watches given up because nothing came.",
+		{ "muster_watch_silences_total", "counter", "Watches closed because they received nothing.",
 		  offsetof(struct watch_counts, silences) },
 		{ "muster_watch_synced", "gauge", "1 once the resource was listed.", SIZE_MAX },
 		{ "muster_watch_absent", "gauge", "1 while the cluster does not have the resource.",
@@ -218,7 +219,7 @@ static void watches_write(const struct metrics *m, FILE *out)
 	}
 	relists_write(m, out);
 	family_write(out, "muster_watch_silence_seconds", "gauge",
-	             "How long nothing came on the watch that runs.");
+	             "Time since the current watch received anything.");
 	for (size_t n = 0; n < m->watches_n; n++)
 		fprintf(out, "muster_watch_silence_seconds{group=\"%s\",resource=\"%s\"} %.9g\n",
 		        m->watches[n].group, m->watches[n].resource,
@@ -232,7 +233,7 @@ static void objects_write(const struct metrics *m, FILE *out)
 	FIGURES(
 		out, GAUGE("muster_objects_nodes", "Nodes known.", c->nodes),
 		GAUGE("muster_objects_pods", "Pods known.", c->pods),
-		GAUGE("muster_objects_pods_pending", "Pods of ours that are not bound.",
+		GAUGE("muster_objects_pods_pending", "Pods of muster that are not bound.",
 	          c->pods_ours_pending),
 		GAUGE("muster_objects_gangs", "Gangs known.", c->gangs),
 		GAUGE("muster_objects_shapes", "Shapes in use, or kept for the next pod.", c->shapes),
@@ -245,8 +246,7 @@ static void objects_write(const struct metrics *m, FILE *out)
 		COUNTER("muster_objects_stale_total", "Objects older than what was known.",
 	            c->objects_stale),
 		COUNTER("muster_objects_bad_total", "Objects that could not be read.", c->objects_bad),
-		COUNTER("muster_limits_hit_total", "Objects for which a limit left no room.",
-	            c->limits_hit));
+		COUNTER("muster_limits_hit_total", "Objects left out because of a limit.", c->limits_hit));
 }
 
 static void binder_write(const struct metrics *m, FILE *out)
@@ -256,17 +256,17 @@ static void binder_write(const struct metrics *m, FILE *out)
 	LABELLED(out, "muster_binds_total", "result", "Bindings by result.", { "bound", w->bound },
 	         { "refused", w->refused });
 	LABELLED(out, "muster_ambiguous_binds_total", "outcome",
-	         "Bindings whose answer did not say whether they hold, by what became of them.",
-	         { "bound", w->ambiguous_bound }, { "refused", w->ambiguous_refused });
+	         "Bindings without a conclusive answer, by outcome.", { "bound", w->ambiguous_bound },
+	         { "refused", w->ambiguous_refused });
 	FIGURES(out, COUNTER("muster_bind_posts_total", "Bindings sent, repeats included.", w->posts),
 	        COUNTER("muster_bind_seconds_total", "Time of all binding requests together.",
 	                w->post_ns_sum * 1e-9),
-	        COUNTER("muster_binds_ambiguous_total",
-	                "Bindings whose answer did not say whether they hold.", w->ambiguous),
-	        COUNTER("muster_bind_reads_total", "Pods read to learn what became of a binding.",
-	                w->reads),
+	        COUNTER("muster_binds_ambiguous_total", "Bindings without a conclusive answer.",
+	                w->ambiguous),
+	        COUNTER("muster_bind_reads_total",
+	                "Pods read to resolve a binding without a conclusive answer.", w->reads),
 	        COUNTER("muster_bind_fences_total",
-	                "Status writes that keep an old binding from landing.", w->fences),
+	                "Status writes that invalidate an old binding in flight.", w->fences),
 	        COUNTER("muster_binds_cancelled_total",
 	                "Bindings of an earlier frontend that the core cancelled.", w->cancelled),
 	        COUNTER("muster_takeover_pods_fenced_total",
@@ -277,7 +277,7 @@ static void binder_write(const struct metrics *m, FILE *out)
 	        COUNTER("muster_group_reads_total",
 	                "Groups read before the first binding of their gang.", w->group_reads),
 	        COUNTER("muster_plans_outdated_total",
-	                "Plans given back to the core since the group had changed.", w->groups_changed),
+	                "Plans returned to the core because the group had changed.", w->groups_changed),
 	        COUNTER("muster_bind_slowed_total", "Bindings answered with 429.", w->slowed),
 	        COUNTER("muster_bind_not_sent_total", "Bindings that did not reach the API server.",
 	                w->retries),
@@ -285,19 +285,19 @@ static void binder_write(const struct metrics *m, FILE *out)
 	        GAUGE("muster_binds_held",
 	              "Bindings that wait until what their gang needs is written, such as volumes.",
 	              m->binds_held),
-	        GAUGE("muster_binds_in_flight", "Binding requests under way.", m->binds_in_flight),
+	        GAUGE("muster_binds_in_flight", "Binding requests in flight.", m->binds_in_flight),
 	        GAUGE("muster_binds_window", "Binding requests allowed at once.", m->binds_window));
 }
 
 static void claims_write(const struct metrics *m, FILE *out)
 {
-	LABELLED(out, "muster_volume_binds_total", "result",
-	         "Claims that waited for their first consumer: bound, failed (their pods are planned "
-	         "again), or what was written was taken back.",
-	         { "bound", m->volumes.bound }, { "failed", m->volumes.failed },
-	         { "undone", m->volumes.undone });
+	LABELLED(
+		out, "muster_volume_binds_total", "result",
+		"Claims that waited for their first consumer: bound, failed (their pods are planned again), or undone.",
+		{ "bound", m->volumes.bound }, { "failed", m->volumes.failed },
+		{ "undone", m->volumes.undone });
 	LABELLED(out, "muster_device_claims_total", "result",
-	         "Writes to claims of devices: allocated, or what was written was taken back.",
+	         "Writes to claims of devices: allocated, or undone.",
 	         { "allocated", m->claims.allocated }, { "undone", m->claims.undone });
 	FIGURES(
 		out,
@@ -319,14 +319,14 @@ static void report_write(const struct metrics *m, FILE *out)
 		COUNTER("muster_report_statuses_total", "Statuses of groups' objects written.",
 	            m->report.statuses),
 		COUNTER("muster_report_events_total", "Events written.", m->report.events),
-		COUNTER("muster_report_unchanged_total", "Conditions that said it already.",
+		COUNTER("muster_report_unchanged_total", "Conditions that were up to date already.",
 	            m->report.unchanged),
 		COUNTER("muster_report_coalesced_total",
 	            "Reasons replaced by newer ones before they were written.", m->report.coalesced),
 		COUNTER("muster_report_deferred_total",
 	            "Reports that were not written; a sweep, every 30 s, retries.", m->report.deferred),
 		COUNTER("muster_report_dropped_total",
-	            "Reports that are lost: invalid, an hour late, or too many are kept.",
+	            "Reports that are lost: invalid, an hour late, or beyond the limit.",
 	            m->report.dropped),
 		COUNTER("muster_report_terminating_total",
 	            "Events not written since their namespace is being deleted.",
@@ -377,25 +377,26 @@ static void journal_metrics_write(const struct metrics *m, FILE *out)
 
 	if (!m->journals)
 		return;
-	FIGURES(out,
-	        GAUGE("muster_journal_writable",
-	              "0 while the journal can't be read or written: no pod is bound.",
-	              !m->journal_fault[0]),
-	        GAUGE("muster_journal_intents", "Intents that are not over yet.", m->journal_intents),
-	        COUNTER("muster_journal_writes_total", "Writes of the journal that were accepted.",
-	                j->writes),
-	        COUNTER("muster_journal_failures_total", "Requests for the journal that failed.",
-	                j->failures),
-	        COUNTER("muster_journal_conflicts_total",
-	                "Writes of the journal that found another version.", j->conflicts),
-	        COUNTER("muster_journal_durable_total", "Intents that were written.", j->intents),
-	        COUNTER("muster_journal_wait_seconds_total",
-	                "Time from intents to the journal that had them, together.",
-	                (double)j->wait_ns_sum * 1e-9),
-	        COUNTER("muster_journal_full_total",
-	                "Times that intents waited since the journal was full.", j->full),
-	        COUNTER("muster_journal_unreadable_total",
-	                "Times that the ConfigMap's data was no journal.", j->unreadable));
+	FIGURES(
+		out,
+		GAUGE("muster_journal_writable",
+	          "0 while the journal can't be read or written: no pod is bound.",
+	          !m->journal_fault[0]),
+		GAUGE("muster_journal_intents", "Intents that are not completed yet.", m->journal_intents),
+		COUNTER("muster_journal_writes_total", "Writes of the journal that were accepted.",
+	            j->writes),
+		COUNTER("muster_journal_failures_total", "Requests for the journal that failed.",
+	            j->failures),
+		COUNTER("muster_journal_conflicts_total",
+	            "Writes of the journal that found another version.", j->conflicts),
+		COUNTER("muster_journal_durable_total", "Intents that were written.", j->intents),
+		COUNTER("muster_journal_wait_seconds_total",
+	            "Time from intents to the journal that had them, together.",
+	            (double)j->wait_ns_sum * 1e-9),
+		COUNTER("muster_journal_full_total",
+	            "Times that intents waited since the journal was full.", j->full),
+		COUNTER("muster_journal_unreadable_total",
+	            "Times that the ConfigMap's data was not a valid journal.", j->unreadable));
 }
 
 static void http_write(const struct metrics *m, FILE *out)
@@ -464,7 +465,7 @@ static void start_errors_write(const struct metrics_core *c, FILE *out)
 static void starts_write(const struct metrics_core *c, FILE *out)
 {
 	FIGURES(
-		out, GAUGE("muster_promises", "Promised starts that stand.", c->starts_standing),
+		out, GAUGE("muster_promises", "Promised starts in effect.", c->starts_standing),
 		COUNTER("muster_promises_lost_total",
 	            "Promises for which no new time was found, or whose queue refuses the gang by now.",
 	            c->starts_lost));
@@ -494,26 +495,26 @@ static void world_write(const struct metrics_core *c, FILE *out)
 
 	if (c->world_state == WORLD_OFF)
 		return;
-	FIGURES(
-		out, GAUGE("muster_world_follows", "0 once the world was dropped.", follows),
-		COUNTER("muster_world_mismatch_total",
-	            "Steps in which the world differed from the loop: a bug, and it was dropped.",
-	            c->world_mismatches),
-		GAUGE("muster_world_lag_records", "Records that the loop has applied and the world not.",
-	          follows && c->events > c->world_events ? c->events - c->world_events : 0),
-		GAUGE("muster_world_waiting_bytes", "Bytes that wait in the world's ring.",
-	          c->world_waiting_bytes),
-		COUNTER("muster_snapshots_total", "Snapshots of the world.", c->world_snapshots),
-		COUNTER("muster_snapshot_chunks_copied_total", "Chunks of 64 nodes that differed.",
-	            c->world_chunks_copied),
-		COUNTER("muster_snapshot_chunks_shared_total", "Chunks that the snapshot before had.",
-	            c->world_chunks_shared),
-		COUNTER("muster_snapshots_put_off_total",
-	            "Snapshots that were not made, since readers kept earlier ones.", c->world_put_off),
-		COUNTER("muster_snapshot_audits_total", "Times that sums of nodes were recomputed.",
-	            c->world_audits),
-		COUNTER("muster_snapshot_audit_faults_total", "Of them: a sum was another one, a bug.",
-	            c->world_audit_faults));
+	FIGURES(out, GAUGE("muster_world_follows", "0 once the world was dropped.", follows),
+	        COUNTER("muster_world_mismatch_total",
+	                "Steps in which the world differed from the loop: a bug, and it was dropped.",
+	                c->world_mismatches),
+	        GAUGE("muster_world_lag_records",
+	              "Records that the loop has applied and the world not.",
+	              follows && c->events > c->world_events ? c->events - c->world_events : 0),
+	        GAUGE("muster_world_waiting_bytes", "Bytes that wait in the world's ring.",
+	              c->world_waiting_bytes),
+	        COUNTER("muster_snapshots_total", "Snapshots of the world.", c->world_snapshots),
+	        COUNTER("muster_snapshot_chunks_copied_total", "Chunks of 64 nodes that differed.",
+	                c->world_chunks_copied),
+	        COUNTER("muster_snapshot_chunks_shared_total", "Chunks that the snapshot before had.",
+	                c->world_chunks_shared),
+	        COUNTER("muster_snapshots_put_off_total",
+	                "Snapshots skipped because readers kept earlier ones.", c->world_put_off),
+	        COUNTER("muster_snapshot_audits_total", "Times that sums of nodes were recomputed.",
+	                c->world_audits),
+	        COUNTER("muster_snapshot_audit_faults_total", "Of them, with a wrong sum: a bug.",
+	                c->world_audit_faults));
 }
 
 static void core_write(const struct metrics *m, FILE *out)
@@ -534,7 +535,7 @@ static void core_write(const struct metrics *m, FILE *out)
 		COUNTER("muster_core_commands_total", "Commands taken from the core.",
 	            m->frontend.commands),
 		COUNTER("muster_core_bad_commands_total",
-	            "Connections closed for a command that made no sense.", m->lost.bad_command),
+	            "Connections closed because of an invalid command.", m->lost.bad_command),
 		COUNTER("muster_ring_full_total", "Times that a ring towards the core was full.",
 	            m->frontend.ring_full));
 	if (!m->core_up)
@@ -542,29 +543,29 @@ static void core_write(const struct metrics *m, FILE *out)
 	FIGURES(
 		out, COUNTER("muster_core_events_total", "Records applied by the core.", c->events),
 		COUNTER("muster_core_bad_records_total", "Records refused by the core.", c->bad_records),
-		COUNTER("muster_core_plans_total", "Gangs looked at.", c->plans),
-		COUNTER("muster_core_plans_placed_total", "Gangs reserved.", c->plans_placed),
-		COUNTER("muster_core_plans_refused_total", "Gangs refused with a reason.",
+		COUNTER("muster_core_plans_total", "Plans made for gangs and pods.", c->plans),
+		COUNTER("muster_core_plans_placed_total", "Plans that were reserved.", c->plans_placed),
+		COUNTER("muster_core_plans_refused_total", "Plans that failed, with a reason.",
 	            c->plans_refused),
 		COUNTER("muster_core_plan_seconds_total", "Time in plan and reserve.",
 	            c->plan_ns_sum * 1e-9),
 		GAUGE("muster_core_plan_seconds_max", "The longest plan.", c->plan_ns_max * 1e-9),
 		COUNTER("muster_core_binds_sent_total", "Bindings commanded.", c->binds_sent),
-		COUNTER("muster_core_binds_accepted_total", "Bindings that hold.", c->binds_accepted),
+		COUNTER("muster_core_binds_accepted_total", "Bindings accepted.", c->binds_accepted),
 		COUNTER("muster_core_binds_refused_total", "Bindings refused.", c->binds_refused),
-		COUNTER("muster_core_limits_hit_total", "Records for which a limit left no room.",
+		COUNTER("muster_core_limits_hit_total", "Records left out because of a limit.",
 	            c->limits_hit),
-		COUNTER("muster_core_progress_total", "Turns of the core's loop: at least ten a second.",
-	            c->progress),
+		COUNTER("muster_core_progress_total",
+	            "Iterations of the core's loop: at least ten a second.", c->progress),
 		COUNTER("muster_core_sleeps_total", "Times the core slept.", c->sleeps),
-		COUNTER("muster_core_saturated_total", "Sums that hit the end of 64 bits.", c->saturated),
+		COUNTER("muster_core_saturated_total", "Sums that saturated at 64 bits.", c->saturated),
 		GAUGE("muster_nodes", "Nodes in the ledger.", c->nodes),
 		GAUGE("muster_pods", "Pods in the ledger.", c->pods),
 		GAUGE("muster_pods_pending", "Pods that wait.", c->pods_pending),
 		GAUGE("muster_pods_bound", "Pods that have a node.", c->pods_bound),
 		GAUGE("muster_gangs", "Gangs in the ledger.", c->gangs),
 		GAUGE("muster_gangs_waiting", "Gangs that wait.", c->gangs_waiting),
-		GAUGE("muster_gangs_binding", "Gangs whose bindings are on their way.", c->gangs_binding),
+		GAUGE("muster_gangs_binding", "Gangs with bindings in flight.", c->gangs_binding),
 		GAUGE("muster_gangs_placed", "Gangs whose quorum is bound.", c->gangs_placed),
 		GAUGE("muster_core_synced", "1 once the lists are in the ledger.", c->synced));
 	starts_write(c, out);
