@@ -3,6 +3,7 @@
 all where it does not."""
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -65,7 +66,20 @@ def test_the_quick_start_says_what_comes_of_it():
         equal((code, gang["gang"], gang["state"]), (int(why is not None), f"default/{name}", state), name)
         check(why is None or why in gang["reason"], gang)
         # After kube-scheduler's text, which counts nodes, the page has muster's own.
-        check(why is None or gang["reason"].split(". gang ")[1] in " ".join(page.split()), gang)
+        check(why is None or gang["reason"].split(f". gang default/{name}: ")[1] in " ".join(page.split()), gang)
+
+
+def test_samples_are_what_the_program_prints():
+    """A command on docs/examples that a page shows with its output."""
+    seen = 0
+    for page in sorted(muster.ROOT.glob("docs/*.md")) + [muster.ROOT / "README.md"]:
+        for words, sample in re.findall(r"```sh\nbuild/bin/musterctl ([^\n]*docs/examples/[^\n]*)\n```\n+```\n(.*?)```",
+                                        page.read_text(), re.S):
+            words = [str(muster.ROOT / word) if word.startswith("docs/") else word for word in words.split()]
+            _, out, err = run("musterctl", *words)
+            equal((out, err), (sample, ""), (page.name, words))
+            seen += 1
+    check(seen, "no page has one")
 
 
 def test_reasons_that_the_page_shows_are_said():
