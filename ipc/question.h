@@ -17,10 +17,10 @@
  * An observer has one open question at a time.  A gang is tried on a core made from the world's
  * records (core/world/what_if.h), a pod on the world itself (core/world/live_verdict.h): nothing
  * changes, and the core's loop does not stop.  All pages with one number show the same moment.
- * The records of a POD or GANG are those of a pod or gang that the cluster does not have, as
- * muster-frontend makes them: frontend/model/put/outsider.h, outsider_gang.h.
- * Input is hostile: a malformed question, or one before the last answer, gets QUESTION_REFUSED and
- * ends the connection. */
+ * The records of a POD or GANG are those of a pod or gang, or of pods without a gang, that the
+ * cluster does not have, as muster-frontend makes them: frontend/model/put/outsider.h,
+ * outsider_gang.h. Input is hostile: a malformed question, or one before the last answer, gets
+ * QUESTION_REFUSED and ends the connection. */
 #ifndef MUSTER_IPC_QUESTION_H
 #define MUSTER_IPC_QUESTION_H
 
@@ -78,7 +78,9 @@ struct live_pod {
 
 /* A gang that no table has: an EVENT_NAME of each resource that no node has, EVENT_SHAPEs, an
  * EVENT_GANG and an EVENT_POD of each member.  Ids of shapes and pods count from 0, that of the
- * gang is 0; no pod has a node. */
+ * gang is 0; no pod has a node.  Without an EVENT_GANG the pods are lone ones, each of which starts
+ * when it can: then QUESTION_STARTS is of all, and QUESTION_WAITS has `places` of those that start,
+ * and in `text` the name of the first that waits, as far as it fits. */
 struct live_gang {
 	uint32_t version;
 	uint32_t bytes; /* of the records, and all that is sent of them */

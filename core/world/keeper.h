@@ -67,6 +67,9 @@ struct keeper_hooks {
 	/* Of each record before it is applied, which it may change but for its length; false leaves the
 	 * object out.  NULL: nothing changes. */
 	bool (*edit)(void *context, struct record *r);
+	/* Of keeper_make(): the commands of the core, with `context`, which outlives it.  NULL: they
+	 * have no effect. */
+	core_emit_fn emit;
 	void *context;
 };
 

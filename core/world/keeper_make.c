@@ -53,9 +53,9 @@ static int core_make(const struct keeper *k, const struct core *world,
 	if (hooks && hooks->whole)
 		config = world->config;
 	config.make = NULL;
-	config.context = NULL;
+	config.context = hooks && hooks->emit ? hooks->context : NULL;
 	config.clock_ns = NULL;
-	config.emit = emit;
+	config.emit = hooks && hooks->emit ? hooks->emit : emit;
 
 	m->ledger_bytes = core_ledger_bytes(&k->limits, NULL);
 	m->ledger = core_ledger_new(m->ledger_bytes);

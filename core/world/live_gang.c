@@ -24,7 +24,7 @@ static const char *shape_fault(struct seen *s, const struct record *r)
 
 	if (fault)
 		return fault;
-	if (s->gangs_n > 0 || shape.body->shape != s->shapes_n)
+	if (s->gangs_n > 0 || s->pods_n > 0 || shape.body->shape != s->shapes_n)
 		return "the shapes of a gang of no table are not in order";
 	s->shapes_n++;
 	return s->shapes_n > QUESTION_GANG_SHAPES ? "members of the gang ask for more than 32 shapes"
@@ -38,7 +38,7 @@ static const char *gang_fault(struct seen *s, const struct record *r)
 
 	if (fault)
 		return fault;
-	if (s->gangs_n > 0 || gang.body->gang != 0)
+	if (s->gangs_n > 0 || s->pods_n > 0 || gang.body->gang != 0)
 		return "there is another gang than one";
 	s->gangs_n++;
 	return gang.body->succeeded > 0 || gang.body->failed > 0 ? "members of the gang have ended"
@@ -52,7 +52,7 @@ static const char *pod_fault(struct seen *s, const struct record *r)
 
 	if (fault)
 		return fault;
-	if (s->gangs_n == 0 || pod.body->pod != s->pods_n || pod.body->gang != 0 ||
+	if (pod.body->pod != s->pods_n || pod.body->gang != (s->gangs_n > 0 ? 0 : ID_NONE) ||
 	    pod.body->shape >= s->shapes_n)
 		return "the members of a gang of no table are not in order";
 	if (pod.body->node != ID_NONE ||
@@ -115,9 +115,9 @@ const char *live_gang_fault(const struct live_gang *g, const struct limits *limi
 
 /* Ids of the core for those of the records: `n` free ones, from 0 on. */
 struct ids {
-	uint32_t *shapes, *pods;
-	uint32_t shapes_n, pods_n;
-	gang_id gang;
+	uint32_t shapes[QUESTION_GANG_SHAPES];
+	uint32_t shapes_n;
+	struct live_put *put;
 };
 
 static uint32_t free_after(const struct core *c, enum record_kind kind, uint32_t id)
@@ -142,6 +142,7 @@ static bool record_set(const struct core *c, struct ids *ids, struct record *r)
 		struct event_gang gang;
 		struct event_pod pod;
 	} *body = (void *)(r + 1);
+	struct live_put *put = ids->put;
 	uint32_t id;
 
 	switch ((enum record_kind)r->kind) {
@@ -150,14 +151,14 @@ static bool record_set(const struct core *c, struct ids *ids, struct record *r)
 		body->shape.shape = ids->shapes[ids->shapes_n++] = id;
 		return id != ID_NONE;
 	case EVENT_GANG:
-		body->gang.gang = ids->gang = free_after(c, EVENT_GANG, 0);
+		body->gang.gang = put->gang = free_after(c, EVENT_GANG, 0);
 		body->gang.created_ns = c->now_ns;
-		return ids->gang != ID_NONE;
+		return put->gang != ID_NONE;
 	case EVENT_POD:
-		id = free_after(c, EVENT_POD, ids->pods_n > 0 ? ids->pods[ids->pods_n - 1] + 1 : 0);
+		id = free_after(c, EVENT_POD, put->pods_n > 0 ? put->pods[put->pods_n - 1] + 1 : 0);
 		body->pod.shape = ids->shapes[body->pod.shape];
-		body->pod.gang = ids->gang;
-		body->pod.pod = ids->pods[ids->pods_n++] = id;
+		body->pod.gang = put->gang;
+		body->pod.pod = put->pods[put->pods_n++] = id;
 		body->pod.created_ns = c->now_ns;
 		return id != ID_NONE;
 	default:
@@ -211,23 +212,18 @@ static int put_all(const struct live_gang *g, struct kept *kept, const struct ke
 }
 
 int live_gang_put(const struct live_gang *g, struct kept *kept, const struct keeper_hooks *hooks,
-                  gang_id *gang, const char **fault)
+                  struct live_put *out, const char **fault)
 {
-	struct ids ids = { .gang = ID_NONE };
-	int rc;
+	struct ids ids = { .put = out };
 
 	*fault = NULL;
+	out->gang = ID_NONE;
+	out->pods_n = 0;
 	if (g->epoch != kept->world->epoch)
 		*fault = "muster-frontend has connected again since it read the gang; ask again";
 	else
 		*fault = shapes_fault(g, kept);
 	if (*fault)
 		return -EINVAL;
-	ids.shapes = must_array(QUESTION_GANG_SHAPES, sizeof(*ids.shapes));
-	ids.pods = must_array(g->bytes / sizeof(struct record), sizeof(*ids.pods));
-	rc = put_all(g, kept, hooks, &ids, fault);
-	free(ids.shapes);
-	free(ids.pods);
-	*gang = ids.gang;
-	return rc;
+	return put_all(g, kept, hooks, &ids, fault);
 }

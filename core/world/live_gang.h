@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A gang that no table has, put into a core that was made for a question (core/world/what_if.h).
+/* A gang that no table has, or pods without a gang, put into a core that was made for a question
+ * (core/world/what_if.h).
  *
  *   struct live_gang ──live_gang_fault()──► checked, with ids of its own
  *                    ──live_gang_put()────► records with free ids, applied to that core
@@ -12,12 +13,23 @@
 #include "core/world/keeper.h"
 #include "ipc/question.h"
 
-/* Why records can't be those of a gang that no table has: a static text; NULL: they can. */
+/* No records have more pods. */
+#define LIVE_GANG_PODS (QUESTION_GANG_RECORDS / (sizeof(struct record) + sizeof(struct event_pod)))
+
+/* Why records can't be those of a gang, or of lone pods, that no table has: a static text; NULL:
+ * they can. */
 const char *live_gang_fault(const struct live_gang *g, const struct limits *limits);
 
-/* `g` has no fault.  0 with the gang's id, -ECANCELED (`hooks`: ends() alone is used), or -EINVAL
- * with *fault: a static text, why it can't be put. */
+/* What was put so far, by its ids in the core. */
+struct live_put {
+	gang_id gang; /* ID_NONE: the pods are in no gang */
+	uint32_t pods_n;
+	pod_id pods[LIVE_GANG_PODS];
+};
+
+/* `g` has no fault.  0, -ECANCELED (`hooks`: ends() alone is used), or -EINVAL with *fault: a
+ * static text, why it can't be put. */
 int live_gang_put(const struct live_gang *g, struct kept *kept, const struct keeper_hooks *hooks,
-                  gang_id *gang, const char **fault);
+                  struct live_put *out, const char **fault);
 
 #endif

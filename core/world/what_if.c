@@ -7,6 +7,7 @@
 #include "core/world/keeper_impl.h"
 #include "core/world/live_gang.h"
 #include "core/world/victims_row.h"
+#include "core/world/what_if_lone.h"
 #include "ipc/memory.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ struct asked {
 	const struct keeper_hooks *hooks;
 	struct live_answer *out;
 	bool is_new;                             /* the world does not have the gang */
+	struct lone_pods *lone;                  /* NULL: it is about a gang */
 	uint32_t left_out[QUESTION_CHANGES_MAX]; /* pods, by change */
 };
 
@@ -247,14 +249,22 @@ static bool change(struct asked *a, struct kept *kept)
 	return true;
 }
 
-/* Plans until the gang has been looked at. */
-static bool plan(const struct asked *a, struct kept *kept, const struct gang *g)
+/* True if the gang, or each of the lone pods, has been looked at. */
+static bool tried(const struct asked *a, const struct core *c)
 {
-	const struct gang_row *row = &kept->core->ledger.gangs[a->q->gang];
+	if (a->lone)
+		return lone_tried(a->lone, c);
+	return gang_quorum_met(&c->gangs.slots[a->q->gang]) ||
+	       c->ledger.gangs[a->q->gang].reason.why != WAIT_NONE;
+}
+
+/* Plans until that is so. */
+static bool plan(const struct asked *a, struct kept *kept)
+{
 	struct record r;
 
 	for (uint32_t n = 0; n < WHAT_IF_PLANS && !ends((void *)(uintptr_t)a); n++) {
-		if (gang_quorum_met(g) || row->reason.why != WAIT_NONE)
+		if (tried(a, kept->core))
 			return true;
 		if (!core_wants_plan(kept->core))
 			break;
@@ -262,20 +272,31 @@ static bool plan(const struct asked *a, struct kept *kept, const struct gang *g)
 		if (kept_apply(kept, a->world, &r) < 0)
 			break;
 	}
-	return gang_quorum_met(g) || row->reason.why != WAIT_NONE;
+	return tried(a, kept->core);
 }
 
-static void places_fill(const struct asked *a, const struct core *c, const struct gang *g)
+/* Members with a node, and how many there are on each. */
+static uint32_t members_count(const struct asked *a, const struct core *c, uint32_t *members)
+{
+	uint32_t n = 0;
+
+	if (a->lone)
+		return lone_count(a->lone, c, members);
+	for (pod_id id = c->gangs.slots[a->q->gang].first; id != ID_NONE; id = c->pods.slots[id].next)
+		if (c->pods.slots[id].node != ID_NONE) {
+			members[c->pods.slots[id].node]++;
+			n++;
+		}
+	return n;
+}
+
+static void places_fill(const struct asked *a, const struct core *c)
 {
 	struct live_answer *out = a->out;
 	uint32_t *members = must_array(c->nodes.limit, sizeof(*members));
 	uint32_t number = 0;
 
-	for (pod_id id = g->first; id != ID_NONE; id = c->pods.slots[id].next)
-		if (c->pods.slots[id].node != ID_NONE) {
-			members[c->pods.slots[id].node]++;
-			out->members++;
-		}
+	out->members = members_count(a, c, members);
 	for (node_id id = 0; id < c->nodes.used; id++) {
 		const bool is_new = id >= a->world->nodes.used || a->world->nodes.slots[id].generation == 0;
 
@@ -292,17 +313,15 @@ static void places_fill(const struct asked *a, const struct core *c, const struc
 }
 
 /* Why it waits in that core, and who would have to go. */
-static void waits_fill(struct asked *a, struct kept *kept, const struct gang *g)
+static void waits_fill(struct asked *a, struct kept *kept)
 {
+	const struct gang *g = &kept->core->gangs.slots[a->q->gang];
 	struct gang_search found;
 
 	a->out->verdict = QUESTION_WAITS;
 	a->out->reason = kept->core->ledger.gangs[a->q->gang].reason;
 	if (!waits_for_capacity(a->out->reason.why))
 		return;
-	kept->facts.steps_most = WHAT_IF_STEPS;
-	kept->facts.ends = ends;
-	kept->facts.context = a;
 	if (search_gang(kept->core, &kept->facts, a->q->gang, &found) < 0)
 		return;
 	victims_row_set(&a->out->victims, &(struct victims_found){
@@ -330,21 +349,36 @@ static void beside_fill(const struct asked *a, const struct core *made)
 	a->out->reserved_gang = owner;
 }
 
+/* Each lone pod starts when it can. */
+static void lone_answer(struct asked *a, struct kept *kept)
+{
+	places_fill(a, kept->core);
+	a->out->verdict = QUESTION_STARTS;
+	if (a->out->members < a->lone->put.pods_n)
+		lone_waits_fill(a->lone, kept, (keeper_flags(a->k) & PREEMPTION_BUDGETS_UNKNOWN) != 0,
+		                a->out);
+}
+
 static void answer(struct asked *a, struct kept *kept)
 {
 	const struct gang *g = gangs_group(&kept->core->gangs, a->q->gang);
 
-	if (!g)
+	if (!g && !a->lone)
 		return answer_refuse(a->out, "the gang is gone");
 	if (!change(a, kept))
 		return;
-	if (!plan(a, kept, g)) {
+	kept->facts.steps_most = WHAT_IF_STEPS;
+	kept->facts.ends = ends;
+	kept->facts.context = a;
+	if (!plan(a, kept)) {
 		a->out->verdict = QUESTION_GAVE_UP;
+	} else if (a->lone) {
+		lone_answer(a, kept);
 	} else if (gang_quorum_met(g)) {
 		a->out->verdict = QUESTION_STARTS;
-		places_fill(a, kept->core, g);
+		places_fill(a, kept->core);
 	} else {
-		waits_fill(a, kept, g);
+		waits_fill(a, kept);
 	}
 	if (!a->is_new)
 		beside_fill(a, kept->core);
@@ -374,18 +408,31 @@ static const char *named_fault(const struct core *world, const struct live_quest
 	return NULL;
 }
 
+static bool take(void *context, enum record_kind kind, const void *body, uint32_t bytes)
+{
+	struct asked *a = context;
+
+	if (kind == CMD_REASON && a->lone)
+		lone_reason(a->lone, body);
+	return true;
+}
+
 /* The core of the question is made; with a gang that the world does not have, which a->q names
- * then. 0, or -ECANCELED. */
+ * then, or with pods, in *lone.  0, or -ECANCELED. */
 static int make(struct asked *a, const struct live_gang *gang, struct live_question *q,
-                struct kept *kept)
+                struct lone_pods *lone, struct kept *kept)
 {
 	const struct keeper_hooks own = { .devices = true,
 		                              .whole = gang != NULL,
 		                              .ends = ends,
 		                              .edit = gang ? NULL : edit,
+		                              .emit = gang ? take : NULL,
 		                              .context = a };
 	const char *fault;
-	int rc = keeper_make(a->k, a->world, &own, kept);
+	int rc;
+
+	a->lone = lone;
+	rc = keeper_make(a->k, a->world, &own, kept);
 
 	if (rc < 0 && rc != -ECANCELED)
 		answer_refuse(a->out, "the records that are kept make no core: error %d", -rc);
@@ -394,7 +441,10 @@ static int make(struct asked *a, const struct live_gang *gang, struct live_quest
 	*q = (struct live_question){ .generation = 1 };
 	a->q = q;
 	a->is_new = true;
-	rc = live_gang_put(gang, kept, &own, &q->gang, &fault);
+	rc = live_gang_put(gang, kept, &own, &lone->put, &fault);
+	q->gang = lone->put.gang;
+	if (q->gang != ID_NONE)
+		a->lone = NULL;
 	if (rc < 0 && rc != -ECANCELED)
 		answer_refuse(a->out, "%s", fault);
 	if (rc < 0)
@@ -408,6 +458,7 @@ void what_if(const struct what_if_of *of, const struct live_question *q, struct 
 		.k = of->keeper, .world = of->world, .q = q, .hooks = of->hooks, .out = out
 	};
 	struct live_question own;
+	struct lone_pods *lone = NULL;
 	struct kept kept;
 	const char *fault;
 	int rc;
@@ -426,11 +477,14 @@ void what_if(const struct what_if_of *of, const struct live_question *q, struct 
 		answer_refuse(out, "%s", fault);
 		return;
 	}
-	rc = make(&a, of->gang, &own, &kept);
+	if (of->gang)
+		lone = must_alloc(sizeof(*lone));
+	rc = make(&a, of->gang, &own, lone, &kept);
 	if (rc == -ECANCELED)
 		out->verdict = QUESTION_GAVE_UP;
-	if (rc < 0)
-		return;
-	answer(&a, &kept);
-	kept_free(&kept);
+	if (rc == 0) {
+		answer(&a, &kept);
+		kept_free(&kept);
+	}
+	free(lone);
 }

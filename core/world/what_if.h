@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Would a gang that waits start if one thing were different?  Would one that does not exist start
- * if it were created now?  Answered from the records of the
+/* Would a gang that waits start if one thing were different?  Would one that does not exist, or
+ * lone pods (what_if_lone.h), start if they were created now?  Answered from the records of the
  * world, in a core of its own (core/world/keeper.h) that has the change: nothing of the world or
  * of the loop changes.
  *

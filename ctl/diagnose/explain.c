@@ -446,7 +446,7 @@ const struct command explain_command = {
 			 "moment: would the gang start if that were so, and where; else why not, and which\n"
 			 "evictions would start it. Nothing changes. With -f the gang is that of the files,\n"
 			 "as simulate reads them, which the cluster does not have: muster-core plans it with\n"
-			 "its queues, promises and reservations.\n",
+			 "its queues, promises and reservations. Pods without a gang start when they can.\n",
 	.exits = "0 the gang is placed (or would be), 1 it waits or the live scheduler has no such\n"
 			 "gang, 2 bad input, 78 the live scheduler has another memory layout.",
 	.flags = flags,

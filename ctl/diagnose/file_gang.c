@@ -63,16 +63,23 @@ static void notes_say(const char *command, const struct files *files)
 		fprintf(stderr, "%s: %.*s\n", command, (int)(end - line), line);
 }
 
+static uint32_t number_below(const cJSON *answer, const char *name, uint32_t end,
+                             uint32_t otherwise)
+{
+	const cJSON *n = cJSON_GetObjectItemCaseSensitive(answer, name);
+
+	return cJSON_IsNumber(n) && n->valuedouble >= 0 && n->valuedouble < end
+	           ? (uint32_t)n->valuedouble
+	           : otherwise;
+}
+
 static bool records_read(const cJSON *answer, struct file_gang *out)
 {
 	struct live_gang *g = &out->records;
-	const cJSON *dialect = cJSON_GetObjectItemCaseSensitive(answer, "dialect");
 
 	out->name = must_copy(file_records_field(answer, "gang"));
-	out->dialect = cJSON_IsNumber(dialect) && dialect->valuedouble >= 0 &&
-	                       dialect->valuedouble < (double)dialects_n
-	                   ? (uint32_t)dialect->valuedouble
-	                   : UINT32_MAX;
+	out->lone = number_below(answer, "lone", QUESTION_GANG_RECORDS, 0);
+	out->dialect = number_below(answer, "dialect", (uint32_t)dialects_n, UINT32_MAX);
 	g->version = QUESTION_VERSION;
 	g->epoch = strtoull(file_records_field(answer, "epoch"), NULL, 10);
 	g->bytes = file_records_bytes(answer, "records", g->records, QUESTION_GANG_RECORDS);

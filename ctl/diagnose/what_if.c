@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain --what-if: the running core says whether a gang would start with a change, or one of
- * files if it was created. */
+/* explain --what-if: the running core says whether a gang would start with a change, or a gang or
+ * pods of files if they were created. */
 #include "ctl/diagnose/explain.h"
 #include "ctl/diagnose/file_gang.h"
 #include "ctl/live/live.h"
@@ -18,7 +18,9 @@ struct what_if {
 	const struct live *live;
 	const struct arguments *changes; /* as they were given */
 	bool created;                    /* the cluster does not have the gang */
-	struct gang_copy gang;
+	struct gang_copy gang;           /* of lone pods without a name */
+	uint32_t lone;                   /* pods of files without a gang */
+	const char *first;               /* the first of them */
 	struct live_question question;
 	struct live_answer answer;
 	struct explain_victims victims;
@@ -129,6 +131,24 @@ static const char *verdict_text(const struct live_answer *a)
 	                                      : "gave_up";
 }
 
+/* Of lone pods some may start though others wait. */
+static bool has_places(const struct what_if *w)
+{
+	return w->answer.verdict == QUESTION_STARTS ||
+	       (w->lone > 0 && w->answer.verdict == QUESTION_WAITS);
+}
+
+static void json_lone(cJSON *o, const struct what_if *w)
+{
+	const struct live_answer *a = &w->answer;
+
+	json_checked(cJSON_AddNullToObject(o, "gang"));
+	json_add_number(o, "pods", w->lone);
+	json_add_number(o, "pods_started", a->members);
+	if (a->verdict == QUESTION_WAITS)
+		json_add_text(o, "pod_waits", a->text);
+}
+
 static void print_json(const struct what_if *w)
 {
 	const struct live_answer *a = &w->answer;
@@ -138,7 +158,10 @@ static void print_json(const struct what_if *w)
 	struct node_view node;
 	struct gang_copy owner;
 
-	json_add_text(o, "gang", w->gang.name);
+	if (w->lone > 0)
+		json_lone(o, w);
+	else
+		json_add_text(o, "gang", w->gang.name);
 	changes = json_checked(cJSON_AddArrayToObject(o, "what_if"));
 	for (size_t i = 0; i < w->changes->n; i++)
 		cJSON_AddItemToArray(changes, json_checked(cJSON_CreateString(w->changes->at[i])));
@@ -147,7 +170,7 @@ static void print_json(const struct what_if *w)
 		json_add_text(o, "nodes_like", w->like);
 	json_add_number(o, "pods_without", a->without);
 	places = json_checked(cJSON_AddArrayToObject(o, "places"));
-	for (uint32_t i = 0; a->verdict == QUESTION_STARTS && i < listed(a); i++) {
+	for (uint32_t i = 0; has_places(w) && i < listed(a); i++) {
 		cJSON *place = json_checked(cJSON_CreateObject());
 
 		json_add_text(place, "node", node_text(w, &a->places[i], &node, text));
@@ -174,8 +197,6 @@ static void print_places(const struct what_if *w)
 	struct node_view node;
 	const uint32_t shown = listed(a) < PLACES_SHOWN ? listed(a) : PLACES_SHOWN;
 
-	printf(" It would start: %" PRIu32 " member%s on %" PRIu32 " node%s.\n", a->members,
-	       a->members == 1 ? "" : "s", a->nodes, a->nodes == 1 ? "" : "s");
 	for (uint32_t i = 0; i < shown; i++)
 		ctl_say("  %s: %" PRIu32 "\n", node_text(w, &a->places[i], &node, text),
 		        a->places[i].members);
@@ -196,10 +217,47 @@ static void print_beside(const struct what_if *w)
 		puts("Its queue does not let it start as things are now; queues are not looked at here.");
 }
 
+#define GAVE_UP                                                                                    \
+	" not known: its turn in the queue did not come within the work that a question may take."
+
+/* Pods without a gang. */
+static void print_lone(const struct what_if *w)
+{
+	const struct live_answer *a = &w->answer;
+
+	if (w->lone == 1)
+		ctl_say("pod %s, if it was created now:", w->first);
+	else
+		printf("%" PRIu32 " pods, if they were created now:", w->lone);
+	if (a->verdict == QUESTION_GAVE_UP) {
+		puts(GAVE_UP);
+		return;
+	}
+	if (w->lone == 1)
+		puts(a->members > 0 ? " It would start." : " It would wait.");
+	else if (a->members > 0)
+		printf(" %" PRIu32 " would start, on %" PRIu32 " node%s.\n", a->members, a->nodes,
+		       a->nodes == 1 ? "" : "s");
+	else
+		puts(" All would wait.");
+	print_places(w);
+	if (a->verdict != QUESTION_WAITS)
+		return;
+	if (w->lone > 1)
+		ctl_say("\n%s would wait:", a->text);
+	ctl_say("\n%s\n", w->reason);
+	if (a->victims.generation != 0)
+		explain_victims_print(&w->victims);
+}
+
 static void print_text(const struct what_if *w)
 {
 	const struct live_answer *a = &w->answer;
 
+	if (w->lone > 0) {
+		print_lone(w);
+		return;
+	}
 	ctl_say("gang %s, if", w->gang.name);
 	for (size_t i = 0; !w->created && i < w->changes->n; i++)
 		ctl_say("%s %s", i > 0 ? "," : "", w->changes->at[i]);
@@ -211,10 +269,11 @@ static void print_text(const struct what_if *w)
 		printf(" (%" PRIu32 " pod%s less)", a->without, a->without == 1 ? "" : "s");
 	putchar(':');
 	if (a->verdict == QUESTION_STARTS) {
+		printf(" It would start: %" PRIu32 " member%s on %" PRIu32 " node%s.\n", a->members,
+		       a->members == 1 ? "" : "s", a->nodes, a->nodes == 1 ? "" : "s");
 		print_places(w);
 	} else if (a->verdict == QUESTION_GAVE_UP) {
-		puts(" not known: its turn in the queue did not come within the work that a question may "
-		     "take.");
+		puts(GAVE_UP);
 	} else {
 		ctl_say(" It would wait.\n\n%s\n", w->reason);
 		if (a->victims.generation != 0)
@@ -281,7 +340,10 @@ int explain_what_if_created(const struct live *l, const struct arguments *files,
 	w->changes = &changes;
 	w->created = true;
 	if (rc == EXIT_DONE) {
-		snprintf(w->gang.name, sizeof(w->gang.name), "%s", file->name);
+		w->lone = file->lone;
+		w->first = file->name;
+		if (w->lone == 0)
+			snprintf(w->gang.name, sizeof(w->gang.name), "%s", file->name);
 		w->gang.row.dialect = file->dialect;
 		for (size_t i = 0; i < file->names.n; i++)
 			live_name_lacks(l, file->names.at[i].id, file->names.at[i].text);

@@ -281,7 +281,7 @@ char *live_reason(const struct live *l, const struct gang_copy *gang)
 	const char *refusal = "refused; the reason is in the PodScheduled condition of its pods";
 	uint32_t dialect = gang->row.dialect;
 	const struct reason_about about = {
-		.gang = gang->name,
+		.gang = gang->name[0] != '\0' ? gang->name : NULL,
 		.refusal = refusal,
 		.texts = dialect < dialects_n ? dialects[dialect]->texts : NULL,
 	};

@@ -80,7 +80,7 @@ void live_name_lacks(const struct live *l, uint32_t id, const char *text);
 /* Of what the ledger has. */
 struct reason_names live_names(const struct live *l);
 
-/* Why a gang waits; to be freed. */
+/* Why a gang waits, or a lone pod, whose gang has no name; to be freed. */
 char *live_reason(const struct live *l, const struct gang_copy *gang);
 
 /* The name of a queue, "": none has the id; to be freed. */

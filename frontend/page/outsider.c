@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The records of a pod that the cluster does not have, for musterctl verdict; and of a gang, which
- * comes as an array of objects, for musterctl explain. */
+/* The records of a pod that the cluster does not have, for musterctl verdict; and of a gang or of
+ * pods without a gang, which come as an array of objects, for musterctl explain. */
 #include "frontend/model/put/outsider_gang.h"
 #include "frontend/page/answer_impl.h"
 
@@ -74,8 +74,9 @@ static void gang_answer(struct model *m, uint64_t epoch, const char *json, size_
 		char *records = hex(g->gang.records, g->gang.bytes);
 
 		jsonout_add(out,
-		            "{\"epoch\":\"@u\",\"gang\":@s,\"dialect\":@u,\"records\":\"@r\",\"names\":[",
-		            (ull)epoch, g->name, (ull)g->dialect, records);
+		            "{\"epoch\":\"@u\",\"gang\":@s,\"lone\":@u,\"dialect\":@u,\"records\":\"@r\","
+		            "\"names\":[",
+		            (ull)epoch, g->name, (ull)g->lone, (ull)g->dialect, records);
 		names_add(g->names, g->names_n, out);
 		free(records);
 	}

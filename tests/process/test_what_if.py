@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""explain --what-if -f: the running scheduler says of a gang that nobody has created where it would start; then it
-is created, and starts there.  The question changes nothing."""
+"""explain --what-if -f: the running scheduler says of a gang, or of lone pods, that nobody has created where they would
+start; then they are created, and start there.  The question changes nothing."""
 import json
 import os
 import random
@@ -67,12 +67,34 @@ def waits(c):
     check("not found" in answer["reason"] or "does not exist" in answer["reason"], answer)
 
 
+def lone_pods(c, free):
+    """`free` CPUs are left: so many of the pods start, when they are created, too."""
+    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": free + 1, "selector": {"matchLabels": {"app": "web"}},
+                     "template": {"metadata": {"labels": {"app": "web"}}, "spec": objects.pod("x")["spec"]}}}
+    code, answer, err = c.what_if([made])
+    equal((code, answer["answer"], answer["gang"], answer["pods"], answer["pods_started"]), (1, "waits", None, free + 1, free), err)
+    equal(sum(p["members"] for p in answer["places"]), free)
+    check(answer["reason"].startswith("0/2 nodes are available: 2 Insufficient cpu."), answer)
+    check(answer["pod_waits"].startswith("default/web-"), answer)
+    text = c.ask("explain", "--what-if", "-f", os.path.join(c.folder, "gang.json"), "--listen", c.listen)[1]
+    check(f"{free + 1} pods, if they were created now: {free} would start, on" in text and "would wait:\n0/2 nodes" in text, text)
+    code, answer, err = c.what_if([objects.pod("lone")])
+    equal((code, answer["answer"], answer["pods"], answer["pods_started"], answer["nodes"]), (0, "starts", 1, 1, 1), err)
+    text = c.ask("explain", "--what-if", "-f", os.path.join(c.folder, "gang.json"), "--listen", c.listen)
+    equal(text[:2], (0, f"pod default/lone, if it was created now: It would start.\n  {answer['places'][0]['node']}: 1\n"))
+    c.create(objects.pod("lone"))
+    until(lambda: c.places("lone"), 20, lambda: c.pods())
+    equal(c.places("lone"), {answer["places"][0]["node"]: 1})
+
+
 def files_that_are_none(c):
     bound = objects.pod("bound", group="g", nodeName="n1")
     claims = objects.pod("claims", group="g")
     claims["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
     for made, code, words in (([objects.node("n9", cpu="1")], 2, "there are no pods"),
-                              ([objects.pod("alone")], 2, "Pod default/alone: is in no gang: verdict --live -f judges it"),
+                              (job("a", 1) + [objects.pod("alone")], 2, "a gang is asked about, or pods without a gang, not both"),
+                              ([objects.pod_group("a", 1), objects.pod("alone")], 2, "is in no gang, and there is a group"),
                               (job("a", 1) + job("b", 1), 2, "is in another gang, and one is asked about"),
                               ([objects.pod_group("train", 1), objects.pod("p", group="train")], 2, "the cluster has a group of this name"),
                               ([objects.pod("train-9", group="train")], 2, "is in a gang that the cluster has"),
@@ -121,9 +143,10 @@ def strange_gangs(c):
 
 
 def test_a_gang_of_files():
-    with Asked(objects.node("n1", cpu="4"), objects.node("n2", cpu="4"), objects.pod("there", cpu="1", nodeName="n1")) as c:
+    with Asked(objects.node("n1", cpu="4"), objects.node("n2", cpu="5"), objects.pod("there", cpu="1", nodeName="n1")) as c:
         c.pair()
         eventually(lambda: equal(c.what_if(job("first", 1))[0], 0))
+        lone_pods(c, 8)
         comes_true(c)
         waits(c)
         files_that_are_none(c)

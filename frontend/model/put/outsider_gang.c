@@ -149,33 +149,33 @@ static int objects_put(struct outside *o, bool pods)
 	return rc;
 }
 
-/* The gang of all pods; SLOT_NONE and an error. */
-static uint32_t gang_of_all(struct outside *o)
+/* The gang of all pods; ID_NONE: they are in none. */
+static int gang_of_all(struct outside *o, uint32_t *out)
 {
 	struct model *m = o->m;
+	const uint32_t gang = o->pods_n > 0 ? pod_at(m, o->pods[0])->gang : ID_NONE;
 	const struct gang_entry *g;
 	struct meta meta = { .kind = text_of("Pod") };
-	uint32_t gang = SLOT_NONE;
 
 	for (uint32_t i = 0; i < o->pods_n; i++) {
 		const struct pod_entry *p = pod_at(m, o->pods[i]);
 
 		meta.namespace = text_of(p->texts);
 		meta.name = text_of(p->texts + strlen(p->texts) + 1);
-		if (p->gang == ID_NONE)
-			return fails(o, &meta, "", "is in no gang: verdict --live -f judges it"), SLOT_NONE;
-		if (gang != SLOT_NONE && p->gang != gang)
-			return fails(o, &meta, "", "is in another gang, and one is asked about"), SLOT_NONE;
-		gang = p->gang;
+		if ((p->gang == ID_NONE) != (gang == ID_NONE))
+			return fails(o, &meta, "", "a gang is asked about, or pods without a gang, not both");
+		if (p->gang != gang)
+			return fails(o, &meta, "", "is in another gang, and one is asked about");
 	}
-	if (gang == SLOT_NONE)
-		return fails(o, &meta, "", "there are no pods"), SLOT_NONE;
+	*out = gang;
+	if (o->pods_n == 0)
+		return fails(o, &meta, "", "there are no pods");
+	if (gang == ID_NONE)
+		return o->groups_n > 0 ? fails(o, &meta, "", "is in no gang, and there is a group") : 0;
 	g = gang_at(m, gang);
 	if (g->members != o->pods_n || g->entry.slot.sent != 0)
-		return fails(o, &meta, "", "is in a gang that the cluster has"), SLOT_NONE;
-	return gang_is_void(m, gang)
-	           ? (fails(o, &meta, "", "the cluster has no such groups"), SLOT_NONE)
-	           : gang;
+		return fails(o, &meta, "", "is in a gang that the cluster has");
+	return gang_is_void(m, gang) ? fails(o, &meta, "", "the cluster has no such groups") : 0;
 }
 
 /* The body of the next record; NULL and an error: there is no space. */
@@ -280,6 +280,7 @@ static bool pod_write(struct outside *o, uint32_t number)
 		                     .generation = 1,
 		                     .flags = pod_flags_of(m, p) & (POD_OURS | POD_GATED | POD_LASTS),
 		                     .shape = shape_number(o, p->shape),
+		                     .gang = p->gang == ID_NONE ? ID_NONE : 0,
 		                     .node = ID_NONE,
 		                     .priority = p->priority,
 		                     .name_bytes = (uint32_t)(namespace + 1 + name),
@@ -333,11 +334,18 @@ static const char *refusal_of(struct outside *o, const struct gang_form *form)
 static int records_write(struct outside *o, uint32_t gang)
 {
 	struct outsider_gang *out = o->out;
-	struct gang_form form;
+	const struct pod_entry *first = pod_at(o->m, o->pods[0]);
+	struct gang_form form = { 0 };
 	bool fits = true;
 
-	gang_form(o->m, gang, &form);
-	out->name = arena_printf(&o->m->arena, "%s", gang_at(o->m, gang)->name);
+	if (gang != ID_NONE) {
+		gang_form(o->m, gang, &form);
+		out->name = arena_printf(&o->m->arena, "%s", gang_at(o->m, gang)->name);
+	} else {
+		out->lone = o->pods_n;
+		out->name = arena_printf(&o->m->arena, "%s/%s", first->texts,
+		                         first->texts + strlen(first->texts) + 1);
+	}
 	out->dialect = form.dialect;
 	out->refusal = refusal_of(o, &form);
 	if (out->refusal)
@@ -348,7 +356,7 @@ static int records_write(struct outside *o, uint32_t gang)
 		names_add(o, group_parts_of(form.object->body).amounts, group_head(form.object)->amounts_n);
 	for (uint32_t i = 0; fits && i < out->names_n; i++)
 		fits = name_write(o, &out->names[i]);
-	fits = fits && shapes_write(o) && gang_write(o, gang, &form);
+	fits = fits && shapes_write(o) && (gang == ID_NONE || gang_write(o, gang, &form));
 	for (uint32_t i = 0; fits && i < o->pods_n; i++)
 		fits = pod_write(o, i);
 	if (!fits)
@@ -377,13 +385,13 @@ int model_outsider_gang(struct model *m, const char *json, size_t bytes, struct 
 	static const struct meta none = { 0 };
 	const struct outsider_before before = outsider_begin(m);
 	struct outside o = { .m = m, .error = error, .out = out };
-	uint32_t gang = SLOT_NONE;
+	uint32_t gang;
 	int rc = objects_read(&o, json, bytes);
 
 	m->outside_gang = true;
 	memset(out, 0, offsetof(struct outsider_gang, gang.records));
 	out->refusal = out->name = NULL;
-	out->names_n = 0;
+	out->names_n = out->lone = 0;
 	out->gang.version = QUESTION_VERSION;
 	o.pods = must_array(o.objects_n + 1, sizeof(*o.pods));
 	if (rc == 0)
@@ -393,9 +401,9 @@ int model_outsider_gang(struct model *m, const char *json, size_t bytes, struct 
 	if (rc == 0)
 		rc = objects_put(&o, true);
 	if (rc == 0)
-		gang = gang_of_all(&o);
+		rc = gang_of_all(&o, &gang);
 	if (rc == 0)
-		rc = gang == SLOT_NONE ? -EINVAL : records_write(&o, gang);
+		rc = records_write(&o, gang);
 	forget_all(&o);
 	m->outside_gang = false;
 	outsider_end(m, &before);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Would a gang that does not exist start if it was created now?  It is asked, then created, and the
- * loop has to do what was answered.  Nothing changes by the question: the next record of the loop
- * finds the world equal, and the model has nothing to send. */
+/* Would a gang or lone pods that do not exist start if they were created now?  It is asked, then
+ * they are created, and the loop has to do what was answered.  Nothing changes by the question: the
+ * next record of the loop finds the world equal, and the model has nothing to send. */
 #include "core/world/live_gang.h"
 #include "core/world/what_if.h"
 #include "frontend/model/put/outsider_gang.h"
@@ -20,6 +20,7 @@ struct manifest {
 	const char *name, *queue;
 	int members, quorum, priority, cpu;
 	const char *spec; /* of its pods, with a comma at the end */
+	bool lone;        /* its pods are in no gang; quorum is 0 */
 	int created_s;    /* since the records began, below 60; 0: without a creationTimestamp */
 };
 
@@ -48,15 +49,18 @@ static const char *group_json(const struct manifest *f)
 static const char *pod_json(const struct manifest *f, int i)
 {
 	static char json[2048];
+	char label[96] = "";
 
+	if (!f->lone)
+		snprintf(label, sizeof(label), "\"scheduling.x-k8s.io/pod-group\":\"%s\"", f->name);
 	snprintf(
 		json, sizeof(json),
 		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s-%d\","
-		"\"namespace\":\"ns\",\"uid\":\"u-%s-%d\",\"resourceVersion\":\"1\",\"labels\":{"
-		"\"scheduling.x-k8s.io/pod-group\":\"%s\"}%s%s%s%s},\"spec\":{\"schedulerName\":\"muster\","
+		"\"namespace\":\"ns\",\"uid\":\"u-%s-%d\",\"resourceVersion\":\"1\",\"labels\":{%s}%s%s%s%s},"
+		"\"spec\":{\"schedulerName\":\"muster\","
 		"%s\"priority\":%d,\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
 		"\"cpu\":\"%d\"}}}]},\"status\":{\"phase\":\"Pending\"}}",
-		f->name, i, f->name, i, f->name,
+		f->name, i, f->name, i, label,
 		f->queue ? ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"" : "",
 		f->queue ? f->queue : "", f->queue ? "\"}" : "", stamp_of(f), f->spec ? f->spec : "",
 		f->priority, f->cpu > 0 ? f->cpu : 1);
@@ -67,9 +71,10 @@ static const char *array_json(const struct manifest *f)
 {
 	static char json[MEMBERS_MOST * 2048 + 1024];
 
-	snprintf(json, sizeof(json), "[%s", group_json(f));
+	snprintf(json, sizeof(json), "[%s", f->lone ? "" : group_json(f));
 	for (int i = 0; i < f->members; i++)
-		snprintf(json + strlen(json), sizeof(json) - strlen(json), ",%s", pod_json(f, i));
+		snprintf(json + strlen(json), sizeof(json) - strlen(json), "%s%s",
+		         i == 0 && f->lone ? "" : ",", pod_json(f, i));
 	strcat(json, "]");
 	return json;
 }
@@ -121,18 +126,28 @@ static const struct live_answer *ask_records(const struct live_gang *g, bool end
 	return &a;
 }
 
-/* "starts: 0x2 1x2", by node; "waits: 3"; or the text of a refusal. */
+static void places_say(char *text, size_t bytes, const uint32_t *members)
+{
+	for (uint32_t i = 0; i < 8; i++)
+		if (members[i] > 0)
+			snprintf(text + strlen(text), bytes - strlen(text), " %ux%u", i, members[i]);
+}
+
+/* "starts: 0x2 1x2", by node; "waits: 3", of lone pods "waits: 3: 0x2" with those that start; or
+ * the text of a refusal. */
 static const char *words_of(const struct live_answer *a)
 {
 	static char text[512];
+	uint32_t members[8] = { 0 };
 
+	for (uint32_t i = 0; a->verdict <= QUESTION_WAITS && i < a->nodes; i++)
+		members[a->places[i].node] = a->places[i].members;
 	if (a->verdict == QUESTION_STARTS) {
 		snprintf(text, sizeof(text), "starts:");
-		for (uint32_t i = 0; i < a->nodes; i++)
-			snprintf(text + strlen(text), sizeof(text) - strlen(text), " %ux%u", a->places[i].node,
-			         a->places[i].members);
+		places_say(text, sizeof(text), members);
 	} else if (a->verdict == QUESTION_WAITS) {
-		snprintf(text, sizeof(text), "waits: %u", a->reason.why);
+		snprintf(text, sizeof(text), "waits: %u%s", a->reason.why, a->text[0] ? ":" : "");
+		places_say(text, sizeof(text), members);
 	} else {
 		snprintf(text, sizeof(text), "%s", a->verdict == QUESTION_REFUSED ? a->text : "gave up");
 	}
@@ -144,6 +159,23 @@ static const char *asked_of(const struct manifest *f)
 	return words_of(ask_records(&records_of(array_json(f))->gang, false));
 }
 
+static const char *created_lone(const struct manifest *f, const uint32_t *members)
+{
+	static char text[512];
+	const struct core *c = x.loop.core;
+
+	snprintf(text, sizeof(text), "starts:");
+	for (int i = f->members - 1; i >= 0; i--) {
+		const struct pod *p = pod_slot(numbered(f->name, i));
+		const uint32_t index = LIMITS.gangs + (uint32_t)(p - c->pods.slots);
+
+		if (p->node == ID_NONE)
+			snprintf(text, sizeof(text), "waits: %u:", c->gangs.slots[index].published_why);
+	}
+	places_say(text, sizeof(text), members);
+	return text;
+}
+
 /* The gang is created: the same words of what the loop did. */
 static const char *created(const struct manifest *f)
 {
@@ -152,7 +184,8 @@ static const char *created(const struct manifest *f)
 	const struct pod *first;
 	int resource = model_resource_index(x.m, API, "PodGroup");
 
-	cr_assert_eq(model_put(x.m, resource, group_json(f), strlen(group_json(f)), NULL), 0);
+	if (!f->lone)
+		cr_assert_eq(model_put(x.m, resource, group_json(f), strlen(group_json(f)), NULL), 0);
 	for (int i = 0; i < f->members; i++)
 		cr_assert_eq(
 			model_put(x.m, RESOURCE_INDEX_PODS, pod_json(f, i), strlen(pod_json(f, i)), NULL), 0);
@@ -165,6 +198,8 @@ static const char *created(const struct manifest *f)
 		members[p->node]++;
 		n++;
 	}
+	if (f->lone)
+		return created_lone(f, members);
 	first = pod_slot(numbered(f->name, 0));
 	if (n < (uint32_t)f->quorum) {
 		cr_assert_eq(n, 0);
@@ -173,9 +208,7 @@ static const char *created(const struct manifest *f)
 		return text;
 	}
 	snprintf(text, sizeof(text), "starts:");
-	for (uint32_t i = 0; i < 8; i++)
-		if (members[i] > 0)
-			snprintf(text + strlen(text), sizeof(text) - strlen(text), " %ux%u", i, members[i]);
+	places_say(text, sizeof(text), members);
 	return text;
 }
 
@@ -347,8 +380,12 @@ Test(what_if_created, files_without_a_new_gang)
 	fails_by("[", "is cut off");
 	fails_by("[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n\"}}]",
 	         "is neither that of a pod nor that of a group");
-	fails_by("[{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"}}]",
-	         "is in no gang: verdict --live -f judges it");
+	snprintf(json, sizeof(json), "[%s,{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"}}]",
+	         pod_json(&f, 0));
+	fails_by(json, "a gang is asked about, or pods without a gang, not both");
+	snprintf(json, sizeof(json), "[%s,{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"}}]",
+	         group_json(&f));
+	fails_by(json, "is in no gang, and there is a group");
 	snprintf(json, sizeof(json), "[%s]", group_json(&f));
 	fails_by(json, "there are no pods");
 	snprintf(json, sizeof(json), "[%s,%s]", group_json(&f), group_json(&f));
@@ -389,12 +426,13 @@ Test(what_if_created, no_more_pods_are_put_than_a_question_has_space_for)
 }
 
 /* One bit, one word or the length is another: it has a fault, or is answered. */
-Test(what_if_created, records_that_were_edited)
+static void edit_records(bool lone)
 {
-	struct random r = random_start("what_if_created.edited");
+	struct random r = random_start(lone ? "what_if_created.edited_lone" : "what_if_created.edited");
 	const struct manifest f = { .name = "g",
 		                        .members = 2,
 		                        .quorum = 2,
+		                        .lone = lone,
 		                        .spec = "\"nodeSelector\":{\"zone\":\"z1\"},"
 		                                "\"tolerations\":[{\"operator\":\"Exists\"}]," };
 	unsigned faults = 0, answers = 0;
@@ -429,6 +467,16 @@ Test(what_if_created, records_that_were_edited)
 	cr_assert(faults > 500 && answers > 300);
 }
 
+Test(what_if_created, records_that_were_edited)
+{
+	edit_records(false);
+}
+
+Test(what_if_created, records_of_lone_pods_that_were_edited)
+{
+	edit_records(true);
+}
+
 static void random_cluster(struct random *r)
 {
 	const int nodes = 2 + (int)random_below(r, 4);
@@ -448,7 +496,8 @@ static void random_cluster(struct random *r)
 	synced();
 }
 
-static struct manifest random_gang(struct random *r, char name[16], int number, bool queues)
+static struct manifest random_gang(struct random *r, char name[16], int number, bool queues,
+                                   bool lone)
 {
 	static const char *const all[] = {
 		"", "\"restartPolicy\":\"Never\",\"activeDeadlineSeconds\":60,",
@@ -461,6 +510,7 @@ static struct manifest random_gang(struct random *r, char name[16], int number, 
 	return (struct manifest){ .name = name,
 		                      .queue = queues ? names[random_below(r, 3)] : NULL,
 		                      .members = members,
+		                      .lone = lone,
 		                      .quorum = random_below(r, 3) == 0 ? 1 + members / 2 : members,
 		                      .priority = (int)random_below(r, 3),
 		                      .cpu = 1 + (int)random_below(r, 2),
@@ -469,9 +519,9 @@ static struct manifest random_gang(struct random *r, char name[16], int number, 
 
 /* Of random clusters, with promises, reservations and queues: gang after gang is asked about, and
  * then created. */
-Test(what_if_created, random_gangs_do_what_was_answered)
+static void random_do_what_was_answered(const char *label, bool lone)
 {
-	struct random r = random_start("what_if_created.random");
+	struct random r = random_start(label);
 	unsigned starts = 0, wait = 0, standing = 0, reserved = 0;
 	char name[16];
 
@@ -486,7 +536,7 @@ Test(what_if_created, random_gangs_do_what_was_answered)
 		}
 		random_cluster(&r);
 		for (int i = 0; i < 8; i++) {
-			struct manifest f = random_gang(&r, name, i, queues);
+			struct manifest f = random_gang(&r, name, i, queues, lone);
 			const struct live_answer *a = ask_records(&records_of(array_json(&f))->gang, false);
 			char words[512];
 
@@ -504,4 +554,42 @@ Test(what_if_created, random_gangs_do_what_was_answered)
 	fprintf(stderr, "%u start, %u wait; promises stand in %u, a reservation in %u\n", starts, wait,
 	        standing, reserved);
 	cr_assert(starts > 50 && wait > 100 && standing > 20 && reserved > 20);
+}
+
+Test(what_if_created, random_gangs_do_what_was_answered)
+{
+	random_do_what_was_answered("what_if_created.random", false);
+}
+
+Test(what_if_created, random_lone_pods_do_what_was_answered)
+{
+	random_do_what_was_answered("what_if_created.random_lone", true);
+}
+
+Test(what_if_created, lone_pods_start_when_they_can)
+{
+	struct manifest f = { .name = "g", .members = 3, .lone = true };
+	const struct live_answer *a;
+	char why[64];
+
+	node("n1", 3);
+	pod("low", 0, "", "n1", "");
+	synced();
+	snprintf(why, sizeof(why), "waits: %d: 0x2", WAIT_ROOM);
+	a = ask_records(&records_of(array_json(&f))->gang, false);
+	cr_assert_str_eq(words_of(a), why);
+	cr_assert_str_eq(a->text, "ns/g-2");
+	cr_assert_eq(a->reason.counts[0].nodes, 1);
+	cr_assert_eq(a->victims.answer, VICTIMS_ROW_IMPOSSIBLE);
+	f.priority = 10;
+	a = ask_records(&records_of(array_json(&f))->gang, false);
+	cr_assert_str_eq(words_of(a), why);
+	cr_assert_eq(a->victims.answer, VICTIMS_ROW_PROVED);
+	cr_assert_str_eq(a->victims.text, "ns/low\n");
+	f.spec = "\"schedulingGates\":[{\"name\":\"later\"}],";
+	f.members = 1;
+	snprintf(why, sizeof(why), "waits: %d:", WAIT_GATED);
+	cr_assert_str_eq(asked_of(&f), why);
+	f = (struct manifest){ .name = "h", .members = 2, .lone = true };
+	comes_true(&f, "starts: 0x2");
 }
