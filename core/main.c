@@ -40,6 +40,7 @@ static const char help[] =
 	"  --promise-depth N        most waiting gangs with a promised start, by the known ends of pods, 0 to\n"
 	"                           1024; 0: none (default 0)\n"
 	"  --promise-grain SECONDS  round known ends up to multiples of this (default 60)\n"
+	"  --promise-window SECONDS how far ahead a start is promised at most (default 604800)\n"
 	"  --backfill-by-soft MODE  on: backfill by the expected length of a gang too; off: by the enforced\n"
 	"                           one alone (default off)\n"
 	"  --hold-after SECONDS     former name of --reserve-after, for one version\n"
@@ -78,6 +79,7 @@ enum {
 	OPT_RETAIN,
 	OPT_PROMISES,
 	OPT_GRAIN,
+	OPT_WINDOW,
 	OPT_BY_SOFT,
 	OPT_SPIN,
 	OPT_CPU,
@@ -109,6 +111,7 @@ static const struct option flags[] = {
 	{ "retain-for", required_argument, NULL, OPT_RETAIN },
 	{ "promise-depth", required_argument, NULL, OPT_PROMISES },
 	{ "promise-grain", required_argument, NULL, OPT_GRAIN },
+	{ "promise-window", required_argument, NULL, OPT_WINDOW },
 	{ "backfill-by-soft", required_argument, NULL, OPT_BY_SOFT },
 	{ "spin-us", required_argument, NULL, OPT_SPIN },
 	{ "cpu", required_argument, NULL, OPT_CPU },
@@ -273,6 +276,11 @@ static bool option_read(int option, struct control_config *c)
 		if (!number(option, 1, 86400, &n))
 			return false;
 		c->core.promise_grain_ns = n * UINT64_C(1000000000);
+		return true;
+	case OPT_WINDOW:
+		if (!number(option, 1, 1000000000, &n))
+			return false;
+		c->core.promise_window_ns = n * UINT64_C(1000000000);
 		return true;
 	case OPT_BY_SOFT:
 		return on_read(option, &c->core.backfill_by_soft);

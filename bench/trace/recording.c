@@ -416,6 +416,7 @@ static bool reader_init(struct reader *r)
 		                              .retain_for_ns = head->retain_for_ns,
 		                              .promise_depth = head->promise_depth,
 		                              .promise_grain_ns = head->promise_grain_ns,
+		                              .promise_window_ns = head->promise_window_ns,
 		                              .backfill_by_soft = head->backfill_by_soft };
 	if (!policy_find(head->score, &w->config.score)) {
 		fprintf(stderr, "muster-bench: %s: recorded with --score %s, which this program has not\n",

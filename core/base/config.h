@@ -44,6 +44,7 @@ struct core_config {
 	 * nothing is kept for them.  Known ends are rounded up to the grain, 0: 60 s. */
 	uint32_t promise_depth;
 	uint64_t promise_grain_ns;
+	uint64_t promise_window_ns; /* no start is promised further ahead; 0: 7 days */
 	bool backfill_by_soft; /* the expected length of a gang that waits counts, else its enforced one
 	                        */
 	uint64_t retain_for_ns; /* of a partially bound gang, from the first failure on: how long it has

@@ -401,6 +401,7 @@ static int head_write(struct whole *r, const struct core_config *config)
 	head.retain_for_ns = config->retain_for_ns;
 	head.promise_depth = config->promise_depth;
 	head.promise_grain_ns = config->promise_grain_ns;
+	head.promise_window_ns = config->promise_window_ns;
 	head.backfill_by_soft = config->backfill_by_soft;
 	snprintf(head.score, sizeof(head.score), "%s", policy_name(config->score));
 	snprintf(head.program, sizeof(head.program), "%s", MUSTER_VERSION);

@@ -22,7 +22,7 @@
 #include "ipc/abi.h"
 
 #define RECORDING_MAGIC UINT64_C(0x3130635264736d6d) /* "mmsdRc01" */
-#define RECORDING_VERSION 1u
+#define RECORDING_VERSION 2u
 #define BLOCK_MAGIC UINT32_C(0x6b6c426d) /* "mBlk" */
 
 /* Most bytes of entries in one block. */
@@ -40,6 +40,7 @@ struct recording_head {
 	uint64_t reserve_after_ns; /* as in struct core_config */
 	uint64_t retain_for_ns;
 	uint64_t promise_grain_ns;
+	uint64_t promise_window_ns;
 	uint32_t promise_depth;
 	uint32_t backfill_by_soft;
 	uint64_t sum; /* of all before it */

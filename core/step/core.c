@@ -27,6 +27,7 @@
 #include <sys/mman.h>
 
 #define PROMISE_GRAIN_NS (60 * UINT64_C(1000000000))
+#define PROMISE_WINDOW_NS (7 * 86400 * UINT64_C(1000000000))
 
 uint64_t core_ledger_bytes(const struct limits *limits, const char **what)
 {
@@ -96,6 +97,7 @@ static void core_init(struct core *c, const struct limits *l, struct ledger *led
 		c->promises.timeline = timeline_new(
 			l, &c->nodes, &c->shapes, &c->budget, c->config.promise_depth,
 			c->config.promise_grain_ns > 0 ? c->config.promise_grain_ns : PROMISE_GRAIN_NS,
+			c->config.promise_window_ns > 0 ? c->config.promise_window_ns : PROMISE_WINDOW_NS,
 			c->config.backfill_by_soft);
 	if (c->config.queues)
 		turns_init(c);

@@ -24,6 +24,11 @@ static uint32_t ends_find(const struct timeline *t, uint64_t end_ns, pod_id pod)
 	return low;
 }
 
+uint32_t ends_until(const struct timeline *t, uint64_t at_ns)
+{
+	return at_ns == TIME_NEVER ? t->ends_n : ends_find(t, at_ns + 1, 0);
+}
+
 static void end_put(struct timeline *t, pod_id pod)
 {
 	const uint64_t end_ns = t->stays[pod].end_ns;
@@ -260,16 +265,17 @@ void ends_overrun(struct timeline *t, uint64_t now_ns)
 
 struct timeline *timeline_new(const struct limits *limits, const struct nodes *nodes,
                               const struct shapes *shapes, struct budget *budget, uint32_t depth,
-                              uint64_t grain_ns, bool by_soft)
+                              uint64_t grain_ns, uint64_t window_ns, bool by_soft)
 {
 	struct timeline *t = must_alloc(sizeof(*t));
 
-	assert(depth > 0 && grain_ns > 0);
+	assert(depth > 0 && grain_ns > 0 && window_ns > 0);
 	t->nodes = nodes;
 	t->shapes = shapes;
 	t->budget = budget;
 	t->depth = depth;
 	t->grain_ns = grain_ns;
+	t->window_ns = window_ns;
 	t->by_soft = by_soft;
 	t->pods = limits->pods;
 	t->stays = must_array(limits->pods, sizeof(*t->stays));
@@ -312,5 +318,6 @@ void timeline_clear(struct timeline *t)
 	t->edited = t->queues_edited = false;
 	t->suspect = MOVE_NONE;
 	t->facts_version = 0;
+	t->window_due_ns = TIME_NEVER;
 	note(t);
 }

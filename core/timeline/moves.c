@@ -71,7 +71,7 @@ static bool improve(struct timeline *t, uint32_t index, uint64_t now_ns)
 
 	if (p->at_ns <= now_ns || !promise_in_pictures(p))
 		return false;
-	profile_make(t, rank, now_ns);
+	profile_make(t, rank, false, now_ns);
 	profile_promise(t, p, 1, now_ns);
 	at_ns = promise_earliest(t, &p->ask, index, now_ns, p->at_ns, now_ns);
 	if (at_ns != TIME_NEVER) {
@@ -189,7 +189,7 @@ void promises_repair(struct timeline *t, enum promise_move why, uint32_t who, ui
 			t->slots[p.ask.gang] = kept;
 			continue;
 		}
-		profile_make(t, RANK_ALL, now_ns);
+		profile_make(t, RANK_ALL, true, now_ns);
 		profile_begin(t, from_ns);
 		at_ns = promise_earliest(t, &p.ask, ID_NONE, from_ns, TIME_NEVER, now_ns);
 		t->slots[p.ask.gang] = 0;
@@ -274,8 +274,9 @@ static uint32_t first_gang(const struct timeline *t)
 
 uint64_t timeline_due_ns(const struct timeline *t)
 {
-	const uint64_t due_ns = first_due(t);
+	uint64_t due_ns = first_due(t);
 
+	due_ns = t->window_due_ns < due_ns ? t->window_due_ns : due_ns;
 	return t->ends_n > 0 && t->ends[0].end_ns < due_ns ? t->ends[0].end_ns : due_ns;
 }
 
@@ -287,7 +288,7 @@ bool timeline_edited(const struct timeline *t)
 bool timeline_changed(const struct timeline *t, uint64_t now_ns)
 {
 	return t->changed || t->suspect != MOVE_NONE || first_due(t) <= now_ns ||
-	       t->facts_version != t->nodes->facts_version ||
+	       t->window_due_ns <= now_ns || t->facts_version != t->nodes->facts_version ||
 	       (t->ends_n > 0 && t->ends[0].end_ns <= now_ns);
 }
 
@@ -295,6 +296,8 @@ void promises_look(struct timeline *t, uint64_t now_ns)
 {
 	if (!timeline_changed(t, now_ns))
 		return;
+	if (t->window_due_ns <= now_ns) /* its gang is planned in this cycle */
+		t->window_due_ns = TIME_NEVER;
 	ends_overrun(t, now_ns);
 	if (t->facts_version != t->nodes->facts_version) {
 		t->facts_version = t->nodes->facts_version;

@@ -75,8 +75,24 @@ void profile_change(struct timeline *t, const struct timeline_ask *ask, uint64_t
 			             (wide)sign * ask->wants[k].members);
 }
 
-/* The rows of the known ends alone. */
-static void of_ends(struct timeline *t, uint64_t now_ns)
+static bool is_of_rank(const struct promise *p, int64_t rank)
+{
+	return ask_rank(&p->ask) >= rank && promise_in_pictures(p);
+}
+
+/* How many ends the profile has: those up to the end of the window, or to the last promise. */
+static uint32_t ends_within(const struct timeline *t, int64_t rank, uint64_t now_ns)
+{
+	uint64_t last_ns = time_add(now_ns, t->window_ns);
+
+	for (uint32_t i = 0; i < t->promises_n; i++)
+		if (is_of_rank(&t->promises[i], rank) && t->promises[i].at_ns > last_ns)
+			last_ns = t->promises[i].at_ns;
+	return ends_until(t, last_ns);
+}
+
+/* The rows of the first `ends` known ends alone. */
+static void of_ends(struct timeline *t, uint32_t ends, uint64_t now_ns)
 {
 	struct profile *f = &t->profile;
 
@@ -84,11 +100,11 @@ static void of_ends(struct timeline *t, uint64_t now_ns)
 		f->stride = t->nodes->columns;
 		f->room = 0;
 	}
-	reserve(f, t->ends_n + 1);
+	reserve(f, ends + 1);
 	f->times[0] = now_ns;
 	memcpy(f->free, t->nodes->free_sum, f->stride * sizeof(*f->free));
 	f->n = 1;
-	for (uint32_t i = 0; i < t->ends_n; i++) {
+	for (uint32_t i = 0; i < ends; i++) {
 		const struct stay *s = &t->stays[t->ends[i].pod];
 
 		if (t->ends[i].end_ns > f->times[f->n - 1]) {
@@ -97,20 +113,20 @@ static void of_ends(struct timeline *t, uint64_t now_ns)
 		}
 		shape_change(f, row(f, f->n - 1), &t->shapes->slots[s->shape], 1);
 	}
-	budget_spend(t->budget, t->ends_n);
+	budget_spend(t->budget, ends);
 }
 
-void profile_make(struct timeline *t, int64_t rank, uint64_t now_ns)
+void profile_make(struct timeline *t, int64_t rank, bool whole, uint64_t now_ns)
 {
 	if (!t->profile_old && t->profile_ns == now_ns && t->profile_log == t->nodes->log_n &&
-	    t->profile_rank == rank)
+	    t->profile_rank == rank && (t->profile_whole || !whole))
 		return;
-	of_ends(t, now_ns);
+	of_ends(t, whole ? t->ends_n : ends_within(t, rank, now_ns), now_ns);
 	for (uint32_t i = 0; i < t->promises_n; i++) {
 		const struct promise *p = &t->promises[i];
 		const uint64_t from_ns = p->at_ns > now_ns ? p->at_ns : now_ns;
 
-		if (ask_rank(&p->ask) >= rank && promise_in_pictures(p))
+		if (is_of_rank(p, rank))
 			profile_change(t, &p->ask, from_ns, ask_end(t, &p->ask, from_ns), -1);
 	}
 	budget_spend(t->budget, t->promises_n * UINT64_C(10));
@@ -118,6 +134,17 @@ void profile_make(struct timeline *t, int64_t rank, uint64_t now_ns)
 	t->profile_ns = now_ns;
 	t->profile_log = t->nodes->log_n;
 	t->profile_rank = rank;
+	t->profile_whole = whole;
+}
+
+uint64_t profile_beyond(const struct timeline *t, uint64_t now_ns)
+{
+	const struct profile *f = &t->profile;
+	const uint64_t last_ns = time_add(now_ns, t->window_ns);
+	const uint32_t end = ends_until(t, last_ns), i = row_at(f, last_ns) + 1;
+	const uint64_t row_ns = i < f->n ? f->times[i] : TIME_NEVER;
+
+	return end < t->ends_n && t->ends[end].end_ns < row_ns ? t->ends[end].end_ns : row_ns;
 }
 
 static bool suffices(const struct timeline *t, const struct timeline_ask *ask, const wide *free)

@@ -102,7 +102,7 @@ bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint
 		return true;
 	if (own)
 		return own->at_ns <= now_ns;
-	profile_make(t, promise_binding(t, ask_rank(ask)), now_ns);
+	profile_make(t, promise_binding(t, ask_rank(ask)), false, now_ns);
 	return profile_suffices(t, ask, ask_end(t, ask, now_ns));
 }
 
@@ -236,6 +236,7 @@ static void promise_add(struct timeline *t, const struct promise *made, uint64_t
 bool promise_make(struct timeline *t, const struct timeline_ask *ask, bool not_now, uint64_t now_ns)
 {
 	const uint64_t from_ns = not_now ? now_ns + 1 : now_ns;
+	const uint64_t last_ns = time_add(now_ns, t->window_ns);
 	struct promise p = { .ask = *ask };
 
 	assert(ask->wants_n > 0);
@@ -243,10 +244,15 @@ bool promise_make(struct timeline *t, const struct timeline_ask *ask, bool not_n
 		return true;
 	if (standing(t, ask_rank(ask)) >= t->depth)
 		return false;
-	profile_make(t, promise_binding(t, ask_rank(ask)), now_ns);
-	p.at_ns = p.first_ns = promise_earliest(t, ask, ID_NONE, from_ns, TIME_NEVER, now_ns);
-	if (p.at_ns == TIME_NEVER)
+	profile_make(t, promise_binding(t, ask_rank(ask)), false, now_ns);
+	p.at_ns = p.first_ns = promise_earliest(t, ask, ID_NONE, from_ns, time_add(last_ns, 1), now_ns);
+	if (p.at_ns == TIME_NEVER) {
+		const uint64_t beyond_ns = profile_beyond(t, now_ns);
+
+		if (beyond_ns != TIME_NEVER && beyond_ns - t->window_ns < t->window_due_ns)
+			t->window_due_ns = beyond_ns - t->window_ns;
 		return false;
+	}
 	promise_add(t, &p, now_ns);
 	return t->slots[ask->gang] > 0;
 }
@@ -260,7 +266,7 @@ bool promise_restore(struct timeline *t, const struct timeline_ask *ask, uint64_
 	assert(ask->wants_n > 0);
 	if (t->slots[ask->gang] > 0 || standing(t, ask_rank(ask)) >= t->depth)
 		return false;
-	profile_make(t, promise_binding(t, ask_rank(ask)), now_ns);
+	profile_make(t, promise_binding(t, ask_rank(ask)), true, now_ns);
 	profile_begin(t, from_ns);
 	p.at_ns = promise_earliest(t, ask, ID_NONE, from_ns, TIME_NEVER, now_ns);
 	t->profile_old = true;

@@ -25,7 +25,7 @@
  * With E known ends, P promises, N nodes, R resources, M members of a gang:
  *
  *   a pod comes or goes   O(E) moves of 16 bytes, O(log E) compares
- *   profile               O((E + P) R) once after such a change
+ *   profile               O((E + P) R) once after such a change; E: those in the window
  *   earliest start        O((E + P) R), and a picture for each start that the profile allows, at
  *                         most PICTURES_MOST
  *   picture               O(E + P (N + P)) and a copy of the free capacity, O(N R)
@@ -104,11 +104,12 @@ struct timeline_counts {
 struct timeline;
 
 /* The nodes and shapes outlive it.  depth: promises that stand at most, 1 or more; ends are rounded
- * up to multiples of grain_ns, 1 or more.  by_soft: an expected end counts for the length of a
+ * up to multiples of grain_ns, 1 or more.  A promise is made for a start at most window_ns ahead, 1
+ * or more; one that stands may move past it.  by_soft: an expected end counts for the length of a
  * gang that waits, else only one that is enforced does. */
 struct timeline *timeline_new(const struct limits *limits, const struct nodes *nodes,
                               const struct shapes *shapes, struct budget *budget, uint32_t depth,
-                              uint64_t grain_ns, bool by_soft);
+                              uint64_t grain_ns, uint64_t window_ns, bool by_soft);
 void timeline_free(struct timeline *t);
 /* A new epoch: forgets everything but its counts. */
 void timeline_clear(struct timeline *t);
@@ -155,13 +156,14 @@ void timeline_pod_evict(struct timeline *t, pod_id pod, uint64_t by_ns);
  * the next promises_look(). */
 void timeline_overran(struct timeline *t, uint32_t gang);
 
-/* True if something changed since the last promises_look(), or a known end or promise is due. */
+/* True if something changed since the last promises_look(), or a known end or promise is due, or an
+ * end comes into the window that a gang waits for. */
 bool timeline_changed(const struct timeline *t, uint64_t now_ns);
 
 /* True if a known end of a pod that stands became another one since then. */
 bool timeline_edited(const struct timeline *t);
 
-/* The earliest known end or promise; TIME_NEVER: none.  O(promises). */
+/* The earliest of these; TIME_NEVER: none.  O(promises). */
 uint64_t timeline_due_ns(const struct timeline *t);
 
 /* At the start of a cycle: ends that have passed are moved, promises that no longer hold move later
@@ -228,8 +230,9 @@ void promises_outranked(struct timeline *t, const struct timeline_ask *ask, uint
 uint32_t promises_places(struct timeline *t, const struct timeline_ask *ask, bool kept,
                          uint64_t now_ns, const struct timeline_place **out);
 
-/* Promises the gang the earliest time, unless `depth` stand already or no time is found; one that
- * has a promise and asks for the same keeps it.  `later`: not now.  True if it has one then. */
+/* Promises the gang the earliest time, unless `depth` stand already or none is in the window; one
+ * that has a promise and asks for the same keeps it.  `later`: not now.  True if it has one then.
+ */
 bool promise_make(struct timeline *t, const struct timeline_ask *ask, bool later, uint64_t now_ns);
 
 /* A promise of an earlier core or frontend: as promise_make(), at at_ns or the first time after it,

@@ -46,6 +46,7 @@ struct timeline {
 	const struct shapes *shapes;
 	struct budget *budget;
 	uint64_t grain_ns;
+	uint64_t window_ns;
 	uint32_t depth;
 	bool by_soft;
 	uint32_t untold; /* promises that changed */
@@ -65,9 +66,11 @@ struct timeline {
 
 	struct profile profile;
 	bool profile_old;
-	uint64_t profile_ns;  /* for which it was made */
-	uint64_t profile_log; /* length of the log of nodes then */
-	int64_t profile_rank; /* of which promises and above are in it */
+	uint64_t profile_ns;    /* for which it was made */
+	uint64_t profile_log;   /* length of the log of nodes then */
+	int64_t profile_rank;   /* of which promises and above are in it */
+	bool profile_whole;     /* all ends are */
+	uint64_t window_due_ns; /* when more comes into the window of a gang that has no time in it */
 
 	bool changed;
 	bool edited;               /* a known end of a pod that stands */
@@ -132,11 +135,19 @@ static inline uint64_t ask_end(const struct timeline *t, const struct timeline_a
 	return time_grain(t, time_add(time_add(at_ns, late_start_ns(t)), ask->length_ns));
 }
 
-/* ends.c: those that have passed are moved on. */
+/* ends.c: how many are at that time or before. */
+uint32_t ends_until(const struct timeline *t, uint64_t at_ns);
+/* Those that have passed are moved on. */
 void ends_overrun(struct timeline *t, uint64_t now_ns);
 
-/* profile.c: brings it up to date, with the promises of that rank and above. */
-void profile_make(struct timeline *t, int64_t rank, uint64_t now_ns);
+/* profile.c: brings it up to date, with the promises of that rank and above.  For starts up to the
+ * end of the window, or up to the last of these promises if that is later; `whole`: for all.  Ends
+ * after that are left out: no promise begins after it, so what is free only grows from there on,
+ * and a gang that has begun by then keeps its room. */
+void profile_make(struct timeline *t, int64_t rank, bool whole, uint64_t now_ns);
+/* The first time after the window at which capacity is released; TIME_NEVER: none.  The profile is
+ * that of now. */
+uint64_t profile_beyond(const struct timeline *t, uint64_t now_ns);
 /* Adds (sign 1) or subtracts (-1) what the ask takes from `from` to `to`. */
 void profile_change(struct timeline *t, const struct timeline_ask *ask, uint64_t from_ns,
                     uint64_t to_ns, int sign);

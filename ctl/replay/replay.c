@@ -230,6 +230,7 @@ static bool start(struct replay *p, const char *command)
 		                          .retain_for_ns = head->retain_for_ns,
 		                          .promise_depth = head->promise_depth,
 		                          .promise_grain_ns = head->promise_grain_ns,
+		                          .promise_window_ns = head->promise_window_ns,
 		                          .backfill_by_soft = head->backfill_by_soft,
 		                          .emit = take_command,
 		                          .context = p };

@@ -89,7 +89,7 @@ struct options {
 		const char *max_memory;
 		int64_t reserve_after_s;
 		int64_t retain_for_s;
-		int64_t promise_depth, promise_grain_s;
+		int64_t promise_depth, promise_grain_s, promise_window_s;
 		const char *by_soft;
 		int64_t spin_us;
 		int64_t searchers;

@@ -343,5 +343,19 @@ def test_kept_over_the_death_of_either_and_both():
             equal(c.metrics()['muster_promises_moved_total{direction="later",reason="Restarted"}'], 0)
 
 
+def test_window():
+    """A start further ahead than the window is not promised, until an edit brings it inside."""
+    with Cluster(node("n0")) as c:
+        c.pair(core=(*FINE, "--promise-window", "300"))
+        c.create(pod("a", 2000))
+        until(lambda: c.bound("a") == 1, SOON_S, "a runs")
+        c.create(*gang("b", 1, 100))
+        until(lambda: "Insufficient cpu" in (c.why_pending("b-0") or ""), SOON_S, "b waits")
+        steady(lambda: not start(c, "b") and annotation(c, "b-0") is None, TOLD_S, "its end is beyond the window")
+        c.client.patch("Pod", "a", {"spec": {"activeDeadlineSeconds": 200}})
+        at = until(lambda: told(c, "b-0"), SOON_S, "b is promised a start")
+        check(seconds(at) <= time.time() + 300, at)
+
+
 if __name__ == "__main__":
     main(globals(), jobs=2)

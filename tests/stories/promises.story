@@ -497,3 +497,43 @@ ticks 4
 pod a cpu=1 node=n0 scheduled=1
 ticks 4
 	start b=-
+
+story an_end_beyond_the_window_promises_nothing_until_it_is_inside
+# Nothing else happens: the core plans b again when the end of a is 100 s ahead.
+cluster hold_ms=0 promises=64 grain_ms=1000 window_ms=100000
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=1 run=599
+pod b cpu=1 run=10
+	start b=-
+tick 450000
+	start b=-
+ticks 40
+	start b=600
+
+story a_promised_end_comes_into_the_window_as_well
+# c would start when b has ended, at 160.
+cluster hold_ms=0 promises=64 grain_ms=1000 window_ms=100000
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=1 run=79
+pod b cpu=1 run=80
+pod c cpu=1 run=10
+	start b=80 c=-
+ticks 25
+	start b=80 c=160
+
+story a_promise_that_stands_moves_past_the_window
+# As bf_6, with less than the last move ahead.
+cluster hold_ms=0 promises=64 grain_ms=60000 window_ms=150000
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=20 expected=100
+pod b cpu=1
+	start b=120
+tick 120001
+	start b=180:EndOverrun
+tick 60000
+tick 60000
+	start b=360:EndOverrun
+tick 120000
+	start b=600:EndOverrun
+drop pod a
+	on b=n0

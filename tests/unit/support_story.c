@@ -678,6 +678,7 @@ struct story *story_new_promising(enum score_policy score, uint64_t reserve_afte
 		                          .retain_for_ns = 600000 * MS,
 		                          .promise_depth = promises->depth,
 		                          .promise_grain_ns = promises->grain_ms * MS,
+		                          .promise_window_ns = promises->window_ms * MS,
 		                          .backfill_by_soft = promises->by_soft };
 	struct event_name e = { .id = STORY_GPU, .kind = NAME_RESOURCE, .bytes = sizeof(gpu) - 1 };
 

@@ -82,6 +82,7 @@ struct story *story_new(enum score_policy score, uint64_t reserve_after_ms);
 struct story_promises {
 	uint32_t depth;
 	uint64_t grain_ms;
+	uint64_t window_ms; /* 0: the default */
 	bool by_soft;
 };
 struct story *story_new_promising(enum score_policy score, uint64_t reserve_after_ms,
