@@ -17,6 +17,7 @@
 #define CLAIMS GROUP_PATH "namespaces/default/resourceclaims"
 #define POD_STATUS "/api/v1/namespaces/default/pods/%s/status"
 #define DRIVER "gpu.sim"
+#define ALL 9u /* of devices: all that the fabric has */
 #define LOOK_NS (400 * SIM_MS)
 
 const struct as_json *claims_first(const struct as_json *o, const char *list)
@@ -105,7 +106,15 @@ static const char *path_of(const char *claim, const char *rest)
 
 uint32_t claims_devices(uint32_t node)
 {
-	return 1 + node % 3;
+	return node == CLAIMS_FABRIC ? 2 : 1 + node % 3;
+}
+
+const char *claims_pool(uint32_t node)
+{
+	static char pool[16];
+
+	snprintf(pool, sizeof(pool), node == CLAIMS_FABRIC ? "fabric" : "n%u", node);
+	return pool;
 }
 
 static void slice_make(struct sim *s, uint32_t node)
@@ -125,14 +134,32 @@ static void slice_make(struct sim *s, uint32_t node)
 	         node, node, node, devices);
 }
 
+static void fabric_make(struct sim *s)
+{
+	sim_user(
+		s, "POST", GROUP_PATH "deviceclasses", "%s",
+		"{\"metadata\":{\"name\":\"fabric\"},\"spec\":{\"selectors\":[{\"cel\":{\"expression\":"
+		"\"device.driver == 'fabric.sim'\"}}]}}");
+	sim_user(
+		s, "POST", GROUP_PATH "resourceslices", "%s",
+		"{\"metadata\":{\"name\":\"fabric\"},\"spec\":{\"driver\":\"fabric.sim\",\"allNodes\":true,"
+		"\"pool\":{\"name\":\"fabric\",\"generation\":1,\"resourceSliceCount\":1},\"devices\":"
+		"[{\"name\":\"d0\"},{\"name\":\"d1\"}]}}");
+}
+
 static void claim_make(struct sim *s, const char *name, const char *owner, unsigned count)
 {
+	char exactly[120] = "\"deviceClassName\":\"fabric\",\"allocationMode\":\"All\"";
+
+	if (count != ALL)
+		snprintf(exactly, sizeof(exactly),
+		         "\"deviceClassName\":\"gpu\",\"allocationMode\":\"ExactCount\",\"count\":%u",
+		         count);
 	sim_user(
 		s, "POST", CLAIMS,
 		"{\"metadata\":{\"name\":\"%s\"%s},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\","
-		"\"exactly\":{\"deviceClassName\":\"gpu\",\"allocationMode\":\"ExactCount\",\"count\":"
-		"%u}}]}}}",
-		name, owner, count);
+		"\"exactly\":{%s}}]}}}",
+		name, owner, exactly);
 }
 
 void claims_start(struct sim *s)
@@ -150,6 +177,8 @@ void claims_start(struct sim *s)
 	         "\"device.driver == '" DRIVER "'\"}}]}}");
 	for (uint32_t i = 0; i < SIM_NODES; i++)
 		slice_make(s, i);
+	if (script_fabric(s->script))
+		fabric_make(s);
 	claim_make(s, "s0", "", 1);
 	claim_make(s, "s1", "", 2);
 }
@@ -162,14 +191,19 @@ void claims_free(struct sim *s)
 	free(s->claims);
 }
 
-/* Lone pods share claims; members of gangs have one each, of a template for 1 or 2 devices. */
+/* Lone pods share claims; members of gangs have one each, of a template for 1 or 2 devices.  Some
+ * of either have one for the whole fabric, of which a gang can have one only. */
 const char *claims_of_pod(const struct script *s, uint32_t group, uint32_t shape)
 {
 	static char text[120];
 
 	if (!script_claims(s) || shape >= SIM_HUGE || shape % 3 == 0)
 		return "";
-	if (group == SIM_NONE && shape % 4 == 1)
+	if (script_fabric(s) && shape / 3 % 3 == 0)
+		snprintf(text, sizeof(text),
+		         ",\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimTemplateName\":\"t%u\"}]",
+		         ALL);
+	else if (group == SIM_NONE && shape % 4 == 1)
 		snprintf(text, sizeof(text),
 		         ",\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimName\":\"s%u\"}]",
 		         shape / 4 % 2);
@@ -337,28 +371,39 @@ bool claims_taken(struct claims *c, const char *pool, const char *device, bool s
 	return false;
 }
 
-/* The first device that is free from that node on. */
+static void foreign_write(struct claims *c, const char *claim, uint32_t node, const char *device)
+{
+	const bool fabric = node == CLAIMS_FABRIC;
+	const char *pool = claims_pool(node);
+	char selector[160] = "";
+
+	if (!fabric)
+		snprintf(selector, sizeof(selector),
+		         ",\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":"
+		         "\"metadata.name\",\"operator\":\"In\",\"values\":[\"%s\"]}]}]}",
+		         pool);
+	claim_make(c->sim, claim, "", 1);
+	sim_user(c->sim, "PATCH", path_of(claim, "/status"),
+	         "{\"status\":{\"allocation\":{\"devices\":{\"results\":[{\"request\":\"r\","
+	         "\"driver\":\"%s\",\"pool\":\"%s\",\"device\":\"%s\"}]}%s},\"reservedFor\":"
+	         "[{\"resource\":\"pods\",\"name\":\"other\",\"uid\":\"other\"}]}}",
+	         fabric ? "fabric.sim" : DRIVER, pool, device, selector);
+}
+
+/* The first device that is free from that node on; in some runs the fabric is before the nodes. */
 static void foreign_take(struct claims *c, uint32_t number, uint32_t from, bool stale)
 {
-	char claim[16], pool[16], device[16];
+	const bool fabric = script_fabric(c->sim->script) && number % 3 == 0;
+	char claim[16], device[16];
 
 	snprintf(claim, sizeof(claim), "f%u", number);
-	for (uint32_t i = 0; i < SIM_NODES * 3; i++) {
-		const uint32_t node = (from + i / 3) % SIM_NODES;
+	for (uint32_t i = fabric ? 0 : 3; i < 3 + SIM_NODES * 3; i++) {
+		const uint32_t node = i < 3 ? CLAIMS_FABRIC : (from + i / 3 - 1) % SIM_NODES;
 
-		snprintf(pool, sizeof(pool), "n%u", node);
 		snprintf(device, sizeof(device), "d%u", i % 3);
-		if (i % 3 >= claims_devices(node) || claims_taken(c, pool, device, stale))
+		if (i % 3 >= claims_devices(node) || claims_taken(c, claims_pool(node), device, stale))
 			continue;
-		claim_make(c->sim, claim, "", 1);
-		sim_user(
-			c->sim, "PATCH", path_of(claim, "/status"),
-			"{\"status\":{\"allocation\":{\"devices\":{\"results\":[{\"request\":\"r\","
-			"\"driver\":\"" DRIVER "\",\"pool\":\"%s\",\"device\":\"%s\"}]},\"nodeSelector\":"
-			"{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":"
-			"\"In\",\"values\":[\"%s\"]}]}]}},\"reservedFor\":[{\"resource\":\"pods\",\"name\":"
-			"\"other\",\"uid\":\"other\"}]}}",
-			pool, device, pool);
+		foreign_write(c, claim, node, device);
 		return;
 	}
 }

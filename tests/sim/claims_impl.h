@@ -7,7 +7,8 @@
 #include "tests/sim/invariants_impl.h"
 
 #define TREES 256u
-#define LEFT_MAX 256u /* claims that are allocated at a time */
+#define CLAIMS_FABRIC SIM_NODES /* a slice more than there are nodes: script_fabric() */
+#define LEFT_MAX 256u           /* claims that are allocated at a time */
 
 struct left {
 	char name[NAME_BYTES];
@@ -61,8 +62,10 @@ const struct as_object *claims_pod(const struct claims *c, const char *uid);
 const char *claims_name(const struct as_json *pod);
 /* The uid of the pod for which the controller made it; "": for none. */
 const char *claims_owner(const struct as_json *claim);
-/* How many devices the slice of that node has. */
+/* How many devices the slice of that node has; CLAIMS_FABRIC: that of all nodes. */
 uint32_t claims_devices(uint32_t node);
+/* The pool of that slice; good until the next call. */
+const char *claims_pool(uint32_t node);
 /* A claim has that device.  `stale`: by a view that has no claims of muster's. */
 bool claims_taken(struct claims *c, const char *pool, const char *device, bool stale);
 /* Fails when one is left for too long. */

@@ -130,7 +130,8 @@ static const char *fault_of(struct claims *c, const struct as_object *pod, const
 	if (results == NULL)
 		return "has a claim that is not allocated";
 	for (r = results; r != NULL; r = r->next)
-		if (strcmp(json_text(r, "pool"), node) != 0)
+		if (strcmp(json_text(r, "pool"), node) != 0 &&
+		    strcmp(json_text(r, "pool"), claims_pool(CLAIMS_FABRIC)) != 0)
 			return "has devices of another node";
 	for (r = claims_first(status, "reservedFor"); r != NULL; r = r->next)
 		if (strcmp(json_text(r, "uid"), pod->uid) == 0)
@@ -242,16 +243,15 @@ void claims_judge_bound(struct invariants *b, const struct as_object *pod, const
 		sim_fail(b->sim, "claim: %s is bound to %s and %s", pod->key, node, fault);
 }
 
-/* Devices of that node that are in no claim. */
+/* Devices of that slice that are in no claim. */
 static int64_t free_n(struct claims *c, uint32_t node)
 {
-	char pool[16], device[16];
+	char device[16];
 	int64_t n = 0;
 
-	snprintf(pool, sizeof(pool), "n%u", node);
 	for (uint32_t i = 0; i < claims_devices(node); i++) {
 		snprintf(device, sizeof(device), "d%u", i);
-		n += !claims_taken(c, pool, device, false);
+		n += !claims_taken(c, claims_pool(node), device, false);
 	}
 	return n;
 }
@@ -273,7 +273,11 @@ bool claims_serve(const struct invariants *b, const struct member *m)
 		return true;
 	request = claims_first(as_json_get(as_json_get(claims_tree(c, claim), "spec"), "devices"),
 	                       "requests");
-	as_json_integer(as_json_get(request, "exactly"), "count", &count);
+	request = as_json_get(request, "exactly");
+	as_json_integer(request, "count", &count);
+	if (strcmp(json_text(request, "allocationMode"), "All") == 0 &&
+	    free_n(c, CLAIMS_FABRIC) < claims_devices(CLAIMS_FABRIC))
+		return false;
 	for (size_t i = 0; i < b->places_n; i++) {
 		const char *name = b->places[i].name;
 		const uint32_t node = (uint32_t)strtoul(name + 1, NULL, 10);

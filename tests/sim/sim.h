@@ -165,6 +165,12 @@ static inline bool script_claims(const struct script *s)
 	return s->seed % 5 == 4;
 }
 
+/* ... and claims of all devices of a pool that every node sees. */
+static inline bool script_fabric(const struct script *s)
+{
+	return script_claims(s) && s->seed / 5 % 2 == 1;
+}
+
 /* How queues take back what others have; of enum preemption_flags. */
 static inline uint32_t script_reclaims(const struct script *s)
 {
