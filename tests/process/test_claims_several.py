@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices of several nodes on a live server: slices with allNodes, nodeSelector and perDeviceNodeSelection.  No device is given
 twice, whichever nodes list it; gangs get all of theirs or none, whatever dies in between."""
+import contextlib
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import kube, objects  # noqa: E402
-from lib.claims import (DRIVER, World, allocated, allocation, bound, claim, claim_spec, device_class, devices, free, gang_with,  # noqa: E402
+from lib.claims import (CLASS, DRIVER, World, allocated, allocation, bound, claim, claim_spec, device_class, devices, free, gang_with,  # noqa: E402
                         pod_with, says)
 from lib.harness import equal, main, until  # noqa: E402
 from lib.instances import Pair  # noqa: E402
@@ -95,10 +96,10 @@ def test_devices_of_one_and_of_several_nodes():
         equal(len(allocated(c)), 3)
 
 
-def killed(which, writes, **where):
-    """A gang of 4, one to a node, is at rest whole, whoever dies after so many writes of its claims."""
-    with World(*zoned(*["east"] * 4), pool(4, **where), device_class(), kube.namespace("muster-system")) as c, \
-            Proxy(c.kubeconfig, c.folder) as proxy:
+@contextlib.contextmanager
+def dies(which, writes, *cluster):
+    """Whoever it is dies after so many writes of the claims that are made inside; then there is another instance."""
+    with World(*cluster, device_class(), kube.namespace("muster-system")) as c, Proxy(c.kubeconfig, c.folder) as proxy:
         pair, seen = Pair(c, 1, proxy.kubeconfig, *ON).ready(), []
 
         def count(call):
@@ -108,11 +109,24 @@ def killed(which, writes, **where):
                 getattr(pair, which).kill()
 
         proxy.rule(lambda call: call.method == "PATCH" and "/resourceclaims/" in call.path, count)
+
+        def dead():
+            until(lambda: not getattr(pair, which).running(), 20, lambda: f"{len(seen)} writes")
+            pair.kill()
+        yield c, dead
+
+
+def again(c, pods):
+    Pair(c, 2, c.kubeconfig, *ON).ready()
+    bound(c, "g", pods, 60)
+
+
+def killed(which, writes, **where):
+    """A gang of 4, one to a node, is at rest whole."""
+    with dies(which, writes, *zoned(*["east"] * 4), pool(4, **where)) as (c, dead):
         gang_with(c, "g", 4, claim_spec(), cpu="3")
-        until(lambda: not getattr(pair, which).running(), 20, lambda: f"{len(seen)} writes")
-        pair.kill()
-        Pair(c, 2, c.kubeconfig, *ON).ready()
-        bound(c, "g", 4, 60)
+        dead()
+        again(c, 4)
         equal(len(allocated(c)), 4, f"{which} after {writes} writes: allocated claims")
 
 
@@ -121,6 +135,45 @@ def test_kills_between_the_writes_leave_all_or_nothing():
         for writes in (1, 3, 5, 8):
             killed(which, writes)
     killed("frontend", 5, nodeSelector=EAST)
+
+
+def fabric(yes, *devices):
+    for device in devices:
+        device["attributes"] = {"fabric": {"bool": yes}}
+    return devices
+
+
+def killed_with_all(which, writes):
+    """One of the three members has all devices that every node sees, the others one of their node: nobody has them half, and
+    who wants all of them next waits until they are given back."""
+    wide, spec, every = pool(3), claim_spec(selector=f"!device.attributes['{DRIVER}'].fabric"), claim_spec()
+    every["devices"]["requests"][0]["exactly"] = {"deviceClassName": CLASS, "allocationMode": "All", "selectors": [
+        {"cel": {"expression": f"device.attributes['{DRIVER}'].fabric"}}]}
+    fabric(True, *wide["spec"]["devices"])
+    own = [pool(1, 9, f"n{i + 1}", nodeName=f"n{i + 1}") for i in range(3)]
+    for made in own:
+        fabric(False, *made["spec"]["devices"])
+    with dies(which, writes, *zoned("a", "a", "a"), wide, *own) as (c, dead):
+        gang_with(c, "g", 3, spec, make=False, cpu="3")
+        for i in range(3):
+            c.make_claim(f"g-{i}", spec if i else every)
+        dead()
+        again(c, 3)
+        equal((len(allocated(c)), sorted(devices(c, "g-0-gpu"))), (3, ["f-0", "f-1", "f-2"]), f"{which} after {writes} writes")
+        c.create(pod_with("next", cpu="500m"))
+        c.make_claim("next", every)
+        says(c, "next", "cannot allocate all claims")
+        equal(len(allocated(c)), 3)
+        c.end_pod("g-0")
+        bound(c, "next", 1)
+        equal(sorted(devices(c, "next-gpu")), ["f-0", "f-1", "f-2"])
+        equal(len(allocated(c)), 3)
+
+
+def test_kills_between_the_writes_of_all_devices_of_all_nodes():
+    for which in ("frontend", "core"):
+        for writes in (1, 2, 4, 6):
+            killed_with_all(which, writes)
 
 
 if __name__ == "__main__":
