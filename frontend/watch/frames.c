@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KEPT_BYTES_MAX (1u << 20) /* what a stream keeps between objects */
+
 static bool is_space(char c)
 {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -55,13 +57,25 @@ static void frame_keep(struct frames *f, const char *bytes, size_t n)
 	f->kept_bytes += n;
 }
 
+static void kept_release(struct frames *f, size_t above)
+{
+	if (f->kept_cap <= above)
+		return;
+	free(f->kept);
+	f->kept = NULL;
+	f->kept_cap = 0;
+}
+
 /* Delivers an object that started in an earlier piece. */
 static int frame_deliver_kept(struct frames *f, frame_fn each, void *context)
 {
 	size_t bytes = f->kept_bytes;
+	int rc;
 
 	f->kept_bytes = 0;
-	return each(context, f->kept, bytes);
+	rc = each(context, f->kept, bytes);
+	kept_release(f, KEPT_BYTES_MAX);
+	return rc;
 }
 
 int frames_feed(struct frames *f, const char *bytes, size_t n, frame_fn each, void *context)
@@ -81,8 +95,10 @@ int frames_feed(struct frames *f, const char *bytes, size_t n, frame_fn each, vo
 				return -EPROTO;
 		}
 		taken = frame_scan(f, bytes + at, n - at);
-		if (f->kept_bytes + taken > f->bytes_max)
+		if (f->kept_bytes + taken > f->bytes_max) {
+			kept_release(f, KEPT_BYTES_MAX);
 			return -EMSGSIZE;
+		}
 		if (f->depth > 0 || f->kept_bytes > 0)
 			frame_keep(f, bytes + at, taken);
 		if (f->depth > 0)
@@ -106,6 +122,7 @@ bool frames_partial(const struct frames *f)
 
 void frames_reset(struct frames *f)
 {
+	kept_release(f, KEPT_BYTES_MAX);
 	f->kept_bytes = 0;
 	f->depth = 0;
 	f->in_string = false;
@@ -114,9 +131,7 @@ void frames_reset(struct frames *f)
 
 void frames_free(struct frames *f)
 {
-	free(f->kept);
-	f->kept = NULL;
-	f->kept_cap = 0;
+	kept_release(f, 0);
 	frames_reset(f);
 }
 

@@ -3,7 +3,8 @@
  *
  * A watch is a sequence of objects that arrive in arbitrary pieces. Object boundaries are found by
  * brackets and quotes, never by line ends. An object that lies within one piece is passed on in
- * place; only the incomplete rest of a piece is copied. */
+ * place; only the incomplete rest of a piece is copied. The memory of a large one is released with
+ * it. */
 #ifndef MUSTER_FRONTEND_FRAMES_H
 #define MUSTER_FRONTEND_FRAMES_H
 
@@ -13,7 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAME_BYTES_MAX (4u << 20) /* etcd accepts objects of at most 1.5 MiB */
+/* etcd accepts objects of at most 1.5 MiB, and an API server that writes JSON makes 6 bytes of '<',
+ * '>', '&' and control characters: 9 MiB. */
+#define FRAME_BYTES_MAX (10u << 20)
 
 /* Zeroed, with bytes_max set, it is ready for the first piece. */
 struct frames {
@@ -40,7 +43,7 @@ int frames_feed(struct frames *f, const char *bytes, size_t n, frame_fn each, vo
 /* True while an incomplete object is buffered. */
 bool frames_partial(const struct frames *f);
 
-void frames_reset(struct frames *f); /* for the next stream; keeps the memory */
+void frames_reset(struct frames *f); /* for the next stream; keeps a little memory */
 void frames_free(struct frames *f);
 
 /* One event of a watch. */

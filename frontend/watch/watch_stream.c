@@ -125,7 +125,7 @@ static bool watch_data(void *context, int status, const char *bytes, size_t n)
 		w->verdict = VERDICT_RELIST;
 		if (log_allowed(&w->failure_limit, w->env, w->name))
 			env_log(w->env, "error", "watch %s: %s; connection closed", w->name,
-			        rc == -EMSGSIZE ? "an object is longer than 4 MiB"
+			        rc == -EMSGSIZE ? "an object is longer than 10 MiB"
 			                        : "what comes is no watch event");
 	}
 	return false;

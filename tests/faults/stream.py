@@ -79,10 +79,10 @@ def swollen(name, n):
 
 @at(*MOMENTS)
 def fault_17_huge_events(t):
-    """an event of 2 MiB is accepted, one of more than 4 MiB closes the watch and is listed instead"""
+    """an event of 2 MiB is accepted, one of more than 10 MiB closes the watch and is listed instead"""
     with t.moment_of("gang"):
         t.proxy.rule(is_watch("pods"), through(swollen("big-0", 2 * MIB)))
-        huge = t.proxy.rule(is_watch("pods"), through(swollen("big-1", 4 * MIB + 100)))
+        huge = t.proxy.rule(is_watch("pods"), through(swollen("big-1", 10 * MIB + 100)))
         anew(t, "pods")
         until(lambda: huge.hits or t.moment == "mid-relist", 20, "watched anew")
     until(lambda: huge.hits, 20, "watched anew")

@@ -25,6 +25,16 @@ static int see(void *context, const char *json, size_t bytes)
 	return s->say;
 }
 
+static int take(void *context, const char *json, size_t bytes)
+{
+	struct seen *s = context;
+
+	(void)json;
+	(void)bytes;
+	s->n++;
+	return 0;
+}
+
 /* Every other item is measured by list_page_items(). */
 static int see_item(void *context, const char *json, size_t bytes, size_t *used)
 {
@@ -76,6 +86,26 @@ Test(frames, an_object_over_the_cap_is_an_error)
 	memmove(text + 6, text + 7, strlen(text + 7) + 1); /* 64 bytes: just fits */
 	cr_assert_eq(frames_feed(&f, text, 64, see, &s), 0);
 	cr_assert_eq(s.n, 1);
+	frames_free(&f);
+}
+
+Test(frames, memory_of_a_large_object_goes_with_it)
+{
+	static char text[3u << 20];
+	struct frames f = { .bytes_max = sizeof(text) };
+	struct seen s = { .say = 0 };
+
+	memset(text, 'x', sizeof(text));
+	memcpy(text, "{\"a\":\"", 6);
+	memcpy(text + sizeof(text) - 2, "\"}", 2);
+	cr_assert_eq(frames_feed(&f, text, sizeof(text) - 1, see, &s), 0);
+	cr_assert_geq(f.kept_cap, sizeof(text) - 1);
+	cr_assert_eq(frames_feed(&f, "}", 1, take, &s), 0);
+	cr_assert_eq(s.n, 1);
+	cr_assert_eq(f.kept_cap, 0);
+	cr_assert_eq(frames_feed(&f, text, sizeof(text) - 1, take, &s), 0);
+	frames_reset(&f); /* the stream broke */
+	cr_assert_eq(f.kept_cap, 0);
 	frames_free(&f);
 }
 

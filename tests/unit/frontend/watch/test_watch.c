@@ -254,7 +254,7 @@ Test(watch, a_foreign_event_type_closes_the_connection)
 Test(watch, an_object_over_the_cap_closes_the_connection_and_lists_again)
 {
 	struct http_call *c = watching();
-	size_t n = (4u << 20) + 100;
+	size_t n = (10u << 20) + 100;
 	char *big = malloc(n);
 
 	memset(big, 'x', n);
@@ -265,6 +265,28 @@ Test(watch, an_object_over_the_cap_closes_the_connection_and_lists_again)
 	cr_assert_eq(watch_counts(b.watch)->too_large, 1);
 	wait_out(800);
 	world_take(&b.w, "GET", "/api/v1/pods?limit=500");
+}
+
+/* 1.5 MiB of '<' in etcd, each 6 bytes of the API server's JSON. */
+Test(watch, an_object_of_escapes_is_read)
+{
+	static const char pod[] =
+		"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\",\"namespace\":"
+		"\"ns\",\"uid\":\"u-b\",\"resourceVersion\":\"11\",\"annotations\":{\"a\":\"";
+	static const char escape[] = "\\u003c",
+					  end[] = "\"}},\"spec\":{\"schedulerName\":\"muster\"}}}\n";
+	struct http_call *c = watching();
+	char *text = malloc(sizeof(pod) + (9u << 20) + sizeof(end)), *at = text;
+
+	at = stpcpy(at, pod);
+	for (size_t i = 0; i < 3u << 19; i++)
+		at = stpcpy(at, escape);
+	at = stpcpy(at, end);
+	for (char *from = text; from < at; from += 1 << 16)
+		cr_assert(world_piece(c, 200, from, (size_t)(at - from < 1 << 16 ? at - from : 1 << 16)));
+	cr_assert(has_pod("b"));
+	cr_assert_eq(watch_counts(b.watch)->too_large, 0);
+	free(text);
 }
 
 /* Restored from a backup: the same address, an older state.  A watch from a version
