@@ -24,7 +24,9 @@
 #define TICK_IDLE_NS NS_PER_S
 #define TICK_WAITING_NS (100 * NS_PER_MS)
 #define ROOM_WAIT_NS NS_PER_S      /* usually several objects go at once */
-#define ROOM_GAP_NS (5 * NS_PER_S) /* between lists for this reason */
+#define ROOM_GAP_NS (5 * NS_PER_S) /* between lists for this reason ... */
+#define ROOM_GAP_LISTS 10u         /* ... and as long as so many of them take ... */
+#define ROOM_GAP_MOST_NS (600 * NS_PER_S)
 #define CORELESS_LEASES                                                                            \
 	2 /* lease durations without a core; longer than others wait for a dead leader, since a core   \
 	     usually restarts at once */
@@ -211,7 +213,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	if (config->past)
 		past_begin(f);
 	model_resources(model, &f->watches_n);
-	f->room_due_ns = NEVER_NS;
+	f->room_freed_ns = NEVER_NS;
 	f->watches = must_alloc(f->watches_n * sizeof(struct watch *));
 	for (size_t i = 0; i < f->watches_n; i++) {
 		f->watches[i] = watch_new(env, model, (int)i);
@@ -539,6 +541,7 @@ static uint64_t core_send(struct frontend *f)
 	return next;
 }
 
+/* Objects were left out. */
 static bool lacks_room(const struct frontend *f)
 {
 	for (size_t i = 0; i < f->watches_n; i++)
@@ -547,35 +550,78 @@ static bool lacks_room(const struct frontend *f)
 	return false;
 }
 
+/* Until the next lists of what was left out: tenants may cause them at any time, by one object that
+ * is left out and others that they delete. */
+static uint64_t room_gap_ns(const struct frontend *f)
+{
+	uint64_t gap = 0;
+
+	for (size_t i = 0; i < f->watches_n; i++)
+		if (watch_lacks_room(f->watches[i]))
+			gap += watch_list_ns(f->watches[i]) * ROOM_GAP_LISTS;
+	if (gap > ROOM_GAP_MOST_NS)
+		gap = ROOM_GAP_MOST_NS;
+	return gap > ROOM_GAP_NS ? gap : ROOM_GAP_NS;
+}
+
+static uint64_t room_entries(const struct model_counts *c)
+{
+	return c->nodes + c->pods + c->non_member_pods + c->referred + c->gangs + c->shapes + c->names;
+}
+
+static void room_anew(struct frontend *f, const struct model_counts *c)
+{
+	model_lacks_anew(f->model);
+	f->room_entries = room_entries(c);
+	f->room_memory = c->memory_parts;
+	f->room_columns = c->columns_changed;
+	f->room_entries_hit = c->limits_hit - c->memory_hit;
+	f->room_memory_hit = c->memory_hit;
+	f->room_freed_ns = NEVER_NS;
+}
+
+/* True if what was left out may have space now: entries if a limit of these was hit since the last
+ * such lists, else memory alone.  Highest usage is that since the limit was hit. */
+static bool room_is_free(struct frontend *f, const struct model_counts *c)
+{
+	const uint64_t entries = room_entries(c);
+	const bool memory = c->memory_hit > f->room_memory_hit;
+	const bool counts = !memory || c->limits_hit - c->memory_hit > f->room_entries_hit;
+
+	if (c->columns_changed != f->room_columns || (counts && entries < f->room_entries) ||
+	    (memory && (c->memory_free || c->memory_parts < f->room_memory)))
+		return true;
+	f->room_entries = entries;
+	f->room_memory = c->memory_parts;
+	return false;
+}
+
 static uint64_t relist_if_space(struct frontend *f)
 {
-	uint64_t now = env_now(f->env), used, soonest;
+	const uint64_t now = env_now(f->env);
 	struct model_counts c;
+	uint64_t due, soonest;
 
 	model_counts(f->model, &c);
 	if (!lacks_room(f)) {
-		f->room_used = 0;
-		f->room_columns = c.columns_changed;
-		f->room_due_ns = NEVER_NS;
+		room_anew(f, &c);
+		f->room_entries = f->room_memory = 0; /* what goes before one is left out is none */
 		return NEVER_NS;
 	}
-	used = c.nodes + c.pods + c.non_member_pods + c.referred + c.gangs + c.shapes + c.names +
-	       c.memory_parts;
-	if (used >= f->room_used && c.columns_changed == f->room_columns) {
-		f->room_used = used;
-	} else if (f->room_due_ns == NEVER_NS) {
-		soonest = f->room_listed_ns ? f->room_listed_ns + ROOM_GAP_NS : 0;
-		f->room_due_ns = now + ROOM_WAIT_NS > soonest ? now + ROOM_WAIT_NS : soonest;
-	}
-	if (now < f->room_due_ns)
-		return f->room_due_ns;
+	if (f->room_freed_ns == NEVER_NS && room_is_free(f, &c))
+		f->room_freed_ns = now;
+	if (f->room_freed_ns == NEVER_NS)
+		return NEVER_NS;
+	due = f->room_freed_ns + ROOM_WAIT_NS;
+	soonest = f->room_listed_ns > 0 ? f->room_listed_ns + room_gap_ns(f) : 0;
+	due = due > soonest ? due : soonest;
+	if (now < due)
+		return due;
 	for (size_t i = 0; i < f->watches_n; i++)
 		if (watch_lacks_room(f->watches[i]))
 			watch_relist(f->watches[i], RELIST_ROOM);
-	f->room_used = used;
-	f->room_columns = c.columns_changed;
+	room_anew(f, &c);
 	f->room_listed_ns = now;
-	f->room_due_ns = NEVER_NS;
 	return NEVER_NS;
 }
 

@@ -70,9 +70,10 @@ struct frontend {
 	uint64_t ticked_ns;      /* when the last EVENT_TICK was sent */
 
 	/* Objects were dropped for a limit: they are listed again once usage falls. */
-	uint64_t room_used;    /* highest usage since the last such list */
-	uint64_t room_columns; /* model_counts.columns_changed at that time */
-	uint64_t room_due_ns;  /* when to list; NEVER_NS: nothing was freed */
+	uint64_t room_entries, room_memory;         /* highest usage since the last such list */
+	uint64_t room_columns;                      /* model_counts.columns_changed at that time */
+	uint64_t room_entries_hit, room_memory_hit; /* limits that were hit until then */
+	uint64_t room_freed_ns;                     /* NEVER_NS: nothing was freed */
 	uint64_t room_listed_ns;
 
 	/* Results waiting for ring space, oldest first, from `results_first` on. */

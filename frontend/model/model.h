@@ -149,6 +149,8 @@ int model_remove(struct model *m, int resource, const char *json, size_t bytes,
 /* True if objects of the resource were left out, or parts of them withdrawn, since its last list
  * began: a list reads them again. */
 bool model_lacks(const struct model *m, int resource);
+/* What is left out from now on counts for memory_free: lists of all such resources begin. */
+void model_lacks_anew(struct model *m);
 
 /* A new list replaces all objects of a resource: what was not put between begin and end is removed
  * at the end; abort cancels the list. */
@@ -360,6 +362,7 @@ struct live *model_live(struct model *m);
 struct model_counts {
 	uint64_t nodes, pods, pods_ours_pending, gangs, shapes, names;
 	uint64_t objects_put, objects_removed, objects_stale, objects_bad, limits_hit;
+	uint64_t memory_hit; /* of limits_hit: by model_config.memory_bytes */
 	/* Slots ever used at once: of limits.nodes, with nodes that only pods name, and of
 	 * limits.shapes. */
 	uint64_t node_slots, shape_slots;
@@ -369,6 +372,7 @@ struct model_counts {
 	uint64_t non_member_pods;   /* counted only in the status of their group: model/group_pods.h */
 	uint64_t withdrawn;         /* times that namespaces above their share gave way */
 	uint64_t memory_parts;      /* of model_config.memory_bytes, in 16ths: pods/memory.h */
+	bool memory_free;           /* the smallest object of memory_hit would be kept whole now */
 	uint64_t columns_changed;   /* times that nodes brought or took away a resource's name */
 };
 void model_counts(const struct model *m, struct model_counts *out);

@@ -412,6 +412,7 @@ void model_counts(const struct model *m, struct model_counts *out)
 	out->non_member_pods = m->non_members.pool.used;
 	out->referred = referred_count(m);
 	out->memory_parts = memory_parts(m);
+	out->memory_free = memory_has_space(m);
 	out->names = m->columns.pool.used + m->taints.pool.used;
 }
 

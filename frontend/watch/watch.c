@@ -267,6 +267,14 @@ void watch_relist(struct watch *w, enum relist_reason reason)
 	w->relist_reason = reason;
 }
 
+uint64_t watch_list_ns(const struct watch *w)
+{
+	const bool lists = w->state == WATCH_LISTING || w->replacing || w->initial;
+	const uint64_t so_far = lists ? env_now(w->env) - w->begun_ns : 0;
+
+	return so_far > w->took_ns ? so_far : w->took_ns;
+}
+
 uint64_t watch_listed_ns(const struct watch *w)
 {
 	return w->listed_ns;

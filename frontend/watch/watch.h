@@ -127,6 +127,10 @@ bool watch_lacks_room(const struct watch *w);
 /* Lists again as soon as possible; a list that starts from now on suffices. */
 void watch_relist(struct watch *w, enum relist_reason reason);
 
+/* What a list costs: how long the last complete one took, or the running one so far if that is
+ * more. */
+uint64_t watch_list_ns(const struct watch *w);
+
 /* The time at which the last complete list was started; 0: none. */
 uint64_t watch_listed_ns(const struct watch *w);
 

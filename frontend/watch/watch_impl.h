@@ -57,6 +57,7 @@ struct watch {
 	bool relist_wanted;    /* for this reason */
 	enum relist_reason relist_reason;
 	uint64_t begun_ns;     /* start of the current list */
+	uint64_t took_ns;      /* the last complete one */
 	uint64_t listed_ns;    /* watch_listed_ns() */
 	uint64_t forbidden_ns; /* each list since was answered by a 403; 0: the last one was not */
 	bool no_room;          /* objects of the last list, or since, were dropped */

@@ -122,6 +122,7 @@ void watch_list_taken(struct watch *w)
 	w->absent = false;
 	w->served = true;
 	w->listed_ns = w->begun_ns;
+	w->took_ns = env_now(w->env) - w->begun_ns;
 	w->error[0] = '\0';
 	w->counts.lists++;
 	if (!w->synced)

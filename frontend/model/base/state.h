@@ -111,10 +111,11 @@ struct model {
 	bool texts_due;       /* some were withdrawn and are still there */
 	uint32_t memory_rest; /* refreshes until those that memory is short for give way again */
 
-	uint32_t tenants; /* namespaces that are charged for something: shares.h */
-	bool shared;      /* there were two at least: the last eighth of each table is kept */
-	bool shares_due;  /* a namespace found no entry, or the last ones are in use */
-	bool newcomer;    /* ... and it is charged for nothing yet */
+	uint32_t tenants;     /* namespaces that are charged for something: shares.h */
+	bool shared;          /* there were two at least: the last eighth of each table is kept */
+	bool shares_due;      /* a namespace found no entry, or the last ones are in use */
+	bool newcomer;        /* ... and it is charged for nothing yet */
+	uint64_t memory_lack; /* bytes: memory_lack() since model_lacks_anew(); UINT64_MAX: none */
 	uint32_t lacks; /* a bit for each resource of which objects were left out since its last list */
 
 	bool lost; /* bound pods of nodes without an entry were left out, so that nodes made now are */

@@ -136,6 +136,7 @@ static uint64_t withdraw_pods(struct model *m, uint32_t namespace, uint64_t n)
 		if (!p->entry.slot.live || p->namespace != namespace || !pod_gives_way(m, p))
 			continue;
 		pod_forget(m, i);
+		m->counts.limits_hit++;
 		model_note_lack(m, RESOURCE_INDEX_PODS);
 		freed++;
 	}
@@ -228,10 +229,18 @@ static uint64_t withdraw_details(struct model *m, uint32_t namespace, enum stage
 		bytes = detail_bytes(m, i);
 		if (bytes < DETAIL_LEAST)
 			continue;
+		m->counts.limits_hit += p->node != ID_NONE; /* else it is refused, and counted */
 		withdraw_detail(m, i);
+		memory_lack(m, bytes);
 		freed += bytes;
 	}
 	return freed;
+}
+
+static void selector_lacks(struct model *m, uint64_t bytes)
+{
+	m->counts.limits_hit++;
+	memory_lack(m, bytes);
 }
 
 /* What services and controllers select by, then policies, then budgets, which protect pods. */
@@ -247,6 +256,7 @@ static uint64_t withdraw_selectors(struct model *m, uint32_t namespace, uint64_t
 		if (bytes < DETAIL_LEAST)
 			continue;
 		owner_withdraw(m, i);
+		selector_lacks(m, bytes);
 		freed += bytes;
 	}
 	STORE_EACH(&m->policies, i)
@@ -258,6 +268,7 @@ static uint64_t withdraw_selectors(struct model *m, uint32_t namespace, uint64_t
 			continue;
 		arena_reset(&m->arena);
 		policy_withdraw(m, i, share_text(m, &m->arena, "--max-memory", namespace));
+		selector_lacks(m, bytes);
 		freed += bytes;
 	}
 	STORE_EACH(&m->budgets, i)
@@ -268,6 +279,7 @@ static uint64_t withdraw_selectors(struct model *m, uint32_t namespace, uint64_t
 		if (bytes < DETAIL_LEAST)
 			continue;
 		budget_withdraw(m, i);
+		selector_lacks(m, bytes);
 		freed += bytes;
 	}
 	return freed;

@@ -17,6 +17,7 @@ static void text_pay_back(void *context, uint32_t payer, uint64_t bytes)
 void memory_start(struct model *m, uint64_t limit)
 {
 	m->memory_limit = limit;
+	m->memory_lack = UINT64_MAX;
 	m->payer = (struct intern_payer){ ID_NONE, text_pay, text_pay_back, m };
 	if (limit > 0)
 		m->keys.payer = m->values.payer = m->images.payer = &m->payer;
@@ -41,6 +42,21 @@ void memory_pay_back(struct model *m, uint32_t namespace, uint64_t bytes)
 		share_return(m, SHARE_MEMORY, namespace, bytes);
 }
 
+void memory_lack(struct model *m, uint64_t bytes)
+{
+	m->counts.memory_hit++;
+	if (bytes < m->memory_lack)
+		m->memory_lack = bytes;
+}
+
+bool memory_has_space(const struct model *m)
+{
+	const struct share_table t = share_table(m, SHARE_MEMORY);
+	const uint64_t reserve = t.limit / SHARE_RESERVE_PART;
+
+	return m->memory_lack < t.limit && t.used + m->memory_lack + reserve <= t.limit;
+}
+
 /* Rounded, so that the number stands still while it is around seven eighths, where namespaces give
  * way and are read again. */
 uint64_t memory_parts(const struct model *m)
@@ -61,6 +77,7 @@ int memory_refuse(struct model *m, uint32_t namespace, const struct meta *meta,
                   struct decode_error *error)
 {
 	m->counts.limits_hit++;
+	memory_lack(m, m->object_bytes);
 	decode_error_set(error, meta, "", "%s", share_text(m, &m->arena, "--max-memory", namespace));
 	return -ENOSPC;
 }

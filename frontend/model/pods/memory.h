@@ -41,6 +41,11 @@ bool memory_fits(const struct model *m);
 int memory_refuse(struct model *m, uint32_t namespace, const struct meta *meta,
                   struct decode_error *error);
 
+/* An object of so many bytes is left out, or kept with less detail: counted by the caller, too. */
+void memory_lack(struct model *m, uint64_t bytes);
+/* True if the smallest of these since model_lacks_anew() would be admitted now, whosever it is. */
+bool memory_has_space(const struct model *m);
+
 #define MEMORY_PARTS 16u
 /* How many of these parts of the limit are used; 0 without one. */
 uint64_t memory_parts(const struct model *m);

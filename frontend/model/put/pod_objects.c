@@ -323,6 +323,8 @@ int pod_accept(struct model *m, uint32_t pod, const struct pod_object *object,
 	pod_take_over(m, pod, object, &s, is_new);
 	if (s.flag) {
 		model_limit_meta(m, &object->meta, s.flag, error);
+		if (strcmp(s.flag, "--max-memory") == 0)
+			memory_lack(m, m->object_bytes);
 		if (s.unaccounted)
 			unaccounted_explain(object->node_name, error);
 		else if (s.bare && error)

@@ -156,6 +156,11 @@ bool model_lacks(const struct model *m, int resource)
 	return m->lacks >> resource & 1;
 }
 
+void model_lacks_anew(struct model *m)
+{
+	m->memory_lack = UINT64_MAX;
+}
+
 void model_replace_begin(struct model *m, int resource)
 {
 	assert(resource >= 0 && (size_t)resource < m->resources_n);

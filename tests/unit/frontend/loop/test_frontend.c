@@ -105,7 +105,7 @@ static void end(void)
 	world_free(&b.w);
 }
 
-static void begin_with(const struct lease_config *lease)
+static void begin_model(const struct lease_config *lease, uint64_t memory_bytes)
 {
 	struct frontend_config config = {
 		.bind_connections = 4,
@@ -119,7 +119,7 @@ static void begin_with(const struct lease_config *lease)
 		end();
 	memset(&b, 0, sizeof(b));
 	world_init(&b.w);
-	b.m = world_model();
+	b.m = world_model_with((struct model_config){ .memory_bytes = memory_bytes });
 	b.core = (struct core){ .cap = 1000, .result_room = 1000, .read_all = true };
 	b.port = (struct frontend_port){
 		.event = core_event,
@@ -130,6 +130,11 @@ static void begin_with(const struct lease_config *lease)
 	};
 	b.limits = world_limits;
 	b.f = frontend_new(&config, &b.w.env, b.m);
+}
+
+static void begin_with(const struct lease_config *lease)
+{
+	begin_model(lease, 0);
 }
 
 static void begin(void)
@@ -501,6 +506,116 @@ Test(frontend, what_found_no_room_is_listed_again_when_something_goes)
 	cr_assert_eq(world_open(&b.w), watches());
 	world_answer(watch_call("/api/v1/pods?limit"), 200,
 	             "{\"metadata\":{\"resourceVersion\":\"70\"},\"items\":[]}");
+}
+
+/* What the pod's labels take is kept of it, as long as there is memory. */
+static void pod_sent(const char *type, const char *name, int version, int labels)
+{
+	static char text[1 << 17];
+	size_t n = (size_t)snprintf(text, sizeof(text),
+	                            "{\"type\":\"%s\",\"object\":{\"metadata\":{\"name\":\"%s\","
+	                            "\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\","
+	                            "\"labels\":{\"app\":\"%s\"",
+	                            type, name, name, version, name);
+
+	for (int i = 0; i < labels; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, ",\"%s-%d.%080d\":\"%s%d\"", name, i, 0,
+		                      name, i);
+	snprintf(text + n, sizeof(text) - n, "}},\"spec\":{\"schedulerName\":\"muster\"}}}");
+	world_text(watch_call("/api/v1/pods?watch"), text);
+}
+
+static void pod_event(const char *type, const char *name, int version, int labels)
+{
+	pod_sent(type, name, version, labels);
+	frontend_poll(b.f);
+}
+
+static bool lists_pods(void)
+{
+	frontend_poll(b.f);
+	for (struct http_call *c = b.w.calls; c; c = c->next)
+		if (c->open && strncmp(c->path, "/api/v1/pods?limit", 18) == 0)
+			return true;
+	return false;
+}
+
+static void up_with_memory(uint64_t bytes)
+{
+	begin_model(NULL, bytes);
+	b.core.cap = 100000;
+	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
+	frontend_poll(b.f);
+	answer_list("/api/v1/nodes?limit", world_node("n1", "1"));
+	answer_list("/api/v1/pods?limit", "");
+	answer_other_lists(false);
+	frontend_poll(b.f);
+}
+
+/* Each deleted pod was a list of all pods: one that --max-memory never has space for, and another
+ * one that comes and goes, made them without end. */
+Test(frontend, a_pod_too_large_for_the_memory_is_not_listed_for_each_that_goes)
+{
+	up_with_memory(64 << 10);
+	pod_event("ADDED", "large", 60, 900);
+	cr_assert(world_said(&b.w, "--max-memory"), "%s", b.w.log);
+	for (int i = 0; i < 10; i++) {
+		pod_event("ADDED", "b", 61 + 2 * i, 1);
+		pod_event("DELETED", "b", 62 + 2 * i, 1);
+		b.w.now_ns += 2 * SECOND;
+		cr_assert(!lists_pods(), "after %d", i);
+	}
+}
+
+/* Pods that come meanwhile hide nothing of what became free. */
+Test(frontend, a_pod_is_listed_when_there_is_memory_for_it)
+{
+	char name[16];
+
+	up_with_memory(64 << 10);
+	pod_event("ADDED", "first", 60, 200);
+	pod_event("ADDED", "second", 61, 200);
+	pod_event("ADDED", "third", 62, 200);
+	cr_assert(world_said(&b.w, "--max-memory"), "%s", b.w.log);
+	pod_event("DELETED", "first", 63, 200); /* the core gets the drop */
+	frontend_poll(b.f);                     /* the texts go */
+	for (int i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "p%d", i);
+		pod_sent("ADDED", name, 70 + i, 0);
+	}
+	frontend_poll(b.f);
+	b.w.now_ns += 2 * SECOND;
+	cr_assert(lists_pods());
+}
+
+/* Objects that are left out and go by turns cost a tenth of the time. */
+Test(frontend, lists_for_what_is_left_out_take_a_tenth_of_the_time)
+{
+	char list[8192];
+
+	b.limits.pods = 1;
+	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
+	frontend_poll(b.f);
+	answer_list("/api/v1/nodes?limit", world_node("n1", "1"));
+	b.w.now_ns += 4 * SECOND; /* that is what a list of pods takes */
+	answer_list("/api/v1/pods?limit", world_pod("a", "5", "", ""));
+	answer_other_lists(false);
+	frontend_poll(b.f);
+	pod_event("ADDED", "b", 60, 0);
+	pod_event("DELETED", "a", 61, 0);
+	b.w.now_ns += SECOND;
+	cr_assert(lists_pods(), "the first at once");
+	b.w.now_ns += 4 * SECOND;
+	snprintf(list, sizeof(list), "{\"metadata\":{\"resourceVersion\":\"62\"},\"items\":[%s]}",
+	         world_pod("b", "60", "", ""));
+	world_answer(watch_call("/api/v1/pods?limit"), 200, list);
+	frontend_poll(b.f);
+	pod_event("ADDED", "a", 70, 0);
+	pod_event("DELETED", "b", 71, 0);
+	b.w.now_ns += 34 * SECOND;
+	cr_assert(!lists_pods());
+	b.w.now_ns += 3 * SECOND;
+	cr_assert(lists_pods());
 }
 
 Test(frontend, after_a_stop_nothing_is_sent_but_answers_are_taken)
