@@ -72,7 +72,7 @@ found=$(grep -rnE '#include "(core|frontend)/' ctl bench --include='*.[ch]' | gr
 [ -n "$found" ] && { printf 'ctl and bench use the public headers of core, and of frontend no I/O:\n%s\n' "$found"; bad=1; }
 
 layers core base pack share devices shm cluster classes filter index queue plan timeline lifecycle cycle step search world daemon
-layers frontend base json cel trace api journal queues decode dialect volume devices model watch bind evict report serve loop page config daemon
+layers frontend base json cel trace api journal decode queues dialect volume devices model watch bind evict report serve loop page config daemon
 layers frontend/model base nodes pods shapes groups put flush
 layers ctl term objects gpus up offline live devices preempt diagnose replay
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort; }

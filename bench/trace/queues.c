@@ -138,7 +138,7 @@ static bool users_go(struct trace_queues *q, const struct trace *t)
 	for (uint32_t i = 0; i < t->users_n; i++) {
 		const char *user = t->users[i];
 		const bool named = user[0] != '\0' && queues_find(q->read, user) != SIZE_MAX;
-		const char *name = queues_name_of(q->read, named ? user : NULL, NULL, user);
+		const char *name = queues_name_of(q->read, named ? user : NULL, NULL, user, SIZE_MAX);
 		const size_t queue = queues_find(q->read, name);
 
 		if (queue == SIZE_MAX || !q->at[queue].leaf) {

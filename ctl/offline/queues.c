@@ -3,6 +3,7 @@
 #include "ctl/objects/read.h"
 #include "ctl/offline/queues_impl.h"
 #include "ctl/term/ctl.h"
+#include "frontend/decode/extract.h"
 #include "ipc/memory.h"
 
 #include <stdio.h>
@@ -25,6 +26,7 @@ void queues_free(struct queues *q)
 	queues_read_free(q->read);
 	names_free(&q->pods);
 	names_free(&q->groups);
+	names_free(&q->namespaces);
 	free(q->defs);
 	free(q->of_pod);
 	free(q->named);
@@ -84,6 +86,47 @@ static const char *names_find(const struct queue_names *names, const char *names
 	return found != NULL ? found->queue : NULL;
 }
 
+static size_t selects(const struct queues_read *read, const struct object *object)
+{
+	struct arena arena = { 0 };
+	struct decode_error error;
+	struct meta meta = { 0 };
+	size_t at = SIZE_MAX;
+
+	if (extract_meta(object->json.at, object->json.bytes, &arena, &meta, &error) == 0)
+		at = queues_select(read, &meta.labels);
+	arena_free(&arena);
+	return at;
+}
+
+/* Once the queues have their order.  A namespace that is in no file counts as one without labels.
+ */
+static void namespaces_note(struct queues *q, const struct object *objects, size_t n)
+{
+	const struct pairs none = { 0 };
+
+	q->unlabelled = queues_select(q->read, &none);
+	for (size_t i = 0; i < n && q->read->selects; i++) {
+		size_t at;
+
+		if (strcmp(objects[i].kind, "Namespace") != 0 || strcmp(objects[i].api_version, "v1") != 0)
+			continue;
+		at = selects(q->read, &objects[i]);
+		name_add(&q->namespaces, &objects[i],
+		         text_of(at != SIZE_MAX ? q->read->queues[at].name : ""));
+	}
+	names_sort(&q->namespaces);
+}
+
+static size_t selected(const struct queues *q, const char *namespace)
+{
+	const char *name = names_find(&q->namespaces, "", namespace);
+
+	if (name == NULL)
+		return q->unlabelled;
+	return name[0] != '\0' ? queues_find(q->read, name) : SIZE_MAX;
+}
+
 static bool file_read(struct queues_read *q, const char *path, char *error, size_t error_bytes)
 {
 	struct bytes text = { 0 };
@@ -129,6 +172,8 @@ struct queues *queues_read(const char *source, const struct files *files, char *
 		object_note(q, &objects[i]);
 	}
 	ok = ok && queues_arrange(q->read, true, error, error_bytes);
+	if (ok)
+		namespaces_note(q, objects, n);
 	names_sort(&q->pods);
 	names_sort(&q->groups);
 	if (ok)
@@ -199,7 +244,7 @@ static void pod_bind(void *context, const struct pod_view *pod)
 		return;
 	name = queues_name_of(q->read, names_find(&q->pods, pod->namespace, pod->name),
 	                      pod->gang[0] ? names_find(&q->groups, pod->namespace, pod->gang) : NULL,
-	                      pod->namespace);
+	                      pod->namespace, selected(q, pod->namespace));
 	q->of_pod[pod->id] = index_of(q, name);
 	q->named[pod->id] = name;
 	q->keys[pod->id] = ctl_print("%s/%s", pod->namespace, pod->name);

@@ -12,6 +12,7 @@
 #include "frontend/base/arena.h"
 #include "frontend/base/bytes.h"
 #include "frontend/base/resource.h"
+#include "frontend/decode/object.h"
 #include "ipc/abi_queue.h"
 
 #include <stdbool.h>
@@ -52,6 +53,8 @@ struct queue_read {
 	uint32_t run_s;     /* how long pods are expected to run that don't say; 0: as in its parent */
 	char **namespaces;
 	size_t namespaces_n;
+	struct selector_object *selectors; /* of labels of namespaces */
+	size_t selectors_n;
 	bool per_namespace; /* each of them has a child, "QUEUE.NAMESPACE": queues_arrange() */
 };
 
@@ -65,6 +68,8 @@ struct queues_read {
 	enum queue_source source;
 	struct queue_read *queues; /* [0] is the root */
 	size_t n, room;
+	bool selects;       /* a queue has selectors */
+	struct arena arena; /* their texts */
 	/* Of queues_arrange(). */
 	size_t *by_name;                    /* sorted by name */
 	struct queue_namespace *namespaces; /* sorted */
@@ -98,10 +103,15 @@ bool queues_arrange(struct queues_read *q, bool strict, char *error, size_t erro
 /* A queue by its name, or SIZE_MAX.  Names of the root are 0. */
 size_t queues_find(const struct queues_read *q, const char *name);
 
-/* The queue that a pod goes to by the first of: what its group or it names, the queue of its
- * namespace, the default of the source.  NULL or "": it names none. */
+/* The first queue, by depth and then by name, with a selector for these labels of a namespace;
+ * SIZE_MAX: none.  O(selectors x their keys x labels). */
+size_t queues_select(const struct queues_read *q, const struct pairs *labels);
+
+/* The queue that a pod goes to by the first of: what its group or it names, the queue that lists
+ * its namespace, the one that `selected` it (queues_select()), the default of the source.  NULL or
+ * "": it names none. */
 const char *queues_name_of(const struct queues_read *q, const char *own, const char *of_group,
-                           const char *namespace);
+                           const char *namespace, size_t selected);
 
 /* What a pod, or an object of its group, names; empty: none.  Lives as the JSON and the arena. */
 struct text queues_mark(enum queue_source source, bool group, struct text json,

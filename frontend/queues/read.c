@@ -76,6 +76,12 @@ void queue_weights_read(struct json *j, struct queue_read *q)
 			queue_amount_set(&q->amounts[AMOUNT_WEIGHT], key.at, key.bytes, value);
 }
 
+void queue_namespace_add(struct queue_read *q, struct text name)
+{
+	q->namespaces = must_grow(q->namespaces, (q->namespaces_n + 1) * sizeof(*q->namespaces));
+	q->namespaces[q->namespaces_n++] = queue_text_copy(name);
+}
+
 void queue_texts_read(struct json *j, struct queue_read *q)
 {
 	struct text t;
@@ -83,11 +89,8 @@ void queue_texts_read(struct json *j, struct queue_read *q)
 	if (!json_array(j))
 		return;
 	while (json_item(j))
-		if (json_string(j, &t)) {
-			q->namespaces =
-				must_grow(q->namespaces, (q->namespaces_n + 1) * sizeof(*q->namespaces));
-			q->namespaces[q->namespaces_n++] = queue_text_copy(t);
-		}
+		if (json_string(j, &t))
+			queue_namespace_add(q, t);
 }
 
 void queue_text_read(struct json *j, char **out)
@@ -241,7 +244,7 @@ void queue_duration_read(struct json *j, uint32_t *out)
 }
 
 /* One item of muster's own list. */
-static void item_read(struct json *j, struct queue_read *q)
+static void item_read(struct json *j, struct queues_read *tree, struct queue_read *q)
 {
 	struct text key;
 
@@ -273,7 +276,7 @@ static void item_read(struct json *j, struct queue_read *q)
 		else if (text_is(key, "runSeconds"))
 			seconds_read(j, &q->run_s);
 		else if (text_is(key, "namespaces"))
-			queue_texts_read(j, q);
+			queue_namespaces_read(j, tree, q);
 		else if (text_is(key, "perNamespace"))
 			json_bool(j, &q->per_namespace);
 		else
@@ -283,8 +286,10 @@ static void item_read(struct json *j, struct queue_read *q)
 	}
 	if (!j->failed && q->name[0] == '\0')
 		json_fail(j, "a queue without a name");
-	if (!j->failed && q->per_namespace && q->namespaces_n == 0)
+	if (!j->failed && q->per_namespace && q->namespaces_n + q->selectors_n == 0)
 		json_fail(j, "queue %.64s: perNamespace: it has no namespaces", q->name);
+	if (!j->failed && q->per_namespace && q->selectors_n > 0)
+		json_fail(j, "queue %.64s: perNamespace: its namespaces have to be names", q->name);
 }
 
 static void list_read(struct json *j, struct queues_read *q)
@@ -292,7 +297,7 @@ static void list_read(struct json *j, struct queues_read *q)
 	if (!json_array(j))
 		return;
 	while (json_item(j) && !j->failed)
-		item_read(j, queue_new(q, (struct text){ "", 0 }));
+		item_read(j, q, queue_new(q, (struct text){ "", 0 }));
 }
 
 /* What a document is made of, and where it is. */

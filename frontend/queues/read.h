@@ -19,6 +19,9 @@ bool queue_quantity_read(struct json *j, bool milli, bool negative, int64_t *out
 void queue_amounts_read(struct json *j, struct queue_values *a);
 void queue_weights_read(struct json *j, struct queue_read *q);
 void queue_texts_read(struct json *j, struct queue_read *q);
+void queue_namespace_add(struct queue_read *q, struct text name);
+/* select.c: names and label selectors. */
+void queue_namespaces_read(struct json *j, struct queues_read *tree, struct queue_read *q);
 /* "1h30m": a duration of Go, not below 0, rounded up to seconds. */
 void queue_duration_read(struct json *j, uint32_t *out);
 void queue_text_read(struct json *j, char **out);

@@ -57,6 +57,7 @@ static void queue_free(struct queue_read *q)
 	for (size_t i = 0; i < q->namespaces_n; i++)
 		free(q->namespaces[i]);
 	free(q->namespaces);
+	free(q->selectors);
 	free(q->name);
 	free(q->parent);
 	free(q->namespace);
@@ -71,6 +72,7 @@ void queues_read_free(struct queues_read *q)
 	free(q->queues);
 	free(q->by_name);
 	free(q->namespaces);
+	arena_free(&q->arena);
 	free(q);
 }
 
@@ -385,7 +387,7 @@ static const char *child_for(const struct queues_read *q, const char *name, cons
 }
 
 const char *queues_name_of(const struct queues_read *q, const char *own, const char *of_group,
-                           const char *namespace)
+                           const char *namespace, size_t selected)
 {
 	const bool group_first = q->source == QUEUES_VOLCANO || q->source == QUEUES_KAI;
 	const bool has_own = own && *own, has_group = of_group && *of_group;
@@ -393,6 +395,8 @@ const char *queues_name_of(const struct queues_read *q, const char *own, const c
 
 	if (!has_own && !has_group)
 		name = of_namespace(q, namespace);
+	if (!has_own && !has_group && name == NULL && selected != SIZE_MAX)
+		name = q->queues[selected].name;
 	if (name == NULL)
 		name = default_queues[q->source];
 	name = child_for(q, name, namespace);

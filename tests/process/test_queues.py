@@ -72,6 +72,31 @@ def test_a_queue_for_each_namespace():
     equal([queues[f"root/teams/teams.{n}"]["used"][GPU] for n in "xy"], [32, 32])
 
 
+def test_labels_of_namespaces_choose_the_queue():
+    """By the Namespace objects of the files; one that is in none counts as without labels."""
+    def of(namespace):
+        made = pod(namespace, 0)
+        made["metadata"]["namespace"] = namespace
+        del made["metadata"]["labels"]
+        return made
+
+    def team(name, value):
+        return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"team": value}}}
+
+    file = """
+- {name: all, namespaces: [{matchExpressions: [{key: team, operator: Exists}]}]}
+- {name: rest, namespaces: [{matchExpressions: [{key: team, operator: DoesNotExist}]}]}
+- {name: w, namespaces: [{matchLabels: {team: a}}]}
+- {name: z, namespaces: [listed]}
+"""
+    items = [team("x", "a"), team("y", "b"), team("listed", "a"), *(of(n) for n in ("x", "y", "listed", "unknown"))]
+    code, out, err = run(file, "queues", "-o", "json", items=items)
+    equal((code, err), (0, ""))
+    queues = {q["queue"].split("/")[-1]: q for q in json.loads(out)["queues"]}
+    # Of x and y the first by name; a name comes before a label.
+    equal([queues[q]["used"].get(GPU, 0) // queues["z"]["used"][GPU] for q in ("all", "rest", "w", "z")], [2, 1, 0, 1])
+
+
 YUNIKORN = """
 partitions:
 - name: default

@@ -730,5 +730,32 @@ def test_a_gang_names_its_queue_and_explain_says_why():
         becomes(told, ("a", text, True), "gangs and explain")
 
 
+def test_labels_of_a_namespace_choose_the_queue():
+    """The label of the namespace moves what runs and what waits to the other queue, whose limit it meets."""
+    team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lab", "labels": {"team": "a"}}}
+    text = """
+- {name: a, limit: {nvidia.com/gpu: 16}, namespaces: [{matchLabels: {team: a}}]}
+- {name: b, limit: {nvidia.com/gpu: 24}, namespaces: [{matchLabels: {team: b}}]}
+"""
+
+    def of(i):
+        return objects.pod(f"p-{i}", cpu="0", memory="0", requests={GPU: "8"}, namespace="lab")
+
+    def bound():
+        return sum(bool(p["spec"].get("nodeName")) for p in c.client.list("Pod") if p["metadata"]["namespace"] == "lab")
+
+    with Queues(text, team) as c:
+        c.create(*(of(i) for i in range(4)))
+        used(c, "a", 16)
+        becomes(bound, 2, "bound of the lab", SOON_S)
+        c.client.patch("Namespace", "lab", {"metadata": {"labels": {"team": "b"}}})
+        used(c, "b", 24)
+        used(c, "a", 0)
+        becomes(bound, 3, "bound of the lab", SOON_S)
+        c.client.patch("Namespace", "lab", {"metadata": {"labels": {"team": None}}})
+        used(c, "b", 0)
+        steady(lambda: bound() == 3, 0.5, "queue default does not exist")
+
+
 if __name__ == "__main__":
     sys.exit(main(globals(), jobs=3))

@@ -99,6 +99,30 @@ static const char *mark_text(const struct model *m, const struct queue_marks *ma
 	return mark != ID_NONE ? intern_text(&m->values, mark) : "";
 }
 
+/* The queue that selects the namespace by its labels, or SIZE_MAX; kept until they or the queues
+ * change. */
+static size_t selected(const struct model *m, uint32_t namespace)
+{
+	struct namespace_entry *e = namespace_at(m, namespace);
+	struct pairs labels = { 0 };
+	size_t at;
+
+	if (!m->queues->tree->selects)
+		return SIZE_MAX;
+	if (e->selected == 0) {
+		labels.at = must_array(e->labels_n + 1u, sizeof(*labels.at));
+		for (; labels.n < e->labels_n; labels.n++)
+			labels.at[labels.n] = (struct pair){
+				.key = text_of(intern_text(&m->keys, e->labels[labels.n].key)),
+				.value = text_of(intern_text(&m->values, e->labels[labels.n].value)),
+			};
+		at = queues_select(m->queues->tree, &labels);
+		free(labels.at);
+		e->selected = at == SIZE_MAX ? 1 : (uint32_t)at + 2;
+	}
+	return e->selected == 1 ? SIZE_MAX : e->selected - 2;
+}
+
 /* The name of the queue that the pod goes to. */
 static const char *name_of(const struct model *m, uint32_t pod)
 {
@@ -107,7 +131,7 @@ static const char *name_of(const struct model *m, uint32_t pod)
 
 	return queues_name_of(q->tree, mark_text(m, &q->pods[q->source], pod),
 	                      p->gang != ID_NONE ? mark_text(m, &q->groups[q->source], p->gang) : "",
-	                      p->texts);
+	                      p->texts, selected(m, p->namespace));
 }
 
 /* The pod is in another gang now. */
@@ -344,15 +368,46 @@ static void bodies_renew(struct model *m)
 			body_renew(m, i);
 }
 
-/* Those that have a node are sent first: the core may plan between two records, and a gang that
- * waits would find its new queue with less in use than there is. */
-static void pods_follow(struct model *m)
+/* `relabelled`: only those of namespaces that are.  Those that have a node are sent first: the core
+ * may plan between two records, and a gang that waits would find its new queue with less in use
+ * than there is. */
+static void pods_follow(struct model *m, bool relabelled)
 {
+#define FOLLOWS(p) (!relabelled || namespace_at(m, (p)->namespace)->relabelled)
 	STORE_EACH(&m->pods, i)
-	if (pod_at(m, i)->node != ID_NONE || pod_at(m, i)->binding != ID_NONE)
+	if ((pod_at(m, i)->node != ID_NONE || pod_at(m, i)->binding != ID_NONE) &&
+	    FOLLOWS(pod_at(m, i)))
 		queues_follow_pod(m, i);
 	STORE_EACH(&m->pods, i)
-	queues_follow_pod(m, i);
+	if (FOLLOWS(pod_at(m, i)))
+		queues_follow_pod(m, i);
+#undef FOLLOWS
+}
+
+/* The queues changed. */
+static void namespaces_forget(struct model *m)
+{
+	STORE_EACH(&m->namespaces, i)
+	{
+		namespace_at(m, i)->selected = 0;
+		namespace_at(m, i)->relabelled = false; /* all pods are looked up */
+	}
+}
+
+/* Labels of namespaces changed: one pass over the pods for all of them, none where they have no
+ * pods. */
+static void relabelled_follow(struct model *m)
+{
+	bool any = false;
+
+	for (uint32_t i = m->namespaces.dirty.first; i != SLOT_NONE;
+	     i = namespace_at(m, i)->entry.slot.next)
+		any = any || (namespace_at(m, i)->relabelled && namespace_at(m, i)->entry.refs > 0);
+	if (any)
+		pods_follow(m, true);
+	for (uint32_t i = m->namespaces.dirty.first; i != SLOT_NONE;
+	     i = namespace_at(m, i)->entry.slot.next)
+		namespace_at(m, i)->relabelled = false;
 }
 
 /* What pods are expected to run, by queue. */
@@ -393,11 +448,14 @@ void queues_refresh(struct model *m)
 		ids_find(q);
 		bodies_renew(m);
 		runs_find(q);
-		pods_follow(m);
+		namespaces_forget(m);
+		pods_follow(m, false);
 		runs_told(q);
 	} else if (q->tree && q->columns_changed != m->counts.columns_changed) {
 		bodies_renew(m);
 	}
+	if (q->tree && q->tree->selects)
+		relabelled_follow(m);
 }
 
 static void slot_free(struct model_queues *q, struct queue_slot *s)

@@ -86,6 +86,8 @@ static void set_labels(struct model *m, uint32_t namespace, struct pod_label *la
 	pod_labels_give(m, e->labels, e->labels_n);
 	e->labels = labels;
 	e->labels_n = n;
+	e->relabelled = true;
+	e->selected = 0;
 	store_mark_dirty(&m->namespaces, namespace);
 }
 

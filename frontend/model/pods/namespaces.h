@@ -15,6 +15,8 @@ struct namespace_entry {
 	uint64_t used[SHARES]; /* entries charged to it, each a reference: shares.h */
 	uint32_t pods_first;   /* a chain over pod_entry.spread_link */
 	bool spared;           /* no pod in it may be evicted: muster.dev/preemption */
+	bool relabelled;       /* since queues_refresh() */
+	uint32_t selected;     /* groups/queues.c; 0: not known */
 	bool ending;           /* it has a deletionTimestamp: no pod in it can be bound any more */
 };
 

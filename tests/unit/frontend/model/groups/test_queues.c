@@ -188,6 +188,83 @@ Test(queues, each_namespace_has_a_queue_of_its_own)
 	cr_assert_str_eq(queue_of("ns/named"), "teams");
 }
 
+static void put_namespace(int version, const char *labels)
+{
+	cr_assert_eq(put_object(model_resource_index(s.m, "v1", "Namespace"),
+	                        "{\"metadata\":{\"name\":\"ns\",\"uid\":\"u-ns\","
+	                        "\"resourceVersion\":\"%d\",\"labels\":{%s}}}",
+	                        version, labels),
+	             0, "%s", s.error.text);
+}
+
+static void put_queues(int version, const char *queues)
+{
+	cr_assert_eq(
+		put_object(model_resource_index(s.m, "v1", "ConfigMap"),
+	               "{\"metadata\":{\"name\":\"queues\",\"namespace\":\"sys\",\"uid\":\"u\","
+	               "\"resourceVersion\":\"%d\"},\"data\":{\"queues.yaml\":\"%s\"}}",
+	               version, queues),
+		0, "%s", s.error.text);
+}
+
+#define SELECTS(name, team) "- {name: " name ", namespaces: [{matchLabels: {team: " team "}}]}\\n"
+
+/* A name comes before a label, and of two queues that select the namespace the first one by name.
+ */
+Test(queues, labels_of_a_namespace_choose_the_queue)
+{
+	start_config(0, 0);
+	put_queues(1, SELECTS("b", "x") SELECTS("a", "y"));
+	put_pod("waits", "", "");
+	put_pod("runs", "", ",\"nodeName\":\"n\"");
+	put_pod("named", "\"muster.dev/queue\":\"a\"", "");
+	flush();
+	cr_assert_str_eq(queue_of("ns/named"), "a");
+	cr_assert(replay_pod(&s.replay, "ns/waits")->queue == QUEUE_MISSING ||
+	          strcmp(queue_of("ns/waits"), "default") == 0);
+	put_namespace(1, "\"team\":\"x\"");
+	while (!replay_flush(&s.replay, s.m, 1))
+		cr_assert(strcmp(queue_of("ns/waits"), "b") != 0 || strcmp(queue_of("ns/runs"), "b") == 0,
+		          "what runs comes first");
+	cr_assert_str_eq(queue_of("ns/waits"), "b");
+	cr_assert_str_eq(queue_of("ns/runs"), "b");
+	put_namespace(2, "\"team\":\"y\"");
+	flush();
+	cr_assert_str_eq(queue_of("ns/waits"), "a");
+	put_queues(2, SELECTS("b", "y") SELECTS("a", "y"));
+	flush();
+	cr_assert_str_eq(queue_of("ns/waits"), "a", "the first by name");
+	put_queues(3, SELECTS("a", "y") "- {name: b, namespaces: [ns]}\\n");
+	flush();
+	cr_assert_str_eq(queue_of("ns/waits"), "b", "a name comes before a label");
+	put_queues(4, SELECTS("a", "y") "- name: default\\n");
+	flush();
+	cr_assert_str_eq(queue_of("ns/waits"), "a");
+	put_namespace(3, "");
+	flush();
+	cr_assert_str_eq(queue_of("ns/waits"), "default");
+	cr_assert_str_eq(queue_of("ns/named"), "a");
+}
+
+/* Other objects than labels do not cost its pods a record. */
+Test(queues, a_namespace_that_keeps_its_queue_moves_nobody)
+{
+	start_config(0, 0);
+	put_queues(1,
+	           "- {name: a, namespaces: [{matchExpressions: [{key: team, operator: Exists}]}]}\\n");
+	put_namespace(1, "\"team\":\"x\"");
+	put_pod("p", "", "");
+	flush();
+	cr_assert_str_eq(queue_of("ns/p"), "a");
+	put_namespace(2, "\"team\":\"y\"");
+	s.replay.room = 1000;
+	model_flush(s.m, &s.replay.sink);
+	for (size_t i = 0; i < s.replay.queue_n; i++)
+		cr_assert_neq(s.replay.queue[i].kind, EVENT_POD);
+	flush();
+	cr_assert_str_eq(queue_of("ns/p"), "a");
+}
+
 /* How many records of the kind the next flush has. */
 static uint32_t flushed_of(uint32_t kind)
 {
