@@ -100,6 +100,15 @@ static bool fits_unreserved(struct core *c, uint32_t index, uint32_t need)
 	return true;
 }
 
+/* WAIT_RESERVED: whose capacity it is.  What others retain would leave the gang enough, so that it
+ * is not a part of the reason. */
+static void reason_holder(const struct core *c, uint32_t holder, struct reason *r)
+{
+	r->retained_nodes = 0;
+	r->retained_gang = holder;
+	r->retained_generation = c->gangs.slots[holder].generation;
+}
+
 /* A search that gave up is repeated at most once in REFRESH_NS. */
 static void search_note(struct core *c, struct gang *g, enum plan_answer answer)
 {
@@ -208,8 +217,10 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 	if (plan->failed != CLASS_NONE && plan->kept_together)
 		reason_domain(r, &c->views, plan);
 	kept_together = plan->kept_together;
-	if (behind && (plan->alike || answer != PLAN_PLACED) && fits_unreserved(c, index, need))
+	if (behind && (plan->alike || answer != PLAN_PLACED) && fits_unreserved(c, index, need)) {
+		reason_holder(c, c->backfill.gang, r);
 		return WAIT_RESERVED;
+	}
 	if (answer == PLAN_GAVE_UP)
 		return WAIT_GAVE_UP;
 	return kept_together ? WAIT_TOPOLOGY : WAIT_ROOM;

@@ -435,13 +435,6 @@ static void put_bind_refused(struct out *o, const struct reason *r, const char *
 		put(o, ". gang %s: %u of %u members are bound.", gang, r->bound, r->quorum);
 }
 
-static void put_held(struct out *o, const struct reason *r, const char *gang)
-{
-	put(o, "room is held for a gang that has waited longer");
-	if (gang)
-		put(o, ". gang %s: %u of %u members have room beside it.", gang, r->fit, r->need);
-}
-
 static void put_victims(struct out *o, const struct reason *r, const char *gang)
 {
 	put(o, "%u pod%s evicted for it, or ending, and %s not gone yet", r->victims,
@@ -455,6 +448,23 @@ static bool is_of_tenant(const struct reason_about *about, const char *gang)
 	const size_t n = about->tenant ? strlen(about->tenant) : 0;
 
 	return !about->tenant || (strncmp(gang, about->tenant, n) == 0 && gang[n] == '/');
+}
+
+/* struct reason.retained_gang: a gang or a pod. */
+static void put_held(struct out *o, const struct reason *r, const struct reason_about *about,
+                     const struct reason_names *names)
+{
+	char holder[REASON_GANG_BYTES];
+
+	if (!names->gang || !names->gang(names->context, r->retained_gang, r->retained_generation,
+	                                 holder, sizeof(holder)))
+		put(o, "room is held for a gang that has waited longer");
+	else if (!is_of_tenant(about, holder))
+		put(o, "room is held for a gang of another namespace that has waited longer");
+	else
+		put(o, "room is held for %s, which has waited longer", holder);
+	if (about->gang)
+		put(o, ". gang %s: %u of %u members have room beside it.", about->gang, r->fit, r->need);
 }
 
 /* Reservations that are retained: struct reason.retained_nodes. */
@@ -627,7 +637,7 @@ static void put_reason(struct out *o, const struct reason *r, const struct reaso
 		put_gave_up(o, r, about->gang, names);
 		break;
 	case WAIT_RESERVED:
-		put_held(o, r, about->gang);
+		put_held(o, r, about, names);
 		break;
 	case WAIT_ROLE:
 		put_role(o, r, about->gang, names);

@@ -37,7 +37,7 @@ pod one cpu=1 created=5000
 pod two cpu=1 created=5001
 	on one=n2  # the gang fits twice on each node with and without it
 	on two=-
-	reason two: held
+	reason two: held 0 of 1 for big
 # A pod before the gang in the queue may use everything.
 pod first cpu=1 priority=10
 	on first=n2
@@ -147,6 +147,7 @@ ticks 60
 pod one cpu=1 created=5000
 	ledger held=258  # a lone pod: counted after the 256 groups
 	on one=-
+	reason one: held 0 of 1 for big
 drop pod big
 check ledger held=0
 	on one=n1

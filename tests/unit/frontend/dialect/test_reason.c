@@ -514,6 +514,32 @@ Test(reason, capacity_that_others_retain)
 	cr_assert(strstr(text_of(&r, NULL, NULL), "for a gang, which"));
 }
 
+Test(reason, capacity_that_is_reserved_for_another)
+{
+	struct reason_names names = NAMES;
+	struct reason r = {
+		.why = WAIT_RESERVED, .fit = 1, .need = 2, .retained_gang = 3, .retained_generation = 7
+	};
+	struct reason_about about = { .gang = "other/g" };
+	char out[1024];
+
+	names.gang = gang_name;
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert_str_eq(out, "room is held for other/h, which has waited longer. gang other/g: 1 of 2 "
+	                      "members have room beside it.");
+	about.gang = NULL;
+	about.tenant = "other";
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert_str_eq(out, "room is held for other/h, which has waited longer");
+	about.tenant = "othe";
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert_str_eq(out, "room is held for a gang of another namespace that has waited longer");
+	r.retained_generation = 0;
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert_str_eq(out, "room is held for a gang that has waited longer");
+	cr_assert_str_eq(text_of(&r, NULL, NULL), "room is held for a gang that has waited longer");
+}
+
 static const char *pod_scheduler = "default-scheduler";
 
 static const char *pod_name(const void *context, uint32_t pod, uint32_t generation, char *out,
