@@ -388,7 +388,9 @@ void report_group_finish(struct item *i)
 		report_group_free(g);
 		return;
 	}
-	report_note_drop(&i->note);
+	/* An Event that was tried, and is not written, keeps its text: event_send() compares it. */
+	if (g->reporting == GANG_NONE)
+		report_note_drop(&i->note);
 	if (g->again) {
 		g->again = false;
 		due = env_now(r->config.env) + r->config.delay_ns;

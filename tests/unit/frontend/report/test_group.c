@@ -460,6 +460,32 @@ Test(report_group, an_event_when_the_numbers_of_its_reason_change)
 	cr_assert_eq(report_counts(b.r)->events, 1, "the last one that was written has that text");
 }
 
+/* The name of the first attempt with another text would be a conflict if that one was written. */
+Test(report_group, an_event_with_a_new_text_has_a_new_name_after_one_that_was_deferred)
+{
+	struct http_call *c;
+	char name[300];
+
+	group("7", 3, "\"phase\":\"Pending\"");
+	member("a", "8", "\"schedulingGates\":[{\"name\":\"x\"}]");
+	becomes(GANG_INCOMPLETE);
+	waits(WAIT_MEMBERS, 1);
+	c = next("POST", EVENTS);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(c->body + 55, ",") + 55, c->body);
+	world_answer(c, 405, "{}");
+	cr_assert_eq(report_counts(b.r)->deferred, 1);
+	waits(WAIT_MEMBERS, 1);
+	c = next("POST", EVENTS);
+	cr_assert_eq(strncmp(c->body, name, strlen(name)), 0, "%s: %s", name, c->body);
+	world_answer(c, 405, "{}");
+	waits(WAIT_MEMBERS, 2);
+	c = next("POST", EVENTS);
+	has(c, "gang ns/g: 2 of 3 members are there.");
+	cr_assert_neq(strncmp(c->body, name, strlen(name)), 0, "the name of the first: %s", c->body);
+	world_answer(c, 201, "{}");
+	quiet();
+}
+
 /* After a restart of either process every gang that runs is told to be placed. */
 Test(report_group, that_a_gang_still_runs_is_no_news)
 {
