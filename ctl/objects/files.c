@@ -484,35 +484,45 @@ static int is_manifest(const struct dirent *entry)
 	       (strcmp(dot, ".json") == 0 || strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
 /* As kubectl -f FOLDER: the manifests in it, by name, and none of the folders below. */
 static bool read_folder(struct files *files, const char *path, char *error, size_t error_bytes)
 {
 	struct dirent **entries = NULL;
 	const int n = scandir(path, &entries, is_manifest, alphasort);
-	bool ok = n > 0;
+	int folders = 0;
+	bool ok = n >= 0;
 
 	if (n < 0)
 		snprintf(error, error_bytes, "%s: %s", path, strerror(errno));
-	else if (n == 0)
-		snprintf(error, error_bytes, "%s: no .json, .yaml or .yml file is in this folder", path);
 	for (int i = 0; i < n; i++) {
 		char *of = ctl_print("%s/%s", path, entries[i]->d_name);
 
-		ok = ok && read_one(files, of, error, error_bytes);
+		if (ok && is_folder(of))
+			folders++;
+		else
+			ok = ok && read_one(files, of, error, error_bytes);
 		free(of);
 		free(entries[i]);
 	}
 	free(entries);
+	if (ok && folders == n) {
+		snprintf(error, error_bytes, "%s: no .json, .yaml or .yml file is in this folder", path);
+		return false;
+	}
 	return ok;
 }
 
 bool files_read(struct files *files, const char *path, char *error, size_t error_bytes)
 {
-	struct stat about;
-
-	return stat(path, &about) == 0 && S_ISDIR(about.st_mode)
-	           ? read_folder(files, path, error, error_bytes)
-	           : read_one(files, path, error, error_bytes);
+	return is_folder(path) ? read_folder(files, path, error, error_bytes)
+	                       : read_one(files, path, error, error_bytes);
 }
 
 bool files_take(struct files *files, const char *name, const char *text, size_t bytes, char *error,

@@ -90,11 +90,13 @@ def test_a_folder_as_kubectl_takes_it():
         write(os.path.join(folder, "1.yaml"), "# a comment\n" + "\n---\n".join(json.dumps(i) for i in items[:4]))
         write(os.path.join(folder, "2.json"), listed(*items[4:]))
         write(os.path.join(folder, "notes.txt"), "no manifest")
-        check(simulate("-f", folder)[2].endswith("below.json: Is a directory\n"), simulate("-f", folder))
-        os.rmdir(os.path.join(folder, "below.json"))
+        write(os.path.join(folder, "below.json", "0.yaml"), "kind: [")
         equal(simulate("-f", folder), simulate("-f", str(DATA / "states.json")))
         write(os.path.join(folder, "3.yml"), "kind: [")
         check("3.yml" in simulate("-f", folder)[2], simulate("-f", folder))
+        os.mkdir(os.path.join(folder, "of folders"))
+        os.mkdir(os.path.join(folder, "of folders", "a.yaml"))
+        check("no .json, .yaml or .yml file is in this folder" in simulate("-f", os.path.join(folder, "of folders"))[2])
 
 
 def test_tables_say_the_same():
