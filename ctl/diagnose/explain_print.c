@@ -35,6 +35,13 @@ bool explain_is_queued(const struct gang_result *g)
 	        g->members - g->placed < g->pending);
 }
 
+/* True if it has a position in the queue, of a live scheduler the one that `gangs` shows. */
+static bool has_position(const struct explanation *x, const struct gang_result *g)
+{
+	return gang_is_queued(g->state, g->why.why) ||
+	       (x->reservations == NULL && explain_is_queued(g));
+}
+
 static struct gang_key key_of(const struct gang_result *g)
 {
 	return (struct gang_key){ .band = g->band, .priority = g->priority, .age_ns = g->created_ns };
@@ -50,7 +57,7 @@ static bool stands_before(const struct gang_result *a, const struct gang_result 
 
 static bool is_before(const struct explanation *x, const struct gang_result *a)
 {
-	return a != x->result && explain_is_queued(a) && stands_before(a, x->result);
+	return a != x->result && has_position(x, a) && stands_before(a, x->result);
 }
 
 /* Pods without a gang that are before it, of objects; the ledger of a live scheduler has none. */
@@ -273,13 +280,15 @@ static void print_json(const struct explanation *x)
 	}
 	if (is_promised(x))
 		cJSON_AddItemToObject(o, "start", start_json(x->observer, &g->why.promised));
-	if (g->reason != NULL && explain_is_queued(g)) {
+	if (g->reason != NULL && has_position(x, g)) {
 		json_add_number(o, "position", (int64_t)position_of(x));
 		if (g->waiting_since_ns > 0)
 			json_add_number(o, "waited_s", waited_s(g));
 		json_others(o, "before", x, false);
 		if (x->reservations == NULL)
 			json_add_number(o, "before_pods", (int64_t)pods_before(x));
+	}
+	if (g->reason != NULL && explain_is_queued(g)) {
 		if (x->helps_tried || (x->reservations == NULL && g->state == GANG_WAITING))
 			json_help(o, x);
 		if (x->helps_tried) {
@@ -443,9 +452,10 @@ static void print_text(const struct explanation *x)
 	ctl_say("\n%s\n", g->reason);
 	explain_pieces_print(x);
 	explain_selector_print(x);
+	if (has_position(x, g))
+		print_before(x);
 	if (!explain_is_queued(g))
 		return;
-	print_before(x);
 	if (is_promised(x))
 		start_print(x->observer, &g->why.promised);
 	if (x->reservations != NULL)

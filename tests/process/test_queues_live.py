@@ -84,6 +84,27 @@ def ended(c, *names):
         c.delete("Pod", name)
 
 
+def test_explain_has_the_positions_of_gangs():
+    """Also of a gang that its queue refuses, and of the one behind it; a gang that runs is before none of them."""
+    with Queues("- {name: a, limit: {nvidia.com/gpu: 16}}\n- {name: b}\n") as c:
+        for name, gpu, rest in (("runs", 8, {"labels": {"muster.dev/queue": "a"}}), ("limited", 8, {"labels": {"muster.dev/queue": "a"}}),
+                                ("much", 9, {"labels": {"muster.dev/queue": "b"}})):
+            group, made = objects.gang(name, 2, cpu="0", memory="0", requests={GPU: str(gpu)}, **rest)
+            c.create(group, *made)
+            until(lambda: len(c.ask_json("gangs", f"default/{name}")[1]["gangs"]) == 1, SOON_S, name)
+        settles(c, "runs", 2)
+        c.create(objects.pod("runs-more", cpu="0", memory="0", requests={GPU: "9"}, group="runs"))
+
+        def positions():
+            return {g["gang"]: g["position"] for g in c.ask_json("gangs")[1]["gangs"]}
+
+        becomes(positions, {"default/runs": None, "default/limited": 1, "default/much": 2}, "positions", SOON_S)
+        for name, position in positions().items():
+            told = c.ask_json("explain", name)[1]
+            equal((told.get("position"), told.get("before")), (position, ["default/limited"][:position - 1] if position else None), name)
+        check("\nPosition in the queue: 1." in c.ask("explain", "default/limited")[1], c.ask("explain", "default/limited"))
+
+
 def test_que_1_a_limit():
     with Queues("- {name: a, limit: {nvidia.com/gpu: 16}}\n") as c:
         c.create(*pods("a", 5, 4))
