@@ -492,6 +492,7 @@ static int slice_put(struct live *l, const struct tree *t, struct arena arena,
 		return -EINVAL;
 	}
 	live_slice_put(l, t, s);
+	live_several_note(l, s, error);
 	return 0;
 }
 

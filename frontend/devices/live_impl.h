@@ -301,6 +301,9 @@ bool live_counters_suffice(const struct live *l, const struct live_node *n, cons
 /* live_several.c */
 bool live_is_several(const struct slice *s);
 void live_several_add(struct live *l, struct live_slice *s);
+/* Names a slice whose devices are not used, though it is good; else *error is left as it is. */
+void live_several_note(const struct live *l, const struct live_slice *s,
+                       struct decode_error *error);
 void live_several_leave(struct live *l, struct live_slice *s);
 /* As the slices of several nodes are compared with it. */
 struct node_entry live_node_entry(const struct live_node *n);

@@ -84,6 +84,28 @@ static bool uses_counters(const struct slice *s)
 	return uses;
 }
 
+void live_several_note(const struct live *l, const struct live_slice *s, struct decode_error *error)
+{
+	const char *name = intern_text(&l->slice_names, s->name);
+
+	if (!live_is_several(s->slice))
+		return;
+	snprintf(error->object, sizeof(error->object), "ResourceSlice %s", name);
+	if (s->barred)
+		snprintf(error->text, sizeof(error->text),
+		         "its devices are not used: they are of several nodes, and pool %.*s has counters",
+		         (int)s->slice->pool.bytes, s->slice->pool.at);
+	for (size_t i = 0; !s->barred && i < s->slice->devices_n; i++) {
+		const struct device_entry *e = &s->slice->devices[i];
+
+		if (e->facts.allow_multiple_allocations && error->text[0] == '\0')
+			snprintf(error->text, sizeof(error->text),
+			         "device %.*s is not used, nor those like it: they are of several nodes, and "
+			         "allowMultipleAllocations is true",
+			         (int)e->name.bytes, e->name.at);
+	}
+}
+
 static void bar(struct live *l, const struct slice *changed)
 {
 	bool counted = false;

@@ -252,6 +252,40 @@ Test(several, devices_that_use_counters_or_are_shared_are_not_served)
 	cr_expect(told[0].e.commons_n == 0 && !(told[0].e.flags & NODE_DEVICES_INVALID));
 }
 
+static const char *noted(const char *where, const char *more)
+{
+	static struct decode_error error;
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"name\":\"s\"},\"spec\":{\"driver\":\"d\",\"pool\":{\"name\":\"net\","
+	         "\"generation\":1,\"resourceSliceCount\":1},%s,\"devices\":[{\"name\":\"e\"},"
+	         "{\"name\":\"f\"%s}]}}",
+	         where, more);
+	error = (struct decode_error){ .text = "" };
+	cr_assert_eq(live_put(l, LIVE_SLICES, text, strlen(text), &error), 0);
+	if (error.text[0])
+		cr_expect_str_eq(error.object, "ResourceSlice s");
+	return error.text;
+}
+
+Test(several, slices_whose_devices_are_not_used_are_named)
+{
+	const char *multiple = ",\"allowMultipleAllocations\":true";
+	const char *counted = ",\"consumesCounters\":[{\"counterSet\":\"c\",\"counters\":{\"x\":{"
+						  "\"value\":\"1\"}}}]";
+
+	cr_expect_str_eq(noted("\"allNodes\":true", multiple),
+	                 "device f is not used, nor those like it: they are of several nodes, and "
+	                 "allowMultipleAllocations is true");
+	cr_expect_str_eq(
+		noted("\"allNodes\":true", counted),
+		"its devices are not used: they are of several nodes, and pool net has counters");
+	cr_expect_str_eq(noted("\"allNodes\":true", ""), "");
+	cr_expect_str_eq(noted("\"nodeName\":\"n1\"", multiple), "");
+	cr_expect_str_eq(noted("\"nodeName\":\"n1\"", counted), "");
+}
+
 Test(several, devices_by_themselves_select_nodes)
 {
 	ask(0, "x");
