@@ -230,7 +230,8 @@ uint32_t model_gangs_most(const struct model *m);
 bool model_pod_by_name(const struct model *m, const char *namespace, const char *name,
                        struct pod_view *out);
 
-/* The generation of the pod of that slot, 0: none; and whether a Binding of it may be in flight. */
+/* The generation of the pod of that slot, 0: none; and whether a Binding of it may be in flight:
+ * none is of an intent to retain the capacity, since it was refused. */
 uint32_t model_pod_generation(const struct model *m, pod_id id);
 bool model_pod_binds(const struct model *m, pod_id id);
 

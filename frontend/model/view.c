@@ -425,5 +425,7 @@ uint32_t model_pod_generation(const struct model *m, pod_id id)
 
 bool model_pod_binds(const struct model *m, pod_id id)
 {
-	return pod_at(m, id)->binding != ID_NONE;
+	const struct pod_entry *p = pod_at(m, id);
+
+	return p->binding != ID_NONE && p->intent != POD_INTENT_RETAIN;
 }

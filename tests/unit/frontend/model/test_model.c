@@ -685,6 +685,26 @@ Test(model, pods_keep_a_node_that_is_gone)
 	cr_assert_eq(replay_count(s.replay.nodes, LIMITS.nodes), 1);
 }
 
+/* The core may drop such an intent without a word, and claims of the pod were kept for ever. */
+Test(model, an_intent_to_retain_is_no_binding)
+{
+	struct pod_view v;
+	node_id node;
+
+	put_pod("p", 1, "", OURS REQUESTS);
+	put_node("n1", 2, ALLOCATABLE);
+	flush();
+	v = view_of("p");
+	node = replay_node(&s.replay, "n1")->node;
+	cr_expect_not(model_pod_binds(s.m, v.id));
+	model_intend(s.m, v.id, v.generation, node, POD_INTENT_RETAIN);
+	cr_expect_not(model_pod_binds(s.m, v.id));
+	model_intend(s.m, v.id, v.generation, node, POD_INTENT_BIND);
+	cr_expect(model_pod_binds(s.m, v.id));
+	model_bind_end(s.m, v.id, v.generation);
+	cr_expect_not(model_pod_binds(s.m, v.id));
+}
+
 Test(model, a_new_core_hears_of_binds_in_flight)
 {
 	struct pod_view v;
