@@ -3,8 +3,9 @@
  * precision and by rank, as a structure of arrays for steps of eight nodes.
  *
  * Columns are computed from struct node_fit when all nodes are scanned, and then follow the log of
- * changed nodes; a change of a node costs nothing here.  A node with numbers that single precision
- * does not hold exactly is marked, so that it is scanned in double precision. */
+ * changed nodes and of their order; a change of a node costs nothing here.  A node with numbers
+ * that single precision does not hold exactly is marked, so that it is scanned in double precision.
+ */
 #ifndef MUSTER_CORE_COLUMNS_H
 #define MUSTER_CORE_COLUMNS_H
 
@@ -43,9 +44,12 @@ struct columns {
 	void *memory;               /* of `steps`, by must_lines() */
 	/* by block: id of its first node if the ids of all are consecutive, else ID_NONE */
 	uint32_t *first;
+	uint32_t *from;         /* by rank, while nodes that joined or left are followed */
 	uint32_t most;          /* pods are cut off here */
 	uint64_t position;      /* in the log of nodes */
 	uint64_t order_version; /* of the ranks; UINT64_MAX: never computed */
+	uint64_t order_log;     /* position in the log of the order */
+	uint32_t nodes;         /* that have a rank */
 };
 
 void columns_init(struct columns *c, const struct limits *limits);
