@@ -93,6 +93,8 @@ static int model_start(struct daemon *d)
 		.queues = (enum model_queues_of)options_queues(o),
 		.queues_namespace = d->queues.namespace,
 		.queues_name = d->queues.name,
+		.unshared = o->unshared.at,
+		.unshared_n = o->unshared.n,
 		.history_factor = (uint32_t)o->history_factor,
 		.history_half_life_s = (uint32_t)o->history_half_life_s,
 		.memory_bytes = memory_for_objects(max_memory(o)),

@@ -177,7 +177,8 @@
 	F(s, keep_ms) F(s, run_s) F(s, expected_s) F(s, queue)
 #define FIELDS_event_queue(F, s) \
 	F(s, queue) F(s, parent) F(s, flags) F(s, priority) F(s, state) F(s, source) \
-	F(s, amounts_n) F(s, name_bytes) F(s, weight) F(s, min_run_s) F(s, reserved)
+	F(s, amounts_n) F(s, name_bytes) F(s, weight) F(s, min_run_s) F(s, reserved) \
+	F(s, unshared)
 #define FIELDS_queue_amount(F, s) \
 	F(s, resource) F(s, padding) F(s, guarantee) F(s, reserved) F(s, limit) F(s, weight)
 #define FIELDS_event_queue_terms(F, s) F(s, factor) F(s, reserved) F(s, decays)

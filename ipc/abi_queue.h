@@ -64,6 +64,7 @@ struct event_queue {
 	int64_t weight;      /* of resources that are not listed: 0 or more, QUEUE_WEIGHT_OF_LIMIT */
 	uint32_t min_run_s;  /* what has run for less is not reclaimed: core/share/share.h */
 	uint32_t reserved;
+	uint64_t unshared; /* of the root: bit r: resource r does not count in the order of turns */
 };
 
 /* Of a resource that is not listed: no guarantee, no limit. */
@@ -148,7 +149,7 @@ struct queue_amounts {
 #define QUEUE_ROW_BYTES(resources)                                                                 \
 	(sizeof(struct queue_row) + (uint64_t)(resources) * sizeof(struct queue_amounts))
 
-static_assert(sizeof(struct event_queue) == 48 && sizeof(struct queue_amount) == 40, "queues");
+static_assert(sizeof(struct event_queue) == 56 && sizeof(struct queue_amount) == 40, "queues");
 static_assert(sizeof(struct event_queue_terms) == 8 + 4 * QUEUE_DECAYS, "terms of queues");
 static_assert(sizeof(struct event_queue_past) == 16 && sizeof(struct queue_past) == 16, "history");
 static_assert(sizeof(struct queue_row) == 80 + QUEUE_NAME_MAX + QUEUE_FIRST_MAX, "queues");

@@ -7,6 +7,7 @@
 #include "ctl/objects/read.h"
 #include "frontend/base/bytes.h"
 #include "frontend/queues/queues.h"
+#include "frontend/queues/unshared.h"
 #include "ipc/memory.h"
 
 #include <stdio.h>
@@ -128,7 +129,9 @@ static void queue_fill(struct trace_queues *q, uint32_t i, const struct trace *t
 		.min_run_s = r->min_run_s,
 	};
 	amounts_fill(q, i, t);
-	if (i > 0)
+	if (i == 0)
+		out->event.unshared = unshared_bits(NULL, 0, places_find, t);
+	else
 		q->at[out->event.parent].leaf = false;
 }
 

@@ -171,7 +171,7 @@ struct defined_set *defined_set(const struct defined *d, uint32_t resources)
 		.defs = s->defs,
 		.n = n,
 		.resources = resources,
-		.unshared = UINT64_C(1) << RESOURCE_PODS | UINT64_C(1) << RESOURCE_EPHEMERAL,
+		.unshared = is_there(d, QUEUE_ROOT) ? d->at[QUEUE_ROOT].body.unshared : 0,
 	};
 	return s;
 }

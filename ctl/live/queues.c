@@ -19,7 +19,7 @@
 
 struct options {
 	struct live live;
-	struct arguments files;
+	struct arguments files, unshared;
 	const char *source;
 	struct evictions_flags evictions;
 	bool order;
@@ -208,6 +208,7 @@ static const struct flag flags[] = {
 	FLAG_FILES(struct options, files),
 	{ "queues", 0, "--queues SOURCE", "with -f: " QUEUES_HELP, NULL, option_text,
 	  offsetof(struct options, source) },
+	FLAG_UNSHARED(struct options, unshared),
 	FLAGS_EVICTIONS(struct options, evictions),
 	{ "order", 0, "--order",
 	  "with -f: the next 20 of the gangs that wait, in the order of their turns", NULL, NULL,
@@ -253,16 +254,19 @@ static int run(int argc, char **argv)
 		rc = ctl_usage(argv[0], "of files -o json is the only form");
 	if (rc == -1 && o.order && !of_files)
 		rc = ctl_usage(argv[0], "--order: -f FILE is missing");
+	if (rc == -1 && o.unshared.n > 0 && !of_files)
+		rc = ctl_usage(argv[0], "--unshared-resource: -f FILE is missing");
 	if (rc == -1 && !evictions_read(&o.evictions, of_files, argv[0], &evicts))
 		rc = EXIT_USAGE;
 	if (rc == -1 && of_files)
-		rc = queues_files(&o.files, o.source, evicts, o.order,
+		rc = queues_files(&o.files, o.source, &o.unshared, evicts, o.order,
 		                  o.live.list.form == LIST_JSON ? OUTPUT_JSON : OUTPUT_TEXT, argv[0]);
 	if (rc == -1 && argc - optind > 1)
 		rc = ctl_usage(argv[0], "one QUEUE at most");
 	if (rc == -1)
 		rc = run_live(&o, optind < argc ? argv[optind] : NULL, argv[0]);
 	free(o.files.at);
+	free(o.unshared.at);
 	return rc;
 }
 

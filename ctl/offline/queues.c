@@ -4,6 +4,7 @@
 #include "ctl/offline/queues_impl.h"
 #include "ctl/term/ctl.h"
 #include "frontend/decode/extract.h"
+#include "frontend/queues/unshared.h"
 #include "ipc/memory.h"
 
 #include <stdio.h>
@@ -151,20 +152,35 @@ static bool object_read(struct queues_read *q, const struct object *object, char
 	return false;
 }
 
-struct queues *queues_read(const char *source, const struct files *files, char *error,
-                           size_t error_bytes)
+static bool unshared_read(const struct arguments *names, char *error, size_t error_bytes)
+{
+	char why[200];
+
+	for (size_t i = 0; i < names->n; i++)
+		if (!unshared_check(names->at[i], why, sizeof(why))) {
+			snprintf(error, error_bytes, "--unshared-resource %s: %s", names->at[i], why);
+			ctl_plain(error);
+			return false;
+		}
+	return true;
+}
+
+struct queues *queues_read(const char *source, const struct arguments *unshared,
+                           const struct files *files, char *error, size_t error_bytes)
 {
 	struct queues *q = must_alloc(sizeof(*q));
 	enum queue_source from = QUEUES_CONFIG;
 	const struct object *objects;
-	bool ok = true;
 	size_t n;
+	bool ok;
 
 	for (int s = QUEUES_VOLCANO; s < QUEUE_SOURCES; s++)
 		if (strcmp(source, queue_sources[s]) == 0)
 			from = (enum queue_source)s;
 	q->read = queues_new(from);
-	if (from == QUEUES_CONFIG)
+	q->unshared = unshared;
+	ok = unshared_read(unshared, error, error_bytes);
+	if (ok && from == QUEUES_CONFIG)
 		ok = file_read(q->read, source, error, error_bytes);
 	objects = files_objects(files, &n);
 	for (size_t i = 0; ok && i < n; i++) {
@@ -278,7 +294,8 @@ const struct share_set *queues_bind(struct queues *q, const struct model *model,
 		.defs = q->defs,
 		.n = (uint32_t)q->read->n,
 		.resources = resources,
-		.unshared = UINT64_C(1) << RESOURCE_PODS | UINT64_C(1) << RESOURCE_EPHEMERAL,
+		.unshared = unshared_bits(q->unshared->n > 0 ? q->unshared->at : NULL, q->unshared->n,
+		                          resource_find, model),
 		.of_pod = of_pod,
 		.context = q,
 	};

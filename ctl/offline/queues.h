@@ -17,10 +17,18 @@ struct queues;
 	"share the cluster by queues: volcano, koordinator or kai takes the\n"                         \
 	"Queues or ElasticQuotas of the files; else FILE is muster's own\n"                            \
 	"list of queues, or a ConfigMap with it (docs/fairness.md)"
+#define FLAG_UNSHARED(type, field)                                                                 \
+	{                                                                                              \
+		"unshared-resource", 0, "--unshared-resource NAME",                                        \
+			"with --queues, a resource that does not count in the order of turns;\n"               \
+			"may be repeated (default pods and ephemeral-storage)",                                \
+			NULL, option_texts, offsetof(type, field)                                              \
+	}
 
-/* `source` as of --queues.  NULL and `error`: file, queue, field and value. */
-struct queues *queues_read(const char *source, const struct files *files, char *error,
-                           size_t error_bytes);
+/* `source` as of --queues; `unshared` as of --unshared-resource, good as long as the result.  NULL
+ * and `error`: file, queue, field and value. */
+struct queues *queues_read(const char *source, const struct arguments *unshared,
+                           const struct files *files, char *error, size_t error_bytes);
 void queues_free(struct queues *q);
 
 /* True if the object is a queue that was taken; what follows a space in `kind` is passed over. */
@@ -41,7 +49,8 @@ const char *queues_pod_name(const struct queues *q, uint32_t pod);
 /* musterctl queues of files: what each queue has once everything pending in them was placed,
  * with `evicts` as of struct offline_config; `order`: whose turn comes next among the gangs that
  * wait then.  Returns the exit code. */
-int queues_files(const struct arguments *paths, const char *source, uint32_t evicts, bool order,
-                 enum output output, const char *command);
+int queues_files(const struct arguments *paths, const char *source,
+                 const struct arguments *unshared, uint32_t evicts, bool order, enum output output,
+                 const char *command);
 
 #endif

@@ -19,9 +19,10 @@ struct queue_names {
 
 struct queues {
 	struct queues_read *read;
-	struct queue_names pods, groups; /* sorted by key */
-	struct queue_names namespaces;   /* that are selected by labels: "/name" */
-	size_t unlabelled;               /* the queue that selects those that are in no file */
+	const struct arguments *unshared; /* no names: the defaults */
+	struct queue_names pods, groups;  /* sorted by key */
+	struct queue_names namespaces;    /* that are selected by labels: "/name" */
+	size_t unlabelled;                /* the queue that selects those that are in no file */
 
 	/* Of queues_bind(). */
 	struct share_set set;

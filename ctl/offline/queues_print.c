@@ -232,8 +232,9 @@ static int show(enum output output, const struct queues *q, struct offline *offl
 	return EXIT_DONE;
 }
 
-int queues_files(const struct arguments *paths, const char *source, uint32_t evicts, bool order,
-                 enum output output, const char *command)
+int queues_files(const struct arguments *paths, const char *source,
+                 const struct arguments *unshared, uint32_t evicts, bool order, enum output output,
+                 const char *command)
 {
 	const struct offline_config config = { .score = SCORE_KUBE,
 		                                   .pack_steps = OFFLINE_PACK_STEPS,
@@ -246,7 +247,7 @@ int queues_files(const struct arguments *paths, const char *source, uint32_t evi
 	int rc;
 
 	if (offline_read(offline, files, paths->at, paths->n, error, sizeof(error)) &&
-	    (q = queues_read(source, files, error, sizeof(error))) != NULL) {
+	    (q = queues_read(source, unshared, files, error, sizeof(error))) != NULL) {
 		offline_use_queues(offline, q);
 		if (offline_place(offline, error, sizeof(error))) {
 			offline_say(offline, files, command);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct options {
-	struct arguments files, names;
+	struct arguments files, names, unshared;
 	struct access_options access;
 	enum output output;
 	enum score_policy score;
@@ -37,6 +37,7 @@ static const struct flag flags[] = {
 	FLAG_SCORE(struct options, score),
 	{ "queues", 0, "--queues SOURCE", QUEUES_HELP, NULL, option_text,
 	  offsetof(struct options, queues) },
+	FLAG_UNSHARED(struct options, unshared),
 	FLAGS_EVICTIONS(struct options, evictions),
 	{ "search-steps", 0, "--search-steps N",
 	  "steps of about 10 ns that are spent on a gang of unlike members when\n"
@@ -92,7 +93,7 @@ static int simulate(const struct options *o, const char *command)
 
 	if (read_objects(o, files, offline, error, sizeof(error)) &&
 	    (o->queues == NULL ||
-	     (queues = queues_read(o->queues, files, error, sizeof(error))) != NULL)) {
+	     (queues = queues_read(o->queues, &o->unshared, files, error, sizeof(error))) != NULL)) {
 		offline_use_queues(offline, queues);
 		rc = place(o, command, files, offline);
 	} else {
@@ -117,12 +118,15 @@ static int run(int argc, char **argv)
 		rc = ctl_usage(argv[0], "-f FILE is missing, or --kubeconfig FILE; see %s --help", argv[0]);
 	if (rc == -1 && o.files.n > 0 && cluster)
 		rc = ctl_usage(argv[0], "-f and --kubeconfig: objects come from one of the two");
+	if (rc == -1 && o.unshared.n > 0 && o.queues == NULL)
+		rc = ctl_usage(argv[0], "--unshared-resource: --queues is missing");
 	if (rc == -1 && !evictions_read(&o.evictions, o.queues != NULL, argv[0], &o.evicts))
 		rc = EXIT_USAGE;
 	if (rc == -1)
 		rc = simulate(&o, argv[0]);
 	free(o.files.at);
 	free(o.names.at);
+	free(o.unshared.at);
 	return rc;
 }
 
@@ -130,7 +134,7 @@ const struct command simulate_command = {
 	.name = "simulate",
 	.summary = "place everything pending in files of objects, offline",
 	.usage = "-f FILE... | --kubeconfig FILE [-o json] [--scheduler-name NAME]...\n"
-			 "                   [--score NAME] [--queues SOURCE]\n"
+			 "                   [--score NAME] [--queues SOURCE [--unshared-resource NAME]...]\n"
 			 "                   [--preemption on [--reclaim guarantee|fair]] [--search-steps N]",
 	.about =
 		"Places everything that is pending in these objects, offline, by the code that the\n"

@@ -45,7 +45,7 @@ static void print_flag(const struct setting *s, FILE *out)
 		range[0] = '\0';
 	n += fprintf(out, "%*s", n < FLAG_WIDTH - 1 ? FLAG_WIDTH - n : 2, "");
 	snprintf(text, sizeof(text), "%s%s%s%s%s%s%s", s->help,
-	         s->kind == SETTING_NAMES ? "; may be repeated" : "", *range ? ", " : "", range,
+	         setting_is_list(s) ? "; may be repeated" : "", *range ? ", " : "", range,
 	         s->initial && s->argument ? " (default " : "",
 	         s->initial && s->argument ? s->initial : "", s->initial && s->argument ? ")" : "");
 	print_wrapped(out, text, (size_t)n, indent);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/config/settings.h"
+#include "frontend/queues/unshared.h"
 
 #include "ipc/abi.h"
 #include "ipc/link.h"
@@ -168,6 +169,9 @@ const struct setting settings[] = {
 	{ "queues.configMap", "--queues-configmap", "NAMESPACE/NAME", "muster-system/muster-queues",
 	  "ConfigMap of --queues config, with the key queues.yaml", AT(queues_configmap),
 	  .kind = SETTING_OBJECT },
+	{ "queues.unsharedResources", "--unshared-resource", "NAME", UNSHARED_DEFAULT,
+	  "a resource that does not count in the order of turns, nor for --reclaim fair", AT(unshared),
+	  .kind = SETTING_RESOURCES },
 	{ "queues.reclaim", "--reclaim", "MODE", "off",
 	  "with --preemption, who evicts pods of other queues: guarantee: gangs inside the guarantee of their queue, whatever the "
 	  "priorities; fair: also gangs of a queue with the smaller share; off: by priority, as without queues",

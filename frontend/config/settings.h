@@ -52,6 +52,7 @@ struct options {
 	int64_t evictions_per_second;
 	const char *queues; /* "none", "auto", "config" ...: in the order of enum model_queues_of */
 	const char *queues_configmap;
+	struct text_list unshared; /* resources that don't count in the order of turns */
 	int64_t history_factor, history_half_life_s;
 	int64_t bind_connections;
 	int64_t volume_bind_s; /* 0: claims that wait for a consumer are not bound */
@@ -107,17 +108,18 @@ struct options {
 
 enum setting_kind {
 	SETTING_TEXT,
-	SETTING_LISTEN,   /* ADDR:PORT, or "off" */
-	SETTING_SELECTOR, /* of labels */
-	SETTING_JOURNAL,  /* NAMESPACE/NAME, or "off" */
-	SETTING_OBJECT,   /* NAMESPACE/NAME */
-	SETTING_WORD,     /* one of `words` */
-	SETTING_NUMBER,   /* from `least` to `most` */
-	SETTING_POWER,    /* the same, a power of two */
-	SETTING_BYTES,    /* a size, as a text: ipc/size.h */
-	SETTING_YES,      /* true or false */
-	SETTING_NAMES,    /* a list of texts; the flag may be repeated */
-	SETTING_DIALECTS, /* a list of names of dialects */
+	SETTING_LISTEN,    /* ADDR:PORT, or "off" */
+	SETTING_SELECTOR,  /* of labels */
+	SETTING_JOURNAL,   /* NAMESPACE/NAME, or "off" */
+	SETTING_OBJECT,    /* NAMESPACE/NAME */
+	SETTING_WORD,      /* one of `words` */
+	SETTING_NUMBER,    /* from `least` to `most` */
+	SETTING_POWER,     /* the same, a power of two */
+	SETTING_BYTES,     /* a size, as a text: ipc/size.h */
+	SETTING_YES,       /* true or false */
+	SETTING_NAMES,     /* a list of texts; the flag may be repeated */
+	SETTING_RESOURCES, /* likewise of names of resources; it may be empty */
+	SETTING_DIALECTS,  /* a list of names of dialects */
 };
 
 struct setting {

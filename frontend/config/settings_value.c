@@ -4,6 +4,7 @@
 #include "frontend/api/label_selector.h"
 #include "frontend/base/log.h"
 #include "frontend/base/table.h"
+#include "frontend/queues/unshared.h"
 #include "frontend/serve/address.h"
 #include "frontend/config/settings.h"
 #include "ipc/size.h"
@@ -32,7 +33,7 @@ static const void *field_of(const struct setting *s, const struct options *o)
 
 bool setting_is_list(const struct setting *s)
 {
-	return s->kind == SETTING_NAMES || s->kind == SETTING_DIALECTS;
+	return s->kind == SETTING_NAMES || s->kind == SETTING_RESOURCES || s->kind == SETTING_DIALECTS;
 }
 
 bool setting_is_number(const struct setting *s)
@@ -310,6 +311,8 @@ static int text_check(const struct setting *s, const char *text, char *why, size
 		if (max_memory_read(text, &bytes))
 			return 0;
 		return no(why, why_bytes, "not bytes from " MAX_MEMORY_RANGE ", such as 1Gi");
+	case SETTING_RESOURCES:
+		return unshared_check(text, why, why_bytes) ? 0 : -EINVAL;
 	case SETTING_DIALECTS:
 		return dialect_check(text, why, why_bytes);
 	default:
@@ -322,7 +325,7 @@ static int list_add(const struct setting *s, struct options *o, const char *text
 {
 	struct text_list *l = field(s, o);
 
-	if (s->kind == SETTING_NAMES && strlen(text) > NAME_BYTES_MAX)
+	if (s->kind != SETTING_DIALECTS && strlen(text) > NAME_BYTES_MAX)
 		return no(why, why_bytes, "longer than %d bytes", NAME_BYTES_MAX);
 	for (size_t i = 0; i < l->n; i++)
 		if (strcmp(l->at[i], text) == 0)
@@ -376,17 +379,32 @@ const struct text_list *setting_list(const struct setting *s, const struct optio
 	return field_of(s, o);
 }
 
+/* Of a list each name between commas. */
+static bool initial_put(const struct setting *s, struct options *o)
+{
+	char why[200], name[NAME_BYTES_MAX + 1];
+	const char *at = s->initial;
+
+	if (!setting_is_list(s))
+		return setting_put(s, o, at, why, sizeof(why)) == 0;
+	for (size_t n; *at != '\0'; at += n + (at[n] == ',')) {
+		n = strcspn(at, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)n, at);
+		if (setting_put(s, o, name, why, sizeof(why)) < 0)
+			return false;
+	}
+	return true;
+}
+
 void options_start(struct options *o)
 {
-	char why[200];
-
 	*o = (struct options){ 0 };
 	for (size_t i = 0; i < settings_n; i++) {
 		const struct setting *s = &settings[i];
 
 		if (setting_is_number(s))
 			*(int64_t *)field(s, o) = -1;
-		if (s->initial && setting_put(s, o, s->initial, why, sizeof(why)) < 0)
+		if (s->initial && !initial_put(s, o))
 			assert(!"a default that is none");
 	}
 }

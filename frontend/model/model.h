@@ -77,7 +77,11 @@ struct model_config {
 	uint32_t preempt_min_run_s, preempt_cooldown_s, preempt_patience_s,
 		reclaim_patience_s; /* struct event_preemption */
 	enum model_queues_of queues;
-	const char *queues_namespace, *queues_name;   /* the ConfigMap; they outlive the model */
+	const char *queues_namespace, *queues_name; /* the ConfigMap; they outlive the model */
+	/* Resources that don't count in the order of turns; NULL: frontend/queues/unshared.h has them.
+	 */
+	const char *const *unshared;
+	size_t unshared_n;
 	uint32_t history_factor, history_half_life_s; /* struct event_queue_terms; factor 0: none */
 	uint64_t memory_bytes;                        /* for objects of tenants; 0: any */
 };

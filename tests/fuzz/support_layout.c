@@ -271,6 +271,7 @@ static const struct field queue_fields[] = {
 	U32(struct event_queue, name_bytes, 1, QUEUE_NAME_MAX - 1),
 	I64(struct event_queue, weight, QUEUE_WEIGHT_OF_LIMIT, INT64_MAX),
 	ANY(struct event_queue, min_run_s),
+	ANY(struct event_queue, unshared),
 };
 static const struct field queue_amount_fields[] = {
 	RISES(struct queue_amount, resource),

@@ -57,6 +57,34 @@ def test_the_table_has_each_queue():
     equal(len(lines), 4)
 
 
+def test_unshared_resources():
+    """Of 80 GPUs each queue takes half if the memory, of which a takes more, does not count.  Where nothing counts
+    a is first by its name, and has as many as the nodes have memory for."""
+    def of(queue, i):
+        made = pod(queue, i)
+        made["spec"]["containers"][0]["resources"] = {"requests": {GPU: "1", "memory": "48Gi" if queue == "a" else "0"}, "limits": {GPU: "1"}}
+        return made
+
+    def shares(*names, words=("queues", "-o", "json")):
+        return run("- {name: a}\n- {name: b}\n", *words, *(f"--unshared-resource={name}" for name in names), items=[of(q, i) for i in range(80) for q in "ab"])
+
+    for names, runs in (((), (32, 48)), (("memory",), (40, 40)), (("pods", "example.com/none"), (32, 48)), (("memory", GPU, "pods"), (50, 30))):
+        code, out, err = shares(*names)
+        equal((code, err), (0, ""))
+        equal(tuple(json.loads(out)["queues"][i]["placed"] for i in (1, 2)), runs)
+    share = json.loads(shares("memory", GPU, "pods")[1])["queues"][1]["share"]
+    equal(share, 0)
+    code, out, err = shares("memory", words=("simulate",))
+    equal(code, 1)
+    for words in (("queues", "-o", "json"), ("simulate",)):
+        code, out, err = shares("gpu", words=words)
+        equal((code, out), (2, ""))
+        check("--unshared-resource gpu: no resource: there are cpu, memory," in err, err)
+    code, out, err = musterctl("musterctl", "queues", "--unshared-resource", "memory")
+    equal(code, 2)
+    check("--unshared-resource: -f FILE is missing" in err, err)
+
+
 def test_a_queue_for_each_namespace():
     """The second namespace comes later, and gets as much; the queue above limits both."""
     def of(namespace, i):

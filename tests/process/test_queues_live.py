@@ -125,6 +125,16 @@ def test_que_1_a_limit():
         becomes(lambda: c.metrics()['muster_queue_gangs{queue="a",state="placed"}'], 4, "gangs placed")
 
 
+def test_unshared_resources():
+    """Of 80 GPUs each queue takes half if the memory, of which a takes more, does not count."""
+    asks = {"a": {GPU: "1", "memory": "19200Mi"}, "b": {GPU: "1"}}
+    for names, runs in (((), (32, 48)), (("memory", "example.com/none"), (40, 40))):
+        flags = ("--queues", "config", *(f"--unshared-resource={name}" for name in names))
+        with Queues("- name: a\n- name: b\n", *(p for q in "ab" for p in pods(q, 80, 1, asks=asks[q])), flags=flags) as c:
+            settles(c, "a", runs[0])
+            settles(c, "b", runs[1])
+
+
 def test_que_2_later_ones_go_around_or_wait():
     for order in ("skip", "fifo"):
         with Queues(f"- {{name: a, order: {order}, limit: {{nvidia.com/gpu: 16}}}}\n", *pods("a", 3, 4)) as c:

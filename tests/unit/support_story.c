@@ -494,7 +494,8 @@ void story_set_queue(struct story *s, struct story_queue q)
 		                           .state = (uint32_t)q.state,
 		                           .amounts_n = 1,
 		                           .name_bytes = (uint32_t)strlen(q.name),
-		                           .weight = 1 };
+		                           .weight = 1,
+		                           .unshared = 1u << RESOURCE_PODS | 1u << RESOURCE_EPHEMERAL };
 
 	add(s, &e, sizeof(e));
 	add(s, &cpu, sizeof(cpu));

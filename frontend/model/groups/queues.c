@@ -8,6 +8,7 @@
 #include "frontend/model/base/limits.h"
 #include "frontend/model/pods/pods.h"
 #include "frontend/queues/decays.h"
+#include "frontend/queues/unshared.h"
 #include "ipc/memory.h"
 
 #include <stdio.h>
@@ -22,6 +23,8 @@ struct model_queues *model_queues_new(const struct model_config *config)
 		return NULL;
 	q = must_alloc(sizeof(*q));
 	q->automatic = config->queues == MODEL_QUEUES_AUTO;
+	q->unshared = config->unshared;
+	q->unshared_n = config->unshared_n;
 	for (int s = QUEUES_VOLCANO; s < QUEUE_SOURCES; s++)
 		q->watches[s] = q->automatic;
 	if (!q->automatic) {
@@ -344,6 +347,8 @@ static void body_renew(const struct model *m, size_t i)
 	size_t bytes;
 	char *body;
 
+	if (i == 0)
+		e.unshared = unshared_bits(q->unshared, q->unshared_n, column_find, m);
 	e.amounts_n = queues_amounts(r, q->source, column_find, m, amounts, RESOURCES_MAX);
 	bytes = PADDED(sizeof(e) + e.amounts_n * sizeof(*amounts) + name);
 	body = must_array(bytes, 1);

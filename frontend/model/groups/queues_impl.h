@@ -40,6 +40,8 @@ struct model_queues {
 	enum queue_source source;     /* of `tree` */
 	const char *namespace, *name; /* of the ConfigMap */
 	char *fields;                 /* its field selector */
+	const char *const *unshared;  /* unshared_bits() */
+	size_t unshared_n;
 
 	struct queue_object *objects;
 	size_t objects_n, objects_room;

@@ -146,7 +146,11 @@ static void queue(uint32_t id, const char *text, int64_t limit_cpu)
 		                                 .limit = limit_cpu < 0 ? QUEUE_NO_LIMIT : limit_cpu * 1000,
 		                                 .weight = 1 };
 	const struct event_queue e = {
-		.queue = id, .amounts_n = 1, .name_bytes = (uint32_t)strlen(text), .weight = 1
+		.queue = id,
+		.amounts_n = 1,
+		.name_bytes = (uint32_t)strlen(text),
+		.weight = 1,
+		.unshared = 1u << RESOURCE_PODS,
 	};
 
 	put(EVENT_QUEUE, PARTS({ &e, sizeof(e) }, { &amount, sizeof(amount) }, { text, e.name_bytes }));

@@ -501,6 +501,11 @@ struct slow_key {
 	const char *name;
 };
 
+static bool slow_unshared(const struct world *w, uint32_t r)
+{
+	return w->set.unshared >> r & 1;
+}
+
 /* With what is promised: of its turn. */
 static struct slow_key slow_key(const struct world *w, uint32_t q, const struct gang *g,
                                 bool promises)
@@ -517,7 +522,7 @@ static struct slow_key slow_key(const struct world *w, uint32_t q, const struct 
 		wide weights = 0, part;
 		share_t over;
 
-		if (slow_ask(g, r) == 0 || w->total[r] == 0 || r == PODS)
+		if (slow_ask(g, r) == 0 || w->total[r] == 0 || slow_unshared(w, r))
 			continue;
 		k.outside |= now + slow_ask(g, r) > has;
 		if (now <= has)
@@ -581,6 +586,8 @@ static struct world *random_world(struct random *at)
 	struct world *w = world_new(1 + random_below(at, 60), random_below(at, 400));
 	const uint32_t n = 2 + random_below(at, QUEUES - 2);
 
+	if (random_below(at, 2) == 0) /* else the pods alone */
+		w->set.unshared = random_below(at, 1u << R);
 	while (w->set.n < n) {
 		const uint32_t q = queue_add(w, names[w->set.n], random_below(at, w->set.n));
 		struct share_def *d = &w->defs[q];
@@ -927,7 +934,7 @@ static int slow_reclaim(const struct world *w, const struct gang *g, const struc
 			owed = true;
 			guarantee = guarantee && inside && keeps;
 		}
-		if (r == PODS || w->total[r] == 0)
+		if (slow_unshared(w, r) || w->total[r] == 0)
 			continue;
 		takes = true;
 		if (!inside)
@@ -1021,6 +1028,7 @@ Test(share, fair_reclaim_ends)
 		struct random at = { .state = seed };
 		struct world *w = random_world(&at);
 
+		w->set.unshared = 1u << PODS; /* else they may go round: decision 090 */
 		for (uint32_t i = 0; i < 60; i++) {
 			const uint32_t q = random_below(&at, w->set.n), what = random_below(&at, 3);
 			struct gang *g = &w->gangs[gang_add(w, q, what == 0 ? 0 : 1 + random_below(&at, 8),

@@ -67,6 +67,9 @@ static void queue_pods(const char *queue, unsigned n, unsigned gpu)
 	pods_add(queue, n, marks, requests);
 }
 
+static const char *unshared_names[2];
+static struct arguments unshared = { .at = unshared_names };
+
 /* False: s.error. */
 static bool begin(const char *source, const char *config)
 {
@@ -85,7 +88,8 @@ static bool begin(const char *source, const char *config)
 	     files_take(s.files, "objects", s.objects.at, s.objects.n, s.error, sizeof(s.error));
 	ok = ok && offline_put_all(s.offline, s.files, s.error, sizeof(s.error));
 	if (ok)
-		s.queues = queues_read(config ? path : source, s.files, s.error, sizeof(s.error));
+		s.queues =
+			queues_read(config ? path : source, &unshared, s.files, s.error, sizeof(s.error));
 	unlink(path);
 	return s.queues != NULL;
 }

@@ -150,6 +150,45 @@ Test(config, the_place_of_history)
 	options_free(&o);
 }
 
+Test(config, unshared_resources)
+{
+	static const struct {
+		const char *text, *error;
+	} wrong[] = {
+		{ "gpu", ":23: queues.unsharedResources[0]: \"gpu\": no resource: there are cpu, memory," },
+		{ "pods, a/b/c", "queues.unsharedResources[1]: \"a/b/c\": no resource" },
+		{ "a/", "\"a/\": no resource" },
+		{ "/a", "\"/a\": no resource" },
+		{ "\"a b/c\"", "\"a b/c\": no resource" },
+		{ "\"\"", "no resource" },
+		{ "1", "queues.unsharedResources[0]: a text is expected, not a number" },
+	};
+	struct options o;
+	char text[300];
+
+	cr_assert_eq(read_text(&o, HEAD), 0, "%s", error);
+	cr_assert_eq(o.unshared.n, 2);
+	cr_expect_str_eq(o.unshared.at[0], "pods");
+	cr_expect_str_eq(o.unshared.at[1], "ephemeral-storage");
+	options_free(&o);
+	cr_assert_eq(read_text(&o, HEAD "queues: {unsharedResources: []}\n"), 0, "%s", error);
+	cr_expect_eq(o.unshared.n, 0);
+	cr_expect_not_null(o.unshared.at, "all resources count");
+	options_free(&o);
+	cr_assert_eq(
+		read_text(&o, HEAD "queues: {unsharedResources: [hugepages-2Mi, nvidia.com/gpu]}\n"), 0,
+		"%s", error);
+	cr_assert_eq(o.unshared.n, 2);
+	cr_expect_str_eq(o.unshared.at[1], "nvidia.com/gpu");
+	options_free(&o);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		snprintf(text, sizeof(text), HEAD "queues:\n  unsharedResources: [%s]\n", wrong[i].text);
+		cr_assert_eq(read_text(&o, text), -EINVAL);
+		cr_expect_not_null(strstr(error, wrong[i].error), "%s: %s", wrong[i].text, error);
+		options_free(&o);
+	}
+}
+
 Test(config, dialects)
 {
 	char text[200];
