@@ -422,6 +422,26 @@ static void put_owned(const char *name, const char *api_version, const char *kin
 	cr_assert_eq(put("v1", "Pod", "ns", name, meta, SPEC "}"), 0);
 }
 
+/* Each pod that waits costs the square of the pairs. */
+Test(model_rules, a_selector_longer_than_the_labels_of_a_pod_selects_none)
+{
+	static char rest[1 << 16];
+
+	put_owned("rc", "v1", "ReplicationController");
+	for (int pairs = 1024; pairs <= 1025; pairs++) {
+		size_t n = (size_t)snprintf(rest, sizeof(rest), "\"spec\":{\"selector\":{\"hash\":\"7\"");
+
+		for (int i = 1; i < pairs; i++)
+			n += (size_t)snprintf(rest + n, sizeof(rest) - n, ",\"k%d\":\"\"", i);
+		snprintf(rest + n, sizeof(rest) - n, "}}");
+		cr_assert_eq(put("v1", "ReplicationController", "ns", "owner", "", rest),
+		             pairs == 1024 ? 0 : -EINVAL);
+		flush();
+		cr_assert_eq(shape("rc").body->spreads_n, pairs == 1024 ? 2 : 0);
+	}
+	cr_assert(strstr(s.error.text, "1025 requirements, the limit is 1024"), "%s", s.error.text);
+}
+
 Test(model_rules, controllers_spread_the_pods_that_they_own)
 {
 	put_owned("rs", "apps/v1", "ReplicaSet");
