@@ -121,17 +121,17 @@ void history_take(struct history *h, const struct metrics *m, uint64_t wall_ns)
 		.wall_s = wall_ns / NS_PER_S,
 		.waiting = (uint32_t)(m->link.gangs[GANG_WAITING] + m->link.gangs[GANG_DEGRADED]),
 		.running = (uint32_t)m->link.gangs[GANG_PLACED],
-		.pods_pending = (uint32_t)m->core.pods_pending,
-		.pods_bound = (uint32_t)m->core.pods_bound,
+		.pods_pending = (uint32_t)m->core.gauges.pods_pending,
+		.pods_bound = (uint32_t)m->core.gauges.pods_bound,
 	};
 
-	if (!m->core.synced)
+	if (!m->core.gauges.synced)
 		return;
 	sample_usage(h, &m->usage, &s);
 	if (ring_is_due(&h->fine, s.wall_s))
-		ring_add(&h->fine, &s, m->core.binds_accepted);
+		ring_add(&h->fine, &s, m->core.stats.binds_accepted);
 	if (ring_is_due(&h->coarse, s.wall_s))
-		ring_add(&h->coarse, &s, m->core.binds_accepted);
+		ring_add(&h->coarse, &s, m->core.stats.binds_accepted);
 }
 
 static void write_counts(const struct ring *r, const char *name, size_t offset, struct jsonout *out)

@@ -165,7 +165,7 @@ static void add_starts(const struct answer_source *s, struct jsonout *out)
 
 bool answer_shares(const struct answer_source *s)
 {
-	return model_has_queues(s->model) || s->metrics->core.starts_standing > 0;
+	return model_has_queues(s->model) || s->metrics->core.starts.standing > 0;
 }
 
 void answer_queues(const struct answer_source *s, const struct question *q, struct jsonout *out)
@@ -177,7 +177,7 @@ void answer_queues(const struct answer_source *s, const struct question *q, stru
 	else
 		jsonout_add(out, "],\"queues_n\":0,\"told\":0");
 	jsonout_add(out, ",\"starts\":[");
-	if (s->ledger && s->metrics->core.starts_standing > 0)
+	if (s->ledger && s->metrics->core.starts.standing > 0)
 		add_starts(s, out);
 	else
 		jsonout_add(out, "],\"starts_n\":0");

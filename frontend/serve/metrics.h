@@ -86,36 +86,17 @@ struct metrics_watch {
 	char error[640];
 };
 
-/* struct victims_counts */
-struct counts_figures {
-	uint64_t n[VICTIMS_BOUNDS + 1], sum;
-};
-
-/* The core's statistics from the ledger, read once. */
+/* A copy of the core's statistics in the ledger. */
 struct metrics_core {
-	uint64_t events, bad_records, plans, plans_placed, plans_refused, plan_ns_sum, plan_ns_max;
-	uint64_t binds_sent, binds_accepted, binds_refused, limits_hit, sleeps, saturated, epochs;
-	uint64_t nodes, pods, pods_pending, pods_bound, gangs, gangs_waiting, gangs_binding,
-		gangs_placed;
-	uint64_t shapes, names, synced, reservations, reserved_gang, stale_results;
-	/* struct core_starts */
-	uint64_t starts_standing, starts_earlier, starts_lost, starts_later[MOVES];
-	uint64_t starts_errors[PROMISE_ERRORS], starts_late_s, starts_early_s;
-	uint64_t backfilled, overruns[OVERRUNS];
+	struct core_stats stats;
+	struct core_gauges gauges;
+	struct core_plans plans;
+	struct core_starts starts;
+	struct core_world world;
+	struct core_searches searches;
+	struct core_preemption preemption;
+	struct core_loop loop;
 	uint64_t progress;
-	uint64_t took[PLAN_BOUNDS + 1]; /* plans: ipc/plans.h */
-	uint64_t loop_took[LOOP_PARTS][PLAN_BOUNDS + 1], loop_ns[LOOP_PARTS], loop_runqueue_ns;
-	/* The world that follows the loop: struct core_world. */
-	uint64_t world_state, world_events, world_mismatches, world_waiting_bytes;
-	uint64_t searches[VICTIMS_ROW_ANSWERS]; /* for victims, by answer */
-	uint64_t search_steps, search_ns, search_made_ns, search_kept_bytes;
-	/* struct core_preemption */
-	uint64_t tickets, tickets_answered, tickets_stale, tickets_expired;
-	uint64_t preempted_placed, preempted_elsewhere, preempted_changed, preempted_refused,
-		preempted_stuck, preempted_taken_over, preempted_lost, evictions_wasted, nominations_open;
-	struct counts_figures victims, broken;
-	uint64_t world_snapshots, world_chunks_copied, world_chunks_shared, world_put_off, world_audits,
-		world_audit_faults;
 };
 
 struct ring_figures {

@@ -5,7 +5,7 @@
 #include "ipc/plans.h"
 
 /* From bucket `first` on. */
-static void counts_write(const struct counts_figures *c, unsigned first, const char *name,
+static void counts_write(const struct victims_counts *c, unsigned first, const char *name,
                          const char *help, FILE *out)
 {
 	buckets_write(
@@ -48,21 +48,21 @@ void metrics_evictions_write(const struct metrics *m, FILE *out)
 	LABELLED(
 		out, "muster_preemptions_total", "result",
 		"Nominations that ended, by result: all but placed and elsewhere may have evicted in vain.",
-		{ "placed", c->preempted_placed }, { "elsewhere", c->preempted_elsewhere },
-		{ "changed", c->preempted_changed }, { "refused", c->preempted_refused },
-		{ "stuck", c->preempted_stuck }, { "taken_over", c->preempted_taken_over },
-		{ "lost", c->preempted_lost });
+		{ "placed", c->preemption.placed }, { "elsewhere", c->preemption.elsewhere },
+		{ "changed", c->preemption.changed }, { "refused", c->preemption.refused },
+		{ "stuck", c->preemption.stuck }, { "taken_over", c->preemption.taken_over },
+		{ "lost", c->preemption.lost });
 	LABELLED(out, "muster_preemption_tickets_total", "event",
-	         "Searches for victims of waiting gangs, by event.", { "opened", c->tickets },
-	         { "answered", c->tickets_answered }, { "stale", c->tickets_stale },
-	         { "expired", c->tickets_expired });
+	         "Searches for victims of waiting gangs, by event.",
+	         { "opened", c->preemption.tickets }, { "answered", c->preemption.answers },
+	         { "stale", c->preemption.stale }, { "expired", c->preemption.expired });
 	FIGURES(out,
 	        GAUGE("muster_nominations", "Nominated gangs, whose victims are being evicted.",
-	              c->nominations_open),
+	              c->preemption.open),
 	        COUNTER("muster_evictions_wasted_total",
-	                "Victims evicted for a nomination that was not placed.", c->evictions_wasted));
-	counts_write(&c->victims, 1, "muster_preemption_victims",
+	                "Victims evicted for a nomination that was not placed.", c->preemption.wasted));
+	counts_write(&c->preemption.victims, 1, "muster_preemption_victims",
 	             "Pods that one plan evicts, of plans that evict some.", out);
-	counts_write(&c->broken, 0, "muster_preemption_gangs_broken",
+	counts_write(&c->preemption.broken, 0, "muster_preemption_gangs_broken",
 	             "Gangs that lose their quorum by one plan that evicts pods.", out);
 }

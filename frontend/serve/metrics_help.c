@@ -10,7 +10,7 @@
 static void metrics_fill(struct metrics *m)
 {
 	m->core_up = m->elects = m->extends = m->journals = m->evicts = true;
-	m->core.world_state = WORLD_FOLLOWS;
+	m->core.world.state = WORLD_FOLLOWS;
 	m->watches_n = 1;
 	m->watches[0] = (struct metrics_watch){ .resource = "pods", .group = "" };
 	m->latency.profiles_n = m->usage.n = 1;

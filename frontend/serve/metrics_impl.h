@@ -48,7 +48,7 @@ void labelled_write(FILE *out, const char *name, const char *label, const char *
 
 /* A histogram of the ledger (ipc/plans.h). */
 struct ledger_buckets {
-	const uint64_t *counts; /* by bucket; counts[n]: above all bounds */
+	const _Atomic uint64_t *counts; /* by bucket; counts[n]: above all bounds */
 	unsigned n;
 	uint64_t (*bound)(unsigned i); /* of bucket i < n */
 	double unit;                   /* 1e-9 for ns in a family of seconds */
@@ -77,7 +77,6 @@ void metrics_port_write(const struct metrics *m, FILE *out);
 /* The core: plans, rings, limits, gangs. */
 void metrics_link_write(const struct metrics *m, FILE *out);
 /* The loops of both processes: what held them up. */
-void metrics_turns_read(struct metrics_core *out, const struct core_loop *loop);
 void metrics_turns_write(const struct metrics *m, FILE *out);
 
 /* Evictions. */

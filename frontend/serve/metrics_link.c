@@ -103,9 +103,9 @@ static void limits_write(const struct metrics *m, FILE *out)
 		const char *name;
 		uint64_t used, limit;
 	} rows[] = {
-		{ "nodes", m->core.nodes, l->nodes }, { "pods", m->core.pods, l->pods },
-		{ "gangs", m->core.gangs, l->gangs }, { "shapes", m->core.shapes, l->shapes },
-		{ "names", m->core.names, l->names },
+		{ "nodes", m->core.gauges.nodes, l->nodes }, { "pods", m->core.gauges.pods, l->pods },
+		{ "gangs", m->core.gauges.gangs, l->gangs }, { "shapes", m->core.gauges.shapes, l->shapes },
+		{ "names", m->core.gauges.names, l->names },
 	};
 
 	family_write(out, "muster_limit", "gauge", "Limits of muster-core, by its flags.");
@@ -168,11 +168,11 @@ void metrics_link_write(const struct metrics *m, FILE *out)
 {
 	const struct metrics_core *c = &m->core;
 	/* One set of counters as two families: kube-scheduler's buckets begin at a millisecond. */
-	const struct ledger_buckets plans = { .counts = c->took,
+	const struct ledger_buckets plans = { .counts = c->plans.took,
 		                                  .n = PLAN_BOUNDS,
 		                                  .bound = plans_bound_ns,
 		                                  .unit = 1e-9,
-		                                  .sum = c->plan_ns_sum };
+		                                  .sum = c->stats.plan_ns_sum };
 
 	buckets_write(
 		&plans, 10, "scheduler_scheduling_algorithm_duration_seconds",
@@ -186,12 +186,13 @@ void metrics_link_write(const struct metrics *m, FILE *out)
 	FIGURES(out,
 	        COUNTER("muster_backfill_reservations_total",
 	                "Backfill reservations, each for a gang that had waited too long.",
-	                c->reservations),
+	                c->gauges.reservations),
 	        GAUGE("muster_backfill_reserved", "1 while there is a backfill reservation.",
-	              c->reserved_gang != 0),
+	              c->gauges.reserved_gang != 0),
 	        COUNTER("muster_holds_total", "Former name of muster_backfill_reservations_total.",
-	                c->reservations),
-	        GAUGE("muster_held", "Former name of muster_backfill_reserved.", c->reserved_gang != 0),
+	                c->gauges.reservations),
+	        GAUGE("muster_held", "Former name of muster_backfill_reserved.",
+	              c->gauges.reserved_gang != 0),
 	        COUNTER("muster_core_stale_results_total", "Results without a binding in flight.",
-	                c->stale_results));
+	                c->stats.stale_results));
 }

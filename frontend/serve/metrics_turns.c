@@ -7,18 +7,6 @@
 
 #define CORE_FIRST 4 /* the first bound that is written: 15.6 us */
 
-void metrics_turns_read(struct metrics_core *out, const struct core_loop *loop)
-{
-	/* Relaxed: counters. */
-	for (unsigned part = 0; part < LOOP_PARTS; part++) {
-		for (unsigned i = 0; i <= PLAN_BOUNDS; i++)
-			out->loop_took[part][i] =
-				atomic_load_explicit(&loop->took[part][i], memory_order_relaxed);
-		out->loop_ns[part] = atomic_load_explicit(&loop->ns[part], memory_order_relaxed);
-	}
-	out->loop_runqueue_ns = atomic_load_explicit(&loop->runqueue_ns, memory_order_relaxed);
-}
-
 static void core_write(const struct metrics_core *c, FILE *out)
 {
 	static const char name[] = "muster_core_loop_part_seconds";
@@ -29,11 +17,11 @@ static void core_write(const struct metrics_core *c, FILE *out)
 
 	family_write(out, name, "histogram", "Time of the core's loop, by part of an iteration.");
 	for (unsigned part = 0; part < LOOP_PARTS; part++) {
-		const struct ledger_buckets buckets = { .counts = c->loop_took[part],
+		const struct ledger_buckets buckets = { .counts = c->loop.took[part],
 			                                    .n = PLAN_BOUNDS,
 			                                    .bound = plans_bound_ns,
 			                                    .unit = 1e-9,
-			                                    .sum = c->loop_ns[part] };
+			                                    .sum = c->loop.ns[part] };
 		char label[48];
 
 		snprintf(label, sizeof(label), "part=\"%s\",", parts[part]);
@@ -41,7 +29,7 @@ static void core_write(const struct metrics_core *c, FILE *out)
 	}
 	FIGURES(out, COUNTER("muster_core_loop_runqueue_seconds_total",
 	                     "Time in which the core's loop could run and had no CPU.",
-	                     (double)c->loop_runqueue_ns * 1e-9));
+	                     (double)c->loop.runqueue_ns * 1e-9));
 }
 
 void metrics_turns_write(const struct metrics *m, FILE *out)

@@ -9,106 +9,30 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Relaxed: statistics; each value is whole, they need not be consistent. */
-static uint64_t look(const _Atomic uint64_t *p)
+/* Parts of the ledger of which all fields are counters. */
+static void counters_read(void *out, const void *part, size_t bytes)
 {
-	return atomic_load_explicit(p, memory_order_relaxed);
-}
+	_Atomic uint64_t *to = out;
+	const _Atomic uint64_t *from = part;
 
-static void starts_read(struct metrics_core *out, const struct core_starts *s)
-{
-	out->starts_standing = look(&s->standing);
-	out->starts_earlier = look(&s->earlier);
-	out->starts_lost = look(&s->lost);
-	out->starts_late_s = look(&s->late_s);
-	out->starts_early_s = look(&s->early_s);
-	out->backfilled = look(&s->backfilled);
-	for (uint32_t i = 0; i < OVERRUNS; i++)
-		out->overruns[i] = look(&s->overruns[i]);
-	for (uint32_t i = 0; i < MOVES; i++)
-		out->starts_later[i] = look(&s->later[i]);
-	for (uint32_t i = 0; i < PROMISE_ERRORS; i++)
-		out->starts_errors[i] = look(&s->errors[i]);
-}
-
-static void counts_read(struct counts_figures *out, const struct victims_counts *counts)
-{
-	for (unsigned i = 0; i <= VICTIMS_BOUNDS; i++)
-		out->n[i] = look(&counts->n[i]);
-	out->sum = look(&counts->sum);
+	/* Relaxed: statistics; each value is whole, they need not be consistent. */
+	for (size_t i = 0; i < bytes / sizeof(*to); i++)
+		atomic_init(&to[i], atomic_load_explicit(&from[i], memory_order_relaxed));
 }
 
 void metrics_read_core(struct metrics_core *out, const struct ledger *ledger)
 {
-	const struct core_stats *s = &ledger->stats;
-	const struct core_gauges *g = &ledger->gauges;
-
-	*out = (struct metrics_core){
-		.events = look(&s->events),
-		.bad_records = look(&s->bad_records),
-		.plans = look(&s->plans),
-		.plans_placed = look(&s->plans_placed),
-		.plans_refused = look(&s->plans_refused),
-		.plan_ns_sum = look(&s->plan_ns_sum),
-		.plan_ns_max = look(&s->plan_ns_max),
-		.binds_sent = look(&s->binds_sent),
-		.binds_accepted = look(&s->binds_accepted),
-		.binds_refused = look(&s->binds_refused),
-		.limits_hit = look(&s->limits_hit),
-		.sleeps = look(&s->sleeps),
-		.saturated = look(&s->saturated),
-		.epochs = look(&s->epochs),
-		.nodes = look(&g->nodes),
-		.pods = look(&g->pods),
-		.pods_pending = look(&g->pods_pending),
-		.pods_bound = look(&g->pods_bound),
-		.gangs = look(&g->gangs),
-		.gangs_waiting = look(&g->gangs_waiting),
-		.gangs_binding = look(&g->gangs_binding),
-		.gangs_placed = look(&g->gangs_placed),
-		.shapes = look(&g->shapes),
-		.names = look(&g->names),
-		.synced = look(&g->synced),
-		.reservations = look(&g->reservations),
-		.reserved_gang = look(&g->reserved_gang),
-		.stale_results = look(&s->stale_results),
-		.progress = look(&ledger->progress),
-		.world_state = look(&ledger->world.state),
-		.world_events = look(&ledger->world.events),
-		.world_mismatches = look(&ledger->world.mismatches),
-		.world_waiting_bytes = look(&ledger->world.waiting_bytes),
-		.world_snapshots = look(&ledger->world.snapshots),
-		.world_chunks_copied = look(&ledger->world.chunks_copied),
-		.world_chunks_shared = look(&ledger->world.chunks_shared),
-		.world_put_off = look(&ledger->world.snapshots_put_off),
-		.world_audits = look(&ledger->world.audits),
-		.world_audit_faults = look(&ledger->world.audit_faults),
-		.search_steps = look(&ledger->searches.steps),
-		.search_ns = look(&ledger->searches.ns),
-		.search_made_ns = look(&ledger->searches.made_ns),
-		.search_kept_bytes = look(&ledger->searches.kept_bytes),
-		.tickets = look(&ledger->preemption.tickets),
-		.tickets_answered = look(&ledger->preemption.answers),
-		.tickets_stale = look(&ledger->preemption.stale),
-		.tickets_expired = look(&ledger->preemption.expired),
-		.preempted_placed = look(&ledger->preemption.placed),
-		.preempted_elsewhere = look(&ledger->preemption.elsewhere),
-		.preempted_changed = look(&ledger->preemption.changed),
-		.preempted_refused = look(&ledger->preemption.refused),
-		.preempted_stuck = look(&ledger->preemption.stuck),
-		.preempted_taken_over = look(&ledger->preemption.taken_over),
-		.preempted_lost = look(&ledger->preemption.lost),
-		.evictions_wasted = look(&ledger->preemption.wasted),
-		.nominations_open = look(&ledger->preemption.open),
-	};
-	starts_read(out, &ledger->starts);
-	metrics_turns_read(out, &ledger->loop);
-	counts_read(&out->victims, &ledger->preemption.victims);
-	counts_read(&out->broken, &ledger->preemption.broken);
-	for (unsigned i = 0; i < VICTIMS_ROW_ANSWERS; i++)
-		out->searches[i] = look(&ledger->searches.answers[i]);
-	for (unsigned i = 0; i <= PLAN_BOUNDS; i++)
-		out->took[i] = look(&ledger->plans.took[i]);
+#define READ(part) counters_read(&out->part, &ledger->part, sizeof(out->part))
+	READ(stats);
+	READ(gauges);
+	READ(plans);
+	READ(starts);
+	READ(world);
+	READ(searches);
+	READ(preemption);
+	READ(loop);
+	out->progress = atomic_load_explicit(&ledger->progress, memory_order_relaxed);
+#undef READ
 }
 
 void metrics_read_process(struct metrics *m)
@@ -425,21 +349,22 @@ static void http_write(const struct metrics *m, FILE *out)
 /* For victims of gangs that wait: core/world/lookout.h.  Nothing with --searchers 0. */
 static void searches_write(const struct metrics_core *c, FILE *out)
 {
-	const uint64_t *n = c->searches;
+	const _Atomic uint64_t *n = c->searches.answers;
 
 	LABELLED(out, "muster_searches_total", "result", "Searches for victims of gangs that wait.",
 	         { "proved", n[VICTIMS_ROW_PROVED] }, { "gave_up", n[VICTIMS_ROW_GAVE_UP] },
 	         { "impossible", n[VICTIMS_ROW_IMPOSSIBLE] }, { "never", n[VICTIMS_ROW_NEVER] },
 	         { "fits", n[VICTIMS_ROW_FITS] }, { "devices", n[VICTIMS_ROW_DEVICES] });
-	FIGURES(
-		out,
-		COUNTER("muster_search_steps_total", "Their work, in steps of about 10 ns.",
-	            c->search_steps),
-		COUNTER("muster_search_seconds_total", "The time that they took.",
-	            (double)c->search_ns * 1e-9),
-		COUNTER("muster_search_made_seconds_total", "The time to make the cores that they search.",
-	            (double)c->search_made_ns * 1e-9),
-		GAUGE("muster_search_kept_bytes", "Records that are kept for them.", c->search_kept_bytes));
+	FIGURES(out,
+	        COUNTER("muster_search_steps_total", "Their work, in steps of about 10 ns.",
+	                c->searches.steps),
+	        COUNTER("muster_search_seconds_total", "The time that they took.",
+	                (double)c->searches.ns * 1e-9),
+	        COUNTER("muster_search_made_seconds_total",
+	                "The time to make the cores that they search.",
+	                (double)c->searches.made_ns * 1e-9),
+	        GAUGE("muster_search_kept_bytes", "Records that are kept for them.",
+	              c->searches.kept_bytes));
 }
 
 /* The histogram of promise_error_bound_s(): its sum may fall. */
@@ -451,71 +376,72 @@ static void start_errors_write(const struct metrics_core *c, FILE *out)
 	      "promise.\n# TYPE muster_promise_error_seconds histogram\n",
 	      out);
 	for (unsigned i = 0; i + 1 < PROMISE_ERRORS; i++) {
-		n += c->starts_errors[i];
+		n += c->starts.errors[i];
 		fprintf(out, "muster_promise_error_seconds_bucket{le=\"%" PRId64 "\"} %" PRIu64 "\n",
 		        promise_error_bound_s(i), n);
 	}
-	n += c->starts_errors[PROMISE_ERRORS - 1];
+	n += c->starts.errors[PROMISE_ERRORS - 1];
 	fprintf(out,
 	        "muster_promise_error_seconds_bucket{le=\"+Inf\"} %" PRIu64
 	        "\nmuster_promise_error_seconds_sum %" PRId64
 	        "\nmuster_promise_error_seconds_count %" PRIu64 "\n",
-	        n, (int64_t)(c->starts_late_s - c->starts_early_s), n);
+	        n, (int64_t)(c->starts.late_s - c->starts.early_s), n);
 }
 
 static void starts_write(const struct metrics_core *c, FILE *out)
 {
 	FIGURES(
-		out, GAUGE("muster_promises", "Promised starts in effect.", c->starts_standing),
+		out, GAUGE("muster_promises", "Promised starts in effect.", c->starts.standing),
 		COUNTER("muster_promises_lost_total",
 	            "Promises for which no new time was found, or whose queue refuses the gang by now.",
-	            c->starts_lost));
+	            c->starts.lost));
 	fputs("# HELP muster_promises_moved_total Moves of promised starts, and why.\n"
 	      "# TYPE muster_promises_moved_total counter\n",
 	      out);
 	fprintf(out, "muster_promises_moved_total{direction=\"earlier\",reason=\"\"} %" PRIu64 "\n",
-	        c->starts_earlier);
+	        c->starts.earlier);
 	for (uint32_t i = MOVE_NONE + 1; i < MOVES; i++)
 		fprintf(out, "muster_promises_moved_total{direction=\"later\",reason=\"%s\"} %" PRIu64 "\n",
-		        promise_move_name(i), c->starts_later[i]);
+		        promise_move_name(i), c->starts.later[i]);
 	start_errors_write(c, out);
 	FIGURES(out, COUNTER("muster_backfilled_total",
 	                     "Gangs that started before one that was promised a start before them.",
-	                     c->backfilled));
+	                     c->starts.backfilled));
 	LABELLED(out, "muster_overruns_total", "kind",
 	         "Pods that outlived their known end: an enforced or an expected one, or their grace "
 	         "period when evicted.",
-	         { "hard", c->overruns[OVERRUN_HARD] }, { "soft", c->overruns[OVERRUN_SOFT] },
-	         { "evicted", c->overruns[OVERRUN_EVICTED] });
+	         { "hard", c->starts.overruns[OVERRUN_HARD] },
+	         { "soft", c->starts.overruns[OVERRUN_SOFT] },
+	         { "evicted", c->starts.overruns[OVERRUN_EVICTED] });
 }
 
 /* Nothing with --searchers 0. */
 static void world_write(const struct metrics_core *c, FILE *out)
 {
-	const bool follows = c->world_state == WORLD_FOLLOWS;
+	const bool follows = c->world.state == WORLD_FOLLOWS;
 
-	if (c->world_state == WORLD_OFF)
+	if (c->world.state == WORLD_OFF)
 		return;
-	FIGURES(out, GAUGE("muster_world_follows", "0 once the world was dropped.", follows),
-	        COUNTER("muster_world_mismatch_total",
-	                "Steps in which the world differed from the loop: a bug, and it was dropped.",
-	                c->world_mismatches),
-	        GAUGE("muster_world_lag_records",
-	              "Records that the loop has applied and the world not.",
-	              follows && c->events > c->world_events ? c->events - c->world_events : 0),
-	        GAUGE("muster_world_waiting_bytes", "Bytes that wait in the world's ring.",
-	              c->world_waiting_bytes),
-	        COUNTER("muster_snapshots_total", "Snapshots of the world.", c->world_snapshots),
-	        COUNTER("muster_snapshot_chunks_copied_total", "Chunks of 64 nodes that differed.",
-	                c->world_chunks_copied),
-	        COUNTER("muster_snapshot_chunks_shared_total", "Chunks that the snapshot before had.",
-	                c->world_chunks_shared),
-	        COUNTER("muster_snapshots_put_off_total",
-	                "Snapshots skipped because readers kept earlier ones.", c->world_put_off),
-	        COUNTER("muster_snapshot_audits_total", "Times that sums of nodes were recomputed.",
-	                c->world_audits),
-	        COUNTER("muster_snapshot_audit_faults_total", "Of them, with a wrong sum: a bug.",
-	                c->world_audit_faults));
+	FIGURES(
+		out, GAUGE("muster_world_follows", "0 once the world was dropped.", follows),
+		COUNTER("muster_world_mismatch_total",
+	            "Steps in which the world differed from the loop: a bug, and it was dropped.",
+	            c->world.mismatches),
+		GAUGE("muster_world_lag_records", "Records that the loop has applied and the world not.",
+	          follows && c->stats.events > c->world.events ? c->stats.events - c->world.events : 0),
+		GAUGE("muster_world_waiting_bytes", "Bytes that wait in the world's ring.",
+	          c->world.waiting_bytes),
+		COUNTER("muster_snapshots_total", "Snapshots of the world.", c->world.snapshots),
+		COUNTER("muster_snapshot_chunks_copied_total", "Chunks of 64 nodes that differed.",
+	            c->world.chunks_copied),
+		COUNTER("muster_snapshot_chunks_shared_total", "Chunks that the snapshot before had.",
+	            c->world.chunks_shared),
+		COUNTER("muster_snapshots_put_off_total",
+	            "Snapshots skipped because readers kept earlier ones.", c->world.snapshots_put_off),
+		COUNTER("muster_snapshot_audits_total", "Times that sums of nodes were recomputed.",
+	            c->world.audits),
+		COUNTER("muster_snapshot_audit_faults_total", "Of them, with a wrong sum: a bug.",
+	            c->world.audit_faults));
 }
 
 static void core_write(const struct metrics *m, FILE *out)
@@ -542,36 +468,39 @@ static void core_write(const struct metrics *m, FILE *out)
 	if (!m->core_up)
 		return;
 	FIGURES(
-		out, COUNTER("muster_core_events_total", "Records applied by the core.", c->events),
-		COUNTER("muster_core_bad_records_total", "Records refused by the core.", c->bad_records),
-		COUNTER("muster_core_plans_total", "Plans made for gangs and pods.", c->plans),
-		COUNTER("muster_core_plans_placed_total", "Plans that were reserved.", c->plans_placed),
+		out, COUNTER("muster_core_events_total", "Records applied by the core.", c->stats.events),
+		COUNTER("muster_core_bad_records_total", "Records refused by the core.",
+	            c->stats.bad_records),
+		COUNTER("muster_core_plans_total", "Plans made for gangs and pods.", c->stats.plans),
+		COUNTER("muster_core_plans_placed_total", "Plans that were reserved.",
+	            c->stats.plans_placed),
 		COUNTER("muster_core_plans_refused_total", "Plans that failed, with a reason.",
-	            c->plans_refused),
+	            c->stats.plans_refused),
 		COUNTER("muster_core_plan_seconds_total", "Time in plan and reserve.",
-	            c->plan_ns_sum * 1e-9),
-		GAUGE("muster_core_plan_seconds_max", "The longest plan.", c->plan_ns_max * 1e-9),
-		COUNTER("muster_core_binds_sent_total", "Bindings commanded.", c->binds_sent),
-		COUNTER("muster_core_binds_accepted_total", "Bindings accepted.", c->binds_accepted),
-		COUNTER("muster_core_binds_refused_total", "Bindings refused.", c->binds_refused),
+	            c->stats.plan_ns_sum * 1e-9),
+		GAUGE("muster_core_plan_seconds_max", "The longest plan.", c->stats.plan_ns_max * 1e-9),
+		COUNTER("muster_core_binds_sent_total", "Bindings commanded.", c->stats.binds_sent),
+		COUNTER("muster_core_binds_accepted_total", "Bindings accepted.", c->stats.binds_accepted),
+		COUNTER("muster_core_binds_refused_total", "Bindings refused.", c->stats.binds_refused),
 		COUNTER("muster_core_limits_hit_total", "Records left out because of a limit.",
-	            c->limits_hit),
+	            c->stats.limits_hit),
 		COUNTER("muster_core_progress_total",
 	            "Iterations of the core's loop: at least ten a second.", c->progress),
-		COUNTER("muster_core_sleeps_total", "Times the core slept.", c->sleeps),
-		COUNTER("muster_core_saturated_total", "Sums that saturated at 64 bits.", c->saturated),
-		GAUGE("muster_nodes", "Nodes in the ledger.", c->nodes),
-		GAUGE("muster_pods", "Pods in the ledger.", c->pods),
-		GAUGE("muster_pods_pending", "Pods that wait.", c->pods_pending),
-		GAUGE("muster_pods_bound", "Pods that have a node.", c->pods_bound),
-		GAUGE("muster_gangs", "Gangs in the ledger.", c->gangs),
-		GAUGE("muster_gangs_waiting", "Gangs that wait.", c->gangs_waiting),
-		GAUGE("muster_gangs_binding", "Gangs with bindings in flight.", c->gangs_binding),
-		GAUGE("muster_gangs_placed", "Gangs whose quorum is bound.", c->gangs_placed),
-		GAUGE("muster_core_synced", "1 once the lists are in the ledger.", c->synced));
+		COUNTER("muster_core_sleeps_total", "Times the core slept.", c->stats.sleeps),
+		COUNTER("muster_core_saturated_total", "Sums that saturated at 64 bits.",
+	            c->stats.saturated),
+		GAUGE("muster_nodes", "Nodes in the ledger.", c->gauges.nodes),
+		GAUGE("muster_pods", "Pods in the ledger.", c->gauges.pods),
+		GAUGE("muster_pods_pending", "Pods that wait.", c->gauges.pods_pending),
+		GAUGE("muster_pods_bound", "Pods that have a node.", c->gauges.pods_bound),
+		GAUGE("muster_gangs", "Gangs in the ledger.", c->gauges.gangs),
+		GAUGE("muster_gangs_waiting", "Gangs that wait.", c->gauges.gangs_waiting),
+		GAUGE("muster_gangs_binding", "Gangs with bindings in flight.", c->gauges.gangs_binding),
+		GAUGE("muster_gangs_placed", "Gangs whose quorum is bound.", c->gauges.gangs_placed),
+		GAUGE("muster_core_synced", "1 once the lists are in the ledger.", c->gauges.synced));
 	starts_write(c, out);
 	world_write(c, out);
-	if (c->world_state != WORLD_OFF)
+	if (c->world.state != WORLD_OFF)
 		searches_write(c, out);
 }
 
@@ -634,5 +563,5 @@ const char *metrics_not_ready(const struct metrics *m, char *text, size_t text_b
 		return NULL;
 	if (m->journal_fault[0])
 		return m->journal_fault;
-	return m->core.synced ? NULL : "the lists are not in the ledger yet";
+	return m->core.gauges.synced ? NULL : "the lists are not in the ledger yet";
 }
