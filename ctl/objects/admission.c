@@ -109,10 +109,28 @@ static bool read_whole_object(struct json *j, const struct object *o, char *erro
 }
 
 /* Only a field that is present and not null. */
-static void raw_value(struct json *j, struct text *out)
+static void read_raw_value(struct json *j, void *out)
 {
 	if (!json_null(j))
 		json_raw(j, out);
+}
+
+/* Whether it is present and not null. */
+static void read_presence(struct json *j, void *out)
+{
+	bool *has = out;
+
+	*has = !json_null(j);
+	if (*has)
+		json_skip(j);
+}
+
+/* Whether it is a text that is not empty. */
+static void read_has_text(struct json *j, void *out)
+{
+	struct text value;
+
+	*(bool *)out = json_string(j, &value) && value.bytes > 0;
 }
 
 /* Every API server has these two. */
@@ -121,89 +139,70 @@ static const struct priority_class system_classes[] = {
 	{ "system-node-critical", 2000001000 },
 };
 
+struct priority_object {
+	int64_t value;
+	bool has_value, is_default;
+};
+
+static void read_priority(struct json *j, void *object)
+{
+	struct priority_object *o = object;
+
+	o->has_value = !json_null(j) && json_int64(j, &o->value);
+}
+
+static const struct json_field priority_fields[] = {
+	JSON_WHOLE("value", read_priority),
+	JSON_FIELD("globalDefault", json_field_bool, struct priority_object, is_default),
+};
+
 static bool put_priority_class(struct admission *a, const struct object *class, char *error,
                                size_t error_bytes)
 {
-	bool has_value = false, is_default = false;
-	int64_t value = 0;
-	struct text name;
+	struct priority_object o = { 0 };
 	struct json j;
 
 	json_begin(&j, class->json.at, class->json.bytes, &a->arena);
-	if (json_object(&j)) {
-		while (json_member(&j, &name)) {
-			if (text_is(name, "value"))
-				has_value = !json_null(&j) && json_int64(&j, &value);
-			else if (text_is(name, "globalDefault"))
-				json_bool(&j, &is_default);
-			else
-				json_skip(&j);
-		}
-	}
+	json_fields(&j, priority_fields, &o);
 	if (!read_whole_object(&j, class, error, error_bytes))
 		return false;
-	if (!has_value)
+	if (!o.has_value)
 		return fail(class, error, error_bytes, "value is missing");
-	if (value < INT32_MIN || value > INT32_MAX)
-		return fail(class, error, error_bytes, "value: %" PRId64 " does not fit in 32 bits", value);
+	if (o.value < INT32_MIN || o.value > INT32_MAX)
+		return fail(class, error, error_bytes, "value: %" PRId64 " does not fit in 32 bits",
+		            o.value);
 	a->priorities = must_grow(a->priorities, (a->priorities_n + 1) * sizeof(*a->priorities));
-	a->priorities[a->priorities_n++] = (struct priority_class){ class->name, (int32_t)value };
+	a->priorities[a->priorities_n++] = (struct priority_class){ class->name, (int32_t)o.value };
 	/* Of several defaults the API server takes the lowest (admission plugin Priority). */
-	if (is_default && (!a->has_default || value < a->default_value)) {
+	if (o.is_default && (!a->has_default || o.value < a->default_value)) {
 		a->has_default = true;
-		a->default_value = (int32_t)value;
+		a->default_value = (int32_t)o.value;
 	}
 	return true;
 }
 
-static void read_overhead(struct json *j, struct runtime_class *c)
-{
-	struct text name;
+static const struct json_field overhead_fields[] = {
+	JSON_FIELD("podFixed", read_raw_value, struct runtime_class, overhead),
+};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "podFixed"))
-			raw_value(j, &c->overhead);
-		else
-			json_skip(j);
-	}
-}
+static const struct json_field scheduling_fields[] = {
+	JSON_FIELD("nodeSelector", read_raw_value, struct runtime_class, node_selector),
+	JSON_FIELD("tolerations", read_raw_value, struct runtime_class, tolerations),
+};
 
-static void read_scheduling(struct json *j, struct runtime_class *c)
-{
-	struct text name;
-
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "nodeSelector"))
-			raw_value(j, &c->node_selector);
-		else if (text_is(name, "tolerations"))
-			raw_value(j, &c->tolerations);
-		else
-			json_skip(j);
-	}
-}
+static const struct json_field runtime_fields[] = {
+	JSON_NESTED("overhead", overhead_fields),
+	JSON_NESTED("scheduling", scheduling_fields),
+};
 
 static bool put_runtime_class(struct admission *a, const struct object *class, char *error,
                               size_t error_bytes)
 {
 	struct runtime_class c = { .name = class->name };
-	struct text name;
 	struct json j;
 
 	json_begin(&j, class->json.at, class->json.bytes, &a->arena);
-	if (json_object(&j)) {
-		while (json_member(&j, &name)) {
-			if (text_is(name, "overhead"))
-				read_overhead(&j, &c);
-			else if (text_is(name, "scheduling"))
-				read_scheduling(&j, &c);
-			else
-				json_skip(&j);
-		}
-	}
+	json_fields(&j, runtime_fields, &c);
 	if (!read_whole_object(&j, class, error, error_bytes))
 		return false;
 	if (c.overhead.at != NULL && c.overhead.at[0] != '{')
@@ -229,74 +228,41 @@ bool admission_put(struct admission *a, const struct object *class, char *error,
 	return ok;
 }
 
-static void read_spec(struct json *j, struct places *p)
-{
-	struct text name, node_name = { 0 };
+static const struct json_field spec_fields[] = {
+	JSON_FIELD("nodeName", read_has_text, struct places, is_bound),
+	JSON_FIELD("priority", read_presence, struct places, has_priority),
+	JSON_FIELD("overhead", read_presence, struct places, has_overhead),
+	JSON_FIELD("priorityClassName", json_field_text, struct places, priority_class),
+	JSON_FIELD("runtimeClassName", json_field_text, struct places, runtime_class),
+	JSON_FIELD("nodeSelector", read_raw_value, struct places, node_selector),
+	JSON_FIELD("tolerations", read_raw_value, struct places, tolerations),
+};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "nodeName")) {
-			json_string(j, &node_name);
-		} else if (text_is(name, "priority")) {
-			p->has_priority = !json_null(j);
-			if (p->has_priority)
-				json_skip(j);
-		} else if (text_is(name, "overhead")) {
-			p->has_overhead = !json_null(j);
-			if (p->has_overhead)
-				json_skip(j);
-		} else if (text_is(name, "priorityClassName")) {
-			json_string(j, &p->priority_class);
-		} else if (text_is(name, "runtimeClassName")) {
-			json_string(j, &p->runtime_class);
-		} else if (text_is(name, "nodeSelector")) {
-			raw_value(j, &p->node_selector);
-		} else if (text_is(name, "tolerations")) {
-			raw_value(j, &p->tolerations);
-		} else {
-			json_skip(j);
-		}
-	}
-	p->is_bound = node_name.bytes > 0;
+static void read_spec(struct json *j, void *places)
+{
+	const char *from = json_blank(j->at, j->end);
+	struct places *p = places;
+
+	json_fields(j, spec_fields, p);
+	p->spec = (struct text){ from, (size_t)(j->at - from) };
 }
 
-static void read_metadata(struct json *j, struct places *p)
-{
-	struct text name, uid = { 0 };
+static const struct json_field metadata_fields[] = {
+	JSON_FIELD("uid", read_has_text, struct places, has_uid),
+};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "uid"))
-			json_string(j, &uid);
-		else
-			json_skip(j);
-	}
-	p->has_uid = uid.bytes > 0;
-}
+static const struct json_field pod_fields[] = {
+	JSON_NESTED("metadata", metadata_fields),
+	JSON_WHOLE("spec", read_spec),
+};
 
 static bool read_places(struct admission *a, const struct object *pod, struct places *p,
                         char *error, size_t error_bytes)
 {
-	struct text name;
 	struct json j;
 
 	json_begin(&j, pod->json.at, pod->json.bytes, &a->arena);
-	if (json_object(&j)) {
-		while (json_member(&j, &name)) {
-			if (text_is(name, "metadata")) {
-				read_metadata(&j, p);
-			} else if (text_is(name, "spec")) {
-				const char *from = json_blank(j.at, j.end);
-
-				read_spec(&j, p);
-				p->spec = (struct text){ from, (size_t)(j.at - from) };
-			} else {
-				json_skip(&j);
-			}
-		}
-	}
+	json_fields(&j, pod_fields, p);
 	return read_whole_object(&j, pod, error, error_bytes);
 }
 

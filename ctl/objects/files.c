@@ -156,45 +156,26 @@ static bool fail(struct reading *r, long item, const char *text)
 	return false;
 }
 
-static void read_metadata(struct json *j, struct head *h)
-{
-	struct text name;
+static const struct json_field metadata_fields[] = {
+	JSON_FIELD("name", json_field_text, struct head, name),
+	JSON_FIELD("namespace", json_field_text, struct head, namespace),
+};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "name"))
-			json_string(j, &h->name);
-		else if (text_is(name, "namespace"))
-			json_string(j, &h->namespace);
-		else
-			json_skip(j);
-	}
+static void read_metadata(struct json *j, void *head)
+{
+	const char *from = json_blank(j->at, j->end);
+	struct head *h = head;
+
+	json_fields(j, metadata_fields, h);
+	h->metadata = (struct text){ from, (size_t)(j->at - from) };
 }
 
-static void read_head(struct json *j, struct head *h)
-{
-	struct text name;
-
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "apiVersion")) {
-			json_string(j, &h->api_version);
-		} else if (text_is(name, "kind")) {
-			json_string(j, &h->kind);
-		} else if (text_is(name, "items")) {
-			json_raw(j, &h->items);
-		} else if (text_is(name, "metadata")) {
-			const char *from = json_blank(j->at, j->end);
-
-			read_metadata(j, h);
-			h->metadata = (struct text){ from, (size_t)(j->at - from) };
-		} else {
-			json_skip(j);
-		}
-	}
-}
+static const struct json_field head_fields[] = {
+	JSON_FIELD("apiVersion", json_field_text, struct head, api_version),
+	JSON_FIELD("kind", json_field_text, struct head, kind),
+	JSON_FIELD("items", json_field_raw, struct head, items),
+	JSON_WHOLE("metadata", read_metadata),
+};
 
 /* Kinds without a namespace. Any other object is in "default" unless it names one, as with
  * kubectl. */
@@ -350,7 +331,7 @@ static bool take(struct reading *r, struct text json, const struct head *outer, 
 		return fail(r, item, text);
 	}
 	json_begin(&j, json.at, json.bytes, &arena);
-	read_head(&j, &h);
+	json_fields(&j, head_fields, &h);
 	if (json_end(&j)) {
 		ok = take_head(r, json, &h, outer, item, lists);
 	} else {

@@ -6,47 +6,46 @@
 
 #include <string.h>
 
-static void text_copy(char *out, size_t out_bytes, const char *from, size_t n)
+/* As much as fits, without control characters. */
+static void text_copy(char *out, size_t out_bytes, struct text from)
 {
-	if (n >= out_bytes)
-		n = out_bytes - 1;
-	memcpy(out, from, n);
+	const size_t n = from.bytes < out_bytes ? from.bytes : out_bytes - 1;
+
+	if (n > 0)
+		memcpy(out, from.at, n);
 	out[n] = '\0';
 	clean_text(out);
 }
 
+struct status {
+	struct text kind, reason, message;
+	int64_t code;
+};
+
+static const struct json_field fields[] = {
+	JSON_FIELD("kind", json_field_text, struct status, kind),
+	JSON_FIELD("code", json_field_int64, struct status, code),
+	JSON_FIELD("reason", json_field_text, struct status, reason),
+	JSON_FIELD("message", json_field_text, struct status, message),
+};
+
 void apistatus_read(const char *body, size_t bytes, struct apistatus *out)
 {
 	struct arena arena = { 0 };
-	struct text name, text, reason = { 0 }, message = { 0 };
+	struct status s = { 0 };
 	struct json j;
-	int64_t code = 0;
-	bool is_status = false;
 
 	memset(out, 0, sizeof(*out));
 	if (!body || bytes == 0)
 		return;
 	json_begin(&j, body, bytes, &arena);
-	if (json_object(&j)) {
-		while (json_member(&j, &name)) {
-			if (text_is(name, "kind"))
-				is_status = json_string(&j, &text) && text_is(text, "Status");
-			else if (text_is(name, "code"))
-				json_int64(&j, &code);
-			else if (text_is(name, "reason"))
-				json_string(&j, &reason);
-			else if (text_is(name, "message"))
-				json_string(&j, &message);
-			else
-				json_skip(&j);
-		}
-	}
-	if (json_end(&j) && is_status && code > 0 && code < 1000) {
-		out->code = (int)code;
-		text_copy(out->reason, sizeof(out->reason), reason.at ? reason.at : "", reason.bytes);
-		text_copy(out->message, sizeof(out->message), message.at ? message.at : "", message.bytes);
+	json_fields(&j, fields, &s);
+	if (json_end(&j) && text_is(s.kind, "Status") && s.code > 0 && s.code < 1000) {
+		out->code = (int)s.code;
+		text_copy(out->reason, sizeof(out->reason), s.reason);
+		text_copy(out->message, sizeof(out->message), s.message);
 	} else {
-		text_copy(out->message, sizeof(out->message), body, bytes);
+		text_copy(out->message, sizeof(out->message), (struct text){ body, bytes });
 	}
 	arena_free(&arena);
 }

@@ -14,31 +14,32 @@ void configmap_forget(struct configmap *c, bool absent)
 	c->absent = absent;
 }
 
+struct configmap_object {
+	struct text metadata, data;
+};
+
+static const struct json_field fields[] = {
+	JSON_FIELD("metadata", json_field_raw, struct configmap_object, metadata),
+	JSON_FIELD("data", json_field_raw, struct configmap_object, data),
+};
+
 bool configmap_take(struct configmap *c, const char *body, size_t bytes, struct text *data)
 {
+	struct configmap_object o = { 0 };
 	struct arena arena = { 0 };
-	struct text name, metadata = { 0 };
 	struct json json;
 	bool whole;
 
-	*data = (struct text){ 0 };
 	json_begin(&json, body, bytes, &arena);
-	if (json_object(&json))
-		while (json_member(&json, &name)) {
-			if (text_is(name, "metadata"))
-				json_raw(&json, &metadata);
-			else if (text_is(name, "data"))
-				json_raw(&json, data);
-			else
-				json_skip(&json);
-		}
-	whole = !json.failed && json_end(&json) && metadata.at;
+	json_fields(&json, fields, &o);
+	*data = o.data;
+	whole = json_end(&json) && o.metadata.at;
 	arena_free(&arena);
 	if (!whole)
 		return false;
 	configmap_forget(c, false);
-	c->metadata = must_alloc(metadata.bytes + 1);
-	memcpy(c->metadata, metadata.at, metadata.bytes);
+	c->metadata = must_alloc(o.metadata.bytes + 1);
+	memcpy(c->metadata, o.metadata.at, o.metadata.bytes);
 	return true;
 }
 

@@ -109,59 +109,52 @@ static void text_keep(char *to, size_t cap, struct text t)
 {
 	size_t n = t.bytes < cap - 1 ? t.bytes : cap - 1;
 
-	memcpy(to, t.at, n);
+	if (n > 0)
+		memcpy(to, t.at, n);
 	to[n] = '\0';
 }
 
-static void spec_read(struct json *j, struct lease_record *r)
-{
-	struct text name, value;
+struct lease_object {
+	struct text metadata, holder, acquired, renewed;
+	int64_t duration_s, transitions;
+};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "leaseDurationSeconds"))
-			json_int64(j, &r->duration_s);
-		else if (text_is(name, "leaseTransitions"))
-			json_int64(j, &r->transitions);
-		else if (text_is(name, "holderIdentity") && json_string(j, &value))
-			text_keep(r->holder, sizeof(r->holder), value);
-		else if (text_is(name, "acquireTime") && json_string(j, &value))
-			text_keep(r->acquired, sizeof(r->acquired), value);
-		else if (text_is(name, "renewTime") && json_string(j, &value))
-			text_keep(r->renewed, sizeof(r->renewed), value);
-		else if (!text_is(name, "holderIdentity") && !text_is(name, "acquireTime") &&
-		         !text_is(name, "renewTime"))
-			json_skip(j);
-	}
-}
+static const struct json_field spec_fields[] = {
+	JSON_FIELD("leaseDurationSeconds", json_field_int64, struct lease_object, duration_s),
+	JSON_FIELD("leaseTransitions", json_field_int64, struct lease_object, transitions),
+	JSON_FIELD("holderIdentity", json_field_text, struct lease_object, holder),
+	JSON_FIELD("acquireTime", json_field_text, struct lease_object, acquired),
+	JSON_FIELD("renewTime", json_field_text, struct lease_object, renewed),
+};
+
+static const struct json_field lease_fields[] = {
+	JSON_FIELD("metadata", json_field_raw, struct lease_object, metadata),
+	JSON_NESTED("spec", spec_fields),
+};
 
 /* Stores the server's object; false if it is malformed. */
 static bool object_take(struct lease *l, const char *body, size_t bytes)
 {
+	struct lease_object o = { 0 };
 	struct lease_record r;
 	struct arena arena = { 0 };
-	struct text name, metadata = { 0 };
 	struct json j;
 	bool whole;
 
-	memset(&r, 0, sizeof(r)); /* compared with memcmp() */
 	json_begin(&j, body, bytes, &arena);
-	if (json_object(&j))
-		while (json_member(&j, &name)) {
-			if (text_is(name, "metadata"))
-				json_raw(&j, &metadata);
-			else if (text_is(name, "spec"))
-				spec_read(&j, &r);
-			else
-				json_skip(&j);
-		}
-	whole = !j.failed && json_end(&j) && metadata.at;
+	json_fields(&j, lease_fields, &o);
+	memset(&r, 0, sizeof(r)); /* compared with memcmp() */
+	r.duration_s = o.duration_s;
+	r.transitions = o.transitions;
+	text_keep(r.holder, sizeof(r.holder), o.holder);
+	text_keep(r.acquired, sizeof(r.acquired), o.acquired);
+	text_keep(r.renewed, sizeof(r.renewed), o.renewed);
+	whole = json_end(&j) && o.metadata.at;
 	if (whole) {
 		l->absent = false;
 		free(l->metadata);
-		l->metadata = must_alloc(metadata.bytes + 1);
-		memcpy(l->metadata, metadata.at, metadata.bytes);
+		l->metadata = must_alloc(o.metadata.bytes + 1);
+		memcpy(l->metadata, o.metadata.at, o.metadata.bytes);
 		if (l->observed_ns == 0 || memcmp(&r, &l->record, sizeof(r)) != 0) {
 			l->record = r;
 			l->observed_ns = env_now(l->config.env);

@@ -73,96 +73,70 @@ enum bind_answer bind_answer_read(const struct http_answer *answer, const char *
 	}
 }
 
-static void copy_string(struct json *j, char *out, size_t out_bytes)
-{
-	struct text text;
+struct pod_texts {
+	struct text uid, version, deletion, node, phase;
+	bool gated;
+};
 
-	if (!json_string(j, &text))
-		return;
-	if (text.bytes >= out_bytes) {
-		json_fail(j, "longer than %zu bytes", out_bytes - 1);
-		return;
-	}
-	if (text.bytes)
-		memcpy(out, text.at, text.bytes);
-	out[text.bytes] = '\0';
+static void read_gate(struct json *j, void *gated)
+{
+	*(bool *)gated = true;
+	json_skip(j);
 }
 
-static void metadata_read(struct json *j, struct bind_pod *pod)
+static void read_gates(struct json *j, void *gated)
 {
-	struct text name, text;
-
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "uid"))
-			copy_string(j, pod->uid, sizeof(pod->uid));
-		else if (text_is(name, "resourceVersion"))
-			copy_string(j, pod->version, sizeof(pod->version));
-		else if (text_is(name, "deletionTimestamp"))
-			pod->deleting = json_string(j, &text) && text.bytes > 0;
-		else
-			json_skip(j);
-	}
+	json_items(j, read_gate, gated);
 }
 
-static void spec_read(struct json *j, struct bind_pod *pod)
+static const struct json_field metadata_fields[] = {
+	JSON_FIELD("uid", json_field_text, struct pod_texts, uid),
+	JSON_FIELD("resourceVersion", json_field_text, struct pod_texts, version),
+	JSON_FIELD("deletionTimestamp", json_field_text, struct pod_texts, deletion),
+};
+
+static const struct json_field spec_fields[] = {
+	JSON_FIELD("nodeName", json_field_text, struct pod_texts, node),
+	JSON_FIELD("schedulingGates", read_gates, struct pod_texts, gated),
+};
+
+static const struct json_field status_fields[] = {
+	JSON_FIELD("phase", json_field_text, struct pod_texts, phase),
+};
+
+static const struct json_field pod_fields[] = {
+	JSON_NESTED("metadata", metadata_fields),
+	JSON_NESTED("spec", spec_fields),
+	JSON_NESTED("status", status_fields),
+};
+
+/* False if it does not fit. */
+static bool text_put(char *out, size_t out_bytes, struct text t)
 {
-	struct text name;
-
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "nodeName")) {
-			copy_string(j, pod->node, sizeof(pod->node));
-		} else if (text_is(name, "schedulingGates") && json_array(j)) {
-			while (json_item(j)) {
-				pod->gated = true;
-				json_skip(j);
-			}
-		} else if (!text_is(name, "schedulingGates")) {
-			json_skip(j);
-		}
-	}
-}
-
-static void status_read(struct json *j, struct bind_pod *pod)
-{
-	struct text name, phase;
-
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "phase"))
-			pod->ended =
-				json_string(j, &phase) && (text_is(phase, "Succeeded") || text_is(phase, "Failed"));
-		else
-			json_skip(j);
-	}
+	if (t.bytes >= out_bytes)
+		return false;
+	if (t.bytes > 0)
+		memcpy(out, t.at, t.bytes);
+	out[t.bytes] = '\0';
+	return true;
 }
 
 int bind_pod_read(const char *body, size_t body_bytes, struct bind_pod *out)
 {
-	struct bind_pod pod = { 0 };
+	struct pod_texts t = { 0 };
 	struct arena arena = { 0 };
-	struct text name;
+	struct bind_pod pod;
 	struct json j;
 	bool whole;
 
 	json_begin(&j, body, body_bytes, &arena);
-	if (json_object(&j)) {
-		while (json_member(&j, &name)) {
-			if (text_is(name, "metadata"))
-				metadata_read(&j, &pod);
-			else if (text_is(name, "spec"))
-				spec_read(&j, &pod);
-			else if (text_is(name, "status"))
-				status_read(&j, &pod);
-			else
-				json_skip(&j);
-		}
-	}
-	whole = json_end(&j);
+	json_fields(&j, pod_fields, &t);
+	whole = json_end(&j) && text_put(pod.uid, sizeof(pod.uid), t.uid) &&
+	        text_put(pod.version, sizeof(pod.version), t.version) &&
+	        text_put(pod.node, sizeof(pod.node), t.node);
+	pod.deleting = t.deletion.bytes > 0;
+	pod.gated = t.gated;
+	pod.ended = text_is(t.phase, "Succeeded") || text_is(t.phase, "Failed");
 	arena_free(&arena);
 	if (!whole || !pod.uid[0] || !pod.version[0])
 		return -EINVAL;

@@ -94,51 +94,38 @@ struct http_request evict_request_read(const struct evict_target *t, struct json
 	};
 }
 
+static void read_reason(struct json *j, void *found)
+{
+	struct text reason;
+
+	if (json_string(j, &reason) && text_is(reason, "DisruptionBudget"))
+		*(bool *)found = true;
+}
+
+static const struct json_field cause_fields[] = { JSON_WHOLE("reason", read_reason) };
+
 static void read_cause(struct json *j, void *found)
 {
-	struct text name, reason;
-
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (!text_is(name, "reason"))
-			json_skip(j);
-		else if (json_string(j, &reason) && text_is(reason, "DisruptionBudget"))
-			*(bool *)found = true;
-	}
+	json_fields(j, cause_fields, found);
 }
 
-static void read_details(struct json *j, bool *found)
+static void read_causes(struct json *j, void *found)
 {
-	struct text name;
-
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "causes"))
-			json_items(j, read_cause, found);
-		else
-			json_skip(j);
-	}
+	json_items(j, read_cause, found);
 }
+
+static const struct json_field details_fields[] = { JSON_WHOLE("causes", read_causes) };
+static const struct json_field status_fields[] = { JSON_NESTED("details", details_fields) };
 
 /* A budget, and not the server's own throttling. */
 static bool has_budget_cause(const char *body, size_t bytes)
 {
 	struct arena arena = { 0 };
-	struct text name;
 	bool found = false;
 	struct json j;
 
 	json_begin(&j, body, bytes, &arena);
-	if (json_object(&j)) {
-		while (json_member(&j, &name)) {
-			if (text_is(name, "details"))
-				read_details(&j, &found);
-			else
-				json_skip(&j);
-		}
-	}
+	json_fields(&j, status_fields, &found);
 	found = json_end(&j) && found;
 	arena_free(&arena);
 	return found;

@@ -72,43 +72,36 @@ void rights_doubt(struct rights *r)
 	r->due_ns = 0;
 }
 
-static void read_status(struct json *j, bool *allowed)
-{
-	struct text name;
+struct review {
+	bool has_status, allowed;
+};
 
-	if (!json_object(j))
-		return;
-	while (json_member(j, &name)) {
-		if (text_is(name, "allowed"))
-			json_field_bool(j, allowed);
-		else
-			json_skip(j);
-	}
+static const struct json_field status_fields[] = {
+	JSON_FIELD("allowed", json_field_bool, struct review, allowed),
+};
+
+static void read_status(struct json *j, void *review)
+{
+	((struct review *)review)->has_status = true;
+	json_fields(j, status_fields, review);
 }
+
+static const struct json_field review_fields[] = { JSON_WHOLE("status", read_status) };
 
 /* False if the body is no review. */
 static bool review_read(const char *body, size_t bytes, bool *allowed)
 {
+	struct review review = { 0 };
 	struct arena arena = { 0 };
-	struct text name;
-	bool has_status = false, whole;
 	struct json j;
+	bool whole;
 
-	*allowed = false;
 	json_begin(&j, body, bytes, &arena);
-	if (json_object(&j)) {
-		while (json_member(&j, &name)) {
-			if (text_is(name, "status")) {
-				has_status = true;
-				read_status(&j, allowed);
-			} else {
-				json_skip(&j);
-			}
-		}
-	}
+	json_fields(&j, review_fields, &review);
 	whole = json_end(&j);
 	arena_free(&arena);
-	return whole && has_status;
+	*allowed = review.allowed;
+	return whole && review.has_status;
 }
 
 static void missing(struct rights *r)

@@ -502,6 +502,16 @@ void json_field_bool(struct json *j, void *out)
 	json_bool(j, out);
 }
 
+void json_field_int64(struct json *j, void *out)
+{
+	json_int64(j, out);
+}
+
+void json_field_raw(struct json *j, void *out)
+{
+	json_raw(j, out);
+}
+
 bool json_find_text(struct json *j, const char *outer, const char *inner, struct text *out)
 {
 	struct text name;

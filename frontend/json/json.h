@@ -101,8 +101,10 @@ bool json_fields_n(struct json *j, const struct json_field *fields, size_t n, vo
 /* Call `read` for each item of an array.  False: the value was null, or an error. */
 bool json_items(struct json *j, json_read_fn read, void *object);
 
-void json_field_text(struct json *j, void *out); /* struct text, by json_string() */
-void json_field_bool(struct json *j, void *out); /* bool, by json_bool() */
+void json_field_text(struct json *j, void *out);  /* struct text, by json_string() */
+void json_field_bool(struct json *j, void *out);  /* bool, by json_bool() */
+void json_field_int64(struct json *j, void *out); /* int64_t, by json_int64() */
+void json_field_raw(struct json *j, void *out);   /* struct text, by json_raw() */
 
 /* Open a container.  False when the value is null, or on an error.  Otherwise call
  * json_member() (json_key() for the keys of a map) or json_item() until it returns false. */
