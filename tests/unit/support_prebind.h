@@ -197,8 +197,7 @@ static inline void begin_of(bool has_journal, unsigned connections)
 	world_put(b.m, RESOURCE_INDEX_PODS, world_member("b", "6", "g", ""));
 	world_put(b.m, RESOURCE_INDEX_PODS, world_member("c", "7", "g", ""));
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("l", "8", "", ""));
-	while (!model_flush(b.m, &world_sink))
-		continue;
+	world_flush(b.m);
 	if (has_journal)
 		b.journal = config.journal = journal_new(&journal);
 	b.binder = binder_new(&config);
@@ -228,20 +227,8 @@ static inline pod_id id(const char *pod)
 
 static inline void command(enum record_kind kind, const char *pod)
 {
-	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .attempt = 7 };
-	struct pod_view v;
-	struct gang_view g;
+	const struct cmd_bind cmd = world_bind(b.m, "ns", pod);
 
-	cr_assert(model_pod_by_name(b.m, "ns", pod, &v));
-	cmd.pod = v.id;
-	cmd.pod_generation = v.generation;
-	cmd.gang = v.gang_id;
-	for (cmd.gang_generation = 1; v.gang_id != ID_NONE; cmd.gang_generation++) {
-		cr_assert_lt(cmd.gang_generation, 10);
-		if (model_gang(b.m, v.gang_id, cmd.gang_generation, &g))
-			break;
-	}
-	cmd.spec_id = v.gang_id != ID_NONE ? model_gang_spec_id(b.m, v.gang_id) : 0;
 	cr_assert_eq(binder_bind(b.binder, kind, &cmd), 0);
 }
 

@@ -350,6 +350,31 @@ void world_put(struct model *m, int resource, const char *json)
 	cr_assert(rc == 0, "%s: %s: %s", e.object, e.field, e.text);
 }
 
+void world_flush(struct model *m)
+{
+	while (!model_flush(m, &world_sink))
+		continue;
+}
+
+struct cmd_bind world_bind(const struct model *m, const char *namespace, const char *pod)
+{
+	struct cmd_bind cmd = { .node = model_node_id(m, text_of("n1")), .attempt = 7 };
+	struct pod_view v;
+	struct gang_view g;
+
+	cr_assert(model_pod_by_name(m, namespace, pod, &v), "%s", pod);
+	cmd.node_generation = model_node_generation(m, cmd.node);
+	cmd.pod = v.id;
+	cmd.pod_generation = v.generation;
+	cmd.gang = v.gang_id;
+	if (v.gang_id != ID_NONE) {
+		cmd.gang_generation = model_gang_generation(m, v.gang_id);
+		cmd.spec_id = model_gang_spec_id(m, v.gang_id);
+		cr_assert(model_gang(m, v.gang_id, cmd.gang_generation, &g));
+	}
+	return cmd;
+}
+
 const char *world_status(int code, const char *reason, const char *message)
 {
 	static char text[1024];

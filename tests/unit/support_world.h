@@ -89,6 +89,10 @@ struct model *world_model_of_all(void); /* ... and judges others' pods */
 /* The scheduler and world_limits are its own. */
 struct model *world_model_with(struct model_config config);
 void world_put(struct model *m, int resource, const char *json);
+/* All that changed goes to world_sink. */
+void world_flush(struct model *m);
+/* What the core commands for the pod, of attempt 7: its Binding to node n1. */
+struct cmd_bind world_bind(const struct model *m, const char *namespace, const char *pod);
 
 /* What the API server says of a failure. */
 const char *world_status(int code, const char *reason, const char *message);

@@ -136,20 +136,8 @@ TestSuite(binder_journal, .fini = end);
 
 static void command_of(const char *pod, enum record_kind kind)
 {
-	struct pod_view v;
-	struct gang_view g;
-	struct cmd_bind cmd = { .node_generation = 1, .gang = ID_NONE, .attempt = 7 };
+	const struct cmd_bind cmd = world_bind(b.m, "ns", pod);
 
-	cr_assert(model_pod_by_name(b.m, "ns", pod, &v));
-	cmd.gang = v.gang_id;
-	if (v.gang_id != ID_NONE) {
-		cmd.gang_generation = model_gang_generation(b.m, v.gang_id);
-		cmd.spec_id = model_gang_spec_id(b.m, v.gang_id);
-		cr_assert(model_gang(b.m, v.gang_id, cmd.gang_generation, &g));
-	}
-	cmd.pod = v.id;
-	cmd.pod_generation = v.generation;
-	cmd.node = model_node_id(b.m, (struct text){ .at = "n1", .bytes = 2 });
 	cr_assert_eq(binder_bind(b.binder, kind, &cmd), 0);
 }
 

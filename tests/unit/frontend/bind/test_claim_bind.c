@@ -89,12 +89,6 @@ static const char *claim_text(const char *version, bool allocated)
 	return text;
 }
 
-static void flush(void)
-{
-	while (!model_flush(b.m, &world_sink))
-		continue;
-}
-
 /* Node n1 with one device, pod a with a claim, pod b without; one connection. */
 static void begin(bool allocated)
 {
@@ -125,7 +119,7 @@ static void begin(bool allocated)
 			"\"resourceClaimStatuses\":[{\"name\":\"gpu\","
 			"\"resourceClaimName\":\"a-gpu\"}]"));
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("b", "22", "", ""));
-	flush();
+	world_flush(b.m);
 	b.claims = claim_bind_new(&b.w.env, b.m, 600 * NS_PER_S);
 	claim_bind_on_wait(b.claims, on_wait, NULL);
 	b.kinds[0] = claim_bind_kind(b.claims);
@@ -155,18 +149,18 @@ static void turns(unsigned n)
 /* With the device that the core chose. */
 static void bind(const char *pod, bool chosen)
 {
-	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .gang = ID_NONE, .attempt = 1 };
+	const struct cmd_bind cmd = world_bind(b.m, "ns", pod);
 	const struct live *l = model_live(b.m);
 	const struct device_pick pick = { .device = 0 };
-	struct cmd_devices devices = { .node_generation = 1, .attempt = 1, .picks_n = 1 };
-	struct pod_view v;
+	struct cmd_devices devices = { .pod = cmd.pod,
+		                           .pod_generation = cmd.pod_generation,
+		                           .node_generation = 1,
+		                           .attempt = cmd.attempt,
+		                           .picks_n = 1 };
 
-	cr_assert(model_pod_by_name(b.m, "ns", pod, &v));
-	cmd.pod = devices.pod = v.id;
-	cmd.pod_generation = devices.pod_generation = v.generation;
 	if (chosen) {
 		devices.layout = l->nodes[0]->layout;
-		devices.question = l->pods[v.id].question;
+		devices.question = l->pods[cmd.pod].question;
 		claim_bind_devices(b.claims, &devices, &pick);
 	}
 	cr_assert_eq(binder_bind(b.binder, CMD_BIND, &cmd), 0);
@@ -236,7 +230,7 @@ static void allocated_in(const char *zone)
 	         "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"zone\","
 	         "\"operator\":\"In\",\"values\":[\"%s\"]}]}]}}}}",
 	         zone);
-	flush();
+	world_flush(b.m);
 	put(LIVE_CLAIMS, json);
 }
 
@@ -324,13 +318,13 @@ Test(claim_bind, devices_stay_taken_until_what_was_written_is_taken_back)
 	c = world_take(&b.w, "GET", CLAIM);
 	turns(92 * 20);
 	expect("refused:0 ");
-	flush();
+	world_flush(b.m);
 	bind("a", true);
 	expect("refused:1000 ");
 	cr_assert_gt(model_live(b.m)->taken[model_live(b.m)->nodes[0]->keys[0]], 0);
 	answer(c, 200, claim_text("11", false));
 	answer(world_take_with(&b.w, "PATCH", CLAIM, "muster.dev/fence"), 200, claim_text("12", false));
-	flush();
+	world_flush(b.m);
 	bind("a", true);
 	c = world_take_with(&b.w, "PATCH", CLAIM "/status", "\"device\":\"gpu-0\"");
 }
@@ -361,7 +355,7 @@ Test(claim_bind, a_share_stays_consumed_until_what_was_written_is_taken_back)
 	    "\"spec\":{\"driver\":\"d\",\"nodeName\":\"n1\",\"pool\":{\"name\":\"n1\","
 	    "\"generation\":1,\"resourceSliceCount\":1},\"devices\":[{\"name\":\"gpu-0\","
 	    "\"allowMultipleAllocations\":true,\"capacity\":{\"memory\":{\"value\":\"4\"}}}]}}");
-	flush();
+	world_flush(b.m);
 	bind("a", true);
 	cr_assert_not(is_consumed(), "the core holds it");
 	world_fail(world_take(&b.w, "PATCH", CLAIM "/status"), HTTP_BROKEN);
@@ -369,11 +363,11 @@ Test(claim_bind, a_share_stays_consumed_until_what_was_written_is_taken_back)
 	c = world_take(&b.w, "GET", CLAIM);
 	turns(92 * 20);
 	expect("refused:0 ");
-	flush();
+	world_flush(b.m);
 	cr_assert(is_consumed());
 	answer(c, 200, claim_text("11", false));
 	answer(world_take(&b.w, "PATCH", CLAIM), 200, claim_text("12", false));
-	flush();
+	world_flush(b.m);
 	cr_assert_not(is_consumed());
 }
 
@@ -388,7 +382,7 @@ Test(claim_bind, an_allocation_that_someone_took_away_is_not_written_again)
 	turns(8);
 	cr_assert_eq(world_open(&b.w), 0);
 	expect("refused:0 ");
-	flush();
+	world_flush(b.m);
 	bind("a", true);
 	answer(world_take(&b.w, "PATCH", CLAIM "/status"), 200, claim_text("14", true));
 	world_answer(world_take(&b.w, "POST", POD "a/binding"), 201, "{}");
@@ -447,12 +441,12 @@ static void expect_undone(void)
 	cr_assert_not_null(strstr(c->body, "\"devices\":null"));
 	answer(c, 200, claim_text("14", false));
 	expect("refused:20 ");
-	flush();
+	world_flush(b.m);
 	cr_assert_eq(l->taken[l->nodes[0]->keys[0]], 0);
 	bind("a", true);
 	expect("refused:20 ");
 	turns(61 * 20);
-	flush();
+	world_flush(b.m);
 	bind("a", true);
 	cr_assert_not_null(world_take(&b.w, "PATCH", CLAIM "/status"));
 }
@@ -516,7 +510,7 @@ static void begin_extended(void)
 	                    "\"resources\":{\"requests\":{"
 	                    "\"d/gpu\":\"1\"},\"limits\":{\"d/gpu\":\"1\"}}}]",
 	                    ""));
-	flush();
+	world_flush(b.m);
 }
 
 /* Of pod e, as its request asked, with more behind. */
@@ -585,7 +579,7 @@ Test(claim_bind, a_claim_that_an_earlier_attempt_left_is_deleted)
 	cr_assert(model_pod_by_name(b.m, "ns", "e", &v));
 	snprintf(post, sizeof(post), "\"name\":\"left\",\"uid\":\"%s\"", v.uid);
 	put(LIVE_CLAIMS, made(post, "31", false, false));
-	flush();
+	world_flush(b.m);
 	bind("e", true);
 	world_answer(world_take(&b.w, "DELETE", CLAIMS "/left"), 200, "{}");
 	answer(world_take(&b.w, "POST", CLAIMS), 403,
@@ -609,7 +603,7 @@ Test(claim_bind, a_claim_that_was_deleted_is_told_no_more_where_the_node_serves_
 	                    "\"initContainers\":[{\"name\":\"x\",\"resources\":{\"requests\":{"
 	                    "\"d/gpu\":\"1\"},\"limits\":{\"d/gpu\":\"1\"}}}]",
 	                    "\"extendedResourceClaimStatus\":{\"resourceClaimName\":\"gone\"}"));
-	flush();
+	world_flush(b.m);
 	bind("e", false);
 	answer(world_take_with(&b.w, "PATCH", "/api/v1/namespaces/ns/pods/e/status",
 	                       "\"extendedResourceClaimStatus\":null"),
@@ -636,7 +630,7 @@ Test(claim_bind, a_pod_that_shares_a_claim_that_waits_is_held_with_it)
 	          world_pod("c", "23",
 	                    "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimName\":\"a-gpu\"}]",
 	                    ""));
-	flush();
+	world_flush(b.m);
 	bind("c", false);
 	b.others = PODS_ENTRY("c", "00000000-0000-0000-0000-000000000063") ",";
 	answer(world_take(&b.w, "PATCH", CLAIM "/status"), 200, claim_text("13", true));

@@ -31,12 +31,6 @@ static void on_notice(void *context, const struct bind_notice *n)
 {
 }
 
-static void told(void)
-{
-	while (!model_flush(b.m, &world_sink))
-		continue;
-}
-
 /* Group g asks for two; a and b are its members. */
 static void begin(void)
 {
@@ -55,7 +49,7 @@ static void begin(void)
 	world_put(b.m, RESOURCE_INDEX_DIALECTS, world_group("g", "3", 2));
 	world_put(b.m, RESOURCE_INDEX_PODS, world_member("a", "5", "g", ""));
 	world_put(b.m, RESOURCE_INDEX_PODS, world_member("b", "6", "g", ""));
-	told();
+	world_flush(b.m);
 	b.binder = binder_new(&config);
 }
 
@@ -68,37 +62,23 @@ static void end(void)
 
 TestSuite(group_recheck, .init = begin, .fini = end);
 
-static struct gang_view gang(const char *pod, struct cmd_bind *cmd)
-{
-	struct pod_view v;
-	struct gang_view g;
-
-	cr_assert(model_pod_by_name(b.m, "ns", pod, &v));
-	cmd->pod = v.id;
-	cmd->pod_generation = v.generation;
-	cmd->gang = v.gang_id;
-	for (cmd->gang_generation = 1; !model_gang(b.m, v.gang_id, cmd->gang_generation, &g);
-	     cmd->gang_generation++)
-		cr_assert_lt(cmd->gang_generation, 10);
-	return g;
-}
-
 /* As the core plans it by what the model knows. */
 static void bind_pod(const char *pod)
 {
-	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .attempt = 1 };
+	const struct cmd_bind cmd = world_bind(b.m, "ns", pod);
 
-	gang(pod, &cmd);
-	cmd.spec_id = model_gang_spec_id(b.m, cmd.gang);
 	cr_assert_eq(binder_bind(b.binder, CMD_BIND, &cmd), 0);
 	binder_poll(b.binder);
 }
 
-static uint32_t quorum(void)
+/* Of pod a. */
+static struct gang_view gang(void)
 {
-	struct cmd_bind cmd;
+	const struct cmd_bind cmd = world_bind(b.m, "ns", "a");
+	struct gang_view g;
 
-	return gang("a", &cmd).quorum;
+	cr_assert(model_gang(b.m, cmd.gang, cmd.gang_generation, &g));
+	return g;
 }
 
 static struct http_call *asked(void)
@@ -145,7 +125,7 @@ Test(group_recheck, a_higher_quorum_gives_the_plan_back)
 {
 	world_answer(asked(), 200, world_group("g", "9", 5));
 	none_goes();
-	cr_assert_eq(quorum(), 5, "what was read is known");
+	cr_assert_eq(gang().quorum, 5, "what was read is known");
 }
 
 /* muster writes statuses itself. */
@@ -157,10 +137,8 @@ Test(group_recheck, another_version_that_asks_for_the_same_does_not)
 
 Test(group_recheck, a_plan_for_what_was_known_before_is_given_back)
 {
-	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .attempt = 1 };
+	const struct cmd_bind cmd = world_bind(b.m, "ns", "a");
 
-	gang("a", &cmd);
-	cmd.spec_id = model_gang_spec_id(b.m, cmd.gang);
 	world_put(b.m, RESOURCE_INDEX_DIALECTS, world_group("g", "9", 5));
 	cr_assert_eq(binder_bind(b.binder, CMD_BIND, &cmd), 0);
 	binder_poll(b.binder);
@@ -183,11 +161,9 @@ Test(group_recheck, what_was_planned_beside_it_is_given_back_too)
 
 Test(group_recheck, a_group_that_is_gone_lets_nobody_begin)
 {
-	struct cmd_bind cmd;
-
 	world_answer(asked(), 404, GONE);
 	none_goes();
-	cr_assert(gang("a", &cmd).missing);
+	cr_assert(gang().missing);
 }
 
 /* A proxy's 404, a server in trouble, no connection. */
@@ -272,15 +248,8 @@ Test(group_recheck, a_core_that_is_gone_takes_its_plans_along)
 
 Test(group_recheck, a_pod_by_itself_has_no_group)
 {
-	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .gang = ID_NONE, .attempt = 1 };
-	struct pod_view v;
-
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("lone", "7", "", ""));
-	cr_assert(model_pod_by_name(b.m, "ns", "lone", &v));
-	cmd.pod = v.id;
-	cmd.pod_generation = v.generation;
-	cr_assert_eq(binder_bind(b.binder, CMD_BIND, &cmd), 0);
-	binder_poll(b.binder);
+	bind_pod("lone");
 	world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/lone/binding");
 }
 
@@ -294,7 +263,7 @@ Test(group_recheck, few_at_once)
 		snprintf(name, sizeof(name), "m%d", i);
 		world_put(b.m, RESOURCE_INDEX_DIALECTS, world_group(group, "3", 1));
 		world_put(b.m, RESOURCE_INDEX_PODS, world_member(name, "5", group, ""));
-		told();
+		world_flush(b.m);
 		bind_pod(name);
 	}
 	for (unsigned i = 0; i < 10; i++) {

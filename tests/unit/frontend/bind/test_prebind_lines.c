@@ -208,17 +208,8 @@ static void pod(const char *namespace, const char *name, const char *group)
 
 static void command(const char *namespace, const char *name)
 {
-	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .attempt = 7 };
-	struct pod_view v;
+	const struct cmd_bind cmd = world_bind(b.m, namespace, name);
 
-	cr_assert(model_pod_by_name(b.m, namespace, name, &v), "%s", name);
-	cmd.pod = v.id;
-	cmd.pod_generation = v.generation;
-	cmd.gang = v.gang_id;
-	if (v.gang_id != ID_NONE) {
-		cmd.gang_generation = model_gang_generation(b.m, v.gang_id);
-		cmd.spec_id = model_gang_spec_id(b.m, v.gang_id);
-	}
 	cr_assert_eq(binder_bind(b.binder, CMD_BIND, &cmd), 0);
 }
 
@@ -231,8 +222,7 @@ static void commands(const char *namespace, const char *prefix, unsigned n, cons
 		snprintf(name, sizeof(name), "%s%u", prefix, i);
 		pod(namespace, name, group);
 	}
-	while (!model_flush(b.m, &world_sink))
-		continue;
+	world_flush(b.m);
 	for (unsigned i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "%s%u", prefix, i);
 		command(namespace, name);

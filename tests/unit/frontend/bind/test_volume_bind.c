@@ -111,12 +111,6 @@ static void pod_put(const char *name, const char *version)
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod(name, version, spec, ""));
 }
 
-static void flush(void)
-{
-	while (!model_flush(b.m, &world_sink))
-		continue;
-}
-
 /* Node n1, pods a and b with claims of those names. */
 static void begin(const char *provisioner)
 {
@@ -137,7 +131,7 @@ static void begin(const char *provisioner)
 	claim_put(claim_text("b", "12", "", ""));
 	pod_put("a", "21");
 	pod_put("b", "22");
-	flush();
+	world_flush(b.m);
 	b.volumes = volume_bind_new(&b.w.env, b.m, 600 * NS_PER_S);
 	b.kinds[0] = volume_bind_kind(b.volumes);
 	b.binder = binder_new(&config);
@@ -163,12 +157,8 @@ static void turns(void)
 
 static void command(enum record_kind kind, const char *pod)
 {
-	struct cmd_bind cmd = { .node = 0, .node_generation = 1, .gang = ID_NONE, .attempt = 1 };
-	struct pod_view v;
+	const struct cmd_bind cmd = world_bind(b.m, "ns", pod);
 
-	cr_assert(model_pod_by_name(b.m, "ns", pod, &v));
-	cmd.pod = v.id;
-	cmd.pod_generation = v.generation;
 	cr_assert_eq(binder_bind(b.binder, kind, &cmd), 0);
 	turns();
 }
@@ -227,7 +217,7 @@ Test(volume_bind, writes_the_claim_into_the_volume)
 
 	begin("kubernetes.io/no-provisioner");
 	volume_put(volume_text("pv", "30", ""));
-	flush();
+	world_flush(b.m);
 	command(CMD_BIND, "a");
 	c = world_take(&b.w, "PATCH", VOLUME "pv");
 	cr_assert_str_eq(
@@ -246,7 +236,7 @@ Test(volume_bind, what_is_written_already_is_not_written_again)
 {
 	begin("disks");
 	claim_put(claim_text("a", "31", "," SELECTED, ""));
-	flush();
+	world_flush(b.m);
 	command(CMD_RETRY_BIND, "a");
 	world_binding_dies(&b.w, "a", turns);
 	cr_assert_eq(world_open(&b.w), 0);
@@ -257,7 +247,7 @@ Test(volume_bind, a_volume_that_another_is_about_to_get_is_not_chosen)
 {
 	begin("kubernetes.io/no-provisioner");
 	volume_put(volume_text("pv", "30", ""));
-	flush();
+	world_flush(b.m);
 	command(CMD_BIND, "a");
 	command(CMD_BIND, "b");
 	expect("refused:20 ");
@@ -290,7 +280,7 @@ Test(volume_bind, a_volume_that_is_taken_meanwhile_is_planned_again)
 {
 	begin("kubernetes.io/no-provisioner");
 	volume_put(volume_text("pv", "30", ""));
-	flush();
+	world_flush(b.m);
 	command(CMD_BIND, "a");
 	answer(world_take(&b.w, "PATCH", VOLUME "pv"), 409, world_status(409, "Conflict", "no"));
 	answer(world_take(&b.w, "GET", VOLUME "pv"), 200, volume_text("pv", "35", "other"));
@@ -337,7 +327,7 @@ Test(volume_bind, a_claim_ref_that_goes_is_a_failure)
 {
 	begin("kubernetes.io/no-provisioner");
 	volume_put(volume_text("pv", "30", ""));
-	flush();
+	world_flush(b.m);
 	command(CMD_BIND, "a");
 	world_answer(world_take(&b.w, "PATCH", VOLUME "pv"), 200, volume_text("pv", "31", "a"));
 	volume_put(volume_text("pv", "33", ""));
@@ -380,7 +370,7 @@ Test(volume_bind, a_cancelled_binding_takes_back_what_an_earlier_instance_wrote)
 {
 	begin("kubernetes.io/no-provisioner");
 	volume_put(volume_text("pv", "30", "a"));
-	flush();
+	world_flush(b.m);
 	command(CMD_CANCEL_BIND, "a");
 	world_binding_dies(&b.w, "a", turns);
 	answer(world_take_with(&b.w, "PATCH", VOLUME "pv", "\"claimRef\":null"), 200,
@@ -421,7 +411,7 @@ Test(volume_bind, a_claim_that_was_bound_elsewhere_after_the_plan_is_planned_aga
 	begin("disks");
 	volume_elsewhere();
 	claim_put(claim_text("a", "41", COMPLETED(""), "pv"));
-	flush();
+	world_flush(b.m);
 	command(CMD_BIND, "a");
 	expect("refused:20 ");
 	cr_assert_eq(world_open(&b.w), 0);
@@ -432,7 +422,7 @@ Test(volume_bind, a_pod_that_is_written_after_the_plan_is_looked_at_all_the_same
 	begin("disks");
 	volume_elsewhere();
 	claim_put(claim_text("a", "41", COMPLETED(""), "pv"));
-	flush();
+	world_flush(b.m);
 	pod_put("a", "42"); /* its condition was written */
 	command(CMD_BIND, "a");
 	expect("refused:20 ");
@@ -447,7 +437,7 @@ Test(volume_bind, a_claim_of_two_pods_is_written_once)
 	                    "\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":"
 	                    "\"a\"}}]",
 	                    ""));
-	flush();
+	world_flush(b.m);
 	command(CMD_BIND, "b");
 	command(CMD_BIND, "a");
 	command(CMD_BIND, "c");
@@ -477,7 +467,7 @@ Test(volume_bind, a_pod_with_too_many_claims_that_wait_is_refused)
 	}
 	snprintf(spec + n, sizeof(spec) - n, "]");
 	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("many", "60", spec, ""));
-	flush();
+	world_flush(b.m);
 	cr_assert(model_pod_by_name(b.m, "ns", "many", &v));
 	cr_assert_str_eq(v.refusal, "more than 64 claims that wait for their first consumer");
 }
