@@ -11,7 +11,7 @@
 #define GUARD 4096u /* bytes on both sides that nobody may touch */
 
 /* A ring with both ends and a buffer for the copy. */
-struct pair {
+static struct pair {
 	uint64_t size;
 	unsigned char *memory;
 	unsigned char *data;
@@ -20,12 +20,27 @@ struct pair {
 	struct ring_writer w;
 	struct ring_reader r;
 	struct record *copy;
-};
+} * p;
 
-static struct pair *pair_new(uint64_t size)
+static void pair_end(void)
 {
-	struct pair *p = calloc(1, sizeof(*p));
+	if (!p)
+		return;
+	for (size_t i = 0; i < GUARD; i++) {
+		cr_assert_eq(p->memory[i], 0xa5, "written before the ring");
+		cr_assert_eq(p->memory[GUARD + p->size + i], 0xa5, "written behind the ring");
+	}
+	free(p->memory);
+	free(p->copy);
+	free(p);
+	p = NULL;
+}
 
+/* In place of the one before. */
+static void pair_start(uint64_t size)
+{
+	pair_end();
+	p = calloc(1, sizeof(*p));
 	cr_assert(p);
 	p->size = size;
 	p->memory = malloc(size + 2 * GUARD);
@@ -35,22 +50,12 @@ static struct pair *pair_new(uint64_t size)
 	p->data = p->memory + GUARD;
 	ring_writer_init(&p->w, p->data, size, &p->tail, &p->head, EPOCH);
 	ring_reader_init(&p->r, p->data, size, &p->tail, &p->head, EPOCH);
-	return p;
 }
 
-static void pair_free(struct pair *p)
-{
-	for (size_t i = 0; i < GUARD; i++) {
-		cr_assert_eq(p->memory[i], 0xa5, "written before the ring");
-		cr_assert_eq(p->memory[GUARD + p->size + i], 0xa5, "written behind the ring");
-	}
-	free(p->memory);
-	free(p->copy);
-	free(p);
-}
+TestSuite(ring, .fini = pair_end);
 
 /* Invariants S1 and S2 of ring.c. */
-static void pair_valid(const struct pair *p)
+static void pair_valid(void)
 {
 	cr_assert(p->w.head_seen <= p->w.tail_published);
 	cr_assert(p->w.tail_published <= p->w.tail_private);
@@ -62,7 +67,7 @@ static void pair_valid(const struct pair *p)
 }
 
 /* A record whose body says which one it is. */
-static bool put(struct pair *p, uint32_t body_bytes, unsigned char mark)
+static bool put(uint32_t body_bytes, unsigned char mark)
 {
 	struct record *record = ring_reserve(&p->w, EVENT_TICK, body_bytes, mark);
 
@@ -71,13 +76,13 @@ static bool put(struct pair *p, uint32_t body_bytes, unsigned char mark)
 	return record != NULL;
 }
 
-static void publish(struct pair *p, uint32_t body_bytes, unsigned char mark)
+static void publish(uint32_t body_bytes, unsigned char mark)
 {
-	cr_assert(put(p, body_bytes, mark));
+	cr_assert(put(body_bytes, mark));
 	ring_publish(&p->w);
 }
 
-static void expect(struct pair *p, uint32_t body_bytes, unsigned char mark)
+static void expect(uint32_t body_bytes, unsigned char mark)
 {
 	const unsigned char *body = (const unsigned char *)(p->copy + 1);
 
@@ -109,134 +114,122 @@ static uint64_t next_random(uint64_t *state)
 
 Test(ring, passes_nothing_before_it_is_published)
 {
-	struct pair *p = pair_new(4096);
-
+	pair_start(4096);
 	cr_assert_eq(ring_read(&p->r, p->copy), 0);
-	cr_assert(put(p, 8, 1));
-	cr_assert(put(p, 0, 2));
+	cr_assert(put(8, 1));
+	cr_assert(put(0, 2));
 	cr_assert_eq(ring_read(&p->r, p->copy), 0);
 	ring_publish(&p->w);
-	expect(p, 8, 1);
-	expect(p, 0, 2);
+	expect(8, 1);
+	expect(0, 2);
 	cr_assert_eq(ring_read(&p->r, p->copy), 0);
-	pair_valid(p);
-	pair_free(p);
+	pair_valid();
 }
 
 Test(ring, numbers_records_from_one_without_gaps)
 {
-	struct pair *p = pair_new(1024);
-
+	pair_start(1024);
 	for (uint64_t i = 1; i <= 1000; i++) {
-		publish(p, (uint32_t)(i % 5) * 8, (unsigned char)i);
-		expect(p, (uint32_t)(i % 5) * 8, (unsigned char)i);
+		publish((uint32_t)(i % 5) * 8, (unsigned char)i);
+		expect((uint32_t)(i % 5) * 8, (unsigned char)i);
 		cr_assert_eq(p->copy->sequence, i);
 		ring_release(&p->r);
-		pair_valid(p);
+		pair_valid();
 	}
-	pair_free(p);
 }
 
 /* 4 records of 64 bytes fill a ring of 256; room comes back with release, not
  * with reading. */
 Test(ring, says_when_it_is_full)
 {
-	struct pair *p = pair_new(256);
-
+	pair_start(256);
 	for (unsigned char i = 0; i < 4; i++) {
 		cr_assert(ring_has_room(&p->w, 32));
-		cr_assert(put(p, 32, i));
+		cr_assert(put(32, i));
 	}
 	cr_assert_not(ring_has_room(&p->w, 0));
-	cr_assert_not(put(p, 0, 9));
+	cr_assert_not(put(0, 9));
 	ring_publish(&p->w);
-	expect(p, 32, 0);
-	cr_assert_not(put(p, 32, 4));
+	expect(32, 0);
+	cr_assert_not(put(32, 4));
 	ring_release(&p->r);
 	cr_assert(ring_has_room(&p->w, 32));
 	cr_assert_not(ring_has_room(&p->w, 40));
-	publish(p, 32, 4);
+	publish(32, 4);
 	for (unsigned char i = 1; i <= 4; i++)
-		expect(p, 32, i);
+		expect(32, i);
 	cr_assert_not(p->w.broken);
-	pair_free(p);
 }
 
 /* Gaps of 8, 16, 24 and more bytes at the end: even the smallest holds a pad. */
 Test(ring, fills_every_gap_at_the_end_with_a_pad)
 {
 	for (uint32_t gap = 8; gap <= 96; gap += 8) {
-		struct pair *p = pair_new(512);
 		uint32_t first = 512 - gap - (uint32_t)sizeof(struct record);
 
-		publish(p, first, 1);
-		expect(p, first, 1);
+		pair_start(512);
+		publish(first, 1);
+		expect(first, 1);
 		ring_release(&p->r);
-		cr_assert(put(p, gap, 2)); /* header and body: too long for the gap */
+		cr_assert(put(gap, 2)); /* header and body: too long for the gap */
 		cr_assert_eq(p->w.tail_private, 512 + sizeof(struct record) + gap);
-		publish(p, 8, 3);
-		expect(p, gap, 2);
+		publish(8, 3);
+		expect(gap, 2);
 		cr_assert_eq(p->copy->sequence, 2, "a pad takes no number");
-		expect(p, 8, 3);
+		expect(8, 3);
 		ring_release(&p->r);
-		pair_valid(p);
-		pair_free(p);
+		pair_valid();
 	}
 }
 
 /* The pad counts: a record may fit beside what is there, yet not behind a pad. */
 Test(ring, reserves_nothing_when_only_the_pad_would_fit)
 {
-	struct pair *p = pair_new(256);
-
-	cr_assert(put(p, 128, 1)); /* 160 of 256 */
+	pair_start(256);
+	cr_assert(put(128, 1)); /* 160 of 256 */
 	ring_publish(&p->w);
-	cr_assert_not(put(p, 96, 2)); /* 128: pad 96, then 128 over the first */
+	cr_assert_not(put(96, 2)); /* 128: pad 96, then 128 over the first */
 	cr_assert_eq(p->w.tail_private, 160);
 	cr_assert_eq(p->w.sequence, 1);
-	cr_assert(put(p, 64, 2)); /* 96: exactly to the end */
+	cr_assert(put(64, 2)); /* 96: exactly to the end */
 	ring_publish(&p->w);
-	expect(p, 128, 1);
-	expect(p, 64, 2);
-	pair_free(p);
+	expect(128, 1);
+	expect(64, 2);
 }
 
 Test(ring, takes_the_longest_record_wherever_it_stands)
 {
 	uint32_t longest = RECORD_BYTES_MAX - (uint32_t)sizeof(struct record);
-	struct pair *p = pair_new(RING_BYTES_MIN);
 
+	pair_start(RING_BYTES_MIN);
 	for (unsigned char i = 0; i < 50; i++) {
-		publish(p, longest, i);
-		expect(p, longest, i);
+		publish(longest, i);
+		expect(longest, i);
 		ring_release(&p->r);
-		cr_assert(put(p, 8u * i, i)); /* moves the next one along */
+		cr_assert(put(8u * i, i)); /* moves the next one along */
 		ring_publish(&p->w);
-		expect(p, 8u * i, i);
+		expect(8u * i, i);
 		ring_release(&p->r);
 	}
 	cr_assert_not(ring_has_room(&p->w, longest + 8));
 	cr_assert_null(ring_reserve(&p->w, EVENT_TICK, longest + 8, 0));
 	cr_assert_null(ring_reserve(&p->w, EVENT_TICK, UINT32_MAX - 7, 0), "no overflow");
 	cr_assert_not(p->w.broken);
-	pair_free(p);
 }
 
 Test(ring, gives_back_a_batch_at_once)
 {
-	struct pair *p = pair_new(4096);
-
+	pair_start(4096);
 	for (unsigned char i = 0; i < 32; i++)
-		cr_assert(put(p, 32, i));
+		cr_assert(put(32, i));
 	cr_assert_eq(atomic_load(&p->tail), 0);
 	ring_publish(&p->w);
 	cr_assert_eq(atomic_load(&p->tail), 32 * 64);
 	for (unsigned char i = 0; i < 32; i++)
-		expect(p, 32, i);
+		expect(32, i);
 	cr_assert_eq(atomic_load(&p->head), 0);
 	ring_release(&p->r);
 	cr_assert_eq(atomic_load(&p->head), 32 * 64);
-	pair_free(p);
 }
 
 /* Random steps of both ends against a plain list. */
@@ -247,16 +240,16 @@ Test(ring, does_what_a_list_does)
 	uint64_t seed = test_seed();
 
 	for (uint64_t size = 64; size <= 65536; size *= 4) {
-		struct pair *p = pair_new(size);
 		uint64_t written = 0, published = 0, read = 0;
 
+		pair_start(size);
 		for (int step = 0; step < STEPS / 8; step++) {
 			uint64_t dice = next_random(&seed);
 			uint32_t bytes = (uint32_t)((dice >> 8) % (size / 2 / 8)) * 8;
 
 			if (dice % 8 < 4 && written - read < LIST) {
 				bool room = ring_has_room(&p->w, bytes);
-				bool done = put(p, bytes, (unsigned char)written);
+				bool done = put(bytes, (unsigned char)written);
 
 				cr_assert_eq(done, room);
 				if (room)
@@ -267,34 +260,32 @@ Test(ring, does_what_a_list_does)
 			} else if (dice % 8 == 5) {
 				ring_release(&p->r);
 			} else if (read < published) {
-				expect(p, body[read % LIST], (unsigned char)read);
+				expect(body[read % LIST], (unsigned char)read);
 				read++;
 				cr_assert_eq(p->copy->sequence, read);
 			} else {
 				cr_assert_eq(ring_read(&p->r, p->copy), 0);
 			}
-			pair_valid(p);
+			pair_valid();
 		}
 		cr_assert_gt(read, 1000, "seed %llu: hardly anything passed", (unsigned long long)seed);
-		pair_free(p);
 	}
 }
 
 /* Publish one good record, then let the test spoil it. */
-static struct record *spoilt(struct pair *p)
+static struct record *spoilt(void)
 {
-	publish(p, 32, 1);
+	publish(32, 1);
 	return (struct record *)(void *)p->data;
 }
 
-static void expect_nonsense(struct pair *p)
+static void expect_nonsense(void)
 {
 	uint64_t head = p->r.head_private;
 
 	cr_assert_eq(ring_read(&p->r, p->copy), -EPROTO);
 	cr_assert_eq(p->r.head_private, head);
 	cr_assert_eq(ring_read(&p->r, p->copy), -EPROTO, "it stays refused");
-	pair_free(p);
 }
 
 Test(ring, refuses_lengths_that_cannot_be)
@@ -304,35 +295,34 @@ Test(ring, refuses_lengths_that_cannot_be)
 	};
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-		struct pair *p = pair_new(1024);
-
-		spoilt(p)->bytes = lengths[i];
-		expect_nonsense(p);
+		pair_start(1024);
+		spoilt()->bytes = lengths[i];
+		expect_nonsense();
 	}
 }
 
 /* Within what is published, but over the end of the ring. */
 Test(ring, refuses_a_record_over_the_end)
 {
-	struct pair *p = pair_new(256);
-
+	pair_start(256);
 	for (unsigned char i = 0; i < 3; i++)
-		publish(p, 32, i);
+		publish(32, i);
 	for (unsigned char i = 0; i < 3; i++)
-		expect(p, 32, i);
+		expect(32, i);
 	ring_release(&p->r);
 	for (unsigned char i = 0; i < 4; i++)
-		publish(p, 32, i);
+		publish(32, i);
 	((struct record *)(void *)(p->data + 192))->bytes = 128;
-	expect_nonsense(p);
+	expect_nonsense();
 }
 
 Test(ring, refuses_kinds_flags_epochs_and_sequences_that_cannot_be)
 {
 	for (int which = 0; which < 9; which++) {
-		struct pair *p = pair_new(1024);
-		struct record *record = spoilt(p);
+		struct record *record;
 
+		pair_start(1024);
+		record = spoilt();
 		switch (which) {
 		case 0:
 			record->kind = RECORD_KINDS;
@@ -362,7 +352,7 @@ Test(ring, refuses_kinds_flags_epochs_and_sequences_that_cannot_be)
 			record->sequence = 2;
 			break;
 		}
-		expect_nonsense(p);
+		expect_nonsense();
 	}
 }
 
@@ -373,11 +363,10 @@ Test(ring, refuses_tails_that_cannot_be)
 	};
 
 	for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
-		struct pair *p = pair_new(1024);
-
-		spoilt(p);
+		pair_start(1024);
+		spoilt();
 		atomic_store(&p->tail, tails[i]);
-		expect_nonsense(p);
+		expect_nonsense();
 	}
 }
 
@@ -386,12 +375,11 @@ Test(ring, refuses_tails_that_cannot_be)
 Test(ring, refuses_a_tail_over_unreleased_room_or_backwards)
 {
 	for (int backwards = 0; backwards < 2; backwards++) {
-		struct pair *p = pair_new(1024);
-
-		spoilt(p);
-		expect(p, 32, 1);
+		pair_start(1024);
+		spoilt();
+		expect(32, 1);
 		atomic_store(&p->tail, backwards ? 32 : 1024 + 64);
-		expect_nonsense(p);
+		expect_nonsense();
 	}
 }
 
@@ -399,13 +387,13 @@ Test(ring, refuses_a_tail_over_unreleased_room_or_backwards)
 Test(ring, refuses_pads_that_cannot_be)
 {
 	for (int which = 0; which < 4; which++) {
-		struct pair *p = pair_new(256);
 		struct record *pad;
 
-		publish(p, 128, 1);
-		expect(p, 128, 1);
+		pair_start(256);
+		publish(128, 1);
+		expect(128, 1);
 		ring_release(&p->r);
-		cr_assert(put(p, 96, 2)); /* behind a pad of 96 at 160 */
+		cr_assert(put(96, 2)); /* behind a pad of 96 at 160 */
 		ring_publish(&p->w);
 		pad = (struct record *)(void *)(p->data + 160);
 		cr_assert_eq(pad->kind, RECORD_PAD);
@@ -418,24 +406,24 @@ Test(ring, refuses_pads_that_cannot_be)
 			pad->flags = 1;
 		else
 			atomic_store(&p->tail, 256);
-		expect_nonsense(p);
+		expect_nonsense();
 	}
 }
 
 Test(ring, refuses_a_pad_after_a_pad)
 {
-	struct pair *p = pair_new(256);
-	struct record *first = (struct record *)(void *)p->data;
+	struct record *first;
 
-	publish(p, 128, 1);
-	expect(p, 128, 1);
+	pair_start(256);
+	first = (struct record *)(void *)p->data;
+	publish(128, 1);
+	expect(128, 1);
 	ring_release(&p->r);
-	publish(p, 96, 2);
+	publish(96, 2);
 	first->bytes = 256;
 	first->kind = RECORD_PAD;
 	cr_assert_eq(ring_read(&p->r, p->copy), -EPROTO);
 	cr_assert_eq(ring_read(&p->r, p->copy), -EPROTO);
-	pair_free(p);
 }
 
 /* Random bytes and random tails: each call ends, and no byte outside is read
@@ -445,9 +433,9 @@ Test(ring, survives_a_producer_that_writes_random_things)
 	uint64_t seed = test_seed();
 
 	for (int round = 0; round < 20000; round++) {
-		struct pair *p = pair_new(1024);
 		int records = 0;
 
+		pair_start(1024);
 		for (size_t i = 0; i < 1024; i += 8) {
 			uint64_t word = next_random(&seed);
 
@@ -470,7 +458,6 @@ Test(ring, survives_a_producer_that_writes_random_things)
 			if (next_random(&seed) % 2)
 				ring_release(&p->r);
 		}
-		pair_free(p);
 	}
 }
 
@@ -483,49 +470,43 @@ Test(ring, refuses_heads_that_cannot_be)
 	};
 
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-		struct pair *p = pair_new(256);
-
+		pair_start(256);
 		for (unsigned char mark = 0; mark < 4; mark++)
-			publish(p, 32, mark);
+			publish(32, mark);
 		atomic_store(&p->head, heads[i]);
 		cr_assert_not(ring_has_room(&p->w, 0));
 		cr_assert(p->w.broken);
 		cr_assert_null(ring_reserve(&p->w, EVENT_TICK, 0, 0));
 		atomic_store(&p->head, 256);
 		cr_assert_null(ring_reserve(&p->w, EVENT_TICK, 0, 0), "it stays broken");
-		pair_free(p);
 	}
 }
 
 /* Room that is reserved and not published cannot have been read. */
 Test(ring, refuses_a_head_beyond_what_was_published)
 {
-	struct pair *p = pair_new(256);
-
-	publish(p, 32, 1);
+	pair_start(256);
+	publish(32, 1);
 	for (unsigned char mark = 2; mark <= 4; mark++)
-		cr_assert(put(p, 32, mark));
+		cr_assert(put(32, mark));
 	atomic_store(&p->head, 128);
-	cr_assert_not(put(p, 32, 5));
+	cr_assert_not(put(32, 5));
 	cr_assert(p->w.broken);
 	ring_publish(&p->w);
 	cr_assert_eq(atomic_load(&p->tail), 64, "a broken ring publishes nothing");
-	pair_free(p);
 }
 
 Test(ring, refuses_a_head_that_goes_back)
 {
-	struct pair *p = pair_new(256);
-
+	pair_start(256);
 	for (unsigned char mark = 0; mark < 4; mark++)
-		publish(p, 32, mark);
+		publish(32, mark);
 	atomic_store(&p->head, 128);
-	cr_assert(put(p, 32, 4));
-	publish(p, 32, 5);
+	cr_assert(put(32, 4));
+	publish(32, 5);
 	atomic_store(&p->head, 64);
-	cr_assert_not(put(p, 32, 6));
+	cr_assert_not(put(32, 6));
 	cr_assert(p->w.broken);
-	pair_free(p);
 }
 
 Test(ring, survives_a_consumer_that_says_random_things)
@@ -533,12 +514,11 @@ Test(ring, survives_a_consumer_that_says_random_things)
 	uint64_t seed = test_seed();
 
 	for (int round = 0; round < 2000; round++) {
-		struct pair *p = pair_new(1024);
-
+		pair_start(1024);
 		for (int step = 0; step < 200 && !p->w.broken; step++) {
 			uint64_t dice = next_random(&seed);
 
-			put(p, (uint32_t)(dice % 20) * 8, (unsigned char)step);
+			put((uint32_t)(dice % 20) * 8, (unsigned char)step);
 			if (dice & 256)
 				ring_publish(&p->w);
 			if (dice & 512)
@@ -548,6 +528,5 @@ Test(ring, survives_a_consumer_that_says_random_things)
 			atomic_store(&p->head, next_random(&seed));
 		}
 		cr_assert_leq(p->w.tail_private - p->w.head_seen, 1024);
-		pair_free(p);
 	}
 }
