@@ -24,6 +24,14 @@ static inline void begin(void)
 	                  "\"spec\":{}}");
 }
 
+static inline struct live_verdict judged(uint32_t slot)
+{
+	struct live_verdict v;
+
+	live_judge(l, slot, false, &v);
+	return v;
+}
+
 static inline void end(void)
 {
 	live_free(l);

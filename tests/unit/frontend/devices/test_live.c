@@ -39,14 +39,6 @@ static void pod(uint32_t slot, const char *space, const char *first, const char 
 	cr_assert(live_pod_set(l, slot, text, strlen(text)));
 }
 
-static struct live_verdict judged(uint32_t slot)
-{
-	struct live_verdict v;
-
-	live_judge(l, slot, false, &v);
-	return v;
-}
-
 /* The core takes claims that are numbered without gaps, and ends on any other record. */
 Test(live, a_claim_without_requests_beside_another_ends_no_core)
 {

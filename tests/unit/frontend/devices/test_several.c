@@ -63,14 +63,6 @@ static void given(const char *name, const char *version, const char *device, con
 	put(LIVE_CLAIMS, text);
 }
 
-static struct live_verdict judged(uint32_t slot)
-{
-	struct live_verdict v;
-
-	live_judge(l, slot, false, &v);
-	return v;
-}
-
 /* The last records of nodes, as the core has them. */
 struct told {
 	struct event_node_devices e;

@@ -73,22 +73,23 @@ static void run(struct truth *t, const struct limits *limits, uint64_t memory_by
 	replay_free(&t->replay);
 }
 
+static const struct limits LIMITS = { .nodes = NODES,
+	                                  .pods = PODS,
+	                                  .gangs = GROUPS * 2,
+	                                  .shapes = 64,
+	                                  .names = 64,
+	                                  .resources = 32,
+	                                  .name_bytes = 65536,
+	                                  .command_ring_bytes = 8192 };
+
 Test(model_random, records_equal_the_objects)
 {
 	static struct truth t;
-	const struct limits limits = { .nodes = NODES,
-		                           .pods = PODS,
-		                           .gangs = GROUPS * 2,
-		                           .shapes = 64,
-		                           .names = 64,
-		                           .resources = 32,
-		                           .name_bytes = 65536,
-		                           .command_ring_bytes = 8192 };
 
 	t = (struct truth){ .r = random_start("model") };
-	run(&t, &limits, 0, 8000);
+	run(&t, &LIMITS, 0, 8000);
 	t = (struct truth){ .r = random_start("model with memory that suffices") };
-	run(&t, &limits, UINT64_C(1) << 30, 2000);
+	run(&t, &LIMITS, UINT64_C(1) << 30, 2000);
 }
 
 Test(model_random, limits_break_no_rule)
@@ -111,18 +112,10 @@ Test(model_random, limits_break_no_rule)
 Test(model_random, little_memory_breaks_no_rule)
 {
 	static struct truth t;
-	const struct limits limits = { .nodes = NODES,
-		                           .pods = PODS,
-		                           .gangs = GROUPS * 2,
-		                           .shapes = 64,
-		                           .names = 64,
-		                           .resources = 32,
-		                           .name_bytes = 65536,
-		                           .command_ring_bytes = 8192 };
 
 	for (uint64_t kib = 24; kib <= 96; kib += 24) {
 		t = (struct truth){ .r = random_start("model memory"), .is_tight = true };
-		run(&t, &limits, kib << 10, 3000);
+		run(&t, &LIMITS, kib << 10, 3000);
 	}
 	cr_assert_eq(t.is_tight, true);
 }
