@@ -81,8 +81,7 @@ def runs(root):
                        "--listen", c.listen)):
             c.processes.append(muster.Process([*inside, *words], os.path.join(c.folder, words[0] + ".log")))
         c.ready(c.processes[-1])
-        group, pods = objects.gang("train", 2)
-        c.create(group, *pods)
+        c.gang("train", 2)
         until(lambda: c.bound("train") == 2, 30, "the gang bound")
         said = subprocess.run([*inside, "musterctl", "gangs", "--socket", SOCKET, "-o", "json"], capture_output=True, text=True,
                               check=True, timeout=30)

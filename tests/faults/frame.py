@@ -109,8 +109,7 @@ class Fault:
             must(ctl.stop(STOP_S) == 0, "musterctl up did not stop cleanly:", ctl.log()[-1500:])
 
     def gang(self, name, n=SIZE, quorum=None, **rest):
-        group, members = objects.gang(name, n, quorum, **rest)
-        self.c.create(group, *members)
+        self.c.gang(name, n, quorum, **rest)
 
     def tell(self):
         """How things stood when it failed."""

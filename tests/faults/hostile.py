@@ -133,8 +133,7 @@ def submitted(c):
     c.create(objects.pod("theirs", scheduler="default-scheduler"), objects.pod("gated", schedulingGates=[{"name": "g"}]),
              objects.pod("claims", resourceClaims=[{"name": "r", "resourceClaimName": "r"}]))
     for name in ("a", "b"):
-        group, members = objects.gang(name, 4)
-        c.create(group, *members)
+        c.gang(name, 4)
     near = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
         {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}]}}
     c.create(*[objects.pod(f"x-{i}", labels={"app": "x"}, affinity=near) for i in range(3)])
@@ -365,8 +364,7 @@ def fault_39_hostile_objects(t):
                 check(getattr(error, "status", 400) in (400, 403, 409, 413, 422), obj["metadata"]["name"], error)
         print(f"{taken} objects were taken by the API server, {refused} refused")
         check(taken > 100, f"only {taken} were taken")
-        group, members_of_none = objects.gang("honest", 4, namespace="good")
-        c.create(group, *members_of_none)
+        c.gang("honest", 4, namespace="good")
         until(lambda: c.bound("honest-", "good") == 4, 30, "the honest gang is bound")
         # Two of three: those of another namespace with its name are not its members.
         time.sleep(1)

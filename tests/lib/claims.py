@@ -53,8 +53,7 @@ def pod_with(name, **options):
 
 
 def gang_with(c, name, n, spec, make=True, **options):
-    group, pods = objects.gang(name, n, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": name}], **options)
-    c.create(group, *pods)
+    c.gang(name, n, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": name}], **options)
     for i in range(n if make else 0):
         c.make_claim(f"{name}-{i}", spec)
 

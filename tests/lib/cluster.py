@@ -15,7 +15,7 @@ import shutil
 import subprocess
 from collections import defaultdict
 
-from . import check, harness, kube, muster
+from . import check, harness, kube, muster, objects
 from .harness import until
 from .outsider import Outsider
 
@@ -23,11 +23,11 @@ from .outsider import Outsider
 class Cluster:
     controllers = False  # those of kube-controller-manager run
 
-    def __init__(self, *objects, apisim=(), judged=False):
+    def __init__(self, *made, apisim=(), judged=False):
         """judged: tests/history.py follows from the first object on and is a part of wrongs() and of the end."""
         self.folder = muster.scratch()
         self.judge, self.judged = None, judged
-        self.objects, self.apisim_flags = objects, apisim
+        self.objects, self.apisim_flags = made, apisim
         self.processes = []
         self.socket = os.path.join(self.folder, "muster.sock")
         self.core_flags, self.frontend_flags = (), ()
@@ -71,10 +71,15 @@ class Cluster:
 
     # ---- objects ----
 
-    def create(self, *objects):
+    def create(self, *made):
         """One after the other."""
-        for obj in objects:
+        for obj in made:
             self.client.create(obj)
+
+    def gang(self, name, n, quorum=None, **rest):
+        """A PodGroup and its members NAME-0 and on."""
+        group, members = objects.gang(name, n, quorum, **rest)
+        self.create(group, *members)
 
     def delete(self, kind, *names):
         for name in names:
@@ -106,6 +111,17 @@ class Cluster:
         found += [f"apisim counts {stats[what]} {what}" for what in
                   ("overcommitted", "boundToUnknownNode", "kubeletRejected") if stats[what]]
         return found
+
+    def well(self, *running):
+        """Nothing is wrong at rest, and these processes run."""
+        wrongs = self.wrongs()
+        harness.check(not wrongs, wrongs[:5])
+        for process in running:
+            harness.check(process.running(), process.name, "ended")
+
+    def still(self, prefix, n=0):
+        """No more of them are bound in two seconds."""
+        harness.steady(lambda: self.bound(prefix) == n, 2.0, f"{n} of {prefix} bound")
 
     # ---- muster ----
 

@@ -30,6 +30,12 @@ def equal(got, wanted, what=""):
     check(got == wanted, f"{what}: {got!r} instead of {wanted!r}")
 
 
+def option(name, default):
+    """The last --NAME=VALUE of the command line, of the default's type."""
+    given = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith(f"--{name}=")]
+    return type(default)(given[-1]) if given else default
+
+
 PATIENCE_S = 60  # a wait that is over early costs nothing, and other tests may use the CPUs
 NOT_YET = (LookupError, TypeError, AttributeError, StopIteration)  # a field or an object that comes later
 

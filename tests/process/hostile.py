@@ -19,19 +19,10 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import kube, objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
-from lib.harness import check, figure, until  # noqa: E402
+from lib.harness import check, figure, option, until  # noqa: E402
 
 NODES, MEMBERS = 20, 4
 LIMITS = ["--max-shapes", 256, "--max-gangs", 256, "--max-pods", 2048]
-
-
-def option(name, default):
-    given = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith(f"--{name}=")]
-    return float(given[-1]) if given else default
-
-
-def namespace(name):
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 class Tenant(multiprocessing.Process):
@@ -134,7 +125,7 @@ def quantile(times, q):
 @contextlib.contextmanager
 def cluster():
     with Cluster(*(objects.node(f"n{i:02}", cpu="8") for i in range(NODES))) as c:
-        c.create(namespace("evil"), namespace("good"))
+        c.create(kube.namespace("evil"), kube.namespace("good"))
         c.pair(core=LIMITS)
         yield c
 
@@ -164,4 +155,4 @@ def hostile(seconds, seed=1, pause_s=0.02):
 
 
 if __name__ == "__main__":
-    hostile(option("seconds", 600))
+    hostile(option("seconds", 600.0))

@@ -19,9 +19,9 @@ from collections import Counter
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import kube, load, muster, objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
-from lib.harness import check, figure, until  # noqa: E402
+from lib.harness import check, figure, option, until  # noqa: E402
 from lib.instances import TIMES  # noqa: E402
-from soak import TICK_S, Churn, option  # noqa: E402
+from soak import TICK_S, Churn  # noqa: E402
 
 NODES, CORES = 24, 8
 PERIOD_S = 20
@@ -112,8 +112,7 @@ def run(c, rng, seconds, rate, builds):
     until(lambda: any(i.leads() for i in instances), 60, "a leader")
     c.listen = next(i for i in instances if i.leads()).listen
     until(lambda: not c.metric("muster_gangs_binding"), 60, "no binding is on its way")
-    wrongs = c.wrongs()
-    check(not wrongs, wrongs[:5])
+    c.well()
     driver.sweep(float("inf"))
 
 

@@ -19,18 +19,13 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import kube, load, muster, objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
-from lib.harness import check, equal, figure, until  # noqa: E402
+from lib.harness import check, equal, figure, option, until  # noqa: E402
 
 PARTS = ["core", "frontend", "leader", "outage"]
 EACH, FREE = 10, 16  # cores of a node; the free ones of all nodes together
 GANG = 8
 OUTAGE_S = 20
 GOALS_S = {"core": 1, "frontend": 5, "leader": 17.4, "outage": 30 + 5}
-
-
-def option(name, default):
-    given = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith(f"--{name}=")]
-    return int(given[-1]) if given else default
 
 
 TIMES, NODES, PODS = option("times", 10), option("nodes", 5000), option("pods", 50000)

@@ -25,7 +25,7 @@ from collections import Counter, deque
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import kube, load, muster, objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
-from lib.harness import Failed, check, figure, until  # noqa: E402
+from lib.harness import Failed, check, figure, option, until  # noqa: E402
 
 NODES, CORES = 100, 64
 RUNS_S = 3  # a job that fits
@@ -38,11 +38,6 @@ WARM_S = 15  # until the first job has come and gone twice
 BINDS = ["bind-500-before", "bind-500-after", "bind-504-after", "bind-409-before", "bind-409-after", "bind-429",
          "bind-cut-before", "bind-cut-after", "bind-late"]
 FAULTS = [*BINDS, "cut-watches", "compact", "error-500", "stop core", "stop frontend"]
-
-
-def option(name, default):
-    given = [a.split("=", 1)[1] for a in sys.argv[1:] if a.startswith(f"--{name}=")]
-    return int(given[-1]) if given else default
 
 
 def job(rng, name):
@@ -184,8 +179,7 @@ def churn(c, rng, seconds, rate):
            f"wanted, {c.stats()['binds']} bindings; faults: " + ", ".join(f"{n} {f}" for f, n in sorted(met.items())))
     figure(f"{c.metric('muster_reports_queued'):.0f} reports wait at the end of the churn")
     until(lambda: not c.metric("muster_gangs_binding"), 30, "no binding is on its way")
-    wrongs = c.wrongs()
-    check(not wrongs, wrongs[:5])
+    c.well()
     driver.sweep(float("inf"))
     check(c.daemons() == pids, f"a daemon was started again: {pids}, {c.daemons()}")
     return samples

@@ -83,8 +83,7 @@ def test_a_dialect_is_off():
 def test_the_same_with_it_on():
     with Cluster(node("n1", cpu="64")) as c:
         c.up("--config", written(c.folder, "dialects: [scheduler-plugins]\n"))
-        group, members = objects.gang("g", 2, 5)
-        c.create(group, *members)
+        c.gang("g", 2, 5)
         steady(lambda: c.bound("g") == 0, STILL_S, "two of five")
         log_of(c.ctl, "listed podgroups.scheduling.x-k8s.io")
 
@@ -179,8 +178,7 @@ def test_other_nodes_do_not_exist():
         # Another scheduler's pods: one on a node outside --node-selector, one on a node inside.
         c.create(pod("old-b", nodeName="b0"), pod("old-a", nodeName="a0"))
         c.up("--node-selector", "pool in (a)")
-        group, members = objects.gang("g", 4)
-        c.create(group, *members)
+        c.gang("g", 4)
         steady(lambda: c.bound("g") == 0, STILL_S, "three fit beside old-a, of four")
         c.delete("Pod", "old-a")
         until(lambda: c.bound("g") == 4, SOON_S, "all four")
@@ -217,8 +215,7 @@ def test_a_divided_cluster():
         for up in ups:
             up.wait_ready()
         for pool in "ab":
-            group, members = objects.gang(f"g{pool}", 9, scheduler=f"muster-{pool}")
-            c.create(group, *members)
+            c.gang(f"g{pool}", 9, scheduler=f"muster-{pool}")
         until(lambda: c.bound("g") == 18, SOON_S, "both gangs")
         for pool in "ab":
             equal(where(c, f"g{pool}-"), sorted(3 * [f"{pool}{i}" for i in range(3)]), f"nodes of {pool}")

@@ -62,10 +62,6 @@ class Scene:
     def up(self):
         self.c.up("--command-ring-bytes", 65536, *self.flags, wait=False, bin=self.killable.bin)
 
-    def gang(self, name, n, **rest):
-        group, members = objects.gang(name, n, **rest)
-        self.c.create(group, *members)
-
     def work(self):
         """Gangs of all sizes that fit, a pod alone, a gang that never fits."""
         made = [objects.pod("lone")]
@@ -99,7 +95,7 @@ class Churn(Scene):
     """Pods, groups, nodes and shapes go."""
     def work(self):
         for turn in range(6):  # more than there are deaths
-            self.gang(f"a{turn}", 3, cpu=f"{100 + turn}m")
+            self.c.gang(f"a{turn}", 3, cpu=f"{100 + turn}m")
             self.c.create(objects.node(f"x{turn}", cpu="1"))
             self.all_bound()
             self.c.delete("Pod", *(f"a{turn}-{i}" for i in range(3)))
@@ -122,7 +118,7 @@ class Doubt(Scene):
         for turn in range(3):
             before = self.failed()
             self.c.arm("bind-500-before", count=1000)
-            self.gang(f"d{turn}", 10)
+            self.c.gang(f"d{turn}", 10)
             until(lambda: self.failed() > before, AGAIN_S, "a binding that failed")
             for i in range(5):
                 self.c.delete("Node", f"n{i}")
@@ -180,7 +176,7 @@ class Hold(Scene):
     def work(self):
         self.c.create(*(objects.pod(f"first{i}") for i in range(4)))
         self.all_bound()
-        self.gang("whale", 8)
+        self.c.gang("whale", 8)
         until(lambda: self.c.metric("muster_backfill_reservations_total") > 0, AGAIN_S, "a hold")
         self.c.delete("Pod", *(f"first{i}" for i in range(4)))
         self.all_bound(but=" ")
@@ -201,7 +197,7 @@ class Rings(Scene):
         self.c.up(*self.flags, wait=False, bin=self.killable.bin)
 
     def work(self):
-        self.gang("big", 90)
+        self.c.gang("big", 90)
         super().work()
 
 
@@ -222,7 +218,7 @@ class End(Scene):
     def work(self):
         for turn in range(KILLS):
             with ThreadPoolExecutor(1) as pool:
-                sending = pool.submit(self.gang, f"e{turn}", 10)
+                sending = pool.submit(self.c.gang, f"e{turn}", 10)
                 until(lambda: self.c.stats()["binds"] > 10 * turn, AGAIN_S, "a binding")
                 self.c.ctl.stop()
                 sending.result()
@@ -241,7 +237,7 @@ class Evict(Scene):
                         for name, value in (("low", 0), ("high", 10))))
         self.c.create(*(objects.pod(f"low{i}", priorityClassName="low") for i in range(self.low)))
         self.all_bound()
-        self.gang("high", self.high, priorityClassName="high")
+        self.c.gang("high", self.high, priorityClassName="high")
         self.all_bound()
 
     def wrongs(self, history):

@@ -11,7 +11,6 @@ from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, equal, main, steady, until  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
 
-STILL_S = 2.0  # how long "nothing happens" is watched
 SOON_S = 10.0
 
 
@@ -31,10 +30,6 @@ def pods(c, n, name, **rest):
 def settles(c, prefix, n, within_s=SOON_S):
     until(lambda: c.bound(prefix) >= n, within_s, f"{n} of {prefix} bound")
     steady(lambda: c.bound(prefix) == n, 0.5, f"{n} of {prefix} bound")
-
-
-def still(c, prefix, n=0):
-    steady(lambda: c.bound(prefix) == n, STILL_S, f"{n} of {prefix} bound")
 
 
 def reason(c, name, *parts):
@@ -57,17 +52,12 @@ def events(c, name, kind):
             if e.get("regarding", {}).get("name") == name and e["reason"] == kind]
 
 
-def well(c):
-    wrongs = c.wrongs()
-    check(not wrongs, wrongs[:5])
-
-
 def test_a_gang_is_deleted_while_it_waits():
     with Cluster(node("n1", 2)) as c:
         c.up()
         c.create(pod_group("g", 3))
         pods(c, 3, "g", cpu=1)
-        still(c, "g")
+        c.still("g")
         c.delete("PodGroup", "g")
         reason(c, "g-0", "default/g")
         for i in range(3):
@@ -103,8 +93,8 @@ def test_pods_of_others_are_left_alone_and_counted():
         c.create(pod("waiting", cpu=1, scheduler="default-scheduler"))
         c.create(pod_group("g", 2))
         pods(c, 2, "g", cpu=1)
-        still(c, "g")
-        still(c, "waiting")
+        c.still("g")
+        c.still("waiting")
         c.delete("Pod", "theirs")
         settles(c, "g", 2)
         equal(c.bound("waiting"), 0, "a pod of another scheduler")

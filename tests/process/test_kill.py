@@ -151,8 +151,7 @@ def test_core_stops_for_a_while():
             os.kill(pid, signal.SIGCONT)
             sender.join()
             until(lambda: c.stats()["binds"] - before >= PODS, AGAIN_S, f"{PODS} bound after {name} was stopped")
-            wrongs = c.wrongs()
-            check(not wrongs, wrongs[:5])
+            c.well()
             c.client.in_parallel(c.delete_object, made, 4)
         equal(history.wrong, [], "history")
 
@@ -165,8 +164,7 @@ def test_up_itself_is_killed():
         equal(len(pids), 2, "daemons")
         c.ctl.kill()
         until(lambda: not any(os.path.exists(f"/proc/{p}") for p in pids), 5, "both daemons are gone")
-        group, members = objects.gang("g", 8)
-        c.create(group, *members)
+        c.gang("g", 8)
         c.up()
         until(lambda: c.bound("g-") == 8, AGAIN_S, "the gang is bound by the next one")
 
@@ -232,8 +230,7 @@ def short_cycle(c, rng, n, faults, kills):
         [key(p) for p in c.pods(f"c{n}-") if not is_bound(p)][:5]), every_s=0.02)
     took = time.monotonic() - killed
     equal((c.bound(f"c{n}-"), c.bound("whale")), (FEW_PODS, 0), "bound, and of a gang that doesn't fit")
-    wrongs = c.wrongs()
-    check(not wrongs, wrongs[:5])
+    c.well()
     if n % LONG_LOOK_EVERY == 0:  # conditions come a second later
         until(lambda: not silent_pods(c.pods()), AGAIN_S, "who waits knows why")
         code, out, _ = c.ask("fsck", "--kubeconfig", c.kubeconfig)

@@ -12,31 +12,16 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lib import load, objects  # noqa: E402
 from lib.check import is_bound, key  # noqa: E402
 from lib.cluster import Cluster, Follower  # noqa: E402
-from lib.harness import check, equal, figure, main, steady, until  # noqa: E402
+from lib.harness import check, equal, figure, main, until  # noqa: E402
 from lib.kube import STRATEGIC  # noqa: E402
 from lib.objects import node, pod, pod_group  # noqa: E402
 
-STILL_S = 1.0
 SOON_S = 10.0
-
-
-def gang(c, name, n, quorum=None, **rest):
-    group, members = objects.gang(name, n, quorum, **rest)
-    c.create(group, *members)
 
 
 def settles(c, prefix, n, within_s=SOON_S):
     until(lambda: c.bound(prefix) >= n, within_s, f"{n} of {prefix} bound")
     equal(c.bound(prefix), n, f"bound of {prefix}")
-
-
-def still(c, prefix, n=0):
-    steady(lambda: c.bound(prefix) == n, STILL_S, f"{n} of {prefix} bound")
-
-
-def well(c):
-    wrongs = c.wrongs()
-    check(not wrongs, wrongs[:5])
 
 
 def allocatable(c, name, **amounts):
@@ -62,7 +47,7 @@ def test_jobs_end_and_the_next_start():
         until(lambda: done() == 500, 200, f"all 500 pods ran, seed {seed}", every_s=0.2)
         figure(f"500 pods on room for 100, each up to 0.6 s: {time.monotonic() - start:.1f} s")
         equal(history.wrong, [], "history")
-        well(c)
+        c.well()
 
 
 def test_a_stop_said_twice_at_once_waits_for_answers():
@@ -87,7 +72,7 @@ def test_succeeded_members_do_not_count():
         c.client.patch("Pod", "g-0", {"status": {"phase": "Succeeded"}}, sub="status", content_type=STRATEGIC)
         c.up()
         c.create(*(pod(f"g-{i}", group="g") for i in range(1, 6)))
-        still(c, "g", 1)
+        c.still("g", 1)
 
 
 def phase(c, name, to):
@@ -105,7 +90,7 @@ def test_a_replaced_member_starts_after_others_succeeded():
     scheduler is not listed."""
     with Cluster(node("n1", cpu="6")) as c:
         c.up()
-        gang(c, "g", 3)
+        c.gang("g", 3)
         c.create(pod_group("theirs", 2), pod("theirs-0", group="theirs", schedulerName="other"))
         settles(c, "g", 3)
         for name in ("g-0", "g-1"):
@@ -127,15 +112,15 @@ def test_a_replaced_member_starts_after_others_succeeded():
 def test_quorum_is_edited_while_it_waits():
     with Cluster(node("n1", cpu="3")) as c:
         c.up()
-        gang(c, "g", 4)
-        still(c, "g")
+        c.gang("g", 4)
+        c.still("g")
         c.client.patch("PodGroup", "g", {"spec": {"minMember": 3}})
         settles(c, "g", 3)
         c.client.patch("PodGroup", "g", {"spec": {"minMember": 4}})
-        still(c, "g", 3)
+        c.still("g", 3)
         c.create(node("n2", cpu="1"))
         settles(c, "g", 4)
-        well(c)
+        c.well()
 
 
 def resized(c, name, cpu):
@@ -147,20 +132,20 @@ def resized(c, name, cpu):
 def test_node_shrinks_and_grows():
     with Cluster(node("n1", cpu="4")) as c:
         c.up()
-        gang(c, "old", 3)
+        c.gang("old", 3)
         settles(c, "old", 3)
         allocatable(c, "n1", cpu="2")  # below what runs
-        gang(c, "new", 2)
-        still(c, "new")
+        c.gang("new", 2)
+        c.still("new")
         allocatable(c, "n1", cpu="4")
-        still(c, "new")
+        c.still("new")
         allocatable(c, "n1", cpu="5")
         settles(c, "new", 2)
-        well(c)
+        c.well()
         resized(c, "old-0", "2")  # in place: kubelet has given it, or not taken it back
         allocatable(c, "n1", cpu="6")
-        gang(c, "late", 1)
-        still(c, "late")
+        c.gang("late", 1)
+        c.still("late")
         resized(c, "old-0", "1")
         settles(c, "late", 1)
 
@@ -170,33 +155,33 @@ def test_node_goes_and_comes_back():
     still has the pods that name it."""
     with Cluster(node("n1", cpu="4"), node("n2", cpu="4")) as c:
         c.up()
-        gang(c, "a", 8)
+        c.gang("a", 8)
         settles(c, "a", 8)
         c.delete("Node", "n1")
-        gang(c, "b", 4)
-        still(c, "b")
+        c.gang("b", 4)
+        c.still("b")
         c.create(node("n1", cpu="6"))
-        still(c, "b")
+        c.still("b")
         c.create(node("n3", cpu="2"))
         settles(c, "b", 4)
         equal(sorted(p["spec"]["nodeName"] for p in c.pods("b")), ["n1", "n1", "n3", "n3"], "nodes of b")
-        well(c)
+        c.well()
 
 
 def test_rules_of_nodes_are_edited():
     with Cluster(node("n1", cpu="4", taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}]),
                  node("n2", cpu="4", unschedulable=True), node("n3", cpu="4")) as c:
         c.up()
-        gang(c, "g", 9, nodeSelector={"disk": "ssd"})
-        still(c, "g")
+        c.gang("g", 9, nodeSelector={"disk": "ssd"})
+        c.still("g")
         for n in ("n1", "n2", "n3"):
             c.client.patch("Node", n, {"metadata": {"labels": {"disk": "ssd"}}})
-        still(c, "g")
+        c.still("g")
         c.client.patch("Node", "n1", {"spec": {"taints": None}})
-        still(c, "g")
+        c.still("g")
         c.client.patch("Node", "n2", {"spec": {"unschedulable": None}})
         settles(c, "g", 9)
-        well(c)
+        c.well()
 
 
 def test_pods_that_leave_slowly_keep_their_room():
@@ -206,10 +191,10 @@ def test_pods_that_leave_slowly_keep_their_room():
         c.create(group, *members)
         settles(c, "old", 4)
         until(lambda: all(p["status"]["phase"] == "Running" for p in c.pods("old")), 5, "Running")
-        gang(c, "new", 4)
+        c.gang("new", 4)
         for m in members:
             c.client.request("DELETE", c.client.path("Pod", "default", m["metadata"]["name"]))
-        still(c, "new")
+        c.still("new")
         settles(c, "new", 4)
         equal(history.wrong, [], "history")
 
@@ -222,7 +207,7 @@ def test_pods_that_are_being_deleted_are_not_started():
         c.create(pod_group("g", 2), held, pod("free", group="g"))
         c.delete("Pod", "held")
         c.create(node("n1"))
-        still(c, "")
+        c.still("")
         c.create(pod("other", group="g"))
         until(lambda: c.bound("free") + c.bound("other") == 2, SOON_S, "the two that stay")
         equal(c.bound("held"), 0, "bound of the one that goes")
@@ -248,8 +233,8 @@ def test_what_a_pod_takes():
                 obj["spec"].update(initContainers=inits, containers=containers)
             c.create(*made)
             settles(c, name, fit)
-            still(c, name, fit)
-            well(c)
+            c.still(name, fit)
+            c.well()
             c.delete("Pod", *(obj["metadata"]["name"] for obj in made))
 
 

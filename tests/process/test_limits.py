@@ -13,12 +13,6 @@ from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, equal, main, steady, until  # noqa: E402
 
 
-def well(c):
-    wrongs = c.wrongs()
-    check(not wrongs, wrongs[:5])
-    check(c.core.running() and c.frontend.running(), "a daemon ended")
-
-
 def told(c, flag):
     """A line that names the limit, and a metric that counts it."""
     until(lambda: flag in c.frontend.log() + c.core.log(), 5, f"a message that names {flag}")
@@ -29,13 +23,12 @@ def test_more_nodes_than_room():
     nodes = [objects.node(f"n{i}", cpu="4") for i in range(8)]
     with Cluster(*nodes) as c:
         c.pair(core=["--max-nodes", 5])
-        group, members = objects.gang("fits", 20)
-        c.create(group, *members)
+        c.gang("fits", 20)
         until(lambda: c.bound("fits") == 20, 10, "what fits on 5 nodes is bound")
         told(c, "max-nodes")
         c.create(objects.pod("more"))
         steady(lambda: c.bound("more") == 0, 1, "nothing beyond the 5 nodes")
-        well(c)
+        c.well(c.core, c.frontend)
 
 
 def test_more_pods_than_room():
@@ -47,22 +40,21 @@ def test_more_pods_than_room():
         bound = [p["metadata"]["name"] for p in c.pods("p") if p["spec"].get("nodeName")]
         c.delete("Pod", *bound)
         until(lambda: c.bound("p") == 5, 10, "the rest comes when there is room")
-        well(c)
+        c.well(c.core, c.frontend)
 
 
 def test_more_gangs_than_room():
     with Cluster(objects.node("n0", cpu="64")) as c:
         c.pair(core=["--max-gangs", 3])
         for i in range(5):
-            group, members = objects.gang(f"g{i}", 2)
-            c.create(group, *members)
+            c.gang(f"g{i}", 2)
         until(lambda: c.bound("g") >= 6, 10, "three gangs are bound")
         told(c, "max-gangs")
         for g in sorted({p["metadata"]["name"][:2] for p in c.pods("g") if p["spec"].get("nodeName")}):
             c.delete("PodGroup", g)
             c.delete("Pod", f"{g}-0", f"{g}-1")
         until(lambda: c.bound("g") == 4, 10, "the others come when there is room")
-        well(c)
+        c.well(c.core, c.frontend)
 
 
 def test_more_kinds_of_pods_than_room():
@@ -71,7 +63,7 @@ def test_more_kinds_of_pods_than_room():
         c.create(*(objects.pod(f"p{i}", cpu=f"{100 + i}m") for i in range(8)))
         until(lambda: c.bound("p") >= 3, 10, "pods of known shapes are bound")
         told(c, "max-shapes")
-        well(c)
+        c.well(c.core, c.frontend)
 
 
 def test_large_objects():
@@ -85,7 +77,7 @@ def test_large_objects():
                            "data": {"text": "y" * (2 << 20)}})
         until(lambda: c.bound("p") == 3, 20, "large pods are bound")
         equal(c.metric("muster_watch_too_large_total"), 0, "muster_watch_too_large_total")
-        well(c)
+        c.well(c.core, c.frontend)
 
 
 def test_tiny_rings():
@@ -97,7 +89,7 @@ def test_tiny_rings():
         c.pair(core=["--command-ring-bytes", 4096], frontend=["--event-ring-bytes", 131072, "--result-ring-bytes", 4096])
         load.submit(c.client, made)
         until(lambda: c.bound() >= pods, 30, "all pods are bound")
-        well(c)
+        c.well(c.core, c.frontend)
         equal(c.bound(), pods, "bound")
 
 

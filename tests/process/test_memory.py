@@ -37,8 +37,7 @@ def start(c, *flags):
 
 
 def gang_starts(c, name):
-    group, pods = objects.gang(name, 2, namespace="good", cpu="1", memory="0")
-    c.create(group, *pods)
+    c.gang(name, 2, namespace="good", cpu="1", memory="0")
     until(lambda: c.bound(name, "good") == 2, 30, "the gang of another namespace is bound")
 
 

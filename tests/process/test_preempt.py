@@ -15,19 +15,14 @@ from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import muster  # noqa: E402
-from lib.harness import Skip, check, equal, figure, main  # noqa: E402
+from lib.harness import Skip, check, equal, figure, main, option  # noqa: E402
 
 CUT = muster.ROOT / "tests" / "data"
 WHOLE = pathlib.Path(os.environ.get("MUSTER_SHARED") or muster.ROOT.parent / "shared") / "data"
 GROUP = "scheduling.x-k8s.io/pod-group"
 
 
-def option(name, default):
-    given = [a.split("=", 1)[1] for a in sys.argv if a.startswith(f"--{name}=")]
-    return given[0] if given else default
-
-
-CATEGORY, SHOW = option("category", None), int(option("show", "3"))
+CATEGORY, SHOW = option("category", ""), option("show", 3)
 
 
 def musterctl(*words, codes=(0, 1)):
@@ -41,7 +36,7 @@ def cases(folder):
     """(name, path of the objects, the answers)"""
     for path in sorted(folder.glob("*.expect.json.gz")):
         answer = json.loads(gzip.decompress(path.read_bytes()))
-        if CATEGORY in (None, answer["category"]):
+        if CATEGORY in ("", answer["category"]):
             yield path.name[:4], path.with_name(path.name[:4] + ".input.json.gz"), answer
 
 

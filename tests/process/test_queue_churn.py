@@ -127,8 +127,7 @@ def test_que_20_what_queues_use_is_what_their_pods_request():
         until(lambda: not any(sums(c)[0].values()), AGAIN_S, lambda: f"nothing is used: {sums(c)}")
         equal(history.wrong, [], f"history of seed {seed}")
         check(most >= GPUS, f"at most {most} GPUs were in use: sums of nothing are equal")
-        wrongs = c.wrongs()
-        check(not wrongs, wrongs[:5])
+        c.well()
         figure(f"{STEPS * PODS} pods, {c.stats()['binds']} bound, at most {most} GPUs in use; kills: "
                + ", ".join(f"{count} {who}" for who, count in sorted(kills.items())))
 

@@ -7,15 +7,11 @@ import unicodedata
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import hostile  # noqa: E402
-from lib import muster, objects  # noqa: E402
+from lib import kube, muster, objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, main, steady, until  # noqa: E402
 
 MERGE = "application/merge-patch+json"
-
-
-def namespace(name):
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 def condition(c, name, namespace="default"):
@@ -34,23 +30,16 @@ def has(c, node, resource, amount):
                    None, "status", MERGE)
 
 
-def well(c):
-    wrongs = c.wrongs()
-    check(not wrongs, wrongs[:5])
-    check(c.core.running() and c.frontend.running(), "a daemon ended")
-
-
 def test_f6_names_of_waiting_pods_take_no_column():
     """28 pods ask for a resource of their own each; a node with a new resource is used nevertheless."""
     with Cluster(objects.node("n0", cpu="1")) as c:
         c.pair()
-        c.create(namespace("evil"), *(objects.pod(f"evil-{i}", cpu="10m", namespace="evil", requests={f"evil.com/{i}": "1"})
+        c.create(kube.namespace("evil"), *(objects.pod(f"evil-{i}", cpu="10m", namespace="evil", requests={f"evil.com/{i}": "1"})
                    for i in range(28)))
         waits_with(c, "evil-0", "0/1 nodes are available: 1 Insufficient evil.com/0.", "evil")
         waits_with(c, "evil-27", "1 Insufficient evil.com/27.", "evil")
         c.create(objects.node("n1", cpu="8", gpu="8"))
-        group, members = objects.gang("train", 4, cpu="2", requests={"nvidia.com/gpu": "2"})
-        c.create(group, *members)
+        c.gang("train", 4, cpu="2", requests={"nvidia.com/gpu": "2"})
         until(lambda: c.bound("train") == 4, 10, "the gang has the new node")
         waits_with(c, "evil-0", "2 Insufficient evil.com/0.", "evil")
         c.create(objects.node("n2", **{"evil.com/7": "1"}))
@@ -59,7 +48,7 @@ def test_f6_names_of_waiting_pods_take_no_column():
         c.client.delete("Node", "n2")
         c.create(objects.pod("evil-7b", cpu="10m", namespace="evil", requests={"evil.com/7": "1"}))
         waits_with(c, "evil-7b", "2 Insufficient evil.com/7.", "evil")
-        well(c)
+        c.well(c.core, c.frontend)
 
 
 def test_f6_a_node_with_too_many_names_counts_by_the_others():
@@ -75,7 +64,7 @@ def test_f6_a_node_with_too_many_names_counts_by_the_others():
         c.delete("Pod", *(m["metadata"]["name"] for m in members))
         has(c, "n0", "a.com/a", None)
         until(lambda: c.bound("left-out") == 1, 20, "a column that is free again goes to the name that had none")
-        well(c)
+        c.well(c.core, c.frontend)
 
 
 def test_f6_a_bound_pod_counts_when_its_node_gets_the_resource_again():
@@ -91,22 +80,21 @@ def test_f6_a_bound_pod_counts_when_its_node_gets_the_resource_again():
         c.create(objects.pod("third", requests={"a.com/a": "1"}))
         until(lambda: c.bound("third") == 1, 10, "one is free")
         steady(lambda: c.bound("second") == 0, 1, "not two")
-        well(c)
+        c.well(c.core, c.frontend)
 
 
 def test_f7_shapes_are_shared():
     """One namespace's waiting pods fill --max-shapes; another one's gang starts nevertheless."""
     with Cluster(objects.node("n0", cpu="8")) as c:
         c.pair(core=["--max-shapes", 64])
-        c.create(namespace("evil"), *(objects.pod(f"evil-{i:02}", cpu=f"{100000 + i}m", namespace="evil")
+        c.create(kube.namespace("evil"), *(objects.pod(f"evil-{i:02}", cpu=f"{100000 + i}m", namespace="evil")
                                       for i in range(80)))
         waits_with(c, "evil-79", "the limit --max-shapes is reached: namespace evil has ", "evil")
-        group, members = objects.gang("good", 4, cpu="1")
-        c.create(group, *members)
+        c.gang("good", 4, cpu="1")
         until(lambda: c.bound("good") == 4, 20, "the gang of another namespace starts")
         c.create(*(objects.pod(f"more-{i:02}", cpu=f"{100 + i}m") for i in range(12)))
         until(lambda: c.bound("more") == 12, 20, "and so do pods of other shapes")
-        well(c)
+        c.well(c.core, c.frontend)
         for i in range(40):
             c.client.delete("Pod", f"evil-{i:02}", "evil")
         waits_with(c, "evil-79", "1 Insufficient cpu", "evil")
@@ -115,15 +103,14 @@ def test_f7_shapes_are_shared():
 def test_f7_gangs_are_shared():
     with Cluster(objects.node("n0", cpu="8")) as c:
         c.pair(core=["--max-gangs", 64])
-        c.create(namespace("evil"))
+        c.create(kube.namespace("evil"))
         for i in range(80):
             c.create(objects.pod(f"evil-{i:02}", cpu="100", namespace="evil", group=f"evil-{i:02}"))
         waits_with(c, "evil-79", "the limit --max-gangs is reached: namespace evil has ", "evil")
         for g in range(3):
-            group, members = objects.gang(f"good{g}", 2, cpu="1")
-            c.create(group, *members)
+            c.gang(f"good{g}", 2, cpu="1")
         until(lambda: c.bound("good") == 6, 20, "the gangs of another namespace start")
-        well(c)
+        c.well(c.core, c.frontend)
 
 
 def repelled(name, n, namespace):
@@ -144,7 +131,7 @@ def test_f7_rules_between_pods_of_waiting_pods_take_no_memory_by_node():
     """16 pods of 256 terms on 1,500 nodes: muster-core had counts by node for each term, in each view."""
     with Cluster(*(objects.node(f"n{i}", cpu="8") for i in range(1500))) as c:
         c.pair()
-        c.create(namespace("evil"))
+        c.create(kube.namespace("evil"))
         c.create(objects.pod("first", cpu="1"))
         until(lambda: c.bound("first") == 1, 20, "bound")
         before = peak_kib(c.core)
@@ -155,7 +142,7 @@ def test_f7_rules_between_pods_of_waiting_pods_take_no_memory_by_node():
         grown = peak_kib(c.core) - before
         print(f"16 pods of 256 terms: {grown} KiB of muster-core")
         check(grown < 64 << 10, f"{grown} KiB of muster-core for 16 pods")
-        well(c)
+        c.well(c.core, c.frontend)
 
 
 HIDDEN = {"csi": "\u009b2J", "osc": "\u009d0;x", "bidi": "\u202egnp", "esc": "\x1b[2J", "line": "a\nb",
@@ -191,7 +178,7 @@ def test_f5_f13_marks_with_hidden_characters_are_refused_and_shown_plainly():
             shown[" ".join(arguments)] = "".join(c.ask(*arguments)[1:])
         for where, text in shown.items():
             check(not hides(text), where, "shows", hides(text))
-        well(c)
+        c.well(c.core, c.frontend)
 
 
 def test_f13_a_quorum_that_is_no_number_makes_an_ordinary_pod():
@@ -203,14 +190,14 @@ def test_f13_a_quorum_that_is_no_number_makes_an_ordinary_pod():
         until(lambda: c.bound() == len(numbers), 20, "each is bound alone")
         c.create(marked("a", "h", "1"), marked("b", "h", "2"))
         waits_with(c, "b", "members disagree: annotation scheduling.k8s.io/group-pod-num is")
-        well(c)
+        c.well(c.core, c.frontend)
 
 
 def test_a_pod_with_too_many_resources_takes_its_node_from_nobody():
     """A tenant binds a pod by hand, with 70 resources that the node lacks; kubelets admit such a pod."""
     with Cluster(objects.node("n0", cpu="4", gpu="8"), apisim=("--no-kubelet",)) as c:
         c.pair()
-        c.create(namespace("evil"), objects.pod("evil", cpu="1", namespace="evil", nodeName="n0", requests={
+        c.create(kube.namespace("evil"), objects.pod("evil", cpu="1", namespace="evil", nodeName="n0", requests={
             "nvidia.com/gpu": "3", **{f"evil.com/r{i}": "1" for i in range(70)}}))
         until(lambda: "one of more than 64 resources" in c.frontend.log(), 10, "the pod is named")
         c.create(objects.pod("good", cpu="1", requests={"nvidia.com/gpu": "5"}))
@@ -243,14 +230,14 @@ def test_selectors_of_a_tenant_are_not_counted_for_each_pod_and_selector():
     Once that took 5 s of the core's time with these few, and grew with the square of the terms."""
     with Cluster(*(objects.node(f"n{i}") for i in range(8))) as c:
         c.pair()
-        c.create(namespace("evil"), *(objects.pod(f"p{i}", cpu="10m", memory="1Mi") for i in range(400)))
+        c.create(kube.namespace("evil"), *(objects.pod(f"p{i}", cpu="10m", memory="1Mi") for i in range(400)))
         until(lambda: c.bound("p") == 400, 60, "the others are bound")
         before = muster.cpu_s(c.core.pid)
         c.create(*(shy(i, 250) for i in range(10)))
         waits_with(c, "evil-9", "0/8 nodes are available", "evil")
         took = muster.cpu_s(c.core.pid) - before
         check(took < 2, "the core took", took, "s")
-        well(c)
+        c.well(c.core, c.frontend)
 
 
 def test_a_hostile_tenant_delays_nobody_for_long():

@@ -17,18 +17,13 @@ from collections import Counter, defaultdict
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import load, muster  # noqa: E402
-from lib.harness import Skip, check, figure, main  # noqa: E402
+from lib.harness import Skip, check, figure, main, option  # noqa: E402
 
 CUT = muster.ROOT / "tests" / "data"
 WHOLE = pathlib.Path(os.environ.get("MUSTER_SHARED") or muster.ROOT.parent / "shared") / "data"
 
 
-def option(name, default):
-    given = [a.split("=", 1)[1] for a in sys.argv if a.startswith(f"--{name}=")]
-    return given[0] if given else default
-
-
-CATEGORY, SHOW = option("category", None), int(option("show", "3"))
+CATEGORY, SHOW = option("category", ""), option("show", 3)
 
 
 class Ledger:
@@ -58,7 +53,7 @@ def cases(folder):
     """(name, path of the objects, the results)"""
     for path in sorted(folder.glob("*.expect.json")):
         answer = json.loads(path.read_text())
-        if CATEGORY in (None, answer["category"]):
+        if CATEGORY in ("", answer["category"]):
             yield path.name[:4], path.with_name(path.name[:4] + ".json.gz"), answer
 
 
