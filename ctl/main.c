@@ -5,6 +5,7 @@
 #include "ctl/term/ctl.h"
 #include "ctl/term/near.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,36 +76,100 @@ static const struct command *command_named(const char *word)
 	return NULL;
 }
 
-/* The arguments without the verb of "get gangs", or the noun of "describe gang NAME". */
-static char **plain_words(int *argc, char **argv)
+static bool is_pod_word(const char *word)
 {
-	static char nodes[] = "nodes", detail[] = "--detail";
-	const struct command *noun = *argc > 2 ? command_named(argv[2]) : NULL;
-
-	if (strcmp(argv[1], "get") == 0 && noun != NULL) {
-		--*argc;
-		return argv + 1;
-	}
-	if (strcmp(argv[1], "describe") == 0 && noun == &nodes_command) {
-		argv[1] = nodes;
-		argv[2] = detail;
-		return argv;
-	}
-	if (strcmp(argv[1], "describe") == 0 && noun != NULL) {
-		argv[2] = argv[1];
-		--*argc;
-		return argv + 1;
-	}
-	return argv;
+	return strcmp(word, "pod") == 0 || strcmp(word, "pods") == 0 || strcmp(word, "po") == 0;
 }
 
-static int not_a_command(const char *word)
-{
-	const char *names[32], *near;
+/* The words of the command line, of which the first names the command. */
+struct words {
+	int n;
+	char **at;
+};
 
+/* "node/NAME" or "gang/NAMESPACE/NAME" as kubectl takes and -o name prints it: the command, and the
+ * name alone in *word; NULL: it is none of these. */
+static const struct command *kind_take(char **word)
+{
+	const size_t n = strcspn(*word, "/");
+	const struct command *command;
+	char kind[16];
+
+	if ((*word)[n] == '\0' || n >= sizeof(kind))
+		return NULL;
+	memcpy(kind, *word, n);
+	kind[n] = '\0';
+	command = command_named(kind);
+	if (command != &gangs_command && command != &nodes_command)
+		return NULL;
+	*word += n + 1;
+	return command;
+}
+
+/* The words without the verb of "get gangs", or the noun of "describe gang NAME"; at[-1] is there.
+ */
+static void plain_words(struct words *w)
+{
+	static char detail[] = "--detail";
+	const bool gets = strcmp(w->at[0], "get") == 0, describes = strcmp(w->at[0], "describe") == 0;
+	const struct command *noun = NULL;
+
+	if (w->n < 2 || (!gets && !describes))
+		return;
+	noun = kind_take(&w->at[1]);
+	if (noun != NULL) { /* as two words */
+		w->at--;
+		w->n++;
+		w->at[0] = w->at[1];
+	} else if (describes && is_pod_word(w->at[1])) {
+		noun = &explain_command;
+	} else {
+		noun = command_named(w->at[1]);
+	}
+	if (noun == NULL)
+		return;
+	if (describes && noun == &nodes_command) {
+		w->at[1] = detail;
+	} else {
+		w->at++;
+		w->n--;
+	}
+	if (describes && noun != &nodes_command)
+		noun = &explain_command;
+	w->at[0] = (char *)(uintptr_t)noun->name;
+}
+
+/* "help gangs" */
+static void help_words(struct words *w)
+{
+	static char help[] = "--help";
+
+	if (w->n < 2 || strcmp(w->at[0], "help") != 0)
+		return;
+	w->at[0] = w->at[1];
+	w->at[1] = help;
+	w->n = 2;
+}
+
+static int not_a_command(const struct words *w)
+{
+	const char *names[32] = { "get", "describe", "help", "version" }, *near, *word = w->at[0];
+	size_t n = 4;
+
+	if (strcmp(word, "get") == 0 && w->n < 2)
+		return ctl_usage(our_name, "get: gangs, nodes and queues are what there is");
+	if (strcmp(word, "get") == 0)
+		word = w->at[1];
+	if (is_pod_word(word))
+		return ctl_usage(our_name,
+		                 "no command named \"%s\"; gangs --singles lists the pods without a gang, "
+		                 "explain takes the name of a pod",
+		                 word);
+	if (word[0] == '-')
+		return ctl_usage(our_name, "%s: flags follow the command; see %s --help", word, our_name);
 	for (size_t i = 0; i < commands_n; i++)
-		names[i] = commands[i]->name;
-	near = near_word(word, names, commands_n);
+		names[n++] = commands[i]->name;
+	near = near_word(word, names, n);
 	if (near != NULL)
 		return ctl_usage(our_name, "no command named \"%s\"; did you mean %s?", word, near);
 	return ctl_usage(our_name, "no command named \"%s\"; see %s --help", word, our_name);
@@ -115,6 +180,7 @@ int main(int argc, char **argv)
 	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
 	const char *program = slash != NULL ? slash + 1 : argc > 0 ? argv[0] : our_name;
 
+	struct words w = { argc - 1, argv + 1 };
 	const struct command *command;
 
 	memory_before_end(out_of_memory);
@@ -127,7 +193,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    strcmp(argv[1], "help") == 0) {
+	    (strcmp(argv[1], "help") == 0 && argc == 2)) {
 		print_help(stdout);
 		return ctl_flush(our_name) ? EXIT_DONE : EXIT_USAGE;
 	}
@@ -135,7 +201,11 @@ int main(int argc, char **argv)
 		options_version();
 		return ctl_flush(our_name) ? EXIT_DONE : EXIT_USAGE;
 	}
-	argv = plain_words(&argc, argv);
-	command = command_named(argv[1]);
-	return command != NULL ? run(command, argc - 1, argv + 1) : not_a_command(argv[1]);
+	help_words(&w);
+	plain_words(&w);
+	command = command_named(w.at[0]);
+	if ((command == &gangs_command || command == &explain_command) && w.n > 1 &&
+	    strncmp(w.at[1], "gang/", 5) == 0 && strchr(w.at[1] + 5, '/') != NULL)
+		w.at[1] += 5; /* of -o name */
+	return command != NULL ? run(command, w.n, w.at) : not_a_command(&w);
 }

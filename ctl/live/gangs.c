@@ -290,6 +290,9 @@ static int show(struct live *l, const char *wanted)
 
 	if (rc == EXIT_DONE && wanted != NULL && l->list.form == LIST_WIDE && l->cluster != NULL)
 		print_members(l, wanted);
+	else if (rc == EXIT_DONE && wanted != NULL && l->list.form == LIST_WIDE &&
+	         !l->list.no_headers && !l->list.watch)
+		puts("\nIts members are the API server's: --kubeconfig names one.");
 	return rc;
 }
 

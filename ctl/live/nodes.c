@@ -228,6 +228,8 @@ static int show_text(struct live *l, const char *wanted)
 		print_text(l, &nodes);
 	if (nodes.n > 0 && wanted != NULL && (o->detail || o->has_pods))
 		print_detail(o, &nodes);
+	else if (nodes.n > 0 && wanted != NULL && !l->list.no_headers)
+		puts("\nIts labels and pods are shown with --detail.");
 	free(nodes.at);
 	return found ? EXIT_DONE : EXIT_NO;
 }
@@ -330,7 +332,7 @@ static int run(int argc, char **argv)
 	if (rc == -1 && o.selector != NULL && label_selector_check(o.selector, why, sizeof(why)) < 0)
 		rc = ctl_usage(argv[0], "-l %s: %s", o.selector, why);
 	if (rc == -1 && o.detail && argv[optind] == NULL)
-		rc = ctl_usage(argv[0], "--detail goes with the name of a node");
+		rc = ctl_usage(argv[0], "--detail goes with the name of a node: describe node NAME");
 	if (rc == -1)
 		rc = open_and_show(&o, argv[optind]);
 	free(o.schedulers.at);

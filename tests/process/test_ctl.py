@@ -278,7 +278,39 @@ def test_lists_take_kubectls_flags():
                             (("--sort-by", ".age"), "no such field; there are gang, "), (("--sotr-by", ".gang"), "Did you mean --sort-by?")):
             code, _, err = c.ask("gangs", *flags)
             check(code == USAGE and said in err, code, err)
-    equal(run("musterctl", "explian")[2], 'musterctl: no command named "explian"; did you mean explain?\n')
+    for words, said in ((("explian",), 'no command named "explian"; did you mean explain?'),
+                        (("descirbe", "gang", "a"), 'no command named "descirbe"; did you mean describe?'),
+                        (("get",), "get: gangs, nodes and queues are what there is"),
+                        (("get", "gnags"), 'no command named "gnags"; did you mean gangs?'),
+                        (("get", "pods"), 'no command named "pods"; gangs --singles lists the pods without a gang, explain takes the name of a pod'),
+                        (("-n", "team", "gangs"), "-n: flags follow the command; see musterctl --help"),
+                        (("help", "gnags"), 'no command named "gnags"; did you mean gangs?')):
+        equal(run("musterctl", *words), (USAGE, "", f"musterctl: {said}\n"))
+    equal(run("musterctl", "help", "gang"), run("musterctl", "gangs", "--help"))
+
+
+def test_kinds_and_names_as_kubectl_takes_them():
+    with live_cluster() as c:
+        c.up()
+        fill(c)
+
+        def asks(*words):
+            return run("musterctl", *words, "--socket", c.socket)
+
+        until(lambda: ask(c, "gangs", "default/train")["gangs"][0]["state"] == "Running", 10, lambda: ask(c, "gangs"))
+        gang, node, told = asks("gangs", "train", "-o", "name"), asks("nodes", "-o", "name")[1].split()[0], asks("explain", "train")
+        equal((gang[1], node[:5], told[0]), ("gang/default/train\n", "node/", DONE))
+        for name in ("gang/default/train", "gangs/train", "pg/train"):
+            equal(asks("get", name, "-o", "name"), gang, name)
+            equal(asks("describe", name), told, name)
+        for words in (("gangs", gang[1].strip(), "-o", "name"), ("get", "gangs", "train", "-o", "name")):
+            equal(asks(*words), gang, words)
+        equal(asks("explain", gang[1].strip()), told)
+        equal(asks("describe", "pod", "train"), told, "explain takes both")
+        equal(asks("get", node, "-o", "name"), (DONE, node + "\n", ""))
+        check("\nRESOURCE " in asks("describe", node)[1], asks("describe", node))
+        check(asks("nodes", node[5:])[1].endswith("\nIts labels and pods are shown with --detail.\n"), asks("nodes", node[5:]))
+        check(asks("gangs", "train", "-o", "wide")[1].endswith("\nIts members are the API server's: --kubeconfig names one.\n"))
 
 
 # ---- up -------------------------------------------------------------------------
