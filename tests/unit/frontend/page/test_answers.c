@@ -194,14 +194,14 @@ static struct metrics *usage_of(double used)
 	struct metrics *m = calloc(1, sizeof(*m));
 
 	cr_assert(m != NULL);
-	m->core.synced = 1;
+	m->core.gauges.synced = 1;
 	m->usage.n = 2;
 	m->usage.rows[1].allocatable = 64;
 	m->usage.rows[1].used = used;
 	m->usage.rows[1].free = 64 - used;
 	strcpy(m->usage.rows[1].name, "pods");
 	m->link.gangs[GANG_WAITING] = 3;
-	m->core.binds_accepted = (uint64_t)used;
+	m->core.stats.binds_accepted = (uint64_t)used;
 	return m;
 }
 
