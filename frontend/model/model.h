@@ -377,8 +377,8 @@ struct model_counts {
 	uint64_t non_member_pods;   /* counted only in the status of their group: model/group_pods.h */
 	uint64_t withdrawn;         /* times that namespaces above their share gave way */
 	uint64_t memory_parts;      /* of model_config.memory_bytes, in 16ths: pods/memory.h */
-	bool memory_free;           /* the smallest object of memory_hit would be kept whole now */
-	uint64_t columns_changed;   /* times that nodes brought or took away a resource's name */
+	bool memory_free; /* the smallest object of memory_hit would be kept whole now: pods/memory.h */
+	uint64_t columns_changed; /* times that nodes brought or took away a resource's name */
 };
 void model_counts(const struct model *m, struct model_counts *out);
 

@@ -116,6 +116,8 @@ struct model {
 	bool shares_due;      /* a namespace found no entry, or the last ones are in use */
 	bool newcomer;        /* ... and it is charged for nothing yet */
 	uint64_t memory_lack; /* bytes: memory_lack() since model_lacks_anew(); UINT64_MAX: none */
+	uint64_t lack_round;  /* rises with model_lacks_anew() */
+	bool share_freed;     /* a namespace whose objects lacked some has it in its share since then */
 	uint32_t lacks; /* a bit for each resource of which objects were left out since its last list */
 
 	bool lost; /* bound pods of nodes without an entry were left out, so that nodes made now are */

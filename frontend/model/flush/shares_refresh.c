@@ -231,16 +231,16 @@ static uint64_t withdraw_details(struct model *m, uint32_t namespace, enum stage
 			continue;
 		m->counts.limits_hit += p->node != ID_NONE; /* else it is refused, and counted */
 		withdraw_detail(m, i);
-		memory_lack(m, bytes);
+		memory_lack(m, namespace, bytes);
 		freed += bytes;
 	}
 	return freed;
 }
 
-static void selector_lacks(struct model *m, uint64_t bytes)
+static void selector_lacks(struct model *m, uint32_t namespace, uint64_t bytes)
 {
 	m->counts.limits_hit++;
-	memory_lack(m, bytes);
+	memory_lack(m, namespace, bytes);
 }
 
 /* What services and controllers select by, then policies, then budgets, which protect pods. */
@@ -256,7 +256,7 @@ static uint64_t withdraw_selectors(struct model *m, uint32_t namespace, uint64_t
 		if (bytes < DETAIL_LEAST)
 			continue;
 		owner_withdraw(m, i);
-		selector_lacks(m, bytes);
+		selector_lacks(m, namespace, bytes);
 		freed += bytes;
 	}
 	STORE_EACH(&m->policies, i)
@@ -268,7 +268,7 @@ static uint64_t withdraw_selectors(struct model *m, uint32_t namespace, uint64_t
 			continue;
 		arena_reset(&m->arena);
 		policy_withdraw(m, i, share_text(m, &m->arena, "--max-memory", namespace));
-		selector_lacks(m, bytes);
+		selector_lacks(m, namespace, bytes);
 		freed += bytes;
 	}
 	STORE_EACH(&m->budgets, i)
@@ -279,7 +279,7 @@ static uint64_t withdraw_selectors(struct model *m, uint32_t namespace, uint64_t
 		if (bytes < DETAIL_LEAST)
 			continue;
 		budget_withdraw(m, i);
-		selector_lacks(m, bytes);
+		selector_lacks(m, namespace, bytes);
 		freed += bytes;
 	}
 	return freed;

@@ -17,7 +17,7 @@ static void text_pay_back(void *context, uint32_t payer, uint64_t bytes)
 void memory_start(struct model *m, uint64_t limit)
 {
 	m->memory_limit = limit;
-	m->memory_lack = UINT64_MAX;
+	memory_lacks_anew(m);
 	m->payer = (struct intern_payer){ ID_NONE, text_pay, text_pay_back, m };
 	if (limit > 0)
 		m->keys.payer = m->values.payer = m->images.payer = &m->payer;
@@ -32,21 +32,47 @@ void memory_pay(struct model *m, uint32_t namespace, uint64_t bytes)
 		share_charge(m, SHARE_MEMORY, namespace, bytes);
 }
 
+/* True if the smallest object of the namespace that lacks some would be admitted once it has
+ * `bytes` less, though the last eighth is in use. */
+static bool share_has_space(const struct model *m, uint32_t namespace, uint64_t bytes)
+{
+	const struct namespace_entry *e = namespace_at(m, namespace);
+	const struct share_table t = share_table(m, SHARE_MEMORY);
+
+	return e->lack_round == m->lack_round && e->memory_lack <= t.limit &&
+	       t.used + e->memory_lack <= t.limit &&
+	       e->used[SHARE_MEMORY] - bytes + e->memory_lack <= share_size(m, SHARE_MEMORY, e);
+}
+
 void memory_pay_back(struct model *m, uint32_t namespace, uint64_t bytes)
 {
 	if (m->memory_limit == 0)
 		return;
 	assert(m->memory_used >= bytes);
 	m->memory_used -= bytes;
-	if (namespace != ID_NONE)
-		share_return(m, SHARE_MEMORY, namespace, bytes);
+	if (namespace == ID_NONE)
+		return;
+	m->share_freed = m->share_freed || share_has_space(m, namespace, bytes);
+	share_return(m, SHARE_MEMORY, namespace, bytes);
 }
 
-void memory_lack(struct model *m, uint64_t bytes)
+void memory_lack(struct model *m, uint32_t namespace, uint64_t bytes)
 {
+	struct namespace_entry *e = namespace_at(m, namespace);
+
 	m->counts.memory_hit++;
 	if (bytes < m->memory_lack)
 		m->memory_lack = bytes;
+	if (e->lack_round != m->lack_round || bytes < e->memory_lack)
+		e->memory_lack = bytes;
+	e->lack_round = m->lack_round;
+}
+
+void memory_lacks_anew(struct model *m)
+{
+	m->memory_lack = UINT64_MAX;
+	m->lack_round++;
+	m->share_freed = false;
 }
 
 bool memory_has_space(const struct model *m)
@@ -54,7 +80,8 @@ bool memory_has_space(const struct model *m)
 	const struct share_table t = share_table(m, SHARE_MEMORY);
 	const uint64_t reserve = t.limit / SHARE_RESERVE_PART;
 
-	return m->memory_lack < t.limit && t.used + m->memory_lack + reserve <= t.limit;
+	return m->share_freed ||
+	       (m->memory_lack < t.limit && t.used + m->memory_lack + reserve <= t.limit);
 }
 
 /* Rounded, so that the number stands still while it is around seven eighths, where namespaces give
@@ -77,7 +104,7 @@ int memory_refuse(struct model *m, uint32_t namespace, const struct meta *meta,
                   struct decode_error *error)
 {
 	m->counts.limits_hit++;
-	memory_lack(m, m->object_bytes);
+	memory_lack(m, namespace, m->object_bytes);
 	decode_error_set(error, meta, "", "%s", share_text(m, &m->arena, "--max-memory", namespace));
 	return -ENOSPC;
 }

@@ -41,9 +41,13 @@ bool memory_fits(const struct model *m);
 int memory_refuse(struct model *m, uint32_t namespace, const struct meta *meta,
                   struct decode_error *error);
 
-/* An object of so many bytes is left out, or kept with less detail: counted by the caller, too. */
-void memory_lack(struct model *m, uint64_t bytes);
-/* True if the smallest of these since model_lacks_anew() would be admitted now, whosever it is. */
+/* An object of the namespace, of so many bytes, is left out or kept with less detail: counted by
+ * the caller, too. */
+void memory_lack(struct model *m, uint32_t namespace, uint64_t bytes);
+/* What follows counts for memory_has_space(). */
+void memory_lacks_anew(struct model *m);
+/* True if the smallest of these would be admitted now, whosever it is, or the smallest of a
+ * namespace was when that had less. */
 bool memory_has_space(const struct model *m);
 
 #define MEMORY_PARTS 16u

@@ -324,7 +324,7 @@ int pod_accept(struct model *m, uint32_t pod, const struct pod_object *object,
 	if (s.flag) {
 		model_limit_meta(m, &object->meta, s.flag, error);
 		if (strcmp(s.flag, "--max-memory") == 0)
-			memory_lack(m, m->object_bytes);
+			memory_lack(m, s.namespace, m->object_bytes);
 		if (s.unaccounted)
 			unaccounted_explain(object->node_name, error);
 		else if (s.bare && error)

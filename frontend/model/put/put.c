@@ -6,6 +6,7 @@
 #include "frontend/model/groups/group_pods.h"
 #include "frontend/model/base/limits.h"
 #include "frontend/model/pods/jobs.h"
+#include "frontend/model/pods/memory.h"
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/nodes/nodes.h"
 #include "frontend/model/base/objects.h"
@@ -158,7 +159,7 @@ bool model_lacks(const struct model *m, int resource)
 
 void model_lacks_anew(struct model *m)
 {
-	m->memory_lack = UINT64_MAX;
+	memory_lacks_anew(m);
 }
 
 void model_replace_begin(struct model *m, int resource)

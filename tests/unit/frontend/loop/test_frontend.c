@@ -509,20 +509,26 @@ Test(frontend, what_found_no_room_is_listed_again_when_something_goes)
 }
 
 /* What the pod's labels take is kept of it, as long as there is memory. */
-static void pod_sent(const char *type, const char *name, int version, int labels)
+static void pod_of_sent(const char *namespace, const char *type, const char *name, int version,
+                        int labels)
 {
 	static char text[1 << 17];
 	size_t n = (size_t)snprintf(text, sizeof(text),
 	                            "{\"type\":\"%s\",\"object\":{\"metadata\":{\"name\":\"%s\","
-	                            "\"namespace\":\"ns\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\","
+	                            "\"namespace\":\"%s\",\"uid\":\"u-%s\",\"resourceVersion\":\"%d\","
 	                            "\"labels\":{\"app\":\"%s\"",
-	                            type, name, name, version, name);
+	                            type, name, namespace, name, version, name);
 
 	for (int i = 0; i < labels; i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, ",\"%s-%d.%080d\":\"%s%d\"", name, i, 0,
 		                      name, i);
 	snprintf(text + n, sizeof(text) - n, "}},\"spec\":{\"schedulerName\":\"muster\"}}}");
 	world_text(watch_call("/api/v1/pods?watch"), text);
+}
+
+static void pod_sent(const char *type, const char *name, int version, int labels)
+{
+	pod_of_sent("ns", type, name, version, labels);
 }
 
 static void pod_event(const char *type, const char *name, int version, int labels)
@@ -583,6 +589,30 @@ Test(frontend, a_pod_is_listed_when_there_is_memory_for_it)
 		snprintf(name, sizeof(name), "p%d", i);
 		pod_sent("ADDED", name, 70 + i, 0);
 	}
+	frontend_poll(b.f);
+	b.w.now_ns += 2 * SECOND;
+	cr_assert(lists_pods());
+}
+
+/* Where all memory is in use by namespaces within their shares, one that deletes pods of its own
+ * has space for those that were left out: less than a sixteenth of all. */
+Test(frontend, a_namespace_below_its_share_again_is_listed)
+{
+	char name[16];
+	int n = 0;
+
+	up_with_memory(256 << 10);
+	for (; !world_said(&b.w, "--max-memory"); n++) {
+		snprintf(name, sizeof(name), "p%d", n);
+		pod_of_sent(n % 2 ? "a" : "b", "ADDED", name, 60 + n, 8);
+		frontend_poll(b.f);
+		cr_assert_lt(n, 1000);
+	}
+	for (int i = 1; i <= 2; i++) { /* of the same namespace */
+		snprintf(name, sizeof(name), "p%d", n - 1 - 2 * i);
+		pod_of_sent((n - 1) % 2 ? "a" : "b", "DELETED", name, 60 + n + i, 8);
+	}
+	frontend_poll(b.f);
 	frontend_poll(b.f);
 	b.w.now_ns += 2 * SECOND;
 	cr_assert(lists_pods());
