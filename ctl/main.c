@@ -151,14 +151,22 @@ static void help_words(struct words *w)
 	w->n = 2;
 }
 
+/* Words after "help" that have no flags of their own. */
+static bool is_general(const char *word)
+{
+	return word[0] == '-' || strcmp(word, "get") == 0 || strcmp(word, "help") == 0 ||
+	       strcmp(word, "version") == 0;
+}
+
 static int not_a_command(const struct words *w)
 {
 	const char *names[32] = { "get", "describe", "help", "version" }, *near, *word = w->at[0];
-	size_t n = 4;
+	const bool gets = strcmp(word, "get") == 0;
+	size_t n = gets ? 0 : 4;
 
-	if (strcmp(word, "get") == 0 && w->n < 2)
+	if (gets && w->n < 2)
 		return ctl_usage(our_name, "get: gangs, nodes and queues are what there is");
-	if (strcmp(word, "get") == 0)
+	if (gets)
 		word = w->at[1];
 	if (is_pod_word(word))
 		return ctl_usage(our_name,
@@ -193,7 +201,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    (strcmp(argv[1], "help") == 0 && argc == 2)) {
+	    (strcmp(argv[1], "help") == 0 && (argc == 2 || is_general(argv[2])))) {
 		print_help(stdout);
 		return ctl_flush(our_name) ? EXIT_DONE : EXIT_USAGE;
 	}
@@ -204,8 +212,5 @@ int main(int argc, char **argv)
 	help_words(&w);
 	plain_words(&w);
 	command = command_named(w.at[0]);
-	if ((command == &gangs_command || command == &explain_command) && w.n > 1 &&
-	    strncmp(w.at[1], "gang/", 5) == 0 && strchr(w.at[1] + 5, '/') != NULL)
-		w.at[1] += 5; /* of -o name */
 	return command != NULL ? run(command, w.n, w.at) : not_a_command(&w);
 }

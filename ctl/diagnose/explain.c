@@ -412,10 +412,7 @@ static int run(int argc, char **argv)
 	if (rc == -1 && optind + 1 != argc)
 		rc = ctl_usage(argv[0], "one gang is needed, as NAMESPACE/NAME or [-n NAMESPACE] NAME");
 	if (rc == -1) {
-		if (strchr(argv[optind], '/') == NULL)
-			name = ctl_print("%s/%s", o.live.namespace != NULL ? o.live.namespace : "default",
-			                 argv[optind]);
-		o.gang = name != NULL ? name : argv[optind];
+		o.gang = name = ctl_gang_named(argv[optind], o.live.namespace);
 		rc = o.what_if.n > 0 ? what_if(&o) : explain(&o);
 	}
 	free(name);

@@ -413,10 +413,7 @@ static int run(int argc, char **argv)
 		rc = check(&o, argv[optind]);
 	argument = rc == -1 ? argv[optind] : NULL;
 	if (argument != NULL)
-		wanted = strchr(argument, '/') != NULL
-		             ? must_copy(argument)
-		             : ctl_print("%s/%s", o.live.namespace != NULL ? o.live.namespace : "default",
-		                         argument);
+		wanted = ctl_gang_named(argument, o.live.namespace);
 	if (rc == -1)
 		rc = ask(&o, wanted);
 	free(wanted);

@@ -62,6 +62,15 @@ char *ctl_print(const char *format, ...)
 	return text;
 }
 
+char *ctl_gang_named(const char *word, const char *namespace)
+{
+	if (strncmp(word, "gang/", 5) == 0 && strchr(word + 5, '/') != NULL)
+		word += 5;
+	return strchr(word, '/') != NULL
+	           ? must_copy(word)
+	           : ctl_print("%s/%s", namespace != NULL ? namespace : "default", word);
+}
+
 int ctl_compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);

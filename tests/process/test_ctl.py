@@ -282,11 +282,13 @@ def test_lists_take_kubectls_flags():
                         (("descirbe", "gang", "a"), 'no command named "descirbe"; did you mean describe?'),
                         (("get",), "get: gangs, nodes and queues are what there is"),
                         (("get", "gnags"), 'no command named "gnags"; did you mean gangs?'),
+                        (("get", "version"), 'no command named "version"; see musterctl --help'),
                         (("get", "pods"), 'no command named "pods"; gangs --singles lists the pods without a gang, explain takes the name of a pod'),
                         (("-n", "team", "gangs"), "-n: flags follow the command; see musterctl --help"),
                         (("help", "gnags"), 'no command named "gnags"; did you mean gangs?')):
         equal(run("musterctl", *words), (USAGE, "", f"musterctl: {said}\n"))
     equal(run("musterctl", "help", "gang"), run("musterctl", "gangs", "--help"))
+    equal({run("musterctl", "help", *words) for words in ((), ("help",), ("version",), ("get",), ("--help",))}, {run("musterctl", "--help")})
 
 
 def test_kinds_and_names_as_kubectl_takes_them():
@@ -303,9 +305,10 @@ def test_kinds_and_names_as_kubectl_takes_them():
         for name in ("gang/default/train", "gangs/train", "pg/train"):
             equal(asks("get", name, "-o", "name"), gang, name)
             equal(asks("describe", name), told, name)
-        for words in (("gangs", gang[1].strip(), "-o", "name"), ("get", "gangs", "train", "-o", "name")):
+        for words in (("gangs", gang[1].strip(), "-o", "name"), ("gangs", "-o", "name", gang[1].strip()), ("get", "gangs", "train", "-o", "name")):
             equal(asks(*words), gang, words)
         equal(asks("explain", gang[1].strip()), told)
+        equal(asks("explain", "-n", "other", gang[1].strip()), told)
         equal(asks("describe", "pod", "train"), told, "explain takes both")
         equal(asks("get", node, "-o", "name"), (DONE, node + "\n", ""))
         check("\nRESOURCE " in asks("describe", node)[1], asks("describe", node))
