@@ -87,9 +87,9 @@ struct words {
 	char **at;
 };
 
-/* "node/NAME" or "gang/NAMESPACE/NAME" as kubectl takes and -o name prints it: the command, and the
- * name alone in *word; NULL: it is none of these. */
-static const struct command *kind_take(char **word)
+/* "node/NAME" or "gang/NAMESPACE/NAME" as kubectl takes and -o name prints it, and with `pods`
+ * "pod/NAME": the command, and the name alone in *word; NULL: it is none of these. */
+static const struct command *kind_take(char **word, bool pods)
 {
 	const size_t n = strcspn(*word, "/");
 	const struct command *command;
@@ -100,7 +100,9 @@ static const struct command *kind_take(char **word)
 	memcpy(kind, *word, n);
 	kind[n] = '\0';
 	command = command_named(kind);
-	if (command != &gangs_command && command != &nodes_command)
+	if (pods && is_pod_word(kind))
+		command = &explain_command;
+	else if (command != &gangs_command && command != &nodes_command)
 		return NULL;
 	*word += n + 1;
 	return command;
@@ -116,7 +118,7 @@ static void plain_words(struct words *w)
 
 	if (w->n < 2 || (!gets && !describes))
 		return;
-	noun = kind_take(&w->at[1]);
+	noun = kind_take(&w->at[1], describes);
 	if (noun != NULL) { /* as two words */
 		w->at--;
 		w->n++;

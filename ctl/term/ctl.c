@@ -64,8 +64,11 @@ char *ctl_print(const char *format, ...)
 
 char *ctl_gang_named(const char *word, const char *namespace)
 {
-	if (strncmp(word, "gang/", 5) == 0 && strchr(word + 5, '/') != NULL)
-		word += 5;
+	const char *slash = strchr(word, '/');
+
+	if ((strncmp(word, "gang/", 5) == 0 || strncmp(word, "pod/", 4) == 0) &&
+	    strchr(slash + 1, '/') != NULL)
+		word = slash + 1;
 	return strchr(word, '/') != NULL
 	           ? must_copy(word)
 	           : ctl_print("%s/%s", namespace != NULL ? namespace : "default", word);

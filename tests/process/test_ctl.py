@@ -309,7 +309,12 @@ def test_kinds_and_names_as_kubectl_takes_them():
             equal(asks(*words), gang, words)
         equal(asks("explain", gang[1].strip()), told)
         equal(asks("explain", "-n", "other", gang[1].strip()), told)
-        equal(asks("describe", "pod", "train"), told, "explain takes both")
+        for words in (("pod", "train"), ("pod/train",), ("pods/default/train",)):
+            equal(asks("describe", *words), told, "explain takes both")
+        objects_of = ("--kubeconfig", c.kubeconfig)
+        lone = run("musterctl", "gangs", "--singles", "-o", "name", *objects_of)[1].strip()
+        equal((lone, run("musterctl", "explain", *objects_of, lone)),
+              ("pod/default/alone", run("musterctl", "explain", "default/alone", *objects_of)))
         equal(asks("get", node, "-o", "name"), (DONE, node + "\n", ""))
         check("\nRESOURCE " in asks("describe", node)[1], asks("describe", node))
         check(asks("nodes", node[5:])[1].endswith("\nIts labels and pods are shown with --detail.\n"), asks("nodes", node[5:]))
