@@ -347,17 +347,21 @@ static void pod_give(struct marking *m, const struct unit *u)
 		role->left--;
 }
 
-uint8_t *reclaim_marks_lone(const struct kept *kept, uint32_t index)
+uint8_t *reclaim_marks_lone(const struct kept *kept, const struct core *has, pod_id pod)
 {
 	const struct core *c = kept->world;
+	uint32_t queue, of;
 	uint8_t *marks;
 
 	if (!reclaim_is_on(c))
 		return NULL;
+	queue = queued_id(has, queued_of(has, pod));
 	marks = must_array(c->pods.limit, sizeof(*marks));
-	for (pod_id id = 0; id < c->pods.used; id++)
-		if (c->pods.slots[id].generation != 0 && reclaim_is_other(c, index, id))
+	for (pod_id id = 0; id < c->pods.used && queue != QUEUE_MISSING; id++) {
+		of = c->pods.slots[id].generation != 0 ? queued_id(c, queued_of(c, id)) : QUEUE_MISSING;
+		if (of != QUEUE_MISSING && of != queue)
 			marks[id] = RECLAIM_SPARED;
+	}
 	return marks;
 }
 

@@ -27,8 +27,8 @@ struct reclaim_marks {
 struct reclaim_marks reclaim_marks(struct kept *kept, gang_id gang);
 void reclaim_marks_free(struct reclaim_marks *marks);
 
-/* The marks for a lone pod, by its index among the gangs: it takes nothing of other queues.  To be
- * freed; NULL: reclaim is off. */
-uint8_t *reclaim_marks_lone(const struct kept *kept, uint32_t index);
+/* The marks for a lone pod: it takes nothing of other queues.  `has` is the core that has the pod:
+ * the world, or that of a question which created it.  To be freed; NULL: reclaim is off. */
+uint8_t *reclaim_marks_lone(const struct kept *kept, const struct core *has, pod_id pod);
 
 #endif

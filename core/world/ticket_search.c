@@ -80,14 +80,15 @@ static void pod_victims(struct kept *kept, const struct ticket *t, struct found 
 	};
 	const struct core *c = kept->core;
 	const uint64_t steps_most = kept->facts.steps_most;
-	uint8_t *marks = reclaim_marks_lone(kept, t->gang);
+	const pod_id pod = gang_lone_pod(&c->gangs, t->gang);
+	uint8_t *marks = reclaim_marks_lone(kept, kept->world, pod);
 	const struct node_victims *node;
 	struct pod_search s;
 	int rc;
 
 	kept->facts.reclaim = marks;
 	kept->facts.steps_most = steps_most / (TICKETS_MAX - TICKETS_GANGS);
-	rc = search_pod(kept->core, &kept->facts, gang_lone_pod(&c->gangs, t->gang), &s);
+	rc = search_pod(kept->core, &kept->facts, pod, &s);
 	kept->facts.steps_most = steps_most;
 	kept->facts.reclaim = NULL;
 	free(marks);

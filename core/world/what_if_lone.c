@@ -64,7 +64,7 @@ static void victims_fill(struct kept *kept, pod_id pod, bool budgets_unknown,
                          struct live_answer *out)
 {
 	const uint32_t index = kept->core->config.limits.gangs + pod;
-	uint8_t *marks = reclaim_marks_lone(kept, index);
+	uint8_t *marks = reclaim_marks_lone(kept, kept->core, pod);
 	struct pod_search s;
 	struct gang_search found;
 	int rc;

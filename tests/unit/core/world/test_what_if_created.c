@@ -593,3 +593,29 @@ Test(what_if_created, lone_pods_start_when_they_can)
 	f = (struct manifest){ .name = "h", .members = 2, .lone = true };
 	comes_true(&f, "starts: 0x2");
 }
+
+/* With reclaim a lone pod evicts none of another queue, as in the loop. */
+Test(what_if_created, lone_pods_evict_in_their_queue)
+{
+	struct manifest f = { .name = "g", .queue = "a", .members = 1, .priority = 10, .lone = true };
+	const struct live_answer *a;
+
+	start_with(MODEL_QUEUES_VOLCANO, 0, 0);
+	x.loop.preemption |= PREEMPTION_RECLAIM;
+	x.m->preemption_flags |= PREEMPTION_RECLAIM;
+	queue("a", "\"weight\":1");
+	queue("b", "\"weight\":1");
+	node("n1", 2);
+	pod("of-a", 5, "", "n1", ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"a\"}");
+	pod("of-b", 0, "", "n1", ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"b\"}");
+	synced();
+	a = ask_records(&records_of(array_json(&f))->gang, false);
+	cr_assert_eq(a->victims.answer, VICTIMS_ROW_PROVED);
+	cr_assert_str_eq(a->victims.text, "ns/of-a\n");
+	f.queue = "b";
+	a = ask_records(&records_of(array_json(&f))->gang, false);
+	cr_assert_str_eq(a->victims.text, "ns/of-b\n");
+	f.priority = 0;
+	a = ask_records(&records_of(array_json(&f))->gang, false);
+	cr_assert_eq(a->victims.answer, VICTIMS_ROW_IMPOSSIBLE);
+}
