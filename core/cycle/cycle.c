@@ -107,13 +107,18 @@ static bool fits_unreserved(struct core *c, uint32_t index, uint32_t need)
 	return true;
 }
 
-/* WAIT_RESERVED: whose capacity it is.  What others retain would leave the gang enough, so that it
- * is not a part of the reason. */
-static void reason_holder(const struct core *c, uint32_t holder, struct reason *r)
+/* True if nothing but the backfill reservation keeps the gang out: the reason has its owner then,
+ * and not what others retain, which would leave the gang enough. */
+static bool waits_for_backfill(struct core *c, uint32_t index, uint32_t need, struct reason *r)
 {
+	const uint32_t owner = c->backfill.gang;
+
+	if (!fits_unreserved(c, index, need))
+		return false;
 	r->retained_nodes = 0;
-	r->retained_gang = holder;
-	r->retained_generation = c->gangs.slots[holder].generation;
+	r->retained_gang = owner;
+	r->retained_generation = c->gangs.slots[owner].generation;
+	return true;
 }
 
 /* A search that gave up is repeated at most once in REFRESH_NS. */
@@ -224,10 +229,8 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 	if (plan->failed != CLASS_NONE && plan->kept_together)
 		reason_domain(r, &c->views, plan);
 	kept_together = plan->kept_together;
-	if (behind && (plan->alike || answer != PLAN_PLACED) && fits_unreserved(c, index, need)) {
-		reason_holder(c, c->backfill.gang, r);
+	if (behind && (plan->alike || answer != PLAN_PLACED) && waits_for_backfill(c, index, need, r))
 		return WAIT_RESERVED;
-	}
 	if (answer == PLAN_GAVE_UP)
 		return WAIT_GAVE_UP;
 	return kept_together ? WAIT_TOPOLOGY : WAIT_ROOM;
