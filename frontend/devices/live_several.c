@@ -86,11 +86,8 @@ static bool uses_counters(const struct slice *s)
 
 void live_several_note(const struct live *l, const struct live_slice *s, struct decode_error *error)
 {
-	const char *name = intern_text(&l->slice_names, s->name);
-
 	if (!live_is_several(s->slice))
 		return;
-	snprintf(error->object, sizeof(error->object), "ResourceSlice %s", name);
 	if (s->barred)
 		snprintf(error->text, sizeof(error->text),
 		         "its devices are not used: they are of several nodes, and pool %.*s has counters",
@@ -104,6 +101,9 @@ void live_several_note(const struct live *l, const struct live_slice *s, struct 
 			         "allowMultipleAllocations is true",
 			         (int)e->name.bytes, e->name.at);
 	}
+	if (error->text[0] != '\0')
+		snprintf(error->object, sizeof(error->object), "ResourceSlice %s",
+		         intern_text(&l->slice_names, s->name));
 }
 
 static void bar(struct live *l, const struct slice *changed)
