@@ -430,11 +430,10 @@ Test(report_group, an_event_when_it_comes_to_wait_and_one_when_it_is_placed)
 	quiet();
 }
 
-/* kubectl describe shows Events alone: the first numbers would stay there for good. */
-Test(report_group, an_event_when_the_numbers_of_its_reason_change)
+/* The Event of an incomplete gang, and its body up to its name. */
+static struct http_call *first_event(char *head, size_t head_bytes)
 {
 	struct http_call *c;
-	char name[300];
 
 	group("7", 3, "\"phase\":\"Pending\"");
 	member("a", "8", "\"schedulingGates\":[{\"name\":\"x\"}]");
@@ -442,7 +441,16 @@ Test(report_group, an_event_when_the_numbers_of_its_reason_change)
 	waits(WAIT_MEMBERS, 1);
 	c = next("POST", EVENTS);
 	has(c, "gang ns/g: 1 of 3 members are there.");
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(c->body + 55, ",") + 55, c->body);
+	snprintf(head, head_bytes, "%.*s", (int)strcspn(c->body + 55, ",") + 55, c->body);
+	return c;
+}
+
+/* kubectl describe shows Events alone: the first numbers would stay there for good. */
+Test(report_group, an_event_when_the_numbers_of_its_reason_change)
+{
+	char name[300];
+	struct http_call *c = first_event(name, sizeof(name));
+
 	world_answer(c, 201, "{}");
 	waits(WAIT_MEMBERS, 2);
 	quiet();
@@ -463,15 +471,9 @@ Test(report_group, an_event_when_the_numbers_of_its_reason_change)
 /* The name of the first attempt with another text would be a conflict if that one was written. */
 Test(report_group, an_event_with_a_new_text_has_a_new_name_after_one_that_was_deferred)
 {
-	struct http_call *c;
 	char name[300];
+	struct http_call *c = first_event(name, sizeof(name));
 
-	group("7", 3, "\"phase\":\"Pending\"");
-	member("a", "8", "\"schedulingGates\":[{\"name\":\"x\"}]");
-	becomes(GANG_INCOMPLETE);
-	waits(WAIT_MEMBERS, 1);
-	c = next("POST", EVENTS);
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(c->body + 55, ",") + 55, c->body);
 	world_answer(c, 405, "{}");
 	cr_assert_eq(report_counts(b.r)->deferred, 1);
 	waits(WAIT_MEMBERS, 1);
