@@ -9,11 +9,7 @@
 /* As much as fits, without control characters. */
 static void text_copy(char *out, size_t out_bytes, struct text from)
 {
-	const size_t n = from.bytes < out_bytes ? from.bytes : out_bytes - 1;
-
-	if (n > 0)
-		memcpy(out, from.at, n);
-	out[n] = '\0';
+	text_fit(out, out_bytes, from);
 	clean_text(out);
 }
 

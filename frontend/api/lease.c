@@ -105,15 +105,6 @@ const struct lease_counts *lease_counts(const struct lease *l)
 	return &l->counts;
 }
 
-static void text_keep(char *to, size_t cap, struct text t)
-{
-	size_t n = t.bytes < cap - 1 ? t.bytes : cap - 1;
-
-	if (n > 0)
-		memcpy(to, t.at, n);
-	to[n] = '\0';
-}
-
 struct lease_object {
 	struct text metadata, holder, acquired, renewed;
 	int64_t duration_s, transitions;
@@ -146,9 +137,9 @@ static bool object_take(struct lease *l, const char *body, size_t bytes)
 	memset(&r, 0, sizeof(r)); /* compared with memcmp() */
 	r.duration_s = o.duration_s;
 	r.transitions = o.transitions;
-	text_keep(r.holder, sizeof(r.holder), o.holder);
-	text_keep(r.acquired, sizeof(r.acquired), o.acquired);
-	text_keep(r.renewed, sizeof(r.renewed), o.renewed);
+	text_fit(r.holder, sizeof(r.holder), o.holder);
+	text_fit(r.acquired, sizeof(r.acquired), o.acquired);
+	text_fit(r.renewed, sizeof(r.renewed), o.renewed);
 	whole = json_end(&j) && o.metadata.at;
 	if (whole) {
 		l->absent = false;

@@ -53,6 +53,16 @@ int text_order(struct text a, struct text b)
 	return order != 0 ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
 }
 
+bool text_fit(char *out, size_t out_bytes, struct text t)
+{
+	const size_t n = t.bytes < out_bytes ? t.bytes : out_bytes - 1;
+
+	if (n > 0)
+		memcpy(out, t.at, n);
+	out[n] = '\0';
+	return n == t.bytes;
+}
+
 struct text text_of(const char *terminated)
 {
 	return (struct text){ terminated, strlen(terminated) };

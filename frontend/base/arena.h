@@ -32,6 +32,8 @@ bool text_digits(struct text t, size_t most, uint64_t *out);
 int text_order(struct text a, struct text b);
 bool text_starts(struct text t, const char *prefix);
 struct text text_of(const char *terminated);
+/* As much as fits, terminated; out_bytes is 1 or more.  True: the whole text. */
+bool text_fit(char *out, size_t out_bytes, struct text t);
 
 struct arena_block;
 

@@ -110,17 +110,6 @@ static const struct json_field pod_fields[] = {
 	JSON_NESTED("status", status_fields),
 };
 
-/* False if it does not fit. */
-static bool text_put(char *out, size_t out_bytes, struct text t)
-{
-	if (t.bytes >= out_bytes)
-		return false;
-	if (t.bytes > 0)
-		memcpy(out, t.at, t.bytes);
-	out[t.bytes] = '\0';
-	return true;
-}
-
 int bind_pod_read(const char *body, size_t body_bytes, struct bind_pod *out)
 {
 	struct pod_texts t = { 0 };
@@ -131,9 +120,9 @@ int bind_pod_read(const char *body, size_t body_bytes, struct bind_pod *out)
 
 	json_begin(&j, body, body_bytes, &arena);
 	json_fields(&j, pod_fields, &t);
-	whole = json_end(&j) && text_put(pod.uid, sizeof(pod.uid), t.uid) &&
-	        text_put(pod.version, sizeof(pod.version), t.version) &&
-	        text_put(pod.node, sizeof(pod.node), t.node);
+	whole = json_end(&j) && text_fit(pod.uid, sizeof(pod.uid), t.uid) &&
+	        text_fit(pod.version, sizeof(pod.version), t.version) &&
+	        text_fit(pod.node, sizeof(pod.node), t.node);
 	pod.deleting = t.deletion.bytes > 0;
 	pod.gated = t.gated;
 	pod.ended = text_is(t.phase, "Succeeded") || text_is(t.phase, "Failed");
