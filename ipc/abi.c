@@ -79,8 +79,8 @@
 	F(s, retained_generation) F(s, victims) \
 	F(s, stuck_pod) F(s, stuck_generation) F(s, taken_pod) F(s, taken_generation) F(s, queue_by) \
 	F(s, queue) F(s, queue_behind) \
-	F(s, queue_behind_generation) F(s, queue_state) F(s, lacks_n) F(s, counts_n) F(s, shortfalls_n) \
-	F(s, counts) \
+	F(s, queue_behind_generation) F(s, queue_state) F(s, queue_run_s) F(s, queue_most_s) \
+	F(s, lacks_n) F(s, counts_n) F(s, shortfalls_n) F(s, counts) \
 	F(s, shortfalls) F(s, promised) F(s, lacks)
 #define FIELDS_device_lack(F, s) \
 	F(s, question) F(s, option) F(s, members) F(s, count) F(s, match) F(s, taken) F(s, tainted) \
@@ -174,10 +174,10 @@
 	F(s, pod) F(s, generation) F(s, flags) F(s, gang) F(s, shape) F(s, node) F(s, priority) \
 	F(s, name_bytes) \
 	F(s, labels_n) F(s, namespace) F(s, role) F(s, scheduled_s) F(s, created_ns) F(s, uid) \
-	F(s, keep_ms) F(s, run_s) F(s, expected_s) F(s, queue)
+	F(s, keep_ms) F(s, run_s) F(s, expected_s) F(s, queue) F(s, stated_s) F(s, reserved)
 #define FIELDS_event_queue(F, s) \
 	F(s, queue) F(s, parent) F(s, flags) F(s, priority) F(s, state) F(s, source) \
-	F(s, amounts_n) F(s, name_bytes) F(s, weight) F(s, min_run_s) F(s, reserved) \
+	F(s, amounts_n) F(s, name_bytes) F(s, weight) F(s, min_run_s) F(s, max_run_s) \
 	F(s, unshared)
 #define FIELDS_queue_amount(F, s) \
 	F(s, resource) F(s, padding) F(s, guarantee) F(s, reserved) F(s, limit) F(s, weight)
@@ -187,7 +187,7 @@
 #define FIELDS_queue_row(F, s) \
 	F(s, version) F(s, there) F(s, parent) F(s, flags) F(s, priority) F(s, state) F(s, source) \
 	F(s, waiting) F(s, placed) F(s, by) F(s, at) F(s, resource) F(s, need) F(s, have) F(s, share) \
-	F(s, why) F(s, min_run_s) F(s, name) F(s, first)
+	F(s, why) F(s, min_run_s) F(s, max_run_s) F(s, padding) F(s, name) F(s, first)
 #define FIELDS_queue_amounts(F, s) \
 	F(s, guarantee) F(s, reserved) F(s, limit) F(s, used) F(s, asked) F(s, history) \
 	F(s, history_part) F(s, padding)
@@ -320,6 +320,7 @@
 	N(QUEUES_CONFIG) N(QUEUES_VOLCANO) N(QUEUES_KOORDINATOR) N(QUEUES_KAI) N(QUEUE_SOURCES) \
 	N(QUEUE_BY_NONE) N(QUEUE_BY_LIMIT) N(QUEUE_BY_NEVER) N(QUEUE_BY_KEPT) N(QUEUE_BY_STATE) \
 	N(QUEUE_BY_MISSING) N(QUEUE_BY_TWO) N(QUEUE_BY_CHILDREN) N(QUEUE_BY_FIFO) N(QUEUE_BY_PARKED) \
+	N(QUEUE_BY_RUN) \
 	N(QUEUE_ROW_FIFO) N(QUEUE_ROW_SCALED) N(QUEUE_ROW_PARKED) N(QUEUE_ROW_INNER) \
 	N(QUEUE_SHARE_ONE) \
 	N(GANG_ROLES_MAX) N(GANG_LEVELS_MAX) N(LEVEL_REQUIRED) N(POLICY_REQUIRED) N(POLICY_FILL) \

@@ -336,8 +336,9 @@ struct reason {
 	uint32_t queue;            /* the queue that refuses; QUEUE_MISSING: none */
 	uint32_t queue_behind;     /* QUEUE_BY_FIFO: the gang, limits.gangs + pod of a lone one */
 	uint32_t queue_behind_generation;
-	uint32_t queue_state; /* QUEUE_BY_STATE: enum queue_state */
-	uint32_t lacks_n;     /* devices: kube-scheduler's text has no numbers of them */
+	uint32_t queue_state;               /* QUEUE_BY_STATE: enum queue_state */
+	uint32_t queue_run_s, queue_most_s; /* QUEUE_BY_RUN: what is stated, and may be */
+	uint32_t lacks_n;                   /* devices: kube-scheduler's text has no numbers of them */
 	uint32_t counts_n;
 	uint32_t shortfalls_n;
 	struct filter_count counts[FILTER_COUNTS_MAX];
@@ -655,6 +656,8 @@ struct event_pod {
 	uint32_t run_s;      /* it ends at the latest so long after it was bound; 0: not known */
 	uint32_t expected_s; /* likewise, expected and not enforced; 0: nothing is */
 	uint32_t queue;      /* or QUEUE_MISSING; not read without queues */
+	uint32_t stated_s;   /* the run time that its user states; 0: none, or it is bound */
+	uint32_t reserved;
 };
 
 /* What an earlier core had promised the gang of the pod, or the pod; of several the oldest pod's
@@ -770,7 +773,7 @@ static_assert(sizeof(struct amount) == 16 && sizeof(struct label) == 16, "pairs"
 static_assert(sizeof(struct taint) == 16 && sizeof(struct toleration) == 16, "pairs");
 static_assert(sizeof(struct requirement) == 32, "requirement");
 static_assert(sizeof(struct event_node) == 40 && sizeof(struct event_shape) == 120, "events");
-static_assert(sizeof(struct event_gang) == 72 && sizeof(struct event_pod) == 88, "events");
+static_assert(sizeof(struct event_gang) == 72 && sizeof(struct event_pod) == 96, "events");
 static_assert(sizeof(struct preference) == 16 && sizeof(struct volume_rule) == 16, "rules");
 static_assert(sizeof(struct pod_term) == 40 && sizeof(struct spread) == 24, "rules");
 static_assert(sizeof(struct event_assume) == 24 &&
@@ -784,7 +787,7 @@ static_assert(sizeof(struct question_option) == 16 && sizeof(struct question_con
               "questions");
 static_assert(sizeof(struct cmd_devices) == 32 && sizeof(struct device_pick) == 16, "picks");
 static_assert(sizeof(struct cmd_bind) == 32 && sizeof(struct result) == 24, "commands");
-static_assert(sizeof(struct reason) == 128 + 16 * FILTER_COUNTS_MAX + 24 * SHORTFALLS_MAX +
+static_assert(sizeof(struct reason) == 136 + 16 * FILTER_COUNTS_MAX + 24 * SHORTFALLS_MAX +
                                            sizeof(struct promised) + 64 * DEVICE_LACKS_MAX,
               "reason");
 static_assert(sizeof(struct intake) % CACHE_LINE == 0, "rings start on a line");

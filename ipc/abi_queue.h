@@ -48,6 +48,7 @@ enum queue_by {
 	QUEUE_BY_CHILDREN, /* the queue has children */
 	QUEUE_BY_FIFO,     /* waits behind another gang */
 	QUEUE_BY_PARKED,   /* its parent isn't there, or is below it, or the tree is too deep */
+	QUEUE_BY_RUN,      /* it states a longer run time than the queue allows */
 	QUEUE_BYS
 };
 
@@ -63,8 +64,8 @@ struct event_queue {
 	uint32_t name_bytes; /* 1 to QUEUE_NAME_MAX - 1 */
 	int64_t weight;      /* of resources that are not listed: 0 or more, QUEUE_WEIGHT_OF_LIMIT */
 	uint32_t min_run_s;  /* what has run for less is not reclaimed: core/share/share.h */
-	uint32_t reserved;
-	uint64_t unshared; /* of the root: bit r: resource r does not count in the order of turns */
+	uint32_t max_run_s;  /* the most that a gang may state: event_pod.stated_s; 0: any */
+	uint64_t unshared;   /* of the root: bit r: resource r does not count in the order of turns */
 };
 
 /* Of a resource that is not listed: no guarantee, no limit. */
@@ -132,9 +133,10 @@ struct queue_row {
 	uint32_t at;              /* the queue that refuses it */
 	uint32_t resource;
 	int64_t need, have;
-	uint64_t share;     /* above its guarantee, in parts of the cluster and its weight */
-	uint32_t why;       /* enum wait_reason of the first that waits */
-	uint32_t min_run_s; /* as in struct event_queue */
+	uint64_t share;                /* above its guarantee, in parts of the cluster and its weight */
+	uint32_t why;                  /* enum wait_reason of the first that waits */
+	uint32_t min_run_s, max_run_s; /* as in struct event_queue */
+	uint32_t padding;
 	char name[QUEUE_NAME_MAX];
 	char first[QUEUE_FIRST_MAX]; /* "namespace/name" of the first that waits; "": none */
 };
@@ -152,6 +154,6 @@ struct queue_amounts {
 static_assert(sizeof(struct event_queue) == 56 && sizeof(struct queue_amount) == 40, "queues");
 static_assert(sizeof(struct event_queue_terms) == 8 + 4 * QUEUE_DECAYS, "terms of queues");
 static_assert(sizeof(struct event_queue_past) == 16 && sizeof(struct queue_past) == 16, "history");
-static_assert(sizeof(struct queue_row) == 80 + QUEUE_NAME_MAX + QUEUE_FIRST_MAX, "queues");
+static_assert(sizeof(struct queue_row) == 88 + QUEUE_NAME_MAX + QUEUE_FIRST_MAX, "queues");
 
 #endif

@@ -212,6 +212,7 @@ static void tell_member(struct player *y, uint32_t job, uint32_t i, uint64_t cre
 		                   .uid = { l->members[i].pod, y->generation },
 		                   .run_s = limit_s == TRACE_NO_LIMIT ? 0 : (uint32_t)limit_s,
 		                   .expected_s = y->o->true_times ? 0 : j->expected_s,
+		                   .stated_s = j->stated_s,
 		                   .queue = y->o->queues ? y->o->queues->of_user[j->user] : 0 };
 
 	l->members[i].generation = e.generation;

@@ -127,6 +127,7 @@ static void queue_fill(struct trace_queues *q, uint32_t i, const struct trace *t
 		.name_bytes = (uint32_t)strlen(out->name),
 		.weight = queues_weight(r),
 		.min_run_s = r->min_run_s,
+		.max_run_s = r->max_run_s,
 	};
 	amounts_fill(q, i, t);
 	if (i == 0)

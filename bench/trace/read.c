@@ -97,6 +97,7 @@ static bool job_add(struct reading *r, const struct raw *raw)
 		.limit_s = raw->limit_s > 0 ? (uint64_t)raw->limit_s
 		           : raw->run_s > 0 ? (uint64_t)raw->run_s
 		                            : 1,
+		.stated_s = raw->limit_s > 0 ? (uint32_t)raw->limit_s : 0,
 		.members = (uint32_t)((raw->milli + each - 1) / each),
 		.milli = (uint32_t)each,
 		.place = t->jobs_n,

@@ -181,6 +181,8 @@ static bool pod_record_apply(struct reader *r, const struct pod_record *p)
 		return true;
 	pod->is_ours = e->flags & POD_OURS;
 	pod->lasts = e->flags & POD_LASTS;
+	if (!is_bound)
+		pod->stated_s = e->stated_s;
 	pod->shape = r->shapes[e->shape].item;
 	pod->priority = e->priority;
 	pod->created_ns = e->created_ns;

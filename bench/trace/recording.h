@@ -17,8 +17,9 @@ struct past_pod {
 	uint32_t shape, user, gang, node; /* KEYS_NONE: no gang; not bound; its queue is not there */
 	int32_t priority;
 	uint32_t run_s, expected_s, scheduled_s;
-	uint32_t epoch; /* that knew it last */
-	uint32_t next;  /* of its gang, KEYS_NONE: it is the last */
+	uint32_t stated_s; /* while it waited */
+	uint32_t epoch;    /* that knew it last */
+	uint32_t next;     /* of its gang, KEYS_NONE: it is the last */
 	uint64_t created_ns;
 	uint64_t ready_s, bound_s, end_s; /* NOT_YET */
 	bool is_ours, lasts;

@@ -112,6 +112,7 @@ static void limits_add(struct draft *d, const struct past_pod *p, bool first)
 		j->priority = p->priority;
 		j->expected_s = p->expected_s;
 	}
+	j->stated_s = p->stated_s > j->stated_s ? p->stated_s : j->stated_s;
 	j->limit_s = p->run_s == 0 ? TRACE_NO_LIMIT : p->run_s > j->limit_s ? p->run_s : j->limit_s;
 	j->expected_s = p->expected_s == 0 || j->expected_s == 0 ? 0
 	                : p->expected_s > j->expected_s          ? p->expected_s

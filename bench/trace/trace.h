@@ -28,10 +28,11 @@ struct trace_job {
 	uint64_t run_s;    /* as it ran, 0 or more */
 	uint64_t limit_s;  /* as its user asked, 1 or more; it is ended then */
 	uint32_t members;
-	uint32_t milli;  /* of a node's places, each member; of a recording the mean */
-	uint32_t place;  /* in the file */
-	uint32_t user;   /* in trace.users */
-	uint32_t quorum; /* members that start together; 0: all */
+	uint32_t milli;    /* of a node's places, each member; of a recording the mean */
+	uint32_t place;    /* in the file */
+	uint32_t user;     /* in trace.users */
+	uint32_t quorum;   /* members that start together; 0: all */
+	uint32_t stated_s; /* as its user asked, without grace; of several members the most; 0: none */
 	/* Of a recording, else 0. */
 	uint32_t shapes_first; /* of its members, in world.member_shapes */
 	uint32_t expected_s;   /* how long it was expected to run; not enforced */

@@ -167,6 +167,7 @@ static void row_write(const struct counting *k, uint32_t queue)
 	             (shares_is_leaf(s, queue) ? 0 : QUEUE_ROW_INNER);
 	row->priority = d->priority;
 	row->min_run_s = d->min_run_s;
+	row->max_run_s = d->max_run_s;
 	row->state = d->state;
 	row->source = c->turns.set ? c->turns.set->about[queue].source : QUEUES_CONFIG;
 	row->waiting = k->counts[queue].waiting;

@@ -74,6 +74,7 @@ static void scratch_make(struct core *c, const struct share_set *set)
 
 void turns_init(struct core *c)
 {
+	c->turns.stated = must_array(c->pods.limit, sizeof(*c->turns.stated));
 	scratch_make(c, c->config.queues);
 }
 
@@ -83,6 +84,7 @@ void turns_free(struct core *c)
 	defined_set_free(c->turns.set);
 	defined_free(c->turns.defined);
 	free(c->turns.named);
+	free(c->turns.stated);
 	free(c->turns.terms);
 	past_list_free(&c->turns.pasts);
 }
@@ -104,6 +106,7 @@ void turns_record(struct core *c, const struct queue_record *record)
 	if (!t->defined) {
 		t->defined = defined_new();
 		t->named = must_array(c->pods.limit, sizeof(*t->named));
+		t->stated = must_array(c->pods.limit, sizeof(*t->stated));
 	}
 	if (defined_put(t->defined, record->body, record->amounts, record->name)) {
 		taken_change(&c->taken);

@@ -89,6 +89,25 @@ static void capacity_tell(struct core *c)
 	shares_capacity(c->turns.shares, total);
 }
 
+/* The longest run time that a member states which is to be planned; 0: none does. */
+static uint32_t stated_of(const struct core *c, uint32_t index)
+{
+	const struct gang *g = &c->gangs.slots[index];
+	uint32_t seen = 0, most = 0;
+
+	for (pod_id id = g->first; seen < g->members; id = c->pods.slots[id].next, seen++)
+		if (c->pods.slots[id].readiness == MEMBER_READY && c->turns.stated[id] > most)
+			most = c->turns.stated[id];
+	return most;
+}
+
+static bool run_allowed(const struct core *c, uint32_t leaf, uint32_t index,
+                        struct share_block *out)
+{
+	return shares_max_run(c->turns.shares, leaf) == UINT32_MAX ||
+	       shares_allow_run(c->turns.shares, leaf, stated_of(c, index), out);
+}
+
 /* True if it is certain that the gang still has to wait: nothing changed for it. */
 static bool stays(struct core *c, uint32_t index)
 {
@@ -336,6 +355,8 @@ bool turns_blocked(const struct core *c, uint32_t index, struct share_block *out
 	}
 	if (gang_partially_bound(&c->gangs.slots[index]))
 		return false;
+	if (leaf != UINT32_MAX && !run_allowed(c, leaf, index, out))
+		return true;
 	ask_find(c, index, &ask);
 	return !asked(c, index, &ask, out);
 }
@@ -363,6 +384,10 @@ void turns_reason(const struct core *c, const struct share_block *b, struct reas
 	               : queued_id(c, b->at);
 	if (b->by == QUEUE_BY_STATE)
 		r->queue_state = shares_set(c->turns.shares)->defs[b->at].state;
+	if (b->by == QUEUE_BY_RUN) {
+		r->queue_run_s = (uint32_t)b->need;
+		r->queue_most_s = (uint32_t)b->have;
+	}
 	if (b->by == QUEUE_BY_FIFO) {
 		r->queue_behind = b->behind;
 		r->queue_behind_generation = c->gangs.slots[b->behind].generation;

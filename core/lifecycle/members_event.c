@@ -313,7 +313,7 @@ static void fields_set(struct core *c, struct pod *p, const struct event_pod *e)
 	memcpy(p->uid, e->uid, sizeof(p->uid));
 	if (c->promises.timeline)
 		promises_set(c, e);
-	if (c->turns.named)
+	if (c->turns.stated)
 		queued_record(c, e);
 }
 

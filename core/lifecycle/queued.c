@@ -73,6 +73,7 @@ void queued_record(struct core *c, const struct event_pod *e)
 {
 	const bool counted = c->turns.shares && c->turns.counted[e->pod] != 0;
 
+	c->turns.stated[e->pod] = e->stated_s;
 	if (!queued_differs(c, e))
 		return;
 	if (counted)

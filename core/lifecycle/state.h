@@ -122,6 +122,7 @@ struct turns {
 	struct defined *defined; /* by records; NULL: none came */
 	bool stale;              /* they changed since `shares` was made */
 	uint32_t *named;         /* by pod: the id of its queue; NULL: as defined */
+	uint32_t *stated;        /* by pod: event_pod.stated_s; NULL: there never were queues */
 
 	/* Histories (core/share/share.h): NULL: they don't count.  Those that records have and
 	 * turns_make() has not taken over; and when they have to be brought up next. */

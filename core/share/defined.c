@@ -142,6 +142,7 @@ static void def_set(const struct defined *d, const struct by_depth *of, struct d
 		.kept = q->body.flags & QUEUE_UNRECLAIMABLE,
 		.state = (uint8_t)q->body.state,
 		.min_run_s = q->body.min_run_s,
+		.max_run_s = q->body.max_run_s,
 	};
 	amounts_set(q, parked, out);
 	s->numbers[of->id] = number;

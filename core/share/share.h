@@ -33,6 +33,7 @@ struct share_def {
 	bool kept;          /* QUEUE_UNRECLAIMABLE */
 	uint8_t state;      /* enum queue_state */
 	uint32_t min_run_s; /* what has run for less is not reclaimed */
+	uint32_t max_run_s; /* the most that a gang may state; 0: any */
 	int64_t guarantee[RESOURCES_MAX];
 	int64_t reserved[RESOURCES_MAX]; /* the part of it that is never lent */
 	int64_t limit[RESOURCES_MAX];    /* QUEUE_NO_LIMIT: none */
@@ -66,7 +67,7 @@ struct share_block {
 	enum queue_by by;
 	uint32_t at; /* the queue that refuses */
 	uint32_t resource;
-	wide need, have; /* QUEUE_BY_NEVER: the limit */
+	wide need, have; /* QUEUE_BY_NEVER: the limit; QUEUE_BY_RUN: seconds */
 	uint32_t behind; /* a gang; core/cycle/turns.c */
 };
 
@@ -109,6 +110,12 @@ wide shares_total(const struct shares *s, uint32_t resource);
  * that has begun is not asked. */
 bool shares_allow(const struct shares *s, uint32_t queue, const struct share_ask *ask,
                   struct share_block *out);
+
+/* May a gang of the leaf state so long a run time?  False: *out says which queue allows less. */
+bool shares_allow_run(const struct shares *s, uint32_t queue, uint32_t stated_s,
+                      struct share_block *out);
+/* The least maxRunSeconds on the way to the root; UINT32_MAX: there is none. */
+uint32_t shares_max_run(const struct shares *s, uint32_t queue);
 
 /* What a queue uses above its guarantee, relative to capacity and weight: the most of the resources
  * asked for, SHARE_ONE is all of it; SHARE_INFINITE: it has weight 0 and uses any. */

@@ -85,6 +85,41 @@ bool shares_allow(const struct shares *s, uint32_t queue, const struct share_ask
 	return true;
 }
 
+/* The queue on the way to the root that allows the least; SHARE_MISSING: none limits it. */
+static uint32_t run_limit(const struct shares *s, uint32_t queue)
+{
+	uint32_t at = SHARE_MISSING;
+
+	for (uint32_t q = queue;; q = s->set->defs[q].parent) {
+		const uint32_t most = s->set->defs[q].max_run_s;
+
+		if (most > 0 && (at == SHARE_MISSING || most < s->set->defs[at].max_run_s))
+			at = q;
+		if (q == 0)
+			return at;
+	}
+}
+
+uint32_t shares_max_run(const struct shares *s, uint32_t queue)
+{
+	const uint32_t at = run_limit(s, queue);
+
+	return at != SHARE_MISSING ? s->set->defs[at].max_run_s : UINT32_MAX;
+}
+
+bool shares_allow_run(const struct shares *s, uint32_t queue, uint32_t stated_s,
+                      struct share_block *out)
+{
+	const uint32_t at = run_limit(s, queue);
+
+	if (at == SHARE_MISSING || stated_s <= s->set->defs[at].max_run_s)
+		return true;
+	block(out, QUEUE_BY_RUN, at);
+	out->need = stated_s;
+	out->have = s->set->defs[at].max_run_s;
+	return false;
+}
+
 bool share_is_shared(const struct shares *s, uint32_t r)
 {
 	return share_counts(s, r) && s->total[r] > 0 && !(s->set->unshared >> r & 1);

@@ -123,7 +123,8 @@ static struct pod_record kept_pod_record(const struct keeper *k, const struct co
 		                        .uid = { p->uid[0], p->uid[1] },
 		                        .run_s = kept->run_s,
 		                        .expected_s = kept->expected_s,
-		                        .queue = queues ? queues[id] : QUEUE_MISSING };
+		                        .queue = queues ? queues[id] : QUEUE_MISSING,
+		                        .stated_s = queues ? world->turns.stated[id] : 0 };
 	return (struct pod_record){ .body = body, .labels = labels->at, .name = p->name };
 }
 

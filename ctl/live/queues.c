@@ -77,11 +77,14 @@ static void add_amounts(cJSON *o, const struct live *l, const struct queue_copy 
 static void add_first(cJSON *o, const struct live *l, const struct queue_names *names,
                       const struct queue_row *q)
 {
-	static const char *const by[QUEUE_BYS] = { "",        "limit", "limit",    "kept", "state",
-		                                       "missing", "two",   "children", "fifo", "parked" };
+	static const char *const by[QUEUE_BYS] = { "",      "limit",   "limit", "kept",
+		                                       "state", "missing", "two",   "children",
+		                                       "fifo",  "parked",  "run" };
 	struct gang_copy copy = { .row.reason = { .why = q->why,
 		                                      .queue_by = q->by,
 		                                      .queue = q->at,
+		                                      .queue_run_s = (uint32_t)q->need,
+		                                      .queue_most_s = (uint32_t)q->have,
 		                                      .shortfalls_n = 1,
 		                                      .shortfalls = { { .resource = q->resource,
 		                                                        .need = q->need,
@@ -107,6 +110,10 @@ static void add_first(cJSON *o, const struct live *l, const struct queue_names *
 		json_add_text(blocked, "at", path);
 		free(path);
 	}
+	if (q->by == QUEUE_BY_RUN) {
+		json_add_number(blocked, "need_s", q->need);
+		json_add_number(blocked, "have_s", q->have);
+	}
 	if (q->by != QUEUE_BY_LIMIT && q->by != QUEUE_BY_NEVER && q->by != QUEUE_BY_KEPT)
 		return;
 	json_add_text(blocked, "resource", live_name(l, q->resource));
@@ -130,6 +137,7 @@ static cJSON *item_of(const struct live *l, const struct queue_names *names, uin
 	              q->flags & QUEUE_ROW_PARKED ? "Parked" : states[q->state % QUEUE_STATES]);
 	add_amounts(o, l, copy);
 	json_add_number(o, "min_run_s", q->min_run_s);
+	json_add_number(o, "max_run_s", q->max_run_s);
 	json_checked(cJSON_AddBoolToObject(o, "scaled", (q->flags & QUEUE_ROW_SCALED) != 0));
 	if (q->share == QUEUE_SHARE_INFINITE) {
 		json_checked(cJSON_AddNullToObject(o, "share"));
@@ -199,9 +207,9 @@ static const struct list_kind kind = {
 	.none = "No queues found: muster-frontend --queues has their source (docs/fairness.md).",
 	.row = queues_row,
 	.heads = queues_heads,
-	.wide_heads =
-		(const char *const[]){ "RESERVED", "ASKED", "BORROWS", "HISTORY", "MINRUN", NULL },
-	.right = "LLLLLLRRRLLLLLR",
+	.wide_heads = (const char *const[]){ "RESERVED", "ASKED", "BORROWS", "HISTORY", "MINRUN",
+	                                     "MAXRUN", NULL },
+	.right = "LLLLLLRRRLLLLLRR",
 };
 
 static const struct flag flags[] = {

@@ -42,6 +42,7 @@ static void model_make(struct offline *o)
 		.preemption = config->evicts != 0,
 		.may_evict = config->evicts != 0,
 		.preemption_flags = config->evicts,
+		.states_runs = true,
 	};
 
 	o->model = model_new(&model);

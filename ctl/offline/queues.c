@@ -238,7 +238,8 @@ static void def_set(const struct queues *q, const struct model *model, uint32_t 
 		                     .priority = (int32_t)read->priority,
 		                     .fifo = read->fifo,
 		                     .kept = read->kept,
-		                     .state = read->state };
+		                     .state = read->state,
+		                     .max_run_s = read->max_run_s };
 	for (uint32_t r = 0; r < RESOURCES_MAX; r++) {
 		d->weight[r] = queues_weight(read);
 		d->limit[r] = QUEUE_NO_LIMIT;

@@ -78,4 +78,7 @@ void queues_row(const cJSON *item, bool more, char **cells)
 	cells[12] = amounts_text(item, "borrows");
 	cells[13] = amounts_text(item, "history");
 	cells[14] = ctl_print("%ss", field_text(item, "min_run_s"));
+	cells[15] = strcmp(field_text(item, "max_run_s"), "0") == 0
+	                ? must_copy("-")
+	                : ctl_print("%ss", field_text(item, "max_run_s"));
 }

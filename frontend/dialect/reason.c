@@ -590,6 +590,10 @@ static void put_queue(struct out *o, const struct reason *r, const struct reason
 	case QUEUE_BY_PARKED:
 		put(o, "queue %s is not below the root: a parent does not exist, or is in a cycle", queue);
 		break;
+	case QUEUE_BY_RUN:
+		put(o, "queue %s allows a run time of %u s at most (maxRunSeconds), %u s are stated", queue,
+		    r->queue_most_s, r->queue_run_s);
+		break;
 	default:
 		put(o, "waits because of its queue");
 	}

@@ -175,6 +175,7 @@ struct model *model_new(const struct model_config *config)
 	memcpy(m->timeouts_ns, config->timeouts_ns, sizeof(m->timeouts_ns));
 	m->begin_due = true;
 	m->queues = model_queues_new(config);
+	m->states_runs = m->queues || config->states_runs;
 	m->jobs = jobs_new(config);
 	model_resources_init(m);
 	model_tables_init(m);
@@ -235,6 +236,7 @@ void model_free(struct model *m)
 	node_names_free(m->node_names);
 	free(m->image_uses);
 	free(m->evicted);
+	free(m->stated);
 	for (size_t i = 0; i < m->scheduler_names_n; i++)
 		free(m->scheduler_names[i]);
 	free(m->scheduler_names);

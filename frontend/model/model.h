@@ -78,6 +78,7 @@ struct model_config {
 		reclaim_patience_s; /* struct event_preemption */
 	enum model_queues_of queues;
 	const char *queues_namespace, *queues_name; /* the ConfigMap; they outlive the model */
+	bool states_runs; /* event_pod.stated_s without these queues, too: the core has its own */
 	/* Resources that don't count in the order of turns; NULL: frontend/queues/unshared.h has them.
 	 */
 	const char *const *unshared;

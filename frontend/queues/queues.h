@@ -51,6 +51,7 @@ struct queue_read {
 	uint8_t state;      /* enum queue_state */
 	uint32_t min_run_s; /* what has run for less is not reclaimed */
 	uint32_t run_s;     /* how long pods are expected to run that don't say; 0: as in its parent */
+	uint32_t max_run_s; /* the most that a gang may state; 0: any */
 	char **namespaces;
 	size_t namespaces_n;
 	struct selector_object *selectors; /* of labels of namespaces */

@@ -275,6 +275,8 @@ static void item_read(struct json *j, struct queues_read *tree, struct queue_rea
 			seconds_read(j, &q->min_run_s);
 		else if (text_is(key, "runSeconds"))
 			seconds_read(j, &q->run_s);
+		else if (text_is(key, "maxRunSeconds"))
+			seconds_read(j, &q->max_run_s);
 		else if (text_is(key, "namespaces"))
 			queue_namespaces_read(j, tree, q);
 		else if (text_is(key, "perNamespace"))
@@ -282,7 +284,7 @@ static void item_read(struct json *j, struct queues_read *tree, struct queue_rea
 		else
 			json_fail(j, "not a field of a queue: name, parent, guarantee, reserved, limit, "
 			             "weight, priority, order, state, reclaimable, minRunSeconds, runSeconds, "
-			             "namespaces and perNamespace are");
+			             "maxRunSeconds, namespaces and perNamespace are");
 	}
 	if (!j->failed && q->name[0] == '\0')
 		json_fail(j, "a queue without a name");
@@ -430,6 +432,18 @@ static bool reserved_fits(const struct queue_read *q, const struct document *d)
 	return true;
 }
 
+/* What pods are assumed to run is what they might state. */
+static bool run_fits(const struct queue_read *q, const struct document *d)
+{
+	if (q->max_run_s == 0 || q->run_s <= q->max_run_s)
+		return true;
+	snprintf(d->error, d->error_bytes,
+	         "%s: queue %s: runSeconds: %u is more than its maxRunSeconds of %u", d->where, q->name,
+	         q->run_s, q->max_run_s);
+	clean_text(d->error);
+	return false;
+}
+
 bool queues_read_config(struct queues_read *q, const char *where, struct text yaml, char *error,
                         size_t error_bytes)
 {
@@ -437,6 +451,6 @@ bool queues_read_config(struct queues_read *q, const char *where, struct text ya
 	bool ok = yaml_read(&d, yaml, false);
 
 	for (size_t i = 1; ok && i < q->n; i++)
-		ok = reserved_fits(&q->queues[i], &d);
+		ok = reserved_fits(&q->queues[i], &d) && run_fits(&q->queues[i], &d);
 	return ok;
 }

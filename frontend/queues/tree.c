@@ -434,13 +434,21 @@ int64_t queues_weight(const struct queue_read *q)
 
 uint32_t queues_run_s(const struct queues_read *q, size_t queue)
 {
+	uint32_t run_s = 0, most = UINT32_MAX;
+
 	/* Queues that are not below the root may be in a cycle. */
 	for (uint32_t depth = 0; depth <= QUEUE_DEPTH_MAX && queue != SIZE_MAX; depth++) {
-		if (q->queues[queue].run_s > 0 || queue == 0)
-			return q->queues[queue].run_s;
-		queue = queues_find(q, q->queues[queue].parent);
+		const struct queue_read *r = &q->queues[queue];
+
+		if (run_s == 0)
+			run_s = r->run_s;
+		if (r->max_run_s > 0 && r->max_run_s < most)
+			most = r->max_run_s;
+		if (queue == 0)
+			break;
+		queue = queues_find(q, r->parent);
 	}
-	return 0;
+	return run_s < most ? run_s : most;
 }
 
 static void amount_put(struct queue_amount *a, enum queue_amount_kind kind, int64_t value,

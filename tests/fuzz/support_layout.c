@@ -202,6 +202,7 @@ static const struct field pod_fields[] = {
 	ANY(struct event_pod, run_s),
 	NONE(struct event_pod, queue, QUEUES_MAX - 1),
 	ANY(struct event_pod, expected_s),
+	ANY(struct event_pod, stated_s),
 	I64(struct event_pod, created_ns, INT64_MIN, INT64_MAX),
 	I64(struct event_pod, uid, INT64_MIN, INT64_MAX),
 };
@@ -271,6 +272,7 @@ static const struct field queue_fields[] = {
 	U32(struct event_queue, name_bytes, 1, QUEUE_NAME_MAX - 1),
 	I64(struct event_queue, weight, QUEUE_WEIGHT_OF_LIMIT, INT64_MAX),
 	ANY(struct event_queue, min_run_s),
+	ANY(struct event_queue, max_run_s),
 	ANY(struct event_queue, unshared),
 };
 static const struct field queue_amount_fields[] = {

@@ -57,6 +57,27 @@ def test_the_table_has_each_queue():
     equal(len(lines), 4)
 
 
+def test_a_queue_that_allows_run_times():
+    """The deadline counts if there is one, else what the annotation states; the least on the way to the root."""
+    def of(i, queue, deadline=None, states=None):
+        made = pod(queue, i)
+        if deadline:
+            made["spec"]["activeDeadlineSeconds"] = deadline
+        made["spec"]["restartPolicy"] = "Never"
+        if states:
+            made["metadata"]["annotations"] = {"muster.dev/run-seconds": states}
+        return made
+
+    file = "- {name: up, maxRunSeconds: 600}\n- {name: a, parent: up}\n- {name: b, parent: up, maxRunSeconds: 60}\n- name: c\n"
+    items = [of(0, "a", deadline=600), of(1, "a", deadline=601), of(2, "a", states="601"), of(3, "a", deadline=600, states="7200"), of(4, "a"),
+             of(5, "b", states="60"), of(6, "b", states="61"), of(7, "c", deadline=86400)]
+    code, out, err = run(file, "simulate", "-o", "json", items=items)
+    equal((code, err), (1, ""))
+    waits = {p["pod"]: p["reason"] for p in json.loads(out)["placements"] if p.get("reason")}
+    text = "queue {} allows a run time of {} s at most (maxRunSeconds), {} s are stated"
+    equal(waits, {"ns/a-01": text.format("up", 600, 601), "ns/a-02": text.format("up", 600, 601), "ns/b-06": text.format("b", 60, 61)})
+
+
 def test_unshared_resources():
     """Of 80 GPUs each queue takes half if the memory, of which a takes more, does not count.  Where nothing counts
     a is first by its name, and has as many as the nodes have memory for."""

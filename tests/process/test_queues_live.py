@@ -125,6 +125,29 @@ def test_que_1_a_limit():
         becomes(lambda: c.metrics()['muster_queue_gangs{queue="a",state="placed"}'], 4, "gangs placed")
 
 
+def test_a_queue_that_allows_run_times():
+    """Who states more waits, and starts when it states less, or the queue allows more; explain and queues have the numbers."""
+    def file(seconds):
+        return f"- {{name: a, maxRunSeconds: {seconds}}}\n"
+
+    def stating(seconds, n, first=0):
+        made = pods("a", n, 8, first=first)
+        for pod in made:
+            pod["metadata"]["annotations"] = {"muster.dev/run-seconds": str(seconds)}
+        return made
+
+    with Queues(file(60)) as c:
+        c.create(*stating(61, 3), *stating(60, 1, first=3))
+        settles(c, "a-03", 1)
+        says(c, "a-00", "queue a allows a run time of 60 s at most (maxRunSeconds), 61 s are stated")
+        eventually(lambda: equal((c.queue("a")["blocked"], c.queue("a")["max_run_s"]), ({"by": "run", "at": "root/a", "need_s": 61, "have_s": 60}, 60)))
+        c.client.patch("Pod", "a-01", {"metadata": {"annotations": {"muster.dev/run-seconds": "59"}}})
+        settles(c, "a-01", 1)
+        settles(c, "a", 2)
+        c.edit(file(61))
+        settles(c, "a", 4)
+
+
 def test_unshared_resources():
     """Of 80 GPUs each queue takes half if the memory, of which a takes more, does not count."""
     asks = {"a": {GPU: "1", "memory": "19200Mi"}, "b": {GPU: "1"}}

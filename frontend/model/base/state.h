@@ -146,6 +146,9 @@ struct model {
 	bool begin_due;
 	bool synced;
 	bool synced_due;
+	bool states_runs;
+	uint32_t *stated; /* by pod: pod_ends.stated_s, of those below stated_n */
+	uint32_t stated_n;
 	uint32_t promised_next; /* before it: EVENT_PROMISED of pods from this slot on */
 
 	uint32_t last_put;    /* the pod that the last object was; SLOT_NONE */

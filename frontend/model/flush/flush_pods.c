@@ -67,6 +67,7 @@ static bool send_pod(const struct flush *f, uint32_t pod, const struct pod_entry
 		.queue = queues_of_pod(f->m, pod),
 		.run_s = run_s,
 		.expected_s = gang_expected_s(f->m, pod, run_s),
+		.stated_s = gang_stated_s(f->m, pod),
 	};
 	size_t labels = p->labels_n * sizeof(*p->labels);
 	char *at = flush_reserve(f, EVENT_POD, sizeof(e) + labels + e.name_bytes);

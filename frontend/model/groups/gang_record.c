@@ -5,6 +5,7 @@
 #include "frontend/model/groups/group_pods.h"
 #include "frontend/model/groups/queues.h"
 #include "frontend/model/pods/ends.h"
+#include "frontend/model/pods/jobs.h"
 #include "frontend/model/pods/pods.h"
 
 static const struct event_gang missing = { .flags = GANG_OBJECT_MISSING };
@@ -60,4 +61,22 @@ uint32_t gang_expected_s(const struct model *m, uint32_t pod, uint32_t run_s)
 	if ((form.object && form.object->expected_s > 0) || run_s > 0)
 		return form.object ? form.object->expected_s : 0;
 	return queue_expected_s(queues_run_s_of(m, pod));
+}
+
+uint32_t gang_stated_s(const struct model *m, uint32_t pod)
+{
+	const struct pod_entry *p = pod_at(m, pod);
+	struct gang_form form = { 0 };
+	uint32_t own, job;
+
+	if (!m->states_runs || p->node != ID_NONE || (p->flags & POD_LASTS))
+		return 0;
+	own = pod < m->stated_n ? m->stated[pod] : 0;
+	job = jobs_stated_s(m, pod);
+	if (job > 0 && (p->run_s == 0 || job < own))
+		return job;
+	if (own > 0 || p->gang == ID_NONE)
+		return own;
+	gang_form(m, p->gang, &form);
+	return form.object ? group_stated_s(form.object->expected_s) : 0;
 }

@@ -13,4 +13,8 @@ void gang_record_write(struct model *m, uint32_t gang, const struct gang_form *f
 /* The expected length of a pod, else that of its group or queue; `run_s`: its enforced end. */
 uint32_t gang_expected_s(const struct model *m, uint32_t pod, uint32_t run_s);
 
+/* struct event_pod.stated_s: the earlier of its deadline and its Job's, which are enforced; else
+ * what is expected of it, or of its group.  0 of a pod that has a node, and without queues. */
+uint32_t gang_stated_s(const struct model *m, uint32_t pod);
+
 #endif

@@ -343,6 +343,7 @@ static void body_renew(const struct model *m, size_t i)
 		.name_bytes = (uint32_t)name,
 		.weight = queues_weight(r),
 		.min_run_s = r->min_run_s,
+		.max_run_s = r->max_run_s,
 	};
 	size_t bytes;
 	char *body;

@@ -87,11 +87,16 @@ uint32_t job_run_s(const struct job_end *end, uint32_t scheduled_s, uint32_t gra
 	return s < 1 ? 1 : s < RUN_MOST_S ? (uint32_t)s : (uint32_t)RUN_MOST_S;
 }
 
+uint32_t job_stated_s(const struct job_end *end)
+{
+	return (uint32_t)(end->deadline_s < RUN_MOST_S ? end->deadline_s : RUN_MOST_S);
+}
+
 struct pod_ends pod_ends_of(const struct pod_object *pod, struct arena *arena)
 {
 	const int64_t grace = pod_grace_s(pod);
 	struct pod_ends ends = { 0 };
-	int64_t s;
+	int64_t s, stated = 0;
 
 	if (pod_lasts(pod))
 		return ends;
@@ -101,7 +106,13 @@ struct pod_ends pod_ends_of(const struct pod_object *pod, struct arena *arena)
 	s = annotated_s(&pod->meta, arena);
 	if (s > 0)
 		ends.expected_s = after_binding(pod, s);
+	stated = s;
 	s = kueue_s(pod, arena);
+	if (s > 0 && (stated == 0 || s < stated))
+		stated = s;
+	if (pod->deadline_s > 0)
+		stated = pod->deadline_s < RUN_MOST_S ? pod->deadline_s : RUN_MOST_S;
+	ends.stated_s = (uint32_t)stated;
 	if (s > 0 && (ends.expected_s == 0 || after_binding(pod, s + grace) < ends.expected_s))
 		ends.expected_s = after_binding(pod, s + grace);
 	return ends;
@@ -116,6 +127,11 @@ static uint32_t from_binding(int64_t s)
 uint32_t group_expected_s(const struct meta *meta, struct arena *arena)
 {
 	return from_binding(annotated_s(meta, arena));
+}
+
+uint32_t group_stated_s(uint32_t expected_s)
+{
+	return expected_s > 0 ? expected_s - START_LATE_S : 0;
 }
 
 uint32_t queue_expected_s(uint32_t run_s)

@@ -18,6 +18,7 @@
 /* As in struct event_pod; 0: not known. */
 struct pod_ends {
 	uint32_t run_s, expected_s;
+	uint32_t stated_s; /* as its user wrote it: the deadline, else the least that is expected */
 };
 
 /* POD_LASTS. */
@@ -38,8 +39,14 @@ struct job_end {
  * that can be left: the whole deadline, though its Job may have started. */
 uint32_t job_run_s(const struct job_end *end, uint32_t scheduled_s, uint32_t grace_s);
 
+/* The deadline itself. */
+uint32_t job_stated_s(const struct job_end *end);
+
 /* expected_s of members without an annotation of their own, from that of their group's object. */
 uint32_t group_expected_s(const struct meta *meta, struct arena *arena);
+
+/* What that object states: group_expected_s() was made of it; 0: nothing. */
+uint32_t group_stated_s(uint32_t expected_s);
 
 /* expected_s of pods that say nothing, in a queue whose pods run for so long; 0: it has none. */
 uint32_t queue_expected_s(uint32_t run_s);

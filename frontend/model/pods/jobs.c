@@ -204,6 +204,14 @@ uint32_t jobs_earlier(const struct model *m, uint32_t pod, uint32_t own_s)
 	return own_s == 0 || (run_s > 0 && run_s < own_s) ? run_s : own_s;
 }
 
+uint32_t jobs_stated_of(const struct model *m, uint32_t pod)
+{
+	const uint32_t job = m->jobs->pods[pod].job;
+	const struct job_entry *e = job != ID_NONE ? job_at(m, job) : NULL;
+
+	return !e || !e->enforces ? 0 : job_stated_s(&e->end);
+}
+
 /* Objects. */
 
 static void follow_pods(struct model *m, uint32_t job)

@@ -35,6 +35,14 @@ static inline uint32_t jobs_run_s(const struct model *m, uint32_t pod, uint32_t 
 	return m->jobs ? jobs_earlier(m, pod, own_s) : own_s;
 }
 
+uint32_t jobs_stated_of(const struct model *m, uint32_t pod);
+
+/* The deadline of the pod's Job; 0: none is enforced. */
+static inline uint32_t jobs_stated_s(const struct model *m, uint32_t pod)
+{
+	return m->jobs ? jobs_stated_of(m, pod) : 0;
+}
+
 /* For frontend/model/valid.c: adds references to counts by number, and compares chains; false: one
  * is wrong. */
 bool jobs_valid(const struct model *m, uint32_t *values, uint32_t *namespaces);

@@ -289,7 +289,8 @@ static bool pod_write(struct outside *o, uint32_t number)
 		                     .role = p->role,
 		                     .queue = queues_of_pod(m, pod),
 		                     .run_s = run_s,
-		                     .expected_s = gang_expected_s(m, pod, run_s) };
+		                     .expected_s = gang_expected_s(m, pod, run_s),
+		                     .stated_s = gang_stated_s(m, pod) };
 	pod_tail_write(p, namespace, e->name_bytes, (char *)(e + 1));
 	return true;
 }

@@ -178,11 +178,33 @@ static void pod_pay(struct model *m, struct pod_entry *e, const struct pod_objec
 	memory_pay(m, e->namespace, e->bytes);
 }
 
-/* The fields of an entry that have no list. */
-static void pod_fill(struct model *m, struct pod_entry *e, const struct pod_object *object,
+/* True if it is another one than before.  The table reaches as far as a pod that states any; there
+ * is none without queues. */
+static bool stated_set(struct model *m, uint32_t pod, uint32_t stated_s)
+{
+	uint32_t n = m->stated_n;
+
+	if (!m->states_runs || (pod >= n && stated_s == 0))
+		return false;
+	while (n <= pod)
+		n = n * 2 + 64;
+	if (n > m->stated_n) {
+		m->stated = must_grow(m->stated, n * sizeof(*m->stated));
+		memset(m->stated + m->stated_n, 0, (n - m->stated_n) * sizeof(*m->stated));
+		m->stated_n = n;
+	}
+	if (m->stated[pod] == stated_s)
+		return false;
+	m->stated[pod] = stated_s;
+	return true;
+}
+
+/* The fields of an entry that have no list.  True: it states another run time than before. */
+static bool pod_fill(struct model *m, uint32_t pod, const struct pod_object *object,
                      const struct pod_state *s)
 {
 	const struct pod_ends ends = pod_ends_of(object, &m->arena);
+	struct pod_entry *e = pod_at(m, pod);
 	size_t texts;
 
 	e->run_s = ends.run_s;
@@ -211,6 +233,7 @@ static void pod_fill(struct model *m, struct pod_entry *e, const struct pod_obje
 	e->bytes = 0;
 	if (m->memory_limit > 0)
 		pod_pay(m, e, object, s, texts);
+	return stated_set(m, pod, ends.stated_s);
 }
 
 /* Update the entry from the object; it takes over the references of `s`. */
@@ -218,12 +241,13 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
                           const struct pod_state *s, bool is_new)
 {
 	struct pod_entry *e = pod_at(m, pod), old;
+	bool states;
 
 	assert(e->entry.slot.live && (!s->unaccounted || s->node != ID_NONE));
 	m->last_put = pod;
 	spread_leave(m, pod);
 	old = *e;
-	pod_fill(m, e, object, s);
+	states = pod_fill(m, pod, object, s);
 	e->entry.seen = m->replace[RESOURCE_INDEX_PODS].round;
 	if (s->spreads)
 		spread_join(m, pod);
@@ -250,7 +274,7 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 	facts_set(m, pod, object, is_new ? "" : pod_nominated(old.texts));
 	if (old.node != e->node)
 		facts_mark(m, pod);
-	if (is_new || is_changed(&old, e))
+	if (is_new || states || is_changed(&old, e))
 		store_mark_dirty(&m->pods, pod);
 	if (m->jobs)
 		jobs_note_pod(m, pod, object);

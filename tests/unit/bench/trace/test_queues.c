@@ -157,6 +157,31 @@ Test(trace_queues, what_has_not_run_for_long_enough_is_taken_back_later)
 	play_free(&p);
 }
 
+/* The ninth number of a line is what the user asked for; -1: nothing. */
+Test(trace_queues, jobs_that_ask_for_longer_than_their_queue_allows_never_start)
+{
+	struct trace t;
+	struct trace_queues *q;
+	struct play p;
+
+	log_read(&t, "; MaxNodes: 2\n"
+	             "1 0 -1 50 1 -1 -1 1 600 -1 1 12 1 -1 -1 -1 -1 -1\n"
+	             "2 0 -1 50 1 -1 -1 1 601 -1 1 12 1 -1 -1 -1 -1 -1\n"
+	             "3 0 -1 900 1 -1 -1 1 -1 -1 1 12 1 -1 -1 -1 -1 -1\n"
+	             "4 0 -1 50 1 -1 -1 1 601 -1 1 13 1 -1 -1 -1 -1 -1\n");
+	q = queues_of(&t, "- {name: a, maxRunSeconds: 600, namespaces: [user-12]}\n"
+	                  "- {name: b, namespaces: [user-13]}\n");
+	cr_assert(q);
+	play(&p, &t, 4, q);
+	cr_expect_eq(p.jobs[0].start_s, 0);
+	cr_expect_eq(p.jobs[1].start_s, TRACE_NOT_STARTED);
+	cr_expect_eq(p.jobs[2].start_s, 0, "it asks for nothing");
+	cr_expect_eq(p.jobs[3].start_s, 0);
+	play_free(&p);
+	trace_queues_free(q);
+	trace_free(&t);
+}
+
 Test(trace_queues, a_user_without_a_queue_is_refused)
 {
 	struct trace t;

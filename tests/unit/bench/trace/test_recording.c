@@ -29,6 +29,8 @@ static const struct limits limits = { .nodes = 8,
 static char path[64];
 static struct recorder *recorder;
 static uint64_t now_s;       /* of the recording */
+static uint32_t stated_s;    /* of its next pods */
+static uint32_t max_run_s;   /* of its next queues */
 static struct random *spoil; /* NULL: records are as they should be */
 
 static void record_begin(void)
@@ -43,6 +45,7 @@ static void record_begin(void)
 	unlink(path);
 	cr_assert_eq(recorder_open(&recorder, &config), 0);
 	now_s = 0;
+	stated_s = max_run_s = 0;
 }
 
 static void put(enum record_kind kind, const struct part *parts)
@@ -111,6 +114,7 @@ static void pod_of(uint32_t id, uint32_t uid, uint32_t of, uint32_t on, uint32_t
 		                         .uid = { uid, 7 },
 		                         .created_ns = (BEGIN_S + now_s) * SECOND_NS,
 		                         .queue = queue,
+		                         .stated_s = stated_s,
 		                         .name_bytes = sizeof(text) - 1 };
 
 	put(EVENT_POD, PARTS({ &e, sizeof(e) }, { text, e.name_bytes }));
@@ -150,6 +154,7 @@ static void queue(uint32_t id, const char *text, int64_t limit_cpu)
 		.amounts_n = 1,
 		.name_bytes = (uint32_t)strlen(text),
 		.weight = 1,
+		.max_run_s = max_run_s,
 		.unshared = 1u << RESOURCE_PODS,
 	};
 
@@ -512,6 +517,46 @@ Test(trace_recording, its_queues_are_those_of_its_end)
 	play(&p, &t, q);
 	cr_expect_eq(p.jobs[0].start_s, 0);
 	cr_expect_eq(p.jobs[1].start_s, 10, "of one cpu one is used");
+	play_free(&p);
+	play(&p, &t, NULL);
+	cr_expect_eq(p.jobs[1].start_s, 0);
+	play_free(&p);
+	trace_queues_free(q);
+	trace_free(&t);
+}
+
+/* What a pod stated while it waited, not the end that was planned with. */
+Test(trace_recording, stated_run_times_are_kept)
+{
+	struct trace_queues *q;
+	struct trace t;
+	struct play p;
+
+	record_begin();
+	epoch(4);
+	queue(0, "root", -1);
+	max_run_s = 60;
+	queue(1, "team", -1);
+	put(EVENT_SYNCED, NO_PARTS);
+	for (uint32_t i = 0; i < 2; i++) {
+		stated_s = 60 + i;
+		pod_of(i, i + 1, ID_NONE, ID_NONE, OURS, 1);
+	}
+	bound(0, 0);
+	stated_s = 0;
+	pod_of(0, 1, ID_NONE, 0, OURS, 1); /* as the API server has it */
+	at(10);
+	ends(0);
+	at(30);
+	cr_assert(read_back(&t));
+	cr_assert_eq(t.jobs_n, 2);
+	cr_expect_eq(t.jobs[0].stated_s, 60);
+	cr_expect_eq(t.jobs[1].stated_s, 61);
+	q = trace_queues_recorded(&t);
+	cr_assert(q);
+	play(&p, &t, q);
+	cr_expect_eq(p.jobs[0].start_s, 0);
+	cr_expect_eq(p.jobs[1].start_s, TRACE_NOT_STARTED);
 	play_free(&p);
 	play(&p, &t, NULL);
 	cr_expect_eq(p.jobs[1].start_s, 0);

@@ -991,6 +991,52 @@ Test(share, reclaim_equals_the_slow_model)
 	          rules[2]);
 }
 
+/* A run time is allowed if every queue on the way to the root allows it; who refuses is one that
+ * allows the least, the lowest of several. */
+Test(share, stated_run_times_equal_the_slow_model)
+{
+	uint32_t refused = 0, above = 0, unbounded = 0;
+
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		struct random at = { .state = seed };
+		struct world *w = random_world(&at);
+
+		for (uint32_t q = 0; q < w->set.n; q++)
+			w->defs[q].max_run_s = random_below(&at, 3) == 0 ? 1 + random_below(&at, 9) : 0;
+		for (uint32_t i = 0; i < 40; i++) {
+			const uint32_t leaf = random_below(&at, w->set.n), stated_s = random_below(&at, 12);
+			struct share_block block = { .by = QUEUE_BY_NONE };
+			uint32_t least = UINT32_MAX;
+			bool allowed = true;
+
+			for (uint32_t q = 0; q < w->set.n; q++) {
+				const uint32_t most = w->defs[q].max_run_s;
+
+				if (most == 0 || !slow_below(w, leaf, q))
+					continue;
+				allowed = allowed && stated_s <= most;
+				least = most < least ? most : least;
+			}
+			unbounded += least == UINT32_MAX;
+			cr_assert_eq(shares_max_run(w->shares, leaf), least, "seed %u", (unsigned)seed);
+			cr_assert_eq(shares_allow_run(w->shares, leaf, stated_s, &block), allowed, "seed %u",
+			             (unsigned)seed);
+			cr_assert_eq(block.by, allowed ? QUEUE_BY_NONE : QUEUE_BY_RUN);
+			if (allowed)
+				continue;
+			refused++;
+			above += block.at != leaf;
+			cr_assert(block.need == stated_s && block.have == least);
+			cr_assert(slow_below(w, leaf, block.at) && w->defs[block.at].max_run_s == least);
+			for (uint32_t q = leaf; q != block.at; q = w->defs[q].parent)
+				cr_assert(w->defs[q].max_run_s == 0 || w->defs[q].max_run_s > least);
+		}
+		world_free(w);
+	}
+	cr_assert(refused > 1000 && above > 500 && unbounded > 500, "%u %u %u", refused, above,
+	          unbounded);
+}
+
 /* Whoever may take does, and who lost waits again: it ends, also with gangs that ask for one of two
  * resources or both. */
 static uint32_t reclaim_until_none(struct world *w)

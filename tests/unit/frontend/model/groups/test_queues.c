@@ -163,6 +163,12 @@ Test(queues, pods_that_say_nothing_run_for_as_long_as_their_queue_says)
 	put_config(5, "a\\n  runSeconds: 4000000000");
 	flush();
 	cr_assert_eq(expected_of("ns/p"), 315360060, "ten years at most");
+	put_config(6, "up\\n  runSeconds: 50\\n- name: a\\n  parent: up\\n  maxRunSeconds: 40");
+	flush();
+	cr_assert_eq(expected_of("ns/p"), 100, "no longer than it may state");
+	put_config(7, "up\\n  maxRunSeconds: 30\\n- name: a\\n  parent: up\\n  runSeconds: 50");
+	flush();
+	cr_assert_eq(expected_of("ns/p"), 90, "nor in the queue above");
 }
 
 /* Also of who names the queue that is for all of them. */

@@ -83,6 +83,125 @@ Test(ends, the_run_time_of_kueue_is_soft)
 	}
 }
 
+/* What a queue's maxRunSeconds is compared with; `queues`: they are served. */
+static void start_stated(bool queues)
+{
+	start_model((struct model_config){ .limits = SMALL,
+	                                   .job_deadlines = true,
+	                                   .queues = queues ? MODEL_QUEUES_CONFIG : 0,
+	                                   .queues_namespace = queues ? "sys" : NULL,
+	                                   .queues_name = queues ? "queues" : NULL },
+	            2);
+}
+
+static uint32_t stated_of(const char *meta, const char *spec)
+{
+	cr_assert_eq(put_object(RESOURCE_INDEX_PODS,
+	                        "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"u\","
+	                        "\"resourceVersion\":\"%d\"%s},"
+	                        "\"spec\":{\"schedulerName\":\"muster\"%s}}",
+	                        ++s.version, meta, spec),
+	             0);
+	flush();
+	return replay_pod(&s.replay, "ns/p")->stated_s;
+}
+
+TestSuite(ends_stated, .fini = end);
+
+#define DEADLINE(s) ",\"activeDeadlineSeconds\":" s
+#define IN_G ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g\"}"
+#define OF_J                                                                                       \
+	",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\","          \
+	"\"uid\":\"u-j\",\"controller\":true}]"
+
+/* As it is written: without the grace period and the minute until status.startTime. */
+Test(ends_stated, as_it_is_written)
+{
+	static const struct {
+		const char *meta, *spec;
+		uint32_t stated_s;
+	} rows[] = {
+		{ "", ONCE, 0 },
+		{ "", ONCE DEADLINE("500"), 500 },
+		{ "", DEADLINE("500"), 500 }, /* it restarts always, until then */
+		{ EXPECTS("50"), ONCE, 50 },
+		{ EXPECTS("50"), ONCE DEADLINE("500"), 500 }, /* it may run for as long */
+		{ EXPECTS("5000"), ONCE DEADLINE("500"), 500 },
+		{ KUEUE("100"), ONCE, 100 },
+		{ KUEUE("100") EXPECTS("50"), ONCE, 50 },
+		{ KUEUE("100") EXPECTS("400"), ONCE, 100 },
+		{ EXPECTS("1e3"), ONCE, 0 },
+		{ EXPECTS("50"), "", 0 }, /* it restarts always */
+		{ EXPECTS("50"), ONCE, 50 },
+		{ "", ONCE DEADLINE("9000000000"), 315360000 },
+		/* Of its Job 300, of its group 200. */
+		{ OF_J, ONCE, 300 },
+		{ OF_J EXPECTS("50"), ONCE, 300 },
+		{ OF_J, ONCE DEADLINE("299"), 299 },
+		{ OF_J, ONCE DEADLINE("301"), 300 },
+		{ OF_J IN_G, ONCE, 300 },
+		{ IN_G, ONCE, 200 },
+		{ IN_G EXPECTS("250"), ONCE, 250 },
+		{ IN_G, "", 0 },
+		{ EXPECTS("50"), ONCE ",\"nodeName\":\"n\"", 0 }, /* it is asked no more */
+	};
+
+	start_stated(true);
+	cr_assert_eq(put_object(resource_of("batch/v1", "Job"),
+	                        "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ns\",\"uid\":\"u-j\","
+	                        "\"resourceVersion\":\"1\"},\"spec\":{\"activeDeadlineSeconds\":300}}"),
+	             0);
+	cr_assert_eq(
+		put_object(resource_of("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
+	               "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u-g\","
+	               "\"resourceVersion\":\"1\"" EXPECTS("200") "},\"spec\":{\"minMember\":1}}"),
+		0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_assert_eq(stated_of(rows[i].meta, rows[i].spec), rows[i].stated_s, "row %zu: %u", i,
+		             replay_pod(&s.replay, "ns/p")->stated_s);
+	model_restart(s.m);
+	flush();
+	cr_assert_eq(stated_of(IN_G, ONCE), 200);
+}
+
+/* Members follow their group's object, and pods their Job. */
+Test(ends_stated, edits_are_followed)
+{
+	start_stated(true);
+	for (int i = 0; i < 3; i++) {
+		cr_assert_eq(
+			put_object(resource_of("batch/v1", "Job"),
+		               "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ns\",\"uid\":\"u-j\","
+		               "\"resourceVersion\":\"%d\"},\"spec\":{"
+		               "\"activeDeadlineSeconds\":%d}}",
+		               i + 1, 300 + i),
+			0);
+		if (i == 0)
+			cr_assert_eq(stated_of(OF_J, ONCE), 300);
+		flush();
+		cr_assert_eq(replay_pod(&s.replay, "ns/p")->stated_s, 300 + i);
+	}
+	for (int i = 0; i < 3; i++) {
+		cr_assert_eq(
+			put_object(resource_of("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
+		               "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u-g\","
+		               "\"resourceVersion\":\"%d\",\"annotations\":{"
+		               "\"muster.dev/run-seconds\":\"%d\"}},\"spec\":{\"minMember\":1}}",
+		               i + 1, 200 + i),
+			0);
+		if (i == 0)
+			cr_assert_eq(stated_of(IN_G, ONCE), 200);
+		flush();
+		cr_assert_eq(replay_pod(&s.replay, "ns/p")->stated_s, 200 + i);
+	}
+}
+
+Test(ends_stated, without_queues_it_is_nothing)
+{
+	start_stated(false);
+	cr_assert_eq(stated_of(EXPECTS("50"), ONCE DEADLINE("500")), 0);
+}
+
 static void put_waiting(void)
 {
 	cr_assert_eq(put_object(RESOURCE_INDEX_PODS,
