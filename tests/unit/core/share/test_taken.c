@@ -200,6 +200,8 @@ static struct world *random_world(struct random *at)
 	int64_t asks[QUEUES][R] = { { 0 } };
 
 	w->random = *at;
+	if (random_below(at, 2))
+		w->set.unshared = random_below(at, 1u << R);
 	while (w->set.n < queues)
 		queue_add(w, random_below(at, 3) ? 0 : random_below(at, w->set.n));
 	for (uint32_t q = 1; q < queues; q++) {
@@ -228,7 +230,7 @@ Test(taken, random_trees_come_to_rest)
 {
 	uint32_t all = 0, for_ever = 0;
 
-	for (uint64_t seed = 1; seed <= 200; seed++) {
+	for (uint64_t seed = 1; seed <= 400; seed++) {
 		struct random at = { .state = seed };
 		struct world *w = random_world(&at);
 		const bool fair = seed % 2;
