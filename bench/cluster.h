@@ -96,7 +96,6 @@ enum cluster_shape {
 	SHAPE_PREFER_ZONE,        /* prefers zones with others of it */
 	SHAPE_PREFER_NODE,        /* prefers the nodes of one zone */
 	SHAPE_DEVICE,             /* a claim for one device; after cluster_devices() */
-	SHAPES_ALL,
 };
 
 struct cluster_setup {

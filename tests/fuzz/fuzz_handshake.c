@@ -12,6 +12,7 @@
 #include "ipc/ring.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/support_script.h"
+#include "tests/unit/support_limits.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -71,14 +72,8 @@ enum {
 	EDITS
 };
 
-static const struct limits limits = { .nodes = 8,
-	                                  .pods = 32,
-	                                  .gangs = 8,
-	                                  .shapes = 8,
-	                                  .names = 8,
-	                                  .resources = 5,
-	                                  .name_bytes = 1024,
-	                                  .command_ring_bytes = 4096 };
+static const struct limits limits =
+	LIMITS_WITH(.gangs = 8, .shapes = 8, .names = 8, .resources = 5, .name_bytes = 1024);
 
 struct script {
 	unsigned play, say, pass;

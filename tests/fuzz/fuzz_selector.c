@@ -9,6 +9,7 @@
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/support_extract.h"
+#include "tests/unit/support_limits.h"
 
 #define BYTES_MAX 4096
 #define TEXTS_MAX 400
@@ -384,14 +385,8 @@ static void look_at_all(const struct pod_object *pod, const cJSON *tree, const c
 
 static void run(const struct pod_object *pod, const cJSON *tree, size_t bytes)
 {
-	static const struct limits limits = { .nodes = 4,
-		                                  .pods = 64,
-		                                  .gangs = 4,
-		                                  .shapes = 8,
-		                                  .names = 64,
-		                                  .resources = 4,
-		                                  .name_bytes = 4096,
-		                                  .command_ring_bytes = 4096 };
+	static const struct limits limits =
+		LIMITS_WITH(.nodes = 4, .pods = 64, .shapes = 8, .names = 64, .resources = 4);
 	const cJSON *spec = tree_get(tree, "spec"),
 				*affinity = tree_get(tree_get(spec, "affinity"), "podAffinity");
 	const cJSON *list = tree_get(affinity, "requiredDuringSchedulingIgnoredDuringExecution");

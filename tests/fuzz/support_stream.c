@@ -4,15 +4,12 @@
 #include "ctl/objects/files.h"
 #include "frontend/model/model.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/support_limits.h"
 
-const struct limits stream_limits = { .nodes = STREAM_NODES,
-	                                  .pods = STREAM_PODS,
-	                                  .gangs = STREAM_GANGS,
-	                                  .shapes = STREAM_SHAPES,
-	                                  .names = STREAM_NAMES,
-	                                  .resources = STREAM_RESOURCES,
-	                                  .name_bytes = 16384,
-	                                  .command_ring_bytes = 4096 };
+const struct limits stream_limits =
+	LIMITS_WITH(.nodes = STREAM_NODES, .pods = STREAM_PODS, .gangs = STREAM_GANGS,
+                .shapes = STREAM_SHAPES, .names = STREAM_NAMES, .resources = STREAM_RESOURCES,
+                .name_bytes = 16384);
 
 static void *reserve(void *context, enum record_kind kind, uint32_t body_bytes)
 {

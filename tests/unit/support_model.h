@@ -5,6 +5,7 @@
 
 #include "frontend/model/valid.h"
 
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_replay.h"
 #include "tests/unit/test.h"
 
@@ -16,14 +17,7 @@ static struct story {
 } s;
 
 /* For tests that don't reach them. */
-static const struct limits SMALL = { .nodes = 8,
-	                                 .pods = 32,
-	                                 .gangs = 4,
-	                                 .shapes = 40,
-	                                 .names = 24,
-	                                 .resources = 8,
-	                                 .name_bytes = 4096,
-	                                 .command_ring_bytes = 8192 };
+static const struct limits SMALL = LIMITS_WITH(.shapes = 40, .command_ring_bytes = 8192);
 
 static inline void check(void)
 {

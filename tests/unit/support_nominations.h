@@ -4,18 +4,13 @@
 #define MUSTER_TESTS_SUPPORT_NOMINATIONS_H
 
 #include "core/lifecycle/reservation.h"
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_lookout.h"
 
 #define PODS 128u
 
-static const struct limits LIMITS = { .nodes = 8,
-	                                  .pods = PODS,
-	                                  .gangs = 64,
-	                                  .shapes = 16,
-	                                  .names = 24,
-	                                  .resources = 8,
-	                                  .name_bytes = 1 << 16,
-	                                  .command_ring_bytes = 1 << 17 };
+static const struct limits LIMITS =
+	LIMITS_WITH(.pods = PODS, .gangs = 64, .name_bytes = 1 << 16, .command_ring_bytes = 1 << 17);
 
 static struct commanded {
 	struct record *answers[TICKETS_MAX]; /* with `many`: all of a search */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/step/core.h"
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_plain.h"
 
 #include "core/lifecycle/state.h"
@@ -66,14 +67,9 @@ static struct plain *plain_new_reserving(enum score_policy score, uint64_t reser
 	size_t bytes;
 
 	cr_assert(p);
-	p->limits = (struct limits){ .nodes = PLAIN_NODES,
-		                         .pods = PLAIN_PODS,
-		                         .gangs = PLAIN_GANGS,
-		                         .shapes = PLAIN_SHAPES,
-		                         .names = 16,
-		                         .resources = 8,
-		                         .name_bytes = 8192,
-		                         .command_ring_bytes = 4096 };
+	p->limits =
+		(struct limits)LIMITS_WITH(.nodes = PLAIN_NODES, .pods = PLAIN_PODS, .gangs = PLAIN_GANGS,
+	                               .shapes = PLAIN_SHAPES, .names = 16, .name_bytes = 8192);
 	config.limits = p->limits;
 	bytes = (size_t)core_ledger_bytes(&p->limits, NULL);
 	p->ledger = aligned_alloc(4096, bytes);

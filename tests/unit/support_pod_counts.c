@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/step/core.h"
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_pod_counts.h"
 #include "tests/unit/test.h"
 
@@ -411,14 +412,8 @@ static struct core *core_make(struct limits limits, struct ledger **ledger)
 void model_begin(struct model *m, const char *name)
 {
 	m->r = random_start(name);
-	m->core = core_make((struct limits){ .nodes = NODES,
-	                                     .pods = PODS,
-	                                     .gangs = 1,
-	                                     .shapes = SHAPES,
-	                                     .names = 16,
-	                                     .resources = 8,
-	                                     .name_bytes = 4096,
-	                                     .command_ring_bytes = 4096 },
+	m->core = core_make((struct limits)LIMITS_WITH(.nodes = NODES, .pods = PODS, .gangs = 1,
+	                                               .shapes = SHAPES, .names = 16),
 	                    &m->ledger);
 	m->core->pod_counts.idle_most = 4;
 	epoch(m);

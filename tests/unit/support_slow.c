@@ -2,17 +2,13 @@
 #include "core/step/core.h"
 #include "ipc/check.h"
 #include "tests/unit/support_ledger.h"
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_slow_impl.h"
 #include "tests/unit/test.h"
 
-static const struct limits limits = { .nodes = SLOW_NODES,
-	                                  .pods = SLOW_PODS,
-	                                  .gangs = SLOW_GANGS,
-	                                  .shapes = SLOW_SHAPES,
-	                                  .names = 12,
-	                                  .resources = 8,
-	                                  .name_bytes = 8192,
-	                                  .command_ring_bytes = 4096 };
+static const struct limits limits =
+	LIMITS_WITH(.nodes = SLOW_NODES, .pods = SLOW_PODS, .gangs = SLOW_GANGS, .shapes = SLOW_SHAPES,
+                .names = 12, .name_bytes = 8192);
 static const uint32_t columns[AMOUNTS] = { RESOURCE_CPU, RESOURCE_MEMORY, RESOURCE_PODS,
 	                                       RESOURCE_EXTENDED };
 

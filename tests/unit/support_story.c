@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/step/core.h"
 #include "frontend/queues/decays.h"
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_story.h"
 #include "tests/unit/test.h"
 
@@ -9,14 +10,8 @@
 
 enum { KEY_NAME = LABEL_KEY_NODE_NAME, KEY_ZONE, KEY_TAINT };
 
-static const struct limits limits = { .nodes = 130,
-	                                  .pods = STORY_MAX,
-	                                  .gangs = STORY_MAX,
-	                                  .shapes = 64,
-	                                  .names = 64,
-	                                  .resources = 8,
-	                                  .name_bytes = 1 << 16,
-	                                  .command_ring_bytes = 4096 };
+static const struct limits limits = LIMITS_WITH(.nodes = 130, .pods = STORY_MAX, .gangs = STORY_MAX,
+                                                .shapes = 64, .names = 64, .name_bytes = 1 << 16);
 
 /* Names of one kind; the index is the id. */
 struct table {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_world.h"
 #include "tests/unit/test.h"
 
@@ -310,14 +311,9 @@ const char *world_node(const char *name, const char *version)
 	return text;
 }
 
-const struct limits world_limits = { .nodes = 64,
-	                                 .pods = 256,
-	                                 .gangs = 64,
-	                                 .shapes = 64,
-	                                 .names = 64,
-	                                 .resources = 16,
-	                                 .name_bytes = 1u << 16,
-	                                 .command_ring_bytes = 1u << 16 };
+const struct limits world_limits =
+	LIMITS_WITH(.nodes = 64, .pods = 256, .gangs = 64, .shapes = 64, .names = 64, .resources = 16,
+                .name_bytes = 1u << 16, .command_ring_bytes = 1u << 16);
 
 struct model *world_model_with(struct model_config config)
 {

@@ -7,6 +7,7 @@
 #include "ipc/message.h"
 #include "ipc/ring.h"
 
+#include "tests/unit/support_limits.h"
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
@@ -39,16 +40,8 @@ uint64_t abi_layout_hash(void)
 #define EPOCH UINT64_C(41)
 #define MS UINT64_C(1000000)
 
-static const struct limits limits = {
-	.nodes = 100,
-	.pods = 200,
-	.gangs = 50,
-	.shapes = 10,
-	.names = 80,
-	.resources = 5,
-	.name_bytes = 4096,
-	.command_ring_bytes = 4096,
-};
+static const struct limits limits =
+	LIMITS_WITH(.nodes = 100, .pods = 200, .gangs = 50, .shapes = 10, .names = 80, .resources = 5);
 
 /* A core in a folder of its own. */
 static struct world {

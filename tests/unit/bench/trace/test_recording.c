@@ -6,6 +6,7 @@
 
 #include "core/daemon/recorder.h"
 #include "ipc/logline.h"
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_random.h"
 #include "tests/unit/test.h"
 
@@ -17,14 +18,7 @@
 #define NEVER TRACE_NOT_STARTED
 #define OURS POD_OURS
 
-static const struct limits limits = { .nodes = 8,
-	                                  .pods = 32,
-	                                  .gangs = 8,
-	                                  .shapes = 4,
-	                                  .names = 16,
-	                                  .resources = 8,
-	                                  .name_bytes = 4096,
-	                                  .command_ring_bytes = 4096 };
+static const struct limits limits = LIMITS_WITH(.gangs = 8, .shapes = 4, .names = 16);
 
 static char path[64];
 static struct recorder *recorder;

@@ -2,6 +2,7 @@
 /* Capacity changes all the time, while pods wait whose views are expensive to bring up to date. */
 #include "core/step/core.h"
 
+#include "tests/unit/support_limits.h"
 #include "tests/unit/test.h"
 
 enum { NODES = 5000, KINDS = 40, CHANGES = 100, WAITS_FROM = 900, COMES_FROM = 400 };
@@ -95,14 +96,8 @@ static void pod(struct core *c, uint32_t id, uint32_t shape_of, node_id on)
 
 static struct core *begin(struct ledger **ledger)
 {
-	const struct limits limits = { .nodes = NODES,
-		                           .pods = 1000,
-		                           .gangs = 4,
-		                           .shapes = 64,
-		                           .resources = 4,
-		                           .names = 64,
-		                           .name_bytes = 1 << 20,
-		                           .command_ring_bytes = 4096 };
+	const struct limits limits = LIMITS_WITH(.nodes = NODES, .pods = 1000, .shapes = 64,
+	                                         .names = 64, .resources = 4, .name_bytes = 1 << 20);
 	const struct core_config config = { .limits = limits, .emit = emit };
 	const uint64_t bytes = (core_ledger_bytes(&limits, NULL) + 63) / 64 * 64;
 	struct core *c;

@@ -7,6 +7,7 @@
 #include "ipc/ring.h"
 #include "ipc/wake.h"
 
+#include "tests/unit/support_limits.h"
 #include "tests/unit/test.h"
 
 #include <poll.h>
@@ -24,14 +25,7 @@ struct daemon {
 	pid_t pid;
 };
 
-static const struct limits limits = { .nodes = 64,
-	                                  .pods = 256,
-	                                  .gangs = 16,
-	                                  .shapes = 16,
-	                                  .names = 32,
-	                                  .resources = 8,
-	                                  .name_bytes = 4096,
-	                                  .command_ring_bytes = 4096 };
+static const struct limits limits = LIMITS_WITH(.nodes = 64, .pods = 256, .gangs = 16, .names = 32);
 
 static void nap(void)
 {

@@ -7,6 +7,7 @@
 #include "ipc/logline.h"
 #include "ctl/term/options.h"
 #include "ctl/replay/recording.h"
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_random.h"
 #include "tests/unit/test.h"
 
@@ -18,14 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct limits limits = { .nodes = 8,
-	                                  .pods = 32,
-	                                  .gangs = 4,
-	                                  .shapes = 4,
-	                                  .names = 16,
-	                                  .resources = 4,
-	                                  .name_bytes = 4096,
-	                                  .command_ring_bytes = 4096 };
+static const struct limits limits = LIMITS_WITH(.shapes = 4, .names = 16, .resources = 4);
 
 static char folder[64], path[96], old[96];
 

@@ -2,6 +2,7 @@
 /* Soft rules in closed form against evaluate(): on random clusters of some hundred nodes each
  * member of a gang goes to the node that the evaluation scores highest, within a mask as well,
  * while labels, taints, sizes, images and other pods change in between. */
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_random.h"
 
 #include "core/filter/evaluate.h"
@@ -32,14 +33,9 @@ enum {
 	FIRST_PENDING = 1500
 };
 
-static const struct limits limits = { .nodes = ALL,
-	                                  .pods = PODS,
-	                                  .gangs = 4,
-	                                  .shapes = SHAPES,
-	                                  .resources = RESOURCES,
-	                                  .names = 16,
-	                                  .name_bytes = 1 << 18,
-	                                  .command_ring_bytes = 4096 };
+static const struct limits limits =
+	LIMITS_WITH(.nodes = ALL, .pods = PODS, .shapes = SHAPES, .names = 16, .resources = RESOURCES,
+                .name_bytes = 1 << 18);
 
 struct world {
 	struct random r;

@@ -4,19 +4,15 @@
 #include "core/cluster/rule_node.h"
 #include "core/index/views_impl.h"
 
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_random.h"
 #include "tests/unit/test.h"
 
 enum { NODES = 500, SHAPES = 60, RESOURCES = 8, SCANS = 200 };
 
-static const struct limits limits = { .nodes = NODES,
-	                                  .pods = 1000,
-	                                  .gangs = 1,
-	                                  .shapes = 1,
-	                                  .resources = RESOURCES,
-	                                  .names = 64,
-	                                  .name_bytes = 1 << 16,
-	                                  .command_ring_bytes = 4096 };
+static const struct limits limits =
+	LIMITS_WITH(.nodes = NODES, .pods = 1000, .gangs = 1, .shapes = 1, .names = 64,
+                .resources = RESOURCES, .name_bytes = 1 << 16);
 
 struct world {
 	struct ledger_view ledger;

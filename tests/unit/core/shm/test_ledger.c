@@ -5,17 +5,12 @@
 #include "core/shm/ledger.h"
 #include "core/queue/queue.h"
 #include "tests/unit/support_ledger.h"
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_random.h"
 #include "tests/unit/test.h"
 
-static const struct limits small = { .nodes = 10,
-	                                 .pods = 100,
-	                                 .gangs = 50,
-	                                 .shapes = 10,
-	                                 .names = 10,
-	                                 .resources = 5,
-	                                 .name_bytes = 4096,
-	                                 .command_ring_bytes = 4096 };
+static const struct limits small =
+	LIMITS_WITH(.nodes = 10, .pods = 100, .gangs = 50, .shapes = 10, .names = 10, .resources = 5);
 
 /* Any width, with many near the ends of int64. */
 static int64_t any_amount(struct random *r)
@@ -176,14 +171,9 @@ static void expect_committed(struct core *c, struct maker *m, enum record_kind k
 
 Test(parts, are_committed_when_they_are_needed)
 {
-	const struct limits limits = { .nodes = 3001,
-		                           .pods = 100,
-		                           .gangs = 5000,
-		                           .shapes = 10,
-		                           .names = 20,
-		                           .resources = 9,
-		                           .name_bytes = 1 << 20,
-		                           .command_ring_bytes = 4096 };
+	const struct limits limits =
+		LIMITS_WITH(.nodes = 3001, .pods = 100, .gangs = 5000, .shapes = 10, .names = 20,
+	                .resources = 9, .name_bytes = 1 << 20);
 	struct {
 		struct event_name e;
 		char text[8];
@@ -238,14 +228,8 @@ Test(parts, without_memory_end_the_process, .exit_code = 1)
 		struct event_name e;
 		char text[8];
 	} gpu = { { .id = 4, .kind = NAME_RESOURCE, .bytes = 3 }, "gpu" };
-	const struct limits limits = { .nodes = 200,
-		                           .pods = 100,
-		                           .gangs = 10,
-		                           .shapes = 10,
-		                           .names = 20,
-		                           .resources = 9,
-		                           .name_bytes = 1 << 20,
-		                           .command_ring_bytes = 4096 };
+	const struct limits limits = LIMITS_WITH(.nodes = 200, .pods = 100, .gangs = 10, .shapes = 10,
+	                                         .names = 20, .resources = 9, .name_bytes = 1 << 20);
 	struct maker m = { .ledger = guarded_new(&limits) };
 	struct core_config config = { .limits = limits, .make = make, .context = &m };
 	struct core *core = core_new(&config, m.ledger);

@@ -6,6 +6,7 @@
 #include "frontend/model/put/outsider.h"
 #include "frontend/model/valid.h"
 #include "core/world/what_if.h"
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_nominations.h"
 #include "tests/unit/support_random.h"
 
@@ -197,14 +198,8 @@ Test(live_verdict, a_start_that_breaks_a_promise_is_none)
 	cr_assert_str_eq(verdict_text("s-0"), "0 yes");
 }
 
-static const struct limits MANY = { .nodes = 512,
-	                                .pods = 16,
-	                                .gangs = 4,
-	                                .shapes = 8,
-	                                .names = 16,
-	                                .resources = 8,
-	                                .name_bytes = 1 << 16,
-	                                .command_ring_bytes = 1 << 17 };
+static const struct limits MANY = LIMITS_WITH(.nodes = 512, .pods = 16, .shapes = 8, .names = 16,
+                                              .name_bytes = 1 << 16, .command_ring_bytes = 1 << 17);
 
 Test(live_verdict, pages_are_of_one_moment)
 {

@@ -4,16 +4,11 @@
  */
 #include "core/world/keeper.h"
 #include "core/world/what_if.h"
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_lookout.h"
 
-static const struct limits LIMITS = { .nodes = 8,
-	                                  .pods = 128,
-	                                  .gangs = 40,
-	                                  .shapes = 16,
-	                                  .names = 24,
-	                                  .resources = 8,
-	                                  .name_bytes = 1 << 16,
-	                                  .command_ring_bytes = 8192 };
+static const struct limits LIMITS =
+	LIMITS_WITH(.pods = 128, .gangs = 40, .name_bytes = 1 << 16, .command_ring_bytes = 8192);
 
 static bool stop;
 static unsigned calls, stop_at; /* stop_at: of calls; 0: never */

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tickets, searches for them beside the loop, and answers that come back as records: packings of
  * gangs that the loop's own plan gave up. */
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_lookout.h"
 #include "tests/unit/support_random.h"
 
 #define ROOM 20 /* cores of a node */
 
-static const struct limits LIMITS = { .nodes = 128,
-	                                  .pods = 512,
-	                                  .gangs = 8,
-	                                  .shapes = 16,
-	                                  .names = 24,
-	                                  .resources = 8,
-	                                  .name_bytes = 1 << 16,
-	                                  .command_ring_bytes = 1 << 17 };
+static const struct limits LIMITS =
+	LIMITS_WITH(.nodes = 128, .pods = 512, .gangs = 8, .name_bytes = 1 << 16,
+                .command_ring_bytes = 1 << 17);
 
 static void answered(void *context, struct record *r)
 {

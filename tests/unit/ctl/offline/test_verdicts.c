@@ -8,6 +8,7 @@
 #include "frontend/dialect/reason.h"
 
 #include "tests/unit/support_kubectl.h"
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_replay.h"
 #include "tests/unit/test.h"
 
@@ -20,14 +21,9 @@ struct tally {
 	size_t clusters, pairs, feasible, passed_over;
 };
 
-static const struct limits LIMITS = { .nodes = 64,
-	                                  .pods = 512,
-	                                  .gangs = 8,
-	                                  .shapes = 512,
-	                                  .names = 256,
-	                                  .resources = 64,
-	                                  .name_bytes = 65536,
-	                                  .command_ring_bytes = 8192 };
+static const struct limits LIMITS =
+	LIMITS_WITH(.nodes = 64, .pods = 512, .gangs = 8, .shapes = 512, .names = 256, .resources = 64,
+                .name_bytes = 65536, .command_ring_bytes = 8192);
 
 static void load(struct cluster *c, const cJSON *list)
 {

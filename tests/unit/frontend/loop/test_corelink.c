@@ -5,20 +5,14 @@
 
 #include "ipc/ring.h"
 
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_world.h"
 #include "tests/unit/test.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
-static const struct limits limits = { .nodes = 4,
-	                                  .pods = 16,
-	                                  .gangs = 4,
-	                                  .shapes = 4,
-	                                  .names = 8,
-	                                  .resources = 8,
-	                                  .name_bytes = 4096,
-	                                  .command_ring_bytes = 4096 };
+static const struct limits limits = LIMITS_WITH(.nodes = 4, .pods = 16, .shapes = 4, .names = 8);
 
 struct bench {
 	struct world w;

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects in, records out: the cases of the model. */
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_model.h"
 
-static const struct limits LIMITS = { .nodes = 8,
-	                                  .pods = 12,
-	                                  .gangs = 4,
-	                                  .shapes = 8,
-	                                  .names = 24,
-	                                  .resources = 8,
-	                                  .name_bytes = 2048,
-	                                  .command_ring_bytes = 8192 };
+static const struct limits LIMITS =
+	LIMITS_WITH(.pods = 12, .shapes = 8, .name_bytes = 2048, .command_ring_bytes = 8192);
 
 static void start_with(const struct limits *limits)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects are put and removed at random, the ring is small, cores restart; whenever all is sent,
  * the records equal the objects. */
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_truth.h"
 
 /* A number must mean the same text while the core has a record with it; texts are read when a
@@ -73,14 +74,9 @@ static void run(struct truth *t, const struct limits *limits, uint64_t memory_by
 	replay_free(&t->replay);
 }
 
-static const struct limits LIMITS = { .nodes = NODES,
-	                                  .pods = PODS,
-	                                  .gangs = GROUPS * 2,
-	                                  .shapes = 64,
-	                                  .names = 64,
-	                                  .resources = 32,
-	                                  .name_bytes = 65536,
-	                                  .command_ring_bytes = 8192 };
+static const struct limits LIMITS =
+	LIMITS_WITH(.nodes = NODES, .pods = PODS, .gangs = GROUPS * 2, .shapes = 64, .names = 64,
+                .resources = 32, .name_bytes = 65536, .command_ring_bytes = 8192);
 
 Test(model_random, records_equal_the_objects)
 {
@@ -95,14 +91,9 @@ Test(model_random, records_equal_the_objects)
 Test(model_random, limits_break_no_rule)
 {
 	static struct truth t;
-	const struct limits limits = { .nodes = 4,
-		                           .pods = 8,
-		                           .gangs = 2,
-		                           .shapes = 5,
-		                           .names = 10,
-		                           .resources = 7,
-		                           .name_bytes = 320,
-		                           .command_ring_bytes = 8192 };
+	const struct limits limits =
+		LIMITS_WITH(.nodes = 4, .pods = 8, .gangs = 2, .shapes = 5, .names = 10, .resources = 7,
+	                .name_bytes = 320, .command_ring_bytes = 8192);
 
 	t = (struct truth){ .r = random_start("model limits"), .is_tight = true };
 	run(&t, &limits, 0, 8000);

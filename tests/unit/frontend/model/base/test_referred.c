@@ -3,6 +3,7 @@
  * stored ones stay, and one that is removed makes space. */
 #include "frontend/model/valid.h"
 
+#include "tests/unit/support_limits.h"
 #include "tests/unit/test.h"
 
 #define MOST 65536u /* of a kind: four times --max-pods is less */
@@ -11,16 +12,10 @@ static const char *const schedulers[] = { "muster" };
 
 static struct model *model_of(uint32_t pods)
 {
-	struct model *m = model_new(&(struct model_config){ .limits = { .nodes = 8,
-	                                                                .pods = pods,
-	                                                                .gangs = 8,
-	                                                                .shapes = 8,
-	                                                                .names = 64,
-	                                                                .resources = 8,
-	                                                                .name_bytes = 4096,
-	                                                                .command_ring_bytes = 4096 },
-	                                                    .scheduler_names = schedulers,
-	                                                    .scheduler_names_n = 1 });
+	struct model *m = model_new(&(struct model_config){
+		.limits = LIMITS_WITH(.pods = pods, .gangs = 8, .shapes = 8, .names = 64),
+		.scheduler_names = schedulers,
+		.scheduler_names_n = 1 });
 
 	cr_assert_not_null(m);
 	return m;
@@ -179,14 +174,7 @@ Test(model_referred, grows_with_max_pods)
 	struct model *m = model_of(16);
 	int namespaces = resource_of(m, "namespaces");
 	struct decode_error error;
-	struct limits more = { .nodes = 8,
-		                   .pods = 20000,
-		                   .gangs = 8,
-		                   .shapes = 8,
-		                   .names = 64,
-		                   .resources = 8,
-		                   .name_bytes = 4096,
-		                   .command_ring_bytes = 4096 };
+	struct limits more = LIMITS_WITH(.pods = 20000, .gangs = 8, .shapes = 8, .names = 64);
 
 	for (uint32_t i = 0; i < MOST; i++)
 		cr_assert_eq(put(m, namespaces, i, "", &error), 0);

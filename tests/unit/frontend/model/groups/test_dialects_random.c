@@ -4,6 +4,7 @@
  * declare. */
 #include "frontend/model/valid.h"
 
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_random.h"
 #include "tests/unit/support_replay.h"
 #include "tests/unit/test.h"
@@ -12,14 +13,8 @@
 #define NAMES 2 /* of groups in each dialect */
 #define STEPS 4000
 
-static const struct limits LIMITS = { .nodes = 4,
-	                                  .pods = 32,
-	                                  .gangs = 32,
-	                                  .shapes = 16,
-	                                  .names = 32,
-	                                  .resources = 8,
-	                                  .name_bytes = 4096,
-	                                  .command_ring_bytes = 8192 };
+static const struct limits LIMITS =
+	LIMITS_WITH(.nodes = 4, .gangs = 32, .names = 32, .command_ring_bytes = 8192);
 
 /* Marks of pods and objects of each dialect. */
 enum kind { NEW, OLD, MAP, PAIR, VOLCANO, NATIVE, KINDS, UNMARKED = KINDS };

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Groups of every dialect as gangs: objects put before or after their pods, groups that only their
  * pods declare, members with conflicting specs. */
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_model.h"
 
-static const struct limits LIMITS = { .nodes = 4,
-	                                  .pods = 12,
-	                                  .gangs = 6,
-	                                  .shapes = 8,
-	                                  .names = 24,
-	                                  .resources = 8,
-	                                  .name_bytes = 2048,
-	                                  .command_ring_bytes = 8192 };
+static const struct limits LIMITS = LIMITS_WITH(.nodes = 4, .pods = 12, .gangs = 6, .shapes = 8,
+                                                .name_bytes = 2048, .command_ring_bytes = 8192);
 
 #define POD RESOURCE_INDEX_PODS
 

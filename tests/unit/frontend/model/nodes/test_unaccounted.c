@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bound pods that cannot be counted: the core must not get allocatable amounts of their node. */
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_model.h"
 
-static const struct limits LIMITS = { .nodes = 3,
-	                                  .pods = 3,
-	                                  .gangs = 2,
-	                                  .shapes = 3,
-	                                  .names = 24,
-	                                  .resources = 6,
-	                                  .name_bytes = 2048,
-	                                  .command_ring_bytes = 8192 };
+static const struct limits LIMITS =
+	LIMITS_WITH(.nodes = 3, .pods = 3, .gangs = 2, .shapes = 3, .resources = 6, .name_bytes = 2048,
+                .command_ring_bytes = 8192);
 
 static void start(void)
 {

@@ -3,16 +3,11 @@
 #include "frontend/model/pods/memory.h"
 #include "frontend/model/pods/pods.h"
 
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_model.h"
 
-static const struct limits LIMITS = { .nodes = 8,
-	                                  .pods = 64,
-	                                  .gangs = 16,
-	                                  .shapes = 16,
-	                                  .names = 24,
-	                                  .resources = 6,
-	                                  .name_bytes = 4096,
-	                                  .command_ring_bytes = 8192 };
+static const struct limits LIMITS =
+	LIMITS_WITH(.pods = 64, .gangs = 16, .resources = 6, .command_ring_bytes = 8192);
 
 #define NODE RESOURCE_INDEX_NODES
 #define POD RESOURCE_INDEX_PODS

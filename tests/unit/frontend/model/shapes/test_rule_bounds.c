@@ -5,17 +5,12 @@
 #include "core/cluster/shapes.h"
 #include "frontend/model/model.h"
 
+#include "tests/unit/support_limits.h"
 #include "tests/unit/support_random.h"
 #include "tests/unit/test.h"
 
-static const struct limits LIMITS = { .nodes = 8,
-	                                  .pods = 8,
-	                                  .gangs = 4,
-	                                  .shapes = 8,
-	                                  .names = 24,
-	                                  .resources = 8,
-	                                  .name_bytes = 2048,
-	                                  .command_ring_bytes = 8192 };
+static const struct limits LIMITS =
+	LIMITS_WITH(.pods = 8, .shapes = 8, .name_bytes = 2048, .command_ring_bytes = 8192);
 
 /* The refusal of a pod with that many terms of one requirement, values and tolerations. */
 static void check_refusal(unsigned terms, unsigned values, unsigned tolerations,
