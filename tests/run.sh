@@ -7,9 +7,9 @@
 # A command says how many tests it ran by a Criterion synthesis line or by a
 # line "N passed, M failed[, K skipped]"; one that says nothing counts as one
 # test.  A command that fails without a failed test counts one failure, and so
-# does a test of Criterion that dies in its teardown, which that lets pass.  Two
-# run at a time; a line that starts with "!" runs alone, after those before it,
-# and a line "@N" says that N of those behind it run at a time.
+# does a test of Criterion that leaks or dies in its teardown: Criterion lets
+# both pass.  Two run at a time; a line that starts with "!" runs alone, after
+# those before it, and a line "@N" says that N of those behind it run at a time.
 # Prints a line for each and closes on the sum; exit 1 when anything failed.
 set -u
 logdir=${1:?usage: tests/run.sh LOGDIR < commands}
@@ -36,6 +36,7 @@ run_one() { # LOGDIR COMMAND
 			seen = 1
 		}
 		/^\[----\] Warning! The test .* exited during its setup or teardown/ { ends++ }
+		/ERROR: LeakSanitizer: detected memory leaks/ { ends++ }
 		/^([A-Za-z0-9_-]+: )?[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ {
 			sub(/^[A-Za-z0-9_-]+: /, ""); lp = $1; lf = $3; ls = $5; line = 1
 		}

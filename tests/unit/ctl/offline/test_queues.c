@@ -488,6 +488,7 @@ static void extras_last(const char *config, unsigned gang)
 	place(NULL, config);
 	cr_assert_eq(placed("b"), 5);
 	cr_assert_eq(placed("g"), gang);
+	end();
 }
 
 Test(queues, extras_come_last)
