@@ -194,6 +194,42 @@ static inline void ends(const char *name, int priority, const char *on, int cpu)
 	    on, priority, cpu);
 }
 
+/* A pod that waits, evicts none and ends within 500 s; `requests` by name, more `status`. */
+static inline void brief(const char *name, int priority, const char *meta, const char *requests,
+                         const char *status)
+{
+	put("v1", "Pod", name, meta,
+	    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":%d,\"preemptionPolicy\":\"Never\","
+	    "\"restartPolicy\":\"Never\",\"activeDeadlineSeconds\":500,\"containers\":[{\"name\":\"c\","
+	    "\"resources\":{\"requests\":{%s}}}]},\"status\":{\"phase\":\"Pending\"%s}",
+	    priority, requests, status);
+}
+
+static inline void flush_and_tick(int ticks)
+{
+	flush();
+	while (ticks-- > 0)
+		tick(3 * S);
+}
+
+/* Gang p of priority 10, of brief pods: it gets a promise. */
+static inline void promised(int members)
+{
+	group("p", members);
+	for (int i = 0; i < members; i++)
+		brief(numbered("p", i), 10, ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"p\"}",
+		      "\"cpu\":\"1\"", "");
+	flush_and_tick(1);
+	cr_assert_eq(x.loop.ledger->starts.standing, 1);
+}
+
+/* Until the gang that cannot start owns the backfill reservation. */
+static inline void reserved(void)
+{
+	flush_and_tick(4);
+	cr_assert_neq(x.loop.core->backfill.gang, ID_NONE);
+}
+
 static inline void queue(const char *name, const char *spec)
 {
 	put("scheduling.volcano.sh/v1beta1", "Queue", name, "", "\"spec\":{%s}", spec);

@@ -142,10 +142,7 @@ Test(live_verdict, reserved_capacity_is_for_the_owner_and_who_is_before_it)
 	pod("other", 50, "", "n2", "");
 	model_set_synced(x.m);
 	waits("big", 4, 10);
-	flush();
-	for (int i = 0; i < 4; i++)
-		tick(3 * S);
-	cr_assert_neq(x.loop.core->backfill.gang, ID_NONE);
+	reserved();
 	pod("small", 5, "", "", "");
 	flush();
 	cr_assert_str_eq(verdict_text("small"), "0 reserved, 1 cpu");
@@ -161,15 +158,7 @@ static void one_is_promised(void)
 	node("n1", 2);
 	ends("low-0", 100, "n1", 1);
 	synced();
-	group("p", 2);
-	for (int i = 0; i < 2; i++)
-		put("v1", "Pod", numbered("p", i), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"p\"}",
-		    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":10,\"preemptionPolicy\":\"Never\","
-		    "\"restartPolicy\":\"Never\",\"activeDeadlineSeconds\":500,\"containers\":[{\"name\":\"c\","
-		    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\"}");
-	flush();
-	tick(3 * S);
-	cr_assert_eq(x.loop.ledger->starts.standing, 1);
+	promised(2);
 }
 
 /* For ever on n1 would break what p was promised there; n2 is nobody's. */

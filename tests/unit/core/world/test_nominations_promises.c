@@ -22,10 +22,7 @@ Test(nominations_promises, a_gang_behind_the_reservation_does_not_pass_it_by_an_
 	job("second", 1, "");
 	model_set_synced(x.m);
 	waits("big", 4, 10);
-	flush();
-	for (int i = 0; i < 4; i++)
-		tick(3 * S);
-	cr_assert_neq(x.loop.core->backfill.gang, ID_NONE);
+	reserved();
 	job("second", 1,
 	    ",\"deletionTimestamp\":\"2026-01-01T00:01:00Z\",\"deletionGracePeriodSeconds\":30");
 	waits("small", 2, 10);
@@ -57,20 +54,6 @@ Test(nominations_promises, a_gang_with_victims_starts_when_they_are_gone_with_pr
 	cr_assert_eq(x.loop.ledger->starts.standing, 0);
 }
 
-/* A gang of priority 10 that evicts nobody: it gets a promise. */
-static void promised(const char *name, int members)
-{
-	group(name, members);
-	for (int i = 0; i < members; i++)
-		put("v1", "Pod", numbered(name, i), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"p\"}",
-		    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":10,\"preemptionPolicy\":\"Never\","
-		    "\"restartPolicy\":\"Never\",\"activeDeadlineSeconds\":500,\"containers\":[{\"name\":\"c\","
-		    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\"}");
-	flush();
-	tick(3 * S);
-	cr_assert_eq(x.loop.ledger->starts.standing, 1);
-}
-
 static void one_node_that_is_promised(void)
 {
 	start_with(MODEL_QUEUES_NONE, 4, 0);
@@ -78,7 +61,7 @@ static void one_node_that_is_promised(void)
 	ends("low-0", 0, "n1", 1);
 	ends("low-1", 0, "n1", 1);
 	synced();
-	promised("p", 2);
+	promised(2);
 }
 
 /* The victims' room was promised to a gang of the same priority, from their known ends on. */
@@ -149,7 +132,7 @@ Test(nominations_promises, a_gang_that_promises_keep_from_other_room_stays_nomin
 	ends("e", 100, "n3", 2);
 	ends("f", 100, "n3", 2);
 	synced();
-	promised("p", 4);
+	promised(4);
 	waits("g", 2, 10);
 	preempt_evicts(2);
 	gone("f");
@@ -207,15 +190,8 @@ static void asks_in(const char *queue_name, const char *name, int members, int p
 	         "\"scheduling.volcano.sh/queue-name\":\"%s\"}",
 	         name, queue_name);
 	for (int i = 0; i < members; i++)
-		put("v1", "Pod", numbered(name, i), meta,
-		    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":%d,"
-		    "\"preemptionPolicy\":\"Never\",\"restartPolicy\":\"Never\","
-		    "\"activeDeadlineSeconds\":500,\"containers\":[{\"name\":\"c\",\"resources\":{"
-		    "\"requests\":{%s}}}]},\"status\":{\"phase\":\"Pending\"}",
-		    priority, requests);
-	flush();
-	for (int i = 0; i < 3; i++)
-		tick(3 * S);
+		brief(numbered(name, i), priority, meta, requests, "");
+	flush_and_tick(3);
 }
 
 static void lasts_in(const char *queue_name, const char *name, int members, int priority)
@@ -286,9 +262,7 @@ Test(nominations_promises, a_promise_that_the_queue_refuses_is_counted_as_lost)
 	promise_named("h");
 	cr_assert_eq(x.loop.ledger->starts.lost, 0);
 	queue("b", "\"capability\":{\"cpu\":\"1\"}");
-	flush();
-	for (int i = 0; i < 3; i++)
-		tick(3 * S);
+	flush_and_tick(3);
 	cr_assert_null(promise_of(x.loop.core->promises.timeline, pod_slot(numbered("h", 0))->gang));
 	cr_assert_eq(x.loop.ledger->starts.lost, 1);
 }
@@ -296,9 +270,7 @@ Test(nominations_promises, a_promise_that_the_queue_refuses_is_counted_as_lost)
 static void queue_edit(const char *name, const char *spec)
 {
 	queue(name, spec);
-	flush();
-	for (int i = 0; i < 3; i++)
-		tick(3 * S);
+	flush_and_tick(3);
 }
 
 /* Nobody came: g is before h by the edit, and behind it by the next one. */
@@ -332,22 +304,19 @@ Test(nominations_promises, an_edited_guarantee_moves_a_promise_by_name)
 /* A gang of two members that waits, 500 s long, with what an earlier instance promised. */
 static void promised_before(const char *queue_name, const char *name, int priority, const char *at)
 {
-	char meta[512];
+	char meta[512], status[512];
 
 	group(name, 2);
+	snprintf(status, sizeof(status),
+	         ",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
+	         "\"message\":\"It waits." PROMISED_ENDING "\"}]",
+	         at);
 	snprintf(meta, sizeof(meta),
 	         ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"},\"annotations\":{"
 	         "\"scheduling.volcano.sh/queue-name\":\"%s\",\"" PROMISED_ANNOTATION "\":\"%s\"}",
 	         name, queue_name, at);
 	for (int i = 0; i < 2; i++)
-		put("v1", "Pod", numbered(name, i), meta,
-		    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":%d,"
-		    "\"preemptionPolicy\":\"Never\",\"restartPolicy\":\"Never\","
-		    "\"activeDeadlineSeconds\":500,\"containers\":[{\"name\":\"c\",\"resources\":{"
-		    "\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\",\"conditions\":[{"
-		    "\"type\":\"PodScheduled\",\"status\":\"False\",\"message\":\"It waits." PROMISED_ENDING
-		    "\"}]}",
-		    priority, at);
+		brief(numbered(name, i), priority, meta, "\"cpu\":\"1\"", status);
 }
 
 /* The lists of a new frontend define the queues anew, which was reported as an edit of them. */
@@ -359,9 +328,7 @@ Test(nominations_promises, a_restart_edits_no_queue)
 	promised_before("b", "h", 50, "2027-01-15T08:19:00Z");
 	promised_before("a", "g", 10, "2027-01-15T08:40:00Z");
 	model_restart(x.m);
-	flush();
-	for (int i = 0; i < 3; i++)
-		tick(3 * S);
+	flush_and_tick(3);
 	h = promise_named("h");
 	cr_assert_gt(h->at_ns, promise_named("g")->at_ns);
 	cr_assert_eq(later(MOVE_QUEUE_CHANGED), 0);
@@ -469,9 +436,7 @@ Test(nominations_promises, a_gang_of_which_a_part_was_inside_its_guarantee_moved
 		    "\"operator\":\"Exists\"}],\"containers\":[{\"name\":\"c\",\"resources\":{"
 		    "\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\"}",
 		    i);
-	flush();
-	for (int i = 0; i < 3; i++)
-		tick(3 * S);
+	flush_and_tick(3);
 	cr_assert_eq(
 		promise_named("g")->ask.wants[0].members + promise_named("g")->ask.wants[1].members, 2u);
 	cr_assert(!promise_named("g")->ask.firm);

@@ -276,10 +276,7 @@ Test(what_if_created, reserved_capacity_is_for_the_owner)
 	ends("low-1", 50, "n1", 1);
 	model_set_synced(x.m);
 	waits("big", 4, 10);
-	flush();
-	for (int i = 0; i < 4; i++)
-		tick(3 * S);
-	cr_assert_neq(x.loop.core->backfill.gang, ID_NONE);
+	reserved();
 	snprintf(why, sizeof(why), "waits: %d", WAIT_RESERVED);
 	comes_true(&behind, why);
 	comes_true(&before, "starts: 0x1");
@@ -301,10 +298,7 @@ Test(what_if_created, it_is_younger_than_what_waits)
 	group_with("waits", 4, stamp);
 	for (int i = 0; i < 4; i++)
 		pod(numbered("waits", i), 10, "waits", "", stamp);
-	flush();
-	for (int i = 0; i < 4; i++)
-		tick(3 * S);
-	cr_assert_neq(x.loop.core->backfill.gang, ID_NONE);
+	reserved();
 	snprintf(why, sizeof(why), "waits: %d", WAIT_RESERVED);
 	cr_assert_str_eq(asked_of(&f), why);
 	f.created_s = 2;
@@ -328,15 +322,7 @@ Test(what_if_created, a_start_that_breaks_a_promise_is_none)
 	node("n1", 2);
 	ends("low-0", 100, "n1", 1);
 	synced();
-	group("p", 2);
-	for (int i = 0; i < 2; i++)
-		put("v1", "Pod", numbered("p", i), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"p\"}",
-		    "\"spec\":{\"schedulerName\":\"muster\",\"priority\":10,\"preemptionPolicy\":\"Never\","
-		    "\"restartPolicy\":\"Never\",\"activeDeadlineSeconds\":500,\"containers\":[{\"name\":\"c\","
-		    "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\"}");
-	flush();
-	tick(3 * S);
-	cr_assert_eq(x.loop.ledger->starts.standing, 1);
+	promised(2);
 	snprintf(why, sizeof(why), "waits: %d", WAIT_RESERVED);
 	comes_true(&long_one, why);
 	comes_true(&short_one, "starts: 0x1");

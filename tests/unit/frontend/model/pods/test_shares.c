@@ -40,6 +40,15 @@ static int put_pod(const char *namespace, const char *name, const char *request,
 	                  name, namespace, namespace, name, ++s.version, meta, spec, request);
 }
 
+/* "STEMnn", good until the next one is made. */
+static const char *nth(const char *stem, int i)
+{
+	static char name[32];
+
+	snprintf(name, sizeof(name), "%s%02d", stem, i);
+	return name;
+}
+
 static struct pod_view pod_of(const char *namespace, const char *name)
 {
 	struct pod_view v;
@@ -59,12 +68,11 @@ static uint64_t names_used(void)
 /* F6: a name that only pods ask for. */
 Test(shares, f6_pods_take_no_column)
 {
-	char name[32], request[64];
+	char request[64];
 
 	for (int i = 0; i < 8; i++) {
-		snprintf(name, sizeof(name), "e%d", i);
 		snprintf(request, sizeof(request), "\"evil.com/%d\":\"1\"", i);
-		cr_assert_eq(put_pod("evil", name, request, "", ""), 0);
+		cr_assert_eq(put_pod("evil", nth("e", i), request, "", ""), 0);
 		flush();
 	}
 	cr_assert_eq(put_node("n1", ",\"a/a\":\"1\",\"b/b\":\"1\""), 0, "%s", s.error.text);
@@ -74,13 +82,12 @@ Test(shares, f6_pods_take_no_column)
 /* F6: half of the names is for nodes. */
 Test(shares, f6_pods_leave_names_for_taints)
 {
-	char name[32], request[64];
+	char request[64];
 	int refused = 0;
 
 	for (int i = 0; i < 24; i++) {
-		snprintf(name, sizeof(name), "e%d", i);
 		snprintf(request, sizeof(request), "\"evil.com/%d\":\"1\"", i);
-		refused += put_pod("evil", name, request, "", "") == -ENOSPC;
+		refused += put_pod("evil", nth("e", i), request, "", "") == -ENOSPC;
 		flush();
 	}
 	cr_assert_gt(refused, 0);
@@ -133,12 +140,11 @@ Test(shares, f6_a_node_with_too_many_names)
 
 static void fill_shapes(const char *namespace, int n)
 {
-	char name[32], request[64];
+	char request[64];
 
 	for (int i = 0; i < n; i++) {
-		snprintf(name, sizeof(name), "p%02d", i);
 		snprintf(request, sizeof(request), "\"cpu\":\"%dm\"", i + 1);
-		put_pod(namespace, name, request, "", "");
+		put_pod(namespace, nth("p", i), request, "", "");
 		flush();
 	}
 }
@@ -159,9 +165,9 @@ Test(shares, f7_shapes_give_way)
 	          "%s", pod_of("evil", "p19").refusal);
 	cr_assert(strstr(pod_of("evil", "p19").refusal, "its share is "));
 	for (int i = 0; i < 8; i++) {
-		char name[8], request[32];
+		const char *name = nth("b", i);
+		char request[32];
 
-		snprintf(name, sizeof(name), "b%d", i);
 		snprintf(request, sizeof(request), "\"cpu\":\"%d\"", i + 2);
 		put_pod("good", name, request, "", "");
 		for (int k = 0; k < 3; k++)
@@ -175,13 +181,12 @@ Test(shares, f7_shapes_give_way)
 /* F7: bound pods give nothing up and are always counted. */
 Test(shares, f7_bound_pods_keep_their_shapes)
 {
-	char name[32], request[64];
+	char request[64];
 
 	put_node("n1", "");
 	for (int i = 0; i < 14; i++) {
-		snprintf(name, sizeof(name), "b%02d", i);
 		snprintf(request, sizeof(request), "\"cpu\":\"%dm\"", i + 1);
-		cr_assert_eq(put_pod("evil", name, request, "", ",\"nodeName\":\"n1\""), 0);
+		cr_assert_eq(put_pod("evil", nth("b", i), request, "", ",\"nodeName\":\"n1\""), 0);
 		flush();
 	}
 	put_pod("good", "a", "\"cpu\":\"1\"", "", "");
@@ -203,10 +208,11 @@ static int put_group(const char *namespace, const char *name)
 /* F7: gangs, with objects and without, that have nothing bound. */
 Test(shares, f7_gangs_give_way)
 {
-	char name[32], meta[96];
+	const char *name;
+	char meta[96];
 
 	for (int i = 0; i < 20; i++) {
-		snprintf(name, sizeof(name), "g%02d", i);
+		name = nth("g", i);
 		snprintf(meta, sizeof(meta), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"g%02d\"}",
 		         i);
 		if (i % 2)
@@ -215,7 +221,7 @@ Test(shares, f7_gangs_give_way)
 		flush();
 	}
 	for (int i = 0; i < 4; i++) {
-		snprintf(name, sizeof(name), "h%02d", i);
+		name = nth("h", i);
 		snprintf(meta, sizeof(meta), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"h%02d\"}",
 		         i);
 		put_group("good", name);
@@ -238,15 +244,13 @@ Test(shares, f7_gangs_give_way)
 Test(shares, f7_pods_give_way)
 {
 	struct pod_view v;
-	char name[32];
+	const char *name;
 
-	for (int i = 0; i < 70; i++) {
-		snprintf(name, sizeof(name), "p%02d", i);
-		put_pod("evil", name, "\"cpu\":\"1\"", "", "");
-	}
+	for (int i = 0; i < 70; i++)
+		put_pod("evil", nth("p", i), "\"cpu\":\"1\"", "", "");
 	flush();
 	for (int i = 0; i < 30; i++) {
-		snprintf(name, sizeof(name), "q%02d", i);
+		name = nth("q", i);
 		if (put_pod("good", name, "\"cpu\":\"1\"", "", "") < 0)
 			cr_assert_eq(i, 0);
 		for (int k = 0; k < 3; k++)
@@ -278,10 +282,9 @@ Test(shares, names_of_devices_leave_room_for_nodes)
 			"\"resourceVersion\":\"%d\"},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\","
 			"\"exactly\":{\"deviceClassName\":\"%s\",\"count\":%d}}]}}}",
 			i, i, ++s.version, class, i);
-		snprintf(name, sizeof(name), "p%d", i);
 		snprintf(spec, sizeof(spec),
 		         ",\"resourceClaims\":[{\"name\":\"g\",\"resourceClaimName\":\"c%d\"}]", i);
-		put_pod("ns", name, "\"cpu\":\"1\"", "", spec);
+		put_pod("ns", nth("p", i), "\"cpu\":\"1\"", "", spec);
 	}
 	flush();
 	for (int i = 0; i < (int)LIMITS.nodes; i++) {
@@ -314,12 +317,11 @@ static int put_large(const char *namespace, const char *name, const char *spec)
 	return put_pod(namespace, name, "\"cpu\":\"1\"", meta, spec);
 }
 
-static void good_is_served(int from)
+static void good_is_served(int from, int end)
 {
-	char name[32];
+	for (int i = from; i < end; i++) {
+		const char *name = nth("g", i);
 
-	for (int i = from; i < from + 4; i++) {
-		snprintf(name, sizeof(name), "g%d", i);
 		put_large("good", name, "");
 		for (int k = 0; k < 3; k++)
 			flush();
@@ -362,12 +364,9 @@ static uint32_t labels_of(const char *namespace, const char *name)
 /* One that fills the memory gives way to another one, which gets its share. */
 Test(shares, memory_of_waiting_pods_gives_way)
 {
-	char name[32];
-
 	start_memory();
 	for (int i = 0; i < 40; i++) {
-		snprintf(name, sizeof(name), "p%02d", i);
-		put_large("evil", name, "");
+		put_large("evil", nth("p", i), "");
 		flush();
 		cr_assert_leq(parts(), MEMORY_PARTS + OVER);
 	}
@@ -375,13 +374,7 @@ Test(shares, memory_of_waiting_pods_gives_way)
 	                 "the limit --max-memory is reached: objects of namespace evil take "),
 	          "%s", pod_of("evil", "p39").refusal);
 	for (int i = 0; i < 6; i++) {
-		snprintf(name, sizeof(name), "g%d", i);
-		put_large("good", name, "");
-		for (int k = 0; k < 3; k++)
-			flush();
-		if (*pod_of("good", name).refusal)
-			cr_assert_eq(put_large("good", name, ""), 0, "%s", s.error.text);
-		cr_assert_str_eq(pod_of("good", name).refusal, "");
+		good_is_served(i, i + 1);
 		cr_assert_leq(parts(), MEMORY_PARTS + OVER);
 	}
 	cr_assert(model_lacks(s.m, POD));
@@ -391,30 +384,17 @@ Test(shares, memory_of_waiting_pods_gives_way)
 /* Bound pods are counted, those of a namespace above its share without labels. */
 Test(shares, memory_of_bound_pods_gives_way)
 {
-	char name[32];
-
 	start_memory();
 	put_node("n1", "");
 	for (int i = 0; i < 40; i++) {
-		snprintf(name, sizeof(name), "b%02d", i);
-		put_large("evil", name, ",\"nodeName\":\"n1\"");
+		put_large("evil", nth("b", i), ",\"nodeName\":\"n1\"");
 		flush();
 	}
 	cr_assert_eq(labels_of("evil", "b00"), 61);
 	cr_assert_eq(labels_of("evil", "b39"), 0);
-	for (int i = 0; i < 6; i++) {
-		snprintf(name, sizeof(name), "g%d", i);
-		put_large("good", name, "");
-		for (int k = 0; k < 3; k++)
-			flush();
-		if (*pod_of("good", name).refusal)
-			cr_assert_eq(put_large("good", name, ""), 0, "%s", s.error.text);
-		cr_assert_str_eq(pod_of("good", name).refusal, "");
-	}
-	for (int i = 0; i < 40; i++) {
-		snprintf(name, sizeof(name), "b%02d", i);
-		cr_assert_str_eq(pod_of("evil", name).node, "n1");
-	}
+	good_is_served(0, 6);
+	for (int i = 0; i < 40; i++)
+		cr_assert_str_eq(pod_of("evil", nth("b", i)).node, "n1");
 	cr_assert_eq(labels_of("evil", "b00"), 61, "its share is its own");
 }
 
@@ -432,19 +412,13 @@ Test(shares, memory_of_idle_shapes_goes_first)
 	model_counts(s.m, &counts);
 	before = counts.shapes;
 	for (int i = 0; parts() < 13; i++) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "p%02d", i);
-		cr_assert_eq(put_large("evil", name, ""), 0, "%s", s.error.text);
+		cr_assert_eq(put_large("evil", nth("p", i), ""), 0, "%s", s.error.text);
 		flush();
 	}
 	model_counts(s.m, &counts);
 	cr_assert_eq(counts.shapes, before + 1, "it is idle");
 	for (int i = 50; i < 56; i++) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "p%02d", i);
-		put_large("evil", name, "");
+		put_large("evil", nth("p", i), "");
 		flush();
 	}
 	flush();
@@ -477,7 +451,7 @@ Test(shares, memory_of_services)
 	}
 	cr_assert_gt(refused, 10);
 	cr_assert(strstr(s.error.text, "--max-memory"), "%s", s.error.text);
-	good_is_served(0);
+	good_is_served(0, 4);
 	cr_assert(model_lacks(s.m, service));
 }
 
@@ -510,59 +484,52 @@ static const char *long_text(const char *namespace, int i)
 /* Fields that the API server takes at any length. */
 Test(shares, memory_of_names_of_schedulers)
 {
-	char name[32];
-
 	start_memory();
 	put_node("n1", "");
 	for (int i = 0; i < 40; i++) {
-		snprintf(name, sizeof(name), "b%02d", i);
 		put_object(POD,
 		           "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"evil\",\"uid\":\"u%d\","
 		           "\"resourceVersion\":\"%d\"},\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":"
 		           "\"n1\",\"containers\":[{\"name\":\"c\"}]}}",
-		           name, i, ++s.version, long_text("evil", i));
+		           nth("b", i), i, ++s.version, long_text("evil", i));
 		flush();
 	}
 	cr_assert_leq(s.m->schedulers.text_bytes, MEMORY, "%llu",
 	              (unsigned long long)s.m->schedulers.text_bytes);
-	good_is_served(0);
+	good_is_served(0, 4);
 }
 
 Test(shares, memory_of_names_of_owners)
 {
 	static char meta[20000];
-	char name[32];
 
 	start_memory();
 	for (int i = 0; i < 40; i++) {
-		snprintf(name, sizeof(name), "p%02d", i);
 		snprintf(meta, sizeof(meta),
 		         ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\","
 		         "\"name\":\"%s\",\"uid\":\"u\",\"controller\":true}]",
 		         long_text("evil", i));
-		put_pod("evil", name, "\"cpu\":\"1\"", meta, "");
+		put_pod("evil", nth("p", i), "\"cpu\":\"1\"", meta, "");
 		flush();
 	}
-	good_is_served(0);
+	good_is_served(0, 4);
 }
 
 Test(shares, memory_of_volumes)
 {
 	static char spec[20000];
-	char name[32];
 	int refused = 0;
 
 	start_memory();
 	for (int i = 0; i < 40; i++) {
-		snprintf(name, sizeof(name), "p%02d", i);
 		snprintf(spec, sizeof(spec),
 		         ",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"%s\"}}]",
 		         long_text("evil", i));
-		refused += put_pod("evil", name, "\"cpu\":\"1\"", "", spec) == -ENOSPC;
+		refused += put_pod("evil", nth("p", i), "\"cpu\":\"1\"", "", spec) == -ENOSPC;
 		flush();
 	}
 	cr_assert_gt(refused, 10);
-	good_is_served(0);
+	good_is_served(0, 4);
 }
 
 Test(shares, memory_of_budgets)
@@ -587,13 +554,12 @@ Test(shares, memory_of_budgets)
 			i, i, ++s.version, selector);
 		flush();
 	}
-	good_is_served(0);
+	good_is_served(0, 4);
 }
 
 /* It is on its node for the core, whatever is put of it meanwhile. */
 Test(shares, memory_of_a_pod_whose_binding_is_in_flight)
 {
-	char name[32];
 	struct pod_view v;
 
 	start_memory();
@@ -604,8 +570,7 @@ Test(shares, memory_of_a_pod_whose_binding_is_in_flight)
 	v = pod_of("evil", "a");
 	model_bind_begin(s.m, v.id, v.generation, 0);
 	for (int i = 0; i < 40; i++) {
-		snprintf(name, sizeof(name), "p%02d", i);
-		put_large("evil", name, "");
+		put_large("evil", nth("p", i), "");
 		flush();
 	}
 	put_large("evil", "a", "");
@@ -619,8 +584,6 @@ Test(shares, memory_of_a_pod_whose_binding_is_in_flight)
 /* One member with a node makes the others wait with all that they bring. */
 Test(shares, memory_of_members_of_a_bound_gang)
 {
-	char name[32];
-
 	start_memory();
 	put_node("n1", "");
 	put_object(GROUP,
@@ -636,25 +599,22 @@ Test(shares, memory_of_members_of_a_bound_gang)
 			n += (size_t)snprintf(meta + n, sizeof(meta) - n, ",\"e%d-%d.%080d\":\"%d\"", i, k, 0,
 			                      i);
 		snprintf(meta + n, sizeof(meta) - n, "}");
-		snprintf(name, sizeof(name), "p%02d", i);
-		put_pod("evil", name, "\"cpu\":\"1\"", meta, i == 0 ? ",\"nodeName\":\"n1\"" : "");
+		put_pod("evil", nth("p", i), "\"cpu\":\"1\"", meta, i == 0 ? ",\"nodeName\":\"n1\"" : "");
 		flush();
 	}
-	good_is_served(0);
+	good_is_served(0, 4);
 }
 
 /* Each refused pod would be a pass over all of them. */
 Test(shares, memory_that_cannot_give_way_is_not_tried_in_each_flush)
 {
-	char name[32];
 	uint32_t rest = 0;
 
 	start_model((struct model_config){ .limits = LIMITS, .memory_bytes = 16384 }, 1);
 	replay_add_core(&s.replay);
 	put_pod("good", "g", "\"cpu\":\"1\"", "", "");
 	for (int i = 0; i < 40; i++) {
-		snprintf(name, sizeof(name), "p%02d", i);
-		put_pod("many", name, "\"cpu\":\"1\"", "", "");
+		put_pod("many", nth("p", i), "\"cpu\":\"1\"", "", "");
 		flush();
 		cr_assert(rest == 0 || s.m->memory_rest < rest);
 		rest = s.m->memory_rest;
