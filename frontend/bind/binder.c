@@ -91,6 +91,7 @@ void binder_free(struct binder *w)
 	free(w->refused);
 	free(w->adopted);
 	free(w->by_gang);
+	free(w->begun_gangs);
 	free(w);
 }
 

@@ -53,7 +53,8 @@ struct bind {
 };
 TAILQ_HEAD(bind_list, bind);
 
-/* The read of a group whose gang has no bound member yet, while it has Bindings here. */
+/* The read of a group of which this process has bound no member that still has a node, while it has
+ * Bindings here. */
 struct group_read {
 	TAILQ_ENTRY(group_read) link; /* in groups */
 	TAILQ_ENTRY(group_read)
@@ -114,6 +115,8 @@ struct binder {
 	unsigned groups_flying;
 	struct group_read **by_gang;
 	size_t by_gang_n;
+	uint32_t *begun_gangs; /* generation of the gang whose Bindings a read released; 0: none */
+	size_t begun_gangs_n;
 	struct prebind_stages stages;
 	uint64_t prebind_due_ns;
 	struct held_shares shares; /* of namespaces with held bindings */

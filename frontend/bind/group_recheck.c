@@ -16,7 +16,21 @@
 #define READ_TIMEOUT_MS 15000
 #define PLAN_AGAIN_MS 1 /* by then the core has the current group */
 
-/* True if no member is known to have a node and the group has an object. */
+/* The gang's Bindings go: later ones are not held while a member has a node. */
+static void begin(struct binder *w, const struct group_read *r)
+{
+	w->begun_gangs =
+		must_reach(w->begun_gangs, &w->begun_gangs_n, r->gang, 256, sizeof(w->begun_gangs[0]));
+	w->begun_gangs[r->gang] = r->generation;
+}
+
+static bool has_begun(const struct binder *w, const struct cmd_bind *cmd)
+{
+	return cmd->gang < w->begun_gangs_n && w->begun_gangs[cmd->gang] == cmd->gang_generation;
+}
+
+/* True if the group has an object, and no member is known to have a node or all that have one may
+ * have it from another scheduler, or from the process before. */
 static bool is_to_be_read(const struct binder *w, const struct cmd_bind *cmd)
 {
 	struct gang_object object;
@@ -24,7 +38,7 @@ static bool is_to_be_read(const struct binder *w, const struct cmd_bind *cmd)
 
 	return cmd->gang != ID_NONE &&
 	       model_gang(w->config.model, cmd->gang, cmd->gang_generation, &gang) &&
-	       gang.pods.bound == 0 &&
+	       (gang.pods.bound == 0 || !has_begun(w, cmd)) &&
 	       model_gang_object(w->config.model, cmd->gang, cmd->gang_generation, &object);
 }
 
@@ -134,6 +148,8 @@ static void read_judge(struct group_read *r)
 	r->answered = true;
 	r->binds++;
 	w->counts.groups_changed += !current && !TAILQ_EMPTY(&r->held);
+	if (current)
+		begin(w, r);
 	while ((b = TAILQ_FIRST(&r->held)) != NULL) {
 		TAILQ_REMOVE(&r->held, b, link);
 		if (current) {
@@ -158,6 +174,7 @@ static void read_pass(struct group_read *r, const struct http_answer *answer)
 		        "it; its quorum is taken as it was watched",
 		        answer->status);
 	r->answered = true;
+	begin(w, r);
 	while ((b = TAILQ_FIRST(&r->held)) != NULL) {
 		TAILQ_REMOVE(&r->held, b, link);
 		binder_queue(b);

@@ -209,10 +209,37 @@ Test(group_recheck, what_is_forbidden_holds_nobody_up)
 
 Test(group_recheck, a_gang_that_has_begun_goes_on)
 {
+	bind_pod("a");
+	world_answer(world_take(&b.w, "GET", GROUP), 200, world_group("g", "3", 2));
+	binder_poll(b.binder);
+	world_answer(world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/a/binding"), 201, "{}");
 	world_put(b.m, RESOURCE_INDEX_PODS, world_member("a", "8", "g", "\"nodeName\":\"n1\""));
+	binder_poll(b.binder);
 	bind_pod("b");
 	world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/b/binding");
-	cr_assert_eq(binder_counts(b.binder)->group_reads, 0);
+	cr_assert_eq(binder_counts(b.binder)->group_reads, 1);
+}
+
+/* A member that has a node need not have it from this process: another scheduler may have begun the
+ * gang, whose quorum the watch may not have told yet. */
+Test(group_recheck, a_gang_that_another_scheduler_began_is_read_once)
+{
+	world_put(b.m, RESOURCE_INDEX_DIALECTS, world_group("g", "3", 1));
+	world_put(b.m, RESOURCE_INDEX_PODS, world_member("a", "8", "g", "\"nodeName\":\"n1\""));
+	bind_pod("b");
+	world_answer(world_take(&b.w, "GET", GROUP), 200, world_group("g", "9", 6));
+	cr_assert_str_eq(b.said, "refused:1 ");
+	cr_assert_eq(gang().quorum, 6);
+	bind_pod("b");
+	world_answer(world_take(&b.w, "GET", GROUP), 200, world_group("g", "9", 6));
+	binder_poll(b.binder);
+	world_answer(world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/b/binding"), 201, "{}");
+	world_put(b.m, RESOURCE_INDEX_PODS, world_member("b", "10", "g", "\"nodeName\":\"n1\""));
+	world_put(b.m, RESOURCE_INDEX_PODS, world_member("c", "11", "g", ""));
+	binder_poll(b.binder);
+	bind_pod("c");
+	world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/c/binding");
+	cr_assert_eq(binder_counts(b.binder)->group_reads, 2);
 }
 
 /* The watch need not have told of the first one. */
