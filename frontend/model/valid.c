@@ -318,13 +318,21 @@ static void check_shares(struct check *c)
 	const struct model *m = c->m;
 	uint64_t(*used)[SHARES] = must_array(m->namespaces.pool.n + 1u, sizeof(*used));
 	uint32_t tenants = 0;
-	uint64_t memory;
+	uint64_t memory, terms = 0;
 
 	STORE_EACH(&m->pods, i)
 	used[pod_at(m, i)->namespace][SHARE_PODS]++;
 	STORE_EACH(&m->shapes, i)
-	if (shape_at(m, i)->namespace != ID_NONE)
+	{
+		terms += shape_at(m, i)->terms;
+		if (shape_at(m, i)->namespace == ID_NONE)
+			continue;
 		used[shape_at(m, i)->namespace][SHARE_SHAPES]++;
+		used[shape_at(m, i)->namespace][SHARE_TERMS] += shape_at(m, i)->terms;
+	}
+	if (terms != m->terms)
+		bad(c, "shapes have %llu terms, not %llu", (unsigned long long)terms,
+		    (unsigned long long)m->terms);
 	STORE_EACH(&m->gangs, i)
 	{
 		used[gang_at(m, i)->namespace][SHARE_GANGS]++;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TERMS_EACH 2u /* of a shape, on average */
 #define REFERRED_EACH 4u
 #define REFERRED_LEAST (1u << 16)
 #define REFERRED_MANY (1u << 18)
@@ -24,6 +25,7 @@ static uint64_t limit_of(const struct model *m, const char *flag)
 		{ "--max-gangs", m->limits.gangs },         { "--max-shapes", m->limits.shapes },
 		{ "--max-names", m->limits.names },         { "--max-name-bytes", m->limits.name_bytes },
 		{ "--max-resources", m->limits.resources }, { "--max-memory", m->memory_limit },
+		{ TERMS_LIMIT, terms_limit(&m->limits) },
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
@@ -98,6 +100,11 @@ bool model_name_fits(const struct model *m, size_t bytes)
 	const uint64_t used = model_names_used(m);
 
 	return m->limits.name_bytes >= used && m->limits.name_bytes - used >= name_bytes_of(bytes);
+}
+
+uint64_t terms_limit(const struct limits *l)
+{
+	return (uint64_t)TERMS_EACH * l->shapes;
 }
 
 uint32_t referred_limit(const struct limits *l)

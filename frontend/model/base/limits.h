@@ -39,6 +39,10 @@ uint64_t model_device_names_most(const struct model *m);
 void model_note_lack(struct model *m, int resource);
 void model_note_lack_of(struct model *m, enum role role, uint32_t which);
 
+/* The limit of terms between pods (shares.h), where that of another table is a flag. */
+#define TERMS_LIMIT "of pod affinity terms and spread constraints by --max-shapes"
+uint64_t terms_limit(const struct limits *l);
+
 uint32_t referred_limit(const struct limits *l);
 /* Checked after an entry was added: true if the store is within the limit. */
 bool referred_fits(const struct model *m, const struct store *s);

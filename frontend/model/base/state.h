@@ -51,13 +51,21 @@ enum role {
 };
 
 /* Tables with shares for namespaces: shares.h. */
-enum share_of { SHARE_PODS, SHARE_GANGS, SHARE_SHAPES, SHARE_NAME_BYTES, SHARE_MEMORY, SHARES };
+enum share_of {
+	SHARE_PODS,
+	SHARE_GANGS,
+	SHARE_SHAPES,
+	SHARE_TERMS,
+	SHARE_NAME_BYTES,
+	SHARE_MEMORY,
+	SHARES
+};
 
 /* The namespace (a slot) that is charged for a new shape; ID_NONE.  `bound`: its pod has a node, so
- * that the shape is made whatever the namespace's share. */
+ * that the shape is made whatever the namespace's share; `shares_terms`: but for that of terms. */
 struct shape_payer {
 	uint32_t namespace;
-	bool bound;
+	bool bound, shares_terms;
 };
 
 struct model {
@@ -102,6 +110,7 @@ struct model {
 	uint32_t status_first, status_last; /* gangs, by gang_entry.status_next */
 	uint32_t shape_empty;               /* without requests and rules; always there */
 	uint64_t name_bytes;                /* name_bytes_of() of the names of nodes and gangs */
+	uint64_t terms;                     /* shape_entry.terms of all shapes */
 
 	/* pods/memory.h */
 	uint64_t memory_limit; /* 0: any */

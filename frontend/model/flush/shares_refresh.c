@@ -63,8 +63,10 @@ static void find_busy(const struct model *m, uint32_t namespace, bool *busy)
 	}
 }
 
-static uint64_t withdraw_shapes(struct model *m, uint32_t namespace, uint64_t n)
+/* Until so many units of `of` are free, which are shapes or their terms. */
+static uint64_t withdraw_shapes(struct model *m, enum share_of of, uint32_t namespace, uint64_t n)
 {
+	const char *flag = share_table(m, of).flag;
 	const uint32_t shapes_n = m->shapes.pool.n;
 	bool *busy = must_array(shapes_n, sizeof(*busy)), *gone = must_array(shapes_n, sizeof(*gone));
 	uint64_t freed = 0;
@@ -73,13 +75,15 @@ static uint64_t withdraw_shapes(struct model *m, uint32_t namespace, uint64_t n)
 	for (uint32_t i = shapes_n; i-- > 0 && freed < n;) {
 		const struct shape_entry *s = shape_at(m, i);
 
-		gone[i] = s->entry.slot.live && s->entry.refs > 0 && s->namespace == namespace && !busy[i];
-		freed += gone[i];
+		gone[i] = s->entry.slot.live && s->entry.refs > 0 && s->namespace == namespace &&
+		          !busy[i] && (of == SHARE_SHAPES || s->terms > 0);
+		if (gone[i])
+			freed += of == SHARE_SHAPES ? 1 : s->terms;
 	}
 	arena_reset(&m->scratch);
 	STORE_EACH(&m->pods, i)
 	if (gone[pod_at(m, i)->shape])
-		pod_withdraw_shape(m, i, "--max-shapes");
+		pod_withdraw_shape(m, i, flag);
 	free(busy);
 	free(gone);
 	return freed;
@@ -172,7 +176,7 @@ static uint64_t detail_bytes(const struct model *m, uint32_t pod)
 static void pod_strip(struct model *m, uint32_t pod)
 {
 	struct pod_entry *p = pod_at(m, pod);
-	const struct shape_payer payer = { p->namespace, true };
+	const struct shape_payer payer = { p->namespace, true, false };
 	struct shape_trouble trouble;
 	uint32_t shape;
 
@@ -305,8 +309,9 @@ static uint64_t withdraw(struct model *m, enum share_of of, uint32_t namespace, 
 		return withdraw_pods(m, namespace, n);
 	if (of == SHARE_MEMORY)
 		return withdraw_memory(m, namespace, n);
-	return of == SHARE_SHAPES ? withdraw_shapes(m, namespace, n)
-	                          : withdraw_gangs(m, of, namespace, n);
+	if (of == SHARE_SHAPES || of == SHARE_TERMS)
+		return withdraw_shapes(m, of, namespace, n);
+	return withdraw_gangs(m, of, namespace, n);
 }
 
 /* The namespace that is the most above its share and was not chosen before; SLOT_NONE. */

@@ -16,6 +16,8 @@ struct share_table share_table(const struct model *m, enum share_of of)
 		return (struct share_table){ "--max-gangs", m->limits.gangs, m->gangs.pool.used };
 	case SHARE_SHAPES:
 		return (struct share_table){ "--max-shapes", m->limits.shapes, m->shapes.pool.used };
+	case SHARE_TERMS:
+		return (struct share_table){ TERMS_LIMIT, terms_limit(&m->limits), m->terms };
 	case SHARE_MEMORY:
 		return (struct share_table){ "--max-memory", m->memory_limit,
 			                         m->memory_used +

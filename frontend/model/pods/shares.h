@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shares of namespaces in the tables that tenants fill: pods, gangs, shapes, bytes of names, and
- * memory (memory.h).
+/* Shares of namespaces in the tables that tenants fill: pods, gangs, shapes, terms, bytes of names,
+ * and memory (memory.h).
  *
  *   up to 7/8 of a table   first come, first served
  *   the last eighth        namespaces below their share: the limit divided by the namespaces that
@@ -12,7 +12,9 @@
  * Bound pods, pods with a Binding in flight and members of partially bound gangs give nothing up,
  * and entries for bound pods are never refused by a share: nodes stay accounted for.
  *
- * A shape is charged to the namespace of the pod that made it. */
+ * A shape is charged to the namespace of the pod that made it, with its terms: rules between pods,
+ * each of which the core counts matching pods for, on every node.  A bound pod of a namespace above
+ * its share of them counts without. */
 #ifndef MUSTER_FRONTEND_MODEL_SHARES_H
 #define MUSTER_FRONTEND_MODEL_SHARES_H
 

@@ -351,10 +351,12 @@ int pod_accept(struct model *m, uint32_t pod, const struct pod_object *object,
 			memory_lack(m, s.namespace, m->object_bytes);
 		if (s.unaccounted)
 			unaccounted_explain(object->node_name, error);
-		else if (s.bare && error)
-			snprintf(error->text, sizeof(error->text), "%s%s",
-			         s.node != ID_NONE ? "counts without its labels and rules of pod affinity: "
-			                           : "",
+		else if (error && (s.bare || strcmp(s.flag, TERMS_LIMIT) == 0))
+			snprintf(error->text, sizeof(error->text), "%s%s%s",
+			         s.node == ID_NONE ? "" : "counts without its ",
+			         s.node == ID_NONE ? ""
+			         : s.bare          ? "labels and rules of pod affinity: "
+			                           : "rules of pod affinity: ",
 			         share_text(m, &m->arena, s.flag, s.namespace));
 		return -ENOSPC;
 	}

@@ -194,6 +194,25 @@ static bool keeps_shape(struct model *m, const struct pod_object *pod, uint32_t 
 	return true;
 }
 
+/* Its namespace has more terms between pods than its share: a pod that waited with them keeps them,
+ * and another one counts without, read again when there are less. */
+static int state_termless(struct model *m, uint32_t known, const struct shape_wish *w,
+                          struct pod_state *s)
+{
+	struct shape_wish ports = *w;
+	struct shape_trouble trouble;
+
+	if (known != SLOT_NONE && !pod_at(m, known)->entry.retry &&
+	    keeps_shape(m, w->pod, known, w->effective, s))
+		return 0;
+	ports.scope = SHAPE_PORTS;
+	if (shape_take(m, &ports, &s->shape, &trouble) < 0)
+		return -ENOSPC;
+	s->flag = TERMS_LIMIT;
+	s->retry = true;
+	return 0;
+}
+
 /* The pod has no shape of its own. */
 static void state_unshaped(struct model *m, struct pod_state *s, bool bound)
 {
@@ -215,7 +234,7 @@ static void state_shape(struct model *m, const struct pod_object *pod, uint32_t 
 	bool bound = pod->node_name.bytes > 0;
 	struct policy_use use;
 	struct effective effective;
-	struct shape_wish w = { .payer = { s->namespace, bound },
+	struct shape_wish w = { .payer = { s->namespace, bound, true },
 		                    .pod = pod,
 		                    .effective = &effective,
 		                    .scope = s->bare ? SHAPE_PORTS
@@ -243,6 +262,8 @@ static void state_shape(struct model *m, const struct pod_object *pod, uint32_t 
 				   "it is counted without them";
 		rc = shape_take(m, &w, &s->shape, &trouble);
 	}
+	if (rc == -ENOSPC && bound && strcmp(trouble.flag, TERMS_LIMIT) == 0)
+		rc = state_termless(m, known, &w, s);
 	if (rc == 0 || (rc == -ENOSPC && bound && keeps_shape(m, pod, known, &effective, s)))
 		return;
 	state_unshaped(m, s, bound);

@@ -33,7 +33,7 @@ static void derive_start(struct model *m, const struct pod_entry *p, struct deri
 	arena_reset(&m->scratch);
 	*d = (struct derivation){ .cause = { p->namespace, p->labels, p->labels_n, p->owner_kind,
 		                                 p->owner } };
-	d->change.payer = (struct shape_payer){ p->namespace, p->node != ID_NONE };
+	d->change.payer = (struct shape_payer){ p->namespace, p->node != ID_NONE, false };
 	d->change.namespace = namespace_at(m, p->namespace)->name;
 	d->change.spread = p->spreads ? &d->cause : NULL;
 	d->change.policy = policy_use_of(m, p->policy, p->labels, p->labels_n, &d->use);

@@ -115,6 +115,8 @@ void draft_ports(struct draft *d, const struct pod_object *pod);
 /* Derived parts.  They are removed in the order spreads, policy, storage. */
 void draft_default_spreads(struct draft *d, const struct spread_cause *cause);
 void draft_strip_default_spreads(struct draft *d);
+/* Terms and spread constraints that are the pod's own, not the default ones. */
+uint32_t draft_terms(const struct draft *d);
 void draft_policy(struct draft *d, const struct policy_use *use); /* shape_policy.c */
 void draft_strip_policy(struct draft *d);
 /* shape_storage.c; -EINVAL */

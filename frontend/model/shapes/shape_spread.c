@@ -121,12 +121,27 @@ void draft_default_spreads(struct draft *d, const struct spread_cause *cause)
 	add_default_spread(d, ZONE_KEY, 5, 0, clauses);
 }
 
+/* A pod has constraints of its own, or the default ones. */
+static bool spreads_by_default(const struct draft *d)
+{
+	const struct spread *spreads = (const void *)d->sections[SECTION_SPREADS].at;
+	const uint32_t n = draft_count(d, SECTION_SPREADS);
+
+	return n > 0 && (spreads[n - 1].flags & SPREAD_DEFAULT);
+}
+
+uint32_t draft_terms(const struct draft *d)
+{
+	return draft_count(d, SECTION_POD_TERMS) +
+	       (spreads_by_default(d) ? 0 : draft_count(d, SECTION_SPREADS));
+}
+
 void draft_strip_default_spreads(struct draft *d)
 {
 	const struct spread *spreads = (const void *)d->sections[SECTION_SPREADS].at;
 	uint32_t n = draft_count(d, SECTION_SPREADS), clauses;
 
-	if (n == 0 || !(spreads[n - 1].flags & SPREAD_DEFAULT))
+	if (!spreads_by_default(d))
 		return;
 	clauses = spreads[n - 1].clauses.n; /* of both of them */
 	assert(clauses <= draft_count(d, SECTION_CLAUSES));

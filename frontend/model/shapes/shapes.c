@@ -53,6 +53,8 @@ static void shape_charge(struct model *m, struct shape_entry *e, uint32_t namesp
 	if (namespace == ID_NONE)
 		return;
 	share_charge(m, SHARE_SHAPES, namespace, 1);
+	if (e->terms > 0)
+		share_charge(m, SHARE_TERMS, namespace, e->terms);
 	memory_pay_back(m, ID_NONE, memory_of(e));
 	memory_pay(m, namespace, memory_of(e));
 }
@@ -66,13 +68,21 @@ static void shape_discharge(struct model *m, struct shape_entry *e)
 		return;
 	memory_pay_back(m, namespace, memory_of(e));
 	memory_pay(m, ID_NONE, memory_of(e));
+	if (e->terms > 0)
+		share_return(m, SHARE_TERMS, namespace, e->terms);
 	share_return(m, SHARE_SHAPES, namespace, 1);
 }
 
-static bool may_make(struct model *m, const struct shape_payer *payer)
+/* NULL, or the limit that another shape of so many terms would exceed. */
+static const char *limit_met(struct model *m, const struct shape_payer *payer, uint32_t terms)
 {
-	return payer->namespace == ID_NONE || payer->bound ||
-	       share_admits(m, SHARE_SHAPES, payer->namespace, 1);
+	if (payer->namespace == ID_NONE)
+		return NULL;
+	if (terms > 0 && (!payer->bound || payer->shares_terms) &&
+	    !share_admits(m, SHARE_TERMS, payer->namespace, terms))
+		return TERMS_LIMIT;
+	return payer->bound || share_admits(m, SHARE_SHAPES, payer->namespace, 1) ? NULL
+	                                                                          : "--max-shapes";
 }
 
 /* The shape with m->body.  A new one takes over the numbers of the draft, which are released
@@ -80,7 +90,7 @@ static bool may_make(struct model *m, const struct shape_payer *payer)
 static int shape_enter(struct draft *d, uint32_t *shape)
 {
 	struct model *m = d->m;
-	uint32_t hash = (uint32_t)siphash(m->hash_key, m->body.at, m->body.bytes);
+	uint32_t hash = (uint32_t)siphash(m->hash_key, m->body.at, m->body.bytes), terms;
 	struct shape_entry *e;
 
 	assert(!m->body.too_long && m->body.bytes >= sizeof(struct event_shape));
@@ -93,11 +103,15 @@ static int shape_enter(struct draft *d, uint32_t *shape)
 		draft_release(d);
 		return 0;
 	}
-	if (!may_make(m, &d->payer) || store_add(&m->shapes, hash, shape) < 0) {
+	terms = draft_terms(d);
+	d->flag = limit_met(m, &d->payer, terms);
+	if (!d->flag && store_add(&m->shapes, hash, shape) < 0)
 		d->flag = "--max-shapes";
+	if (d->flag)
 		return -ENOSPC;
-	}
 	e = shape_at(m, *shape);
+	e->terms = terms;
+	m->terms += terms;
 	e->bytes = (uint32_t)m->body.bytes;
 	memory_pay(m, ID_NONE, memory_of(e));
 	shape_charge(m, e, d->payer.namespace);
@@ -261,7 +275,7 @@ int shape_rename_resources(struct model *m, uint32_t from, uint32_t *shape,
 	struct draft d = {
 		.m = m,
 		.arena = &m->scratch,
-		.payer = { shape_at(m, from)->namespace, true },
+		.payer = { shape_at(m, from)->namespace, true, false },
 	};
 
 	draft_load(&d, shape_at(m, from)->body);
@@ -291,7 +305,7 @@ uint32_t shape_take_empty(struct model *m)
 {
 	static const struct pod_object nothing;
 	static const struct effective none;
-	const struct shape_wish w = { .payer = { ID_NONE, true },
+	const struct shape_wish w = { .payer = { ID_NONE, true, false },
 		                          .pod = &nothing,
 		                          .effective = &none,
 		                          .scope = SHAPE_REQUESTS,
@@ -422,6 +436,7 @@ void shape_bury(struct model *m, uint32_t shape)
 	assert(e->entry.refs == 0 && shape != m->shape_empty);
 	assert(e->namespace == ID_NONE && e->entry.slot.list != SHAPES_IDLE);
 	memory_pay_back(m, ID_NONE, memory_of(e));
+	m->terms -= e->terms;
 	shape_visit(e->body, shape_give_number, m);
 	shape_free(e);
 	store_remove(&m->shapes, shape);

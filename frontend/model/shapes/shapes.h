@@ -22,6 +22,7 @@ struct shape_entry {
 	struct entry entry;
 	uint32_t bytes;
 	uint32_t namespace; /* a slot: it is charged for the shape (shares.h); ID_NONE */
+	uint32_t terms;     /* draft_terms() */
 	char *body;         /* of EVENT_SHAPE, its id 0 */
 };
 

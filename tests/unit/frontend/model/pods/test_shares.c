@@ -195,6 +195,109 @@ Test(shares, f7_bound_pods_keep_their_shapes)
 	cr_assert_str_eq(pod_of("good", "a").refusal, "", "below its share, and one is free");
 }
 
+static void remove_pod(const char *namespace, const char *name)
+{
+	char json[200];
+	const int n =
+		snprintf(json, sizeof(json),
+	             "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"u-%s-%s\","
+	             "\"resourceVersion\":\"%d\"}}",
+	             name, namespace, namespace, name, ++s.version);
+
+	cr_assert_eq(model_remove(s.m, POD, json, (size_t)n, &s.error), 0, "%s", s.error.text);
+	check();
+}
+
+/* Terms of anti-affinity of its own, so many. */
+static int put_repelled(const char *namespace, const char *name, int terms, const char *spec)
+{
+	char rules[4096];
+	size_t n = (size_t)snprintf(rules, sizeof(rules),
+	                            "%s,\"affinity\":{\"podAntiAffinity\":{"
+	                            "\"requiredDuringSchedulingIgnoredDuringExecution\":[",
+	                            spec);
+
+	for (int i = 0; i < terms; i++)
+		n += (size_t)snprintf(rules + n, sizeof(rules) - n,
+		                      "%s{\"topologyKey\":\"kubernetes.io/hostname\","
+		                      "\"namespaceSelector\":{},\"labelSelector\":{\"matchExpressions\":["
+		                      "{\"key\":\"x\",\"operator\":\"NotIn\",\"values\":[\"%s-%d\"]}]}}",
+		                      i > 0 ? "," : "", name, i);
+	snprintf(rules + n, sizeof(rules) - n, "]}}");
+	return put_pod(namespace, name, "\"cpu\":\"1\"", "", rules);
+}
+
+static uint32_t terms_of(const char *namespace, const char *name)
+{
+	const struct event_pod *pod = (const void *)s.replay.pods[pod_of(namespace, name).id].body;
+
+	return ((const struct event_shape *)(const void *)s.replay.shapes[pod->shape].body)
+	    ->pod_terms_n;
+}
+
+/* Each may cost the core a count by node: a pod has hundreds, so shapes alone bound too little. */
+Test(shares, terms_between_pods_give_way)
+{
+	char name[32];
+
+	for (int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "p%02d", i);
+		put_repelled("evil", name, 4, "");
+		flush();
+	}
+	cr_assert_str_eq(pod_of("evil", "p07").refusal, "", "32 terms, of 16 shapes");
+	cr_assert_str_eq(pod_of("evil", "p09").refusal,
+	                 "the limit of pod affinity terms and spread constraints by --max-shapes is "
+	                 "reached: namespace evil has 32 of 32, its share is 32");
+	put_pod("evil", "plain", "\"cpu\":\"2\"", "", "");
+	cr_assert_str_eq(pod_of("evil", "plain").refusal, "");
+	for (int i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "g%02d", i);
+		cr_assert_eq(put_repelled("good", name, 4, ""), 0, "%s", s.error.text);
+		for (int k = 0; k < 3; k++)
+			flush();
+		cr_assert_str_eq(pod_of("good", name).refusal, "");
+	}
+	cr_assert_str_eq(pod_of("evil", "p02").refusal, "", "its share is its own");
+	cr_assert_str_eq(pod_of("evil", "plain").refusal, "", "it has no terms");
+	cr_assert(strstr(pod_of("evil", "p07").refusal, "namespace evil has "), "it gave way");
+	cr_assert(model_lacks(s.m, POD));
+}
+
+/* Anybody may create pods with a node. */
+Test(shares, terms_of_bound_pods_have_a_bound)
+{
+	char name[32];
+
+	put_node("n1", "");
+	put_repelled("evil", "waited", 4, "");
+	for (int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "b%02d", i);
+		cr_assert_eq(put_repelled("evil", name, 4, ",\"nodeName\":\"n1\""), i < 7 ? 0 : -ENOSPC);
+		flush();
+		cr_assert_eq(terms_of("evil", name), i < 7 ? 4 : 0, "%d", i);
+	}
+	cr_assert(strstr(s.error.text, "counts without its rules of pod affinity: the limit of pod "),
+	          "%s", s.error.text);
+	cr_assert_eq(put_repelled("evil", "b09", 4, ",\"nodeName\":\"n1\""), -ENOSPC, "again");
+	cr_assert_eq(put_repelled("evil", "waited", 4, ",\"nodeName\":\"n1\""), 0, "%s", s.error.text);
+	flush();
+	cr_assert_eq(terms_of("evil", "waited"), 4, "it keeps those that it waited with");
+	cr_assert_eq(put_repelled("good", "a", 4, ",\"nodeName\":\"n1\""), 0, "%s", s.error.text);
+	flush();
+	cr_assert_eq(terms_of("good", "a"), 4);
+	remove_pod("evil", "b00");
+	flush();
+	remove_pod("evil", "b01");
+	flush();
+	remove_pod("evil", "b02");
+	remove_pod("evil", "b03");
+	flush();
+	cr_assert_eq(put_repelled("evil", "b09", 4, ",\"nodeName\":\"n1\""), 0, "%s", s.error.text);
+	flush();
+	cr_assert_eq(terms_of("evil", "b09"), 4, "read again, with its terms");
+}
+
 #define MEMBER(g) ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"" g "\"}"
 
 static int put_group(const char *namespace, const char *name)
@@ -329,19 +432,6 @@ static void good_is_served(int from, int end)
 			cr_assert_eq(put_large("good", name, ""), 0, "%s", s.error.text);
 		cr_assert_str_eq(pod_of("good", name).refusal, "");
 	}
-}
-
-static void remove_pod(const char *namespace, const char *name)
-{
-	char json[200];
-	const int n =
-		snprintf(json, sizeof(json),
-	             "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"u-%s-%s\","
-	             "\"resourceVersion\":\"%d\"}}",
-	             name, namespace, namespace, name, ++s.version);
-
-	cr_assert_eq(model_remove(s.m, POD, json, (size_t)n, &s.error), 0, "%s", s.error.text);
-	check();
 }
 
 static uint64_t parts(void)
