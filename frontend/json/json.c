@@ -167,9 +167,76 @@ static bool json_next(struct json *j, char bracket)
 	return true;
 }
 
-static bool json_text(struct json *j, struct text *out);
+/* The string at j->at, checked; `p` is its first byte that scan_text() does not pass. */
+static bool json_text_any(struct json *j, const char *p, struct text *out)
+{
+	const char *from = j->at + 1;
+	bool escapes = false, wide = false;
 
-static bool json_name(struct json *j, struct text *name, bool is_key)
+	for (;; p = scan_text(p, j->end)) {
+		if (p == j->end) {
+			json_fail(j, "is cut off");
+			return false;
+		}
+		if (*p == '"')
+			break;
+		if ((unsigned char)*p < 0x20) {
+			json_fail(j, "contains a control byte");
+			return false;
+		}
+		if (*p == '\\') {
+			escapes = true;
+			p += j->end - p > 1 ? 2 : 1;
+		} else {
+			wide = true;
+			p++;
+		}
+	}
+	j->at = p + 1;
+	if (wide && !scan_utf8(from, p)) {
+		json_fail(j, "is not UTF-8");
+		return false;
+	}
+	if (escapes)
+		return json_unescape(j, from, p, out);
+	*out = (struct text){ from, (size_t)(p - from) };
+	return true;
+}
+
+static inline bool json_text(struct json *j, struct text *out)
+{
+	const char *from = j->at + 1;
+	const char *p = scan_text(from, j->end);
+
+	if (p == j->end || *p != '"')
+		return json_text_any(j, p, out);
+	*out = (struct text){ from, (size_t)(p - from) };
+	j->at = p + 1;
+	return true;
+}
+
+/* A name as API servers write it: no white space before its quotes and its colon, no escapes and
+ * only ASCII.  False: it is not such a name, and nothing was read. */
+static inline bool json_name_plain(struct json *j, struct text *name)
+{
+	const char *from, *to;
+
+	if (j->failed || j->end - j->at < 2 || (!j->first && *j->at != ','))
+		return false;
+	from = j->at + !j->first;
+	if (*from != '"')
+		return false;
+	from++;
+	to = scan_text(from, j->end);
+	if (j->end - to < 2 || to[0] != '"' || to[1] != ':')
+		return false;
+	*name = (struct text){ from, (size_t)(to - from) };
+	j->at = to + 2;
+	j->first = false;
+	return true;
+}
+
+static bool json_name_any(struct json *j, struct text *name)
 {
 	if (!json_next(j, '}'))
 		return false;
@@ -184,6 +251,13 @@ static bool json_name(struct json *j, struct text *name, bool is_key)
 		return false;
 	}
 	j->at++;
+	return true;
+}
+
+static bool json_name(struct json *j, struct text *name, bool is_key)
+{
+	if (!json_name_plain(j, name) && !json_name_any(j, name))
+		return false;
 	j->path[j->depth - 1].name = *name;
 	j->path[j->depth - 1].is_key = is_key;
 	return true;
@@ -219,44 +293,6 @@ bool json_item(struct json *j)
 	if (!json_next(j, ']'))
 		return false;
 	j->path[j->depth - 1].index++;
-	return true;
-}
-
-/* A string at j->at, checked. */
-static bool json_text(struct json *j, struct text *out)
-{
-	const char *from = j->at + 1;
-	const char *p = from;
-	bool escapes = false, wide = false;
-
-	for (;;) {
-		p = scan_text(p, j->end);
-		if (p == j->end) {
-			json_fail(j, "is cut off");
-			return false;
-		}
-		if (*p == '"')
-			break;
-		if ((unsigned char)*p < 0x20) {
-			json_fail(j, "contains a control byte");
-			return false;
-		}
-		if (*p == '\\') {
-			escapes = true;
-			p += j->end - p > 1 ? 2 : 1;
-		} else {
-			wide = true;
-			p++;
-		}
-	}
-	j->at = p + 1;
-	if (wide && !scan_utf8(from, p)) {
-		json_fail(j, "is not UTF-8");
-		return false;
-	}
-	if (escapes)
-		return json_unescape(j, from, p, out);
-	*out = (struct text){ from, (size_t)(p - from) };
 	return true;
 }
 
