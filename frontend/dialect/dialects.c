@@ -136,7 +136,7 @@ static enum mark mark_of(const struct pod_object *pod, const struct dialect *d, 
 {
 	enum mark mark;
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2 && pod->meta.annotations.n > 0; i++) {
 		const char *read = i == 0 ? d->mark : d->quorum_mark;
 
 		if (read && is_unreadable(pod, read, arena))
