@@ -311,6 +311,8 @@ static struct http_call *transport_start(struct transport *interface, const stru
 	c->url.n = 0;
 	bytes_put(&c->url, t->base);
 	bytes_add(&c->url, r->path, strlen(r->path) + 1);
+	if (r->answer_bytes > 0 && r->answer_bytes < c->body_bytes_max)
+		bytes_room(&c->body, r->answer_bytes);
 	curl_easy_setopt(c->easy, CURLOPT_URL, c->url.at);
 	curl_easy_setopt(c->easy, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
 	curl_easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, r->fresh_connection ? 1L : 0L);
@@ -390,6 +392,7 @@ static void answer_read(struct http_call *c, CURLcode code, struct http_answer *
 		.status = (int)status,
 		.repeated = c->repeated,
 		.error = "",
+		.buffer = &c->body,
 		.retry_after_ms = retry_after > 0 ? (int64_t)retry_after * 1000 : -1,
 	};
 	if (code == CURLE_OK && status > 0)

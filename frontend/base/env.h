@@ -38,6 +38,7 @@ struct http_request {
 	uint32_t silence_timeout_ms; /* time without a byte until it counts as broken; 0: none */
 	bool before_lease;           /* sent without the lease: requests that acquire and keep it */
 	size_t answer_bytes_max;     /* of the answer's body; 0: what the transport takes */
+	size_t answer_bytes;         /* ... what it probably has; 0: not known */
 	bool fresh_connection;       /* a new connection: kept ones may all be dead */
 };
 
@@ -48,6 +49,7 @@ enum http_end {
 	HTTP_BROKEN,   /* may have reached it: reset, timeout, short body */
 };
 
+struct bytes;
 struct http_answer {
 	enum http_end end;
 	int status;             /* 0 without a status line */
@@ -55,6 +57,7 @@ struct http_answer {
 	bool repeated;          /* an earlier attempt may have reached a server, which did not answer */
 	int64_t retry_after_ms; /* -1: no Retry-After */
 	const char *error;      /* the failure, "" with HTTP_ANSWERED */
+	struct bytes *buffer;   /* the body's, which `done` may exchange for another; NULL: none */
 };
 
 /* `data` is called for each piece of the body, with the status known; returning false aborts the

@@ -86,6 +86,7 @@ void watch_list_start(struct watch *w)
 	if (!w->full_list)
 		jsonout_add(&query, "limit=@u", (unsigned long long)page_objects(w));
 	if (w->continue_token) {
+		request.answer_bytes = w->body.n + w->body.n / 8;
 		jsonout_add(&query, "&continue=@p", w->continue_token);
 	} else {
 		w->begun_ns = env_now(w->env);
@@ -161,12 +162,27 @@ void watch_list_put(struct watch *w)
 	watch_wait(w, WATCH_WATCH, 0);
 }
 
+/* The page becomes w->body, without a copy where the transport has it in a buffer. */
+static void body_take(struct watch *w, const struct http_answer *answer, const char *body,
+                      size_t body_bytes)
+{
+	const struct bytes empty = w->body;
+
+	assert(empty.n == 0);
+	if (answer->buffer && body_bytes > 0) {
+		w->body = *answer->buffer;
+		*answer->buffer = empty;
+	} else {
+		bytes_add(&w->body, body, body_bytes);
+	}
+}
+
 /* The next page is requested before this one is decoded, in watch_poll(): the server works on it
  * meanwhile. */
-static void list_page(struct watch *w, const char *body, size_t body_bytes)
+static void list_page(struct watch *w, const struct http_answer *answer, const char *body,
+                      size_t body_bytes)
 {
-	assert(w->body.n == 0);
-	bytes_add(&w->body, body, body_bytes);
+	body_take(w, answer, body, body_bytes);
 	if (list_page_read(w->body.at, w->body.n, &w->page) < 0) {
 		list_broken(w);
 		return;
@@ -289,7 +305,7 @@ static void list_done(void *context, const struct http_answer *answer, const cha
 		w->asked = true;
 		w->renewed = false;
 		w->forbidden_ns = 0;
-		list_page(w, body, body_bytes);
+		list_page(w, answer, body, body_bytes);
 		return;
 	}
 	if (page_halve(w, answer))
