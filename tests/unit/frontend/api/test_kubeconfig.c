@@ -83,19 +83,20 @@ static int load(struct access *a, const char *path, const char *context, bool in
 /* The same in base64. */
 #define PEM64 "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUIKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo="
 
+static void loaded(struct access *a, const char *text)
+{
+	cr_assert_eq(load(a, file("k", text), NULL, false), 0, "%s", error);
+}
+
 Test(kubeconfig, takes_a_token_and_a_ca)
 {
 	struct access a;
 	const char *why;
 	char *token;
 
-	cr_assert_eq(
-		load(&a,
-	         file("k", CONFIG("server: 'https://h:6443', certificate-authority-data: " PEM64
-	                          ", tls-server-name: kubernetes.default.svc",
-	                          "token: sesame")),
-	         NULL, false),
-		0, "%s", error);
+	loaded(&a, CONFIG("server: 'https://h:6443', certificate-authority-data: " PEM64
+	                  ", tls-server-name: kubernetes.default.svc",
+	                  "token: sesame"));
 	cr_assert_str_eq(a.server, "https://h:6443");
 	cr_assert_str_eq(a.tls_server_name, "kubernetes.default.svc");
 	cr_assert_str_eq(a.ca.at, PEM);
@@ -136,13 +137,9 @@ Test(kubeconfig, files_are_beside_it_and_data_wins)
 	file("ca.pem", PEM);
 	file("cert.pem", PEM);
 	file("key.pem", "-----BEGIN PRIVATE KEY-----\n");
-	cr_assert_eq(
-		load(&a,
-	         file("k", CONFIG("server: 'https://h:1', certificate-authority: ca.pem",
-	                          "client-certificate: /nowhere, client-certificate-data: " PEM64
-	                          ", client-key: key.pem")),
-	         NULL, false),
-		0, "%s", error);
+	loaded(&a, CONFIG("server: 'https://h:1', certificate-authority: ca.pem",
+	                  "client-certificate: /nowhere, client-certificate-data: " PEM64
+	                  ", client-key: key.pem"));
 	cr_assert_str_eq(a.ca.at, PEM);
 	cr_assert_str_eq(a.cert.at, PEM);
 	cr_assert_str_eq(a.key.at, "-----BEGIN PRIVATE KEY-----\n");
@@ -156,9 +153,7 @@ Test(kubeconfig, a_token_file_is_read_again)
 	char *token;
 
 	file("token", "one\n");
-	cr_assert_eq(
-		load(&a, file("k", CONFIG("server: 'https://h:1'", "tokenFile: token")), NULL, false), 0,
-		"%s", error);
+	loaded(&a, CONFIG("server: 'https://h:1'", "tokenFile: token"));
 	token = access_token(&a, &why);
 	cr_assert_str_eq(token, "one");
 	free(token);
@@ -181,10 +176,7 @@ Test(kubeconfig, a_ca_file_is_read_again)
 	struct blob now;
 
 	file("ca", PEM);
-	cr_assert_eq(
-		load(&a, file("k", CONFIG("server: 'https://h:1', certificate-authority: ca", "token: t")),
-	         NULL, false),
-		0, "%s", error);
+	loaded(&a, CONFIG("server: 'https://h:1', certificate-authority: ca", "token: t"));
 	file("ca", PEM PEM);
 	cr_assert_eq(access_ca(&a, &now), 0);
 	cr_assert_str_eq(now.at, PEM PEM);
@@ -203,11 +195,7 @@ Test(kubeconfig, a_client_certificate_is_read_again)
 	const char *why = "";
 
 	pair_write(file("cert", ""), file("key", ""));
-	cr_assert_eq(load(&a,
-	                  file("k", CONFIG("server: 'https://h:1'",
-	                                   "client-certificate: cert, client-key: key")),
-	                  NULL, false),
-	             0, "%s", error);
+	loaded(&a, CONFIG("server: 'https://h:1'", "client-certificate: cert, client-key: key"));
 	pair_write(a.cert_file, a.key_file);
 	cr_assert_eq(access_pair(&a, &cert, &key, &why), 0, "%s", why);
 	cr_assert(strcmp(cert.at, a.cert.at) != 0 && strcmp(key.at, a.key.at) != 0);
@@ -229,11 +217,8 @@ Test(kubeconfig, half_a_pair_in_files_is_not_read_again)
 	struct access a;
 
 	file("cert.pem", PEM);
-	cr_assert_eq(load(&a,
-	                  file("k", CONFIG("server: 'https://h:1'",
-	                                   "client-certificate: cert.pem, client-key-data: " PEM64)),
-	                  NULL, false),
-	             0, "%s", error);
+	loaded(&a, CONFIG("server: 'https://h:1'",
+	                  "client-certificate: cert.pem, client-key-data: " PEM64));
 	cr_assert(a.cert.at && a.key.at && !a.cert_file && !a.key_file);
 	access_free(&a);
 }
@@ -331,9 +316,7 @@ Test(kubeconfig, nothing_that_is_sent_has_control_bytes)
 	           "tls-server-name has a control byte");
 	expect_bad("current-context: \"a\\eb\"\ncontexts: []\n", "no entry named \"a?b\"");
 	file("token", "one");
-	cr_assert_eq(
-		load(&a, file("k", CONFIG("server: 'https://h:1'", "tokenFile: token")), NULL, false), 0,
-		"%s", error);
+	loaded(&a, CONFIG("server: 'https://h:1'", "tokenFile: token"));
 	file("token", "a\tb\n");
 	cr_assert_null(access_token(&a, &why));
 	cr_assert_str_eq(why, "not a token");

@@ -20,14 +20,27 @@ static const char *taint_name(const void *context, uint32_t name)
 static const struct reason_names NAMES = { .resource = resource_name, .taint = taint_name };
 static const struct reason_about ABOUT = { .gang = "ns/g" };
 
-static const char *text_of(const struct reason *r, const char *gang, const char *refusal)
+/* Good until the next one. */
+static const char *text_with(const struct reason *r, const struct reason_about *about,
+                             const struct reason_names *names)
 {
 	static char out[4096];
-	const struct reason_about about = { .gang = gang, .refusal = refusal };
-	size_t n = reason_text(r, &about, &NAMES, out, sizeof(out));
+	size_t n = reason_text(r, about, names, out, sizeof(out));
 
 	cr_assert_eq(n, strlen(out));
 	return out;
+}
+
+static const char *text_of(const struct reason *r, const char *gang, const char *refusal)
+{
+	const struct reason_about about = { .gang = gang, .refusal = refusal };
+
+	return text_with(r, &about, &NAMES);
+}
+
+static void has(const char *text, const char *part)
+{
+	cr_assert(strstr(text, part), "%s", text);
 }
 
 /* Of so many nodes, with these counts. */
@@ -260,14 +273,12 @@ static const char *value_name(const void *context, uint32_t value)
 static const char *said(const struct reason *r, const struct reason_about *about, bool texts)
 {
 	struct reason_names names = NAMES;
-	static char out[4096];
 
 	if (texts) {
 		names.key = key_name;
 		names.value = value_name;
 	}
-	cr_assert_eq(reason_text(r, about, &names, out, sizeof(out)), strlen(out));
-	return out;
+	return text_with(r, about, &names);
 }
 
 static bool device_name(const void *context, const struct device_lack *l, char *out,
@@ -280,7 +291,6 @@ static bool device_name(const void *context, const struct device_lack *l, char *
 static const char *with_devices(const struct device_lack *l)
 {
 	struct reason_names names = NAMES;
-	static char out[4096];
 	struct reason r = {
 		.why = WAIT_ROOM, .nodes = 3, .need = 4, .fit = 1, .lacks_n = 1, .lacks = { *l }
 	};
@@ -288,8 +298,7 @@ static const char *with_devices(const struct device_lack *l)
 	r.counts_n = 1;
 	r.counts[0] = (struct filter_count){ FILTER_DEVICES, 0, 3, 0 };
 	names.device = device_name;
-	cr_assert_eq(reason_text(&r, &ABOUT, &names, out, sizeof(out)), strlen(out));
-	return out;
+	return text_with(&r, &ABOUT, &names);
 }
 
 #define NODES_AND_GANG                                                                             \
@@ -493,25 +502,21 @@ Test(reason, capacity_that_others_retain)
 		                .retained_gang = 3,
 		                .retained_generation = 7 };
 	struct reason_about about = { 0 };
-	char out[1024];
 
 	names.gang = gang_name;
-	reason_text(&r, &about, &names, out, sizeof(out));
-	cr_assert_str_eq(out, "0/2 nodes are available: 2 Insufficient cpu. 2 nodes have capacity "
-	                      "reserved for gang other/h, which is bound in part: the API server "
-	                      "refused a binding.");
+	cr_assert_str_eq(text_with(&r, &about, &names),
+	                 "0/2 nodes are available: 2 Insufficient cpu. 2 nodes have capacity "
+	                 "reserved for gang other/h, which is bound in part: the API server "
+	                 "refused a binding.");
 	about.tenant = "other";
-	reason_text(&r, &about, &names, out, sizeof(out));
-	cr_assert(strstr(out, "for gang other/h,"), "%s", out);
+	has(text_with(&r, &about, &names), "for gang other/h,");
 	r.retained_nodes = 1;
 	about.tenant = "othe";
-	reason_text(&r, &about, &names, out, sizeof(out));
-	cr_assert(strstr(out, " 1 node has capacity reserved for a gang of another namespace,"), "%s",
-	          out);
+	has(text_with(&r, &about, &names),
+	    " 1 node has capacity reserved for a gang of another namespace,");
 	r.retained_generation = 8;
-	reason_text(&r, &about, &names, out, sizeof(out));
-	cr_assert(strstr(out, "for a gang, which"), "%s", out);
-	cr_assert(strstr(text_of(&r, NULL, NULL), "for a gang, which"));
+	has(text_with(&r, &about, &names), "for a gang, which");
+	has(text_of(&r, NULL, NULL), "for a gang, which");
 }
 
 Test(reason, capacity_that_is_reserved_for_another)
@@ -521,22 +526,21 @@ Test(reason, capacity_that_is_reserved_for_another)
 		.why = WAIT_RESERVED, .fit = 1, .need = 2, .retained_gang = 3, .retained_generation = 7
 	};
 	struct reason_about about = { .gang = "other/g" };
-	char out[1024];
 
 	names.gang = gang_name;
-	reason_text(&r, &about, &names, out, sizeof(out));
-	cr_assert_str_eq(out, "room is held for other/h, which has waited longer. gang other/g: 1 of 2 "
-	                      "members have room beside it.");
+	cr_assert_str_eq(text_with(&r, &about, &names),
+	                 "room is held for other/h, which has waited longer. gang other/g: 1 of 2 "
+	                 "members have room beside it.");
 	about.gang = NULL;
 	about.tenant = "other";
-	reason_text(&r, &about, &names, out, sizeof(out));
-	cr_assert_str_eq(out, "room is held for other/h, which has waited longer");
+	cr_assert_str_eq(text_with(&r, &about, &names),
+	                 "room is held for other/h, which has waited longer");
 	about.tenant = "othe";
-	reason_text(&r, &about, &names, out, sizeof(out));
-	cr_assert_str_eq(out, "room is held for a gang of another namespace that has waited longer");
+	cr_assert_str_eq(text_with(&r, &about, &names),
+	                 "room is held for a gang of another namespace that has waited longer");
 	r.retained_generation = 0;
-	reason_text(&r, &about, &names, out, sizeof(out));
-	cr_assert_str_eq(out, "room is held for a gang that has waited longer");
+	cr_assert_str_eq(text_with(&r, &about, &names),
+	                 "room is held for a gang that has waited longer");
 	cr_assert_str_eq(text_of(&r, NULL, NULL), "room is held for a gang that has waited longer");
 }
 
@@ -560,20 +564,17 @@ Test(reason, capacity_that_others_took)
 		                .taken_pod = 5,
 		                .taken_generation = 9 };
 	struct reason_about about = { 0 };
-	char out[1024];
 
 	names.pod = pod_name;
-	reason_text(&r, &about, &names, out, sizeof(out));
-	cr_assert_str_eq(out, "0/1 nodes are available: 1 Insufficient cpu. Capacity that it was to "
-	                      "have was taken by pod ns/r of scheduler default-scheduler.");
+	cr_assert_str_eq(text_with(&r, &about, &names),
+	                 "0/1 nodes are available: 1 Insufficient cpu. Capacity that it was to "
+	                 "have was taken by pod ns/r of scheduler default-scheduler.");
 	about.tenant = "n";
-	reason_text(&r, &about, &names, out, sizeof(out));
-	cr_assert(strstr(out, " by a pod of scheduler default-scheduler in another namespace."), "%s",
-	          out);
+	has(text_with(&r, &about, &names),
+	    " by a pod of scheduler default-scheduler in another namespace.");
 	r.taken_generation = 8;
-	reason_text(&r, &about, &names, out, sizeof(out));
-	cr_assert(strstr(out, " by a pod that muster did not place."), "%s", out);
-	cr_assert(strstr(text_of(&r, NULL, NULL), " by a pod that muster did not place."));
+	has(text_with(&r, &about, &names), " by a pod that muster did not place.");
+	has(text_of(&r, NULL, NULL), " by a pod that muster did not place.");
 	r.why = WAIT_QUEUE;
 	cr_assert_null(strstr(text_of(&r, NULL, NULL), "taken"));
 }
@@ -588,22 +589,18 @@ Test(reason, a_scheduler_that_is_no_name_is_not_shown)
 		.why = WAIT_ROOM, .nodes = 1, .taken_pod = 5, .taken_generation = 9, .unpromised = 1
 	};
 	struct reason_about about = { 0 };
-	char out[1024];
 
 	memset(long_text, 'a', sizeof(long_text) - 1);
 	names.pod = pod_name;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		pod_scheduler = texts[i];
 		about.tenant = "n";
-		reason_text(&r, &about, &names, out, sizeof(out));
-		cr_assert(strstr(out, " was taken by a pod in another namespace. No "), "%s", out);
+		has(text_with(&r, &about, &names), " was taken by a pod in another namespace. No ");
 		about.tenant = NULL;
-		reason_text(&r, &about, &names, out, sizeof(out));
-		cr_assert(strstr(out, " was taken by pod ns/r. No "), "%s", out);
+		has(text_with(&r, &about, &names), " was taken by pod ns/r. No ");
 	}
 	pod_scheduler = "My_scheduler.v2";
-	reason_text(&r, &about, &names, out, sizeof(out));
-	cr_assert(strstr(out, " by pod ns/r of scheduler My_scheduler.v2. No "), "%s", out);
+	has(text_with(&r, &about, &names), " by pod ns/r of scheduler My_scheduler.v2. No ");
 	pod_scheduler = "default-scheduler";
 }
 
