@@ -146,11 +146,14 @@ struct sweep {
 
 static void sweep_to(struct timeline *t, struct sweep *w, uint64_t at_ns)
 {
+	const uint32_t first = w->end;
+
 	for (; w->end < t->ends_n && t->ends[w->end].end_ns <= at_ns; w->end++) {
 		const struct stay *stay = &t->stays[t->ends[w->end].pod];
 
 		change(t, stay->node, &t->shapes->slots[stay->shape], 1);
 	}
+	budget_spend(t->budget, w->end - first);
 	for (uint32_t i = 0; w->more_end_ns <= at_ns && i < w->p->more_n; i++)
 		change(t, w->p->more[i].node, more_shape(t, w->p, i), w->p->more[i].members);
 	w->more_end_ns = w->more_end_ns <= at_ns ? TIME_NEVER : w->more_end_ns;
@@ -181,7 +184,7 @@ static bool holds(struct timeline *t, const struct picture *p, bool kept)
 	struct sweep w = { .p = p, .more_end_ns = p->more_n > 0 ? p->more_end_ns : TIME_NEVER };
 
 	t->starts_n = starts_find(t, p);
-	budget_spend(t->budget, t->ends_n + (uint64_t)t->starts_n * t->nodes->used);
+	budget_spend(t->budget, (uint64_t)t->starts_n * t->nodes->used);
 	free_copy(t);
 	for (uint32_t i = 0; p->more_free && i < p->more_n; i++)
 		change(t, p->more[i].node, more_shape(t, p, i), -(int64_t)p->more[i].members);
