@@ -300,6 +300,7 @@ static void core_begin(struct instance *p)
 		.reserve_after_ns = p->sim->script->reserve_after_ns,
 		.promise_depth = script_promises(p->sim->script),
 		.promise_grain_ns = p->sim->script->seed % 2 == 0 ? SIM_S : 12 * SIM_S,
+		.promise_window_ns = script_promise_window_ns(p->sim->script),
 		.backfill_by_soft = p->sim->script->seed % 5 < 2,
 		.emit = emit,
 		.context = p,
