@@ -14,6 +14,7 @@ void pods_init(struct pods *ps, const struct limits *limits)
 	ps->memory = must_array(limits->pods + (size_t)1, sizeof(*ps->slots));
 	ps->slots = (void *)((char *)ps->memory + CACHE_LINE - (uintptr_t)ps->memory % CACHE_LINE);
 	ps->ending = must_array(limits->pods / 64 + (size_t)1, sizeof(*ps->ending));
+	ps->placed = must_array(PLACED_LOG, sizeof(*ps->placed));
 }
 
 void pods_clear(struct pods *ps)
@@ -24,6 +25,7 @@ void pods_clear(struct pods *ps)
 	}
 	memset(ps->ending, 0, (ps->limit / 64 + (size_t)1) * sizeof(*ps->ending));
 	ps->used = ps->count = 0;
+	ps->placed_n = 0;
 	memset(ps->by_readiness, 0, sizeof(ps->by_readiness));
 	memset(ps->reservations, 0, sizeof(ps->reservations));
 }
@@ -34,8 +36,10 @@ void pods_free(struct pods *ps)
 		pods_clear(ps);
 	free(ps->memory);
 	free(ps->ending);
+	free(ps->placed);
 	ps->memory = NULL;
 	ps->ending = NULL;
+	ps->placed = NULL;
 	ps->slots = NULL;
 }
 

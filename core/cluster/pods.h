@@ -70,10 +70,15 @@ struct pod {
 };
 static_assert(sizeof(struct pod) == 2 * CACHE_LINE, "two cache lines");
 
+/* The pods that were placed last: those whose bindings are in flight, but for bursts. */
+#define PLACED_LOG 16384u
+
 struct pods {
 	struct pod *slots; /* aligned to cache lines */
 	void *memory;      /* what is freed */
 	uint64_t *ending;  /* by id: bits of pods that are being deleted */
+	pod_id *placed;    /* [i % PLACED_LOG]; some hold nothing any more, some come twice */
+	uint64_t placed_n; /* so far */
 	uint32_t limit;
 	uint32_t used;  /* slots below this were used at least once */
 	uint32_t count; /* in use */
@@ -111,6 +116,12 @@ static inline void pods_note_flags(struct pods *ps, pod_id id, uint32_t flags)
 {
 	if ((ps->slots[id].flags ^ flags) & POD_DELETING)
 		ps->ending[id / 64] ^= UINT64_C(1) << id % 64;
+}
+
+/* The pod got capacity before its record has a node. */
+static inline void pods_note_placed(struct pods *ps, pod_id id)
+{
+	ps->placed[ps->placed_n++ % PLACED_LOG] = id;
 }
 
 /* The first pod from `id` on that is being deleted; ID_NONE: none. */

@@ -116,22 +116,31 @@ void node_unreserve(struct core *c, node_id node)
 		nominations_node_changes(c, node, false);
 }
 
+/* A pod whose binding is under way goes on without the node. */
+static void leave(struct core *c, node_id node, pod_id id)
+{
+	struct pod *p = &c->pods.slots[id];
+
+	if (p->generation == 0 || p->node != node)
+		return;
+	if (reservation_is_retained(p))
+		retained_end(c, p);
+	else
+		reservation_set(c, p, (enum reservation)p->reservation, ID_NONE);
+}
+
 void node_leave(struct core *c, node_id node)
 {
+	const struct node *n = &c->nodes.slots[node];
+	const uint64_t logged = c->pods.placed_n;
+
 	assert(node < c->nodes.limit);
 	unreserve(c, node, true);
 	if (c->nominations.n > 0)
 		nominations_node_changes(c, node, true);
-	if (c->nodes.slots[node].pods == 0)
-		return;
-	for (pod_id id = 0; id < c->pods.used; id++) {
-		struct pod *p = &c->pods.slots[id];
-
-		if (p->generation == 0 || p->node != node)
-			continue;
-		if (reservation_is_retained(p))
-			retained_end(c, p);
-		else
-			reservation_set(c, p, (enum reservation)p->reservation, ID_NONE);
-	}
+	for (uint64_t back = 1; n->pods > 0 && back <= logged && back <= PLACED_LOG; back++)
+		leave(c, node, c->pods.placed[(logged - back) % PLACED_LOG]);
+	/* Placed longer ago, or by another instance. */
+	for (pod_id id = 0; n->pods > 0 && id < c->pods.used; id++)
+		leave(c, node, id);
 }

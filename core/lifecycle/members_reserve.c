@@ -13,6 +13,7 @@
 static inline void attempt_begin(struct core *c, struct pod *p, node_id node)
 {
 	p->attempt++;
+	pods_note_placed(&c->pods, pods_id(&c->pods, p));
 	PROBE(reserved, pods_id(&c->pods, p), p->generation, node, p->gang);
 }
 
@@ -109,6 +110,7 @@ void pod_assume(struct core *c, pod_id id, node_id node, uint64_t until_ns)
 	assert(p->reservation == RESERVATION_NONE);
 	member_out(c, p);
 	reservation_set(c, p, RESERVATION_ASSUMED, node);
+	pods_note_placed(&c->pods, id);
 	p->retry_ns = until_ns;
 	if (until_ns < c->assumes.due_ns)
 		c->assumes.due_ns = until_ns;
