@@ -75,7 +75,7 @@
 	F(s, why) F(s, quorum) F(s, members) F(s, gated) F(s, bound) F(s, need) F(s, fit) F(s, nodes) \
 	F(s, role) F(s, role_quorum) F(s, role_members) F(s, domains) F(s, domain_key) \
 	F(s, domain_value) \
-	F(s, domain_fit) F(s, unpromised) F(s, retained_nodes) F(s, retained_gang) \
+	F(s, domain_fit) F(s, unpromised) F(s, promised_away) F(s, retained_nodes) F(s, retained_gang) \
 	F(s, retained_generation) F(s, victims) \
 	F(s, stuck_pod) F(s, stuck_generation) F(s, taken_pod) F(s, taken_generation) F(s, queue_by) \
 	F(s, queue) F(s, queue_behind) \

@@ -321,11 +321,13 @@ struct reason {
 	uint32_t domain_key;   /* the level: number of a label key */
 	uint32_t domain_value; /* the domain where most members fit: number of a value; ID_NONE: none */
 	uint32_t domain_fit;   /* members that fit there */
-	uint32_t unpromised; /* 1: no backfill reservation, since pods that do not end by themselves use
+	uint16_t unpromised; /* 1: no backfill reservation, since pods that do not end by themselves use
 	                      * what it lacks */
+	uint16_t promised_away;  /* 1, WAIT_RESERVED: by promises, not by the backfill reservation */
 	uint32_t retained_nodes; /* where a member would fit but for reservations that are retained */
 	uint32_t retained_gang;  /* the first gang that retains one of them; WAIT_RESERVED: for which
-	                          * capacity is reserved, limits.gangs + pod of a lone one */
+	                          * capacity is reserved, or to which it is promised, limits.gangs +
+	                          * pod of a lone one */
 	uint32_t retained_generation; /* of that gang; 0: none */
 	uint32_t victims;   /* WAIT_VICTIMS: pods that have to go first, and are evicted or ending */
 	uint32_t stuck_pod; /* one of them that does not go in time ... */

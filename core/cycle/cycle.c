@@ -164,6 +164,20 @@ static bool plan_accept(struct core *c, uint32_t index, bool barred, enum wait_r
 	return *why == WAIT_NONE;
 }
 
+/* The reason of a gang whose plan plan_accept() undid, for `why`. */
+static enum wait_reason undone_reason(struct core *c, uint32_t index, bool barred,
+                                      enum wait_reason why, struct reason *r)
+{
+	if (why == WAIT_RESERVED && nominated_reason(c, index, r))
+		return WAIT_VICTIMS;
+	reason_begin(r, &c->gangs.slots[index], &c->nodes);
+	if (why == WAIT_QUEUE)
+		turns_reason(c, &c->turns.block, r);
+	else
+		promises_reason(c, barred, r);
+	return why;
+}
+
 /* Plans the gang while capacity that its refused members retained is released. */
 static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, struct reason *r)
 {
@@ -193,14 +207,8 @@ static enum wait_reason try_place_tentatively(struct core *c, uint32_t index, st
 	search_note(c, g, answer);
 	if (c->nominations.n > 0 && answer != PLAN_PLACED && nominated_reason(c, index, r))
 		return WAIT_VICTIMS;
-	if (answer == PLAN_PLACED && !plan_accept(c, index, barred, &why)) {
-		if (why == WAIT_RESERVED && nominated_reason(c, index, r))
-			return WAIT_VICTIMS;
-		reason_begin(r, g, &c->nodes);
-		if (why == WAIT_QUEUE)
-			turns_reason(c, &c->turns.block, r);
-		return why;
-	}
+	if (answer == PLAN_PLACED && !plan_accept(c, index, barred, &why))
+		return undone_reason(c, index, barred, why, r);
 	if (answer == PLAN_PLACED) {
 		PROBE(planned, index, g->generation, plan->n, plan->placed);
 		gang_release_finally(c, g);

@@ -235,6 +235,7 @@ bool promises_accept(struct core *c)
 	assert(c->promises.asked);
 	if (promises_hold(t, ask, c->promises.places, n, c->now_ns))
 		return true;
+	c->promises.late = promises_late(t);
 	undo_all(&c->plan, &c->views, &c->gangs);
 	for (int kept = 0; kept < 2 && ask->wants_n > 0; kept++) {
 		n = promises_places(t, ask, kept, c->now_ns, &places);
@@ -279,6 +280,18 @@ void promises_show(struct core *c, uint32_t index, struct reason *reason)
 	if (p && !p->ask.firm && reclaim_is_on(c))
 		reason->promised.flags |= PROMISE_BORROWS;
 	promise_mark_told(c->promises.timeline, index);
+}
+
+void promises_reason(struct core *c, bool barred, struct reason *r)
+{
+	struct promising *s = &c->promises;
+	const uint32_t gang = barred ? promises_barred_by(s->timeline, &s->ask, c->now_ns) : s->late;
+
+	r->promised_away = 1;
+	if (gang == ID_NONE)
+		return;
+	r->retained_gang = gang;
+	r->retained_generation = c->gangs.slots[gang].generation;
 }
 
 /* A gang that its queue refuses now is to be told so, and loses its promise. */

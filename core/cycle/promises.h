@@ -35,6 +35,10 @@ bool promises_accept(struct core *c);
  * true if the promises hold.  The plan is unchanged. */
 bool promises_accept_from(struct core *c, uint64_t start_ns);
 
+/* The plan was undone by promises_bar() (`barred`), or by promises_accept(): the reason has the
+ * gang whose promise bars it, where a single one is known to. */
+void promises_reason(struct core *c, bool barred, struct reason *r);
+
 /* `had`: members that had a node before.  A gang that its queue refuses loses its promise: what it
  * waits for is no end of a pod. */
 void promises_gang_tried(struct core *c, uint32_t index, enum wait_reason why, uint32_t had);

@@ -79,6 +79,7 @@ struct promising {
 	/* What the gang in the cycle asks for; wants_n 0: not certain enough for a promise. */
 	struct timeline_ask ask;
 	bool asked;
+	uint32_t late;                 /* promises_late() of the plan, which was undone */
 	struct timeline_place *places; /* of the plan */
 	uint32_t places_room;
 	uint64_t due_ns; /* when to look again: as timeline_due_ns() at the end of the last cycle */

@@ -43,14 +43,9 @@ uint64_t promise_earliest(struct timeline *t, const struct timeline_ask *ask, ui
 	return TIME_NEVER;
 }
 
-static uint64_t begins(const struct promise *p, uint64_t now_ns)
-{
-	return p->at_ns > now_ns ? p->at_ns : now_ns;
-}
-
 void profile_promise(struct timeline *t, const struct promise *p, int sign, uint64_t now_ns)
 {
-	const uint64_t from_ns = begins(p, now_ns);
+	const uint64_t from_ns = promise_begins(p, now_ns);
 
 	profile_change(t, &p->ask, from_ns, ask_end(t, &p->ask, from_ns), sign);
 }
@@ -179,7 +174,7 @@ void promises_repair(struct timeline *t, enum promise_move why, uint32_t who, ui
 	qsort(t->promises, n, sizeof(*t->promises), by_rank);
 	for (uint32_t i = 0; i < n; i++) {
 		struct promise p = t->promises[i];
-		const uint64_t from_ns = begins(&p, now_ns);
+		const uint64_t from_ns = promise_begins(&p, now_ns);
 		uint64_t at_ns;
 
 		t->promises_n = kept;

@@ -194,8 +194,10 @@ static bool holds(struct timeline *t, const struct picture *p, bool kept)
 
 		sweep_to(t, &w, s->at_ns);
 		s->first = t->places_n;
-		if (!(kept ? place_kept(t, &t->promises[s->promise]) : place(t, s->ask)))
+		if (!(kept ? place_kept(t, &t->promises[s->promise]) : place(t, s->ask))) {
+			t->late = kept ? t->late : s->ask->gang;
 			return false;
+		}
 		s->n = t->places_n - s->first;
 		t->standing[w.standing].end_ns = ask_end(t, s->ask, s->at_ns);
 		t->standing[w.standing].first = s->first;

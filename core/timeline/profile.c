@@ -202,12 +202,12 @@ void profile_begin(struct timeline *t, uint64_t at_ns)
 	row_from(&t->profile, at_ns);
 }
 
-bool profile_suffices(const struct timeline *t, const struct timeline_ask *ask, uint64_t until_ns)
+uint64_t profile_lacks(const struct timeline *t, const struct timeline_ask *ask, uint64_t until_ns)
 {
 	const struct profile *f = &t->profile;
 
 	for (uint32_t i = 0; i < f->n && f->times[i] < until_ns; i++)
 		if (!suffices(t, ask, row(f, i)))
-			return false;
-	return true;
+			return f->times[i];
+	return TIME_NEVER;
 }

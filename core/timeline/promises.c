@@ -103,7 +103,45 @@ bool promises_may_start(struct timeline *t, const struct timeline_ask *ask, uint
 	if (own)
 		return own->at_ns <= now_ns;
 	profile_make(t, promise_binding(t, ask_rank(ask)), false, now_ns);
-	return profile_suffices(t, ask, ask_end(t, ask, now_ns));
+	return profile_lacks(t, ask, ask_end(t, ask, now_ns)) == TIME_NEVER;
+}
+
+/* Of what starts then, the gang that was promised it first. */
+static uint32_t starts_at(const struct timeline *t, int64_t rank, uint64_t at_ns, uint64_t now_ns)
+{
+	const struct promise *first = NULL;
+
+	for (uint32_t i = 0; i < t->promises_n; i++) {
+		const struct promise *p = &t->promises[i];
+
+		if (ask_rank(&p->ask) >= rank && promise_in_pictures(p) &&
+		    promise_begins(p, now_ns) == at_ns && (!first || p->serial < first->serial))
+			first = p;
+	}
+	return first ? first->ask.gang : ID_NONE;
+}
+
+uint32_t promises_barred_by(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns)
+{
+	const int64_t rank = promise_binding(t, ask_rank(ask));
+	const struct promise *own = promise_of(t, ask->gang);
+	const bool is_in = own && promise_in_pictures(own);
+	uint64_t at_ns;
+
+	if (ask->wants_n == 0)
+		return ID_NONE;
+	profile_make(t, rank, false, now_ns);
+	if (is_in)
+		profile_promise(t, own, 1, now_ns);
+	at_ns = profile_lacks(t, ask, ask_end(t, ask, now_ns));
+	if (is_in)
+		profile_promise(t, own, -1, now_ns);
+	return at_ns != TIME_NEVER ? starts_at(t, rank, at_ns, now_ns) : ID_NONE;
+}
+
+uint32_t promises_late(const struct timeline *t)
+{
+	return t->late;
 }
 
 /* Promises that a start now would have to leave room for. */

@@ -208,6 +208,12 @@ bool promises_hold_from(struct timeline *t, const struct timeline_ask *ask,
                         const struct timeline_place *places, uint32_t n, uint64_t start_ns,
                         uint64_t now_ns);
 
+/* Why the gang can't start now, though it fits: of promises_may_start(), the gang whose promise
+ * starts when free capacity would first be too little; of promises_hold(), the gang whose promise
+ * had no place left.  ID_NONE: no single promise is known to bar it.  O(profile) and O(1). */
+uint32_t promises_barred_by(struct timeline *t, const struct timeline_ask *ask, uint64_t now_ns);
+uint32_t promises_late(const struct timeline *t);
+
 /* promises_hold() of a pod on a node that it has not taken, and nothing changes but scratch:
  * neither what is kept with a promise nor the budget.  No table needs to have the shape; ask->gang
  * is any without a promise for a pod that is in none. */

@@ -101,6 +101,8 @@ struct timeline {
 	uint32_t *order; /* of promises */
 	uint32_t order_room;
 	uint32_t asked_first, asked_n; /* of places: of the gang that asked */
+	uint32_t
+		late; /* the gang without a place in the last picture of first nodes that did not hold */
 };
 
 static inline uint64_t time_add(uint64_t at_ns, uint64_t length_ns)
@@ -126,6 +128,12 @@ static inline uint64_t late_start_ns(const struct timeline *t)
 static inline bool promise_in_pictures(const struct promise *p)
 {
 	return !p->nominated && !p->stale;
+}
+
+/* When it starts; it is due if its time has passed. */
+static inline uint64_t promise_begins(const struct promise *p, uint64_t now_ns)
+{
+	return p->at_ns > now_ns ? p->at_ns : now_ns;
 }
 
 /* When a gang that starts at that time has ended, rounded as the ends of its pods will be. */
@@ -157,8 +165,9 @@ uint64_t profile_find(const struct timeline *t, const struct timeline_ask *ask, 
 
 /* A row begins at the time. */
 void profile_begin(struct timeline *t, uint64_t at_ns);
-/* True if the sums suffice from the first row on until then. */
-bool profile_suffices(const struct timeline *t, const struct timeline_ask *ask, uint64_t until_ns);
+/* When the sums first are too little, from the first row on until then; TIME_NEVER: they suffice.
+ */
+uint64_t profile_lacks(const struct timeline *t, const struct timeline_ask *ask, uint64_t until_ns);
 
 /* picture.c: places all promises of the rank and above, but `without` (ID_NONE: none), and the
  * gang that asks (NULL: none) at at_ns.  True if each has nodes.

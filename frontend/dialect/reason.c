@@ -454,16 +454,22 @@ static bool is_of_tenant(const struct reason_about *about, const char *gang)
 static void put_held(struct out *o, const struct reason *r, const struct reason_about *about,
                      const struct reason_names *names)
 {
+	const bool promised = r->promised_away != 0;
+	const char *how = promised ? "promised to" : "held for";
 	char holder[REASON_GANG_BYTES];
 
 	if (!names->gang || !names->gang(names->context, r->retained_gang, r->retained_generation,
 	                                 holder, sizeof(holder)))
-		put(o, "room is held for a gang that has waited longer");
+		put(o, "room is %s %s", how, promised ? "others" : "a gang that has waited longer");
 	else if (!is_of_tenant(about, holder))
-		put(o, "room is held for a gang of another namespace that has waited longer");
+		put(o, "room is %s a gang of another namespace%s", how,
+		    promised ? "" : " that has waited longer");
 	else
-		put(o, "room is held for %s, which has waited longer", holder);
-	if (about->gang)
+		put(o, "room is %s %s%s", how, holder, promised ? "" : ", which has waited longer");
+	if (about->gang && promised)
+		put(o, ". gang %s: %u member%s room now, but not beside what is promised.", about->gang,
+		    r->need, r->need == 1 ? " has" : "s have");
+	else if (about->gang)
 		put(o, ". gang %s: %u of %u members have room beside it.", about->gang, r->fit, r->need);
 }
 

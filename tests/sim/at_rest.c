@@ -170,7 +170,8 @@ bool invariants_may_wait(struct invariants *b, const char *pod, bool held)
 	as_arena_reset(&b->arena);
 	message = message_of(as_object_tree(&b->arena, o));
 	group = as_object_label(o, "scheduling.x-k8s.io/pod-group");
-	if (held && strstr(message, "room is held for ") != NULL)
+	if (held && (strstr(message, "room is held for ") != NULL ||
+	             strstr(message, "room is promised to ") != NULL))
 		b->excuses[EXCUSE_BEHIND]++;
 	else if (group != NULL && was_helped(b, group) && strstr(message, "queue") != NULL)
 		b->excuses[EXCUSE_BEGUN]++;

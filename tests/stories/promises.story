@@ -39,6 +39,12 @@ tick 48000
 use job d 2 250
 	placed d*=0
 	start b=100 c=200 d=300
+	reason d: held 0 of 2 by promises for c
+# Also when it has a promise of its own.
+node n10 cpu=0 memory=8
+tick 3000
+plan
+	reason d: held 0 of 2 by promises for c
 
 story bf_3_easy
 # With one promise the last one starts at once: c has none, and is promised 300 when b starts.
@@ -227,6 +233,18 @@ pod b cpu=1 run=30
 	start b=101
 pod c cpu=1 priority=100 run=60
 	start c=101 b=161:Outranked
+
+story barred_by_a_promise_that_has_no_place_left
+# Sums suffice: wide needs all of n1 at 101, where long would be until 500.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n1 cpu=4 memory=8
+node n2 cpu=3 memory=1
+pod b cpu=3 node=n1 scheduled=1 run=100
+pod wide cpu=4 run=50
+	start wide=101
+pod long cpu=1 memory=4 run=500
+	on long=-
+	reason long: held 0 of 1 by promises for wide
 
 story bf_12_unknown_length
 # Its end is not known: it takes only what no promise will ever use.

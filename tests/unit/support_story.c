@@ -111,6 +111,8 @@ static void say_reason(struct story *s, const struct reason *r)
 		say(s, ", %u gated", r->gated);
 	if (r->why == WAIT_ROOM || r->why == WAIT_GAVE_UP || r->why == WAIT_RESERVED)
 		say(s, " %u of %u", r->fit, r->need);
+	if (r->why == WAIT_RESERVED && r->promised_away)
+		say(s, " by promises");
 	if (r->why == WAIT_RESERVED && r->retained_generation != 0)
 		say(s, " for %s",
 		    r->retained_gang < limits.gangs ? s->gangs.name[r->retained_gang]

@@ -544,6 +544,33 @@ Test(reason, capacity_that_is_reserved_for_another)
 	cr_assert_str_eq(text_of(&r, NULL, NULL), "room is held for a gang that has waited longer");
 }
 
+/* As the backfill reservation: of another namespace it is not named. */
+Test(reason, capacity_that_is_promised_to_another)
+{
+	struct reason_names names = NAMES;
+	struct reason r = { .why = WAIT_RESERVED,
+		                .need = 2,
+		                .promised_away = 1,
+		                .retained_gang = 3,
+		                .retained_generation = 7 };
+	struct reason_about about = { .gang = "other/g", .tenant = "other" };
+	char out[1024];
+
+	names.gang = gang_name;
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert_str_eq(out, "room is promised to other/h. gang other/g: 2 members have room now, but "
+	                      "not beside what is promised.");
+	about = (struct reason_about){ .tenant = "othe" };
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert_str_eq(out, "room is promised to a gang of another namespace");
+	about = (struct reason_about){ .gang = "othe/g" };
+	r.retained_generation = 0;
+	r.need = 1;
+	reason_text(&r, &about, &names, out, sizeof(out));
+	cr_assert_str_eq(out, "room is promised to others. gang othe/g: 1 member has room now, but not "
+	                      "beside what is promised.");
+}
+
 static const char *pod_scheduler = "default-scheduler";
 
 static const char *pod_name(const void *context, uint32_t pod, uint32_t generation, char *out,
