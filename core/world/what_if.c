@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/world/what_if.h"
 
+#include "core/cycle/reclaim.h"
 #include "core/devices/inventory.h"
 #include "core/lifecycle/state.h"
 #include "core/step/core.h"
@@ -332,6 +333,8 @@ static void waits_fill(struct asked *a, struct kept *kept)
 										  .generation = g->generation,
 										  .budgets_unknown = (keeper_flags(a->k) &
 	                                                          PREEMPTION_BUDGETS_UNKNOWN) != 0 });
+	/* Its queue has no usage in that core, or not that of the change. */
+	a->out->by_priority = reclaim_is_on(a->world);
 	gang_search_free(&found);
 }
 

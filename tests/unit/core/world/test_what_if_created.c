@@ -605,3 +605,29 @@ Test(what_if_created, lone_pods_evict_in_their_queue)
 	a = ask_records(&records_of(array_json(&f))->gang, false);
 	cr_assert_eq(a->victims.answer, VICTIMS_ROW_IMPOSSIBLE);
 }
+
+/* Of a gang the answer has victims by priority, and says so: the loop reclaims by queues. */
+Test(what_if_created, victims_by_priority_beside_reclaim)
+{
+	const struct manifest f = { .name = "g", .queue = "a", .members = 2, .quorum = 2 };
+	const struct live_answer *a;
+
+	for (int reclaim = 0; reclaim < 2; reclaim++) {
+		start_with(MODEL_QUEUES_VOLCANO, 0, 0);
+		if (reclaim) {
+			x.loop.preemption |= PREEMPTION_RECLAIM;
+			x.m->preemption_flags |= PREEMPTION_RECLAIM;
+		}
+		queue("a", "\"guarantee\":{\"resource\":{\"cpu\":\"2\"}}");
+		queue("b", "\"weight\":1");
+		node("n1", 2);
+		for (int i = 0; i < 2; i++)
+			pod(numbered("of-b", i), 5, "", "n1",
+			    ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"b\"}");
+		synced();
+		a = ask_records(&records_of(array_json(&f))->gang, false);
+		cr_assert_eq(a->verdict, QUESTION_WAITS);
+		cr_assert_eq(a->victims.answer, VICTIMS_ROW_IMPOSSIBLE);
+		cr_assert_eq(a->by_priority, (uint32_t)reclaim);
+	}
+}
