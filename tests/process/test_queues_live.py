@@ -8,7 +8,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import objects  # noqa: E402
+from lib import load, objects  # noqa: E402
 from lib.check import condition  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import becomes, check, equal, eventually, main, steady, until  # noqa: E402
@@ -146,6 +146,35 @@ def test_a_queue_that_allows_run_times():
         settles(c, "a", 2)
         c.edit(file(61))
         settles(c, "a", 4)
+
+
+def test_a_run_time_that_a_file_states():
+    """explain --what-if -f: of a gang and of a lone pod that nobody has created; a deadline counts before an annotation."""
+    def stating(pod, seconds, deadline=None):
+        pod["metadata"]["annotations"] = {"muster.dev/run-seconds": str(seconds)}
+        if deadline:
+            pod["spec"]["activeDeadlineSeconds"] = deadline
+        return pod
+
+    with Queues("- {name: a, maxRunSeconds: 60}\n") as c:
+        def answer(*made):
+            of = os.path.join(c.folder, "made.json")
+            load.save(of, list(made))
+            code, out, err = c.ask("explain", "--what-if", "-f", of, "--listen", c.listen, "-o", "json")
+            got = json.loads(out) if out else {}
+            return code, got.get("answer"), got.get("reason"), err
+
+        def gang(seconds, deadline=None):
+            members = [stating(p, seconds, deadline) for p in pods("a", 2, 1, group="g")]
+            return [objects.pod_group("g", 2), *members]
+
+        eventually(lambda: equal(answer(*gang(60))[:2], (0, "starts")))
+        for made, seconds in ((gang(61), 61), (gang(50, deadline=70), 70), ([stating(p, 62) for p in pods("a", 1, 1)], 62)):
+            got = answer(*made)
+            equal(got[:2], (1, "waits"), got)
+            check(f"queue a allows a run time of 60 s at most (maxRunSeconds), {seconds} s are stated" in got[2], got)
+        for made in (gang(70, deadline=60), [stating(p, 60) for p in pods("a", 1, 1)]):
+            equal(answer(*made)[:2], (0, "starts"))
 
 
 def test_unshared_resources():
