@@ -234,6 +234,15 @@ static int serve_begin(struct daemon *d)
 	return rc == -EINVAL ? EXIT_INPUT : EXIT_CONFIG;
 }
 
+/* Queues whose objects have a scheduler that writes what they use. */
+static bool writes_queue_status(const struct options *o)
+{
+	const enum model_queues_of of = (enum model_queues_of)options_queues(o);
+
+	return o->queue_status && (of == MODEL_QUEUES_AUTO || of == MODEL_QUEUES_VOLCANO ||
+	                           of == MODEL_QUEUES_KOORDINATOR);
+}
+
 static void frontend_begin(struct daemon *d)
 {
 	const struct options *o = d->options;
@@ -278,6 +287,7 @@ static void frontend_begin(struct daemon *d)
 		.lease = o->leader_elect ? &lease : NULL,
 		.journal = options_journal(o, &d->journal) ? &journal : NULL,
 		.past = options_past(o, &d->past) ? &past : NULL,
+		.queue_status = writes_queue_status(o),
 	};
 	char host[100] = "localhost";
 

@@ -115,6 +115,10 @@ def test_queues_and_promises():
         objects = helm(f"queues={source}")
         same([o for o in objects if (o["kind"], o["metadata"]["name"]) not in plain_objects], [] if source == "config" else rights)
         check(f"--queues={source}" in containers(objects)["frontend"], source, containers(objects))
+    objects = helm("queues=volcano", "queueStatus=true")
+    for right in said(tool("KUSTOMIZE"), "build", DEPLOY / "queue-status"):
+        check(right["metadata"]["name"] in [o["metadata"]["name"] for o in objects], right)
+    check("--write-queue-status" in containers(objects)["frontend"], containers(objects))
     check("--queues-configmap" not in str(containers(helm("queues=config"))), "the default place")
     check("--queues-configmap=here/batch-muster-queues" in containers(helm("queues=config", release="batch", namespace="here"))["frontend"], "its own")
     check("--promise-depth=64" in containers(helm("promiseDepth=64"))["core"], "the depth")

@@ -185,6 +185,10 @@ const struct setting settings[] = {
 	{ "queues.historyHalfLifeSeconds", "--history-half-life", "SECONDS", "604800",
 	  "half-life of past usage", AT(history_half_life_s), .kind = SETTING_NUMBER, .least = 60,
 	  .most = QUEUE_HALF_LIFE_MAX_S },
+	{ "queues.writeStatus", "--write-queue-status", NULL, "false",
+	  "write what queues use into their objects, in place of their scheduler: status.allocated of Volcano's Queues, status.used of "
+	  "Koordinator's ElasticQuotas",
+	  AT(queue_status), .kind = SETTING_YES },
 	{ "jobDeadlines", "--job-deadlines", NULL, "false",
 	  "plan promised starts also by the deadlines of Jobs (spec.activeDeadlineSeconds)",
 	  AT(job_deadlines), .kind = SETTING_YES },

@@ -42,6 +42,7 @@ struct options {
 	struct text_list volcano_queues; /* whose PodGroups become Inqueue */
 	bool policies;
 	bool job_deadlines;
+	bool queue_status;              /* what queues use is written into their objects */
 	const char *stream_lists;       /* "off" or "auto" */
 	const char *devices;            /* "off" or "auto" */
 	const char *preemption;         /* "off", "explain" or "on" */

@@ -10,6 +10,7 @@
 #include "frontend/api/lease.h"
 #include "frontend/base/log.h"
 #include "frontend/base/probe.h"
+#include "frontend/report/queue_status.h"
 #include "frontend/report/report.h"
 #include "frontend/bind/takeover.h"
 #include "frontend/journal/journal.h"
@@ -212,6 +213,8 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	preempt_begin(f);
 	if (config->past)
 		past_begin(f);
+	if (config->queue_status)
+		f->queue_status = queue_status_new(env, model);
 	model_resources(model, &f->watches_n);
 	f->room_freed_ns = NEVER_NS;
 	f->watches = must_alloc(f->watches_n * sizeof(struct watch *));
@@ -243,6 +246,7 @@ void frontend_free(struct frontend *f)
 	volume_bind_free(f->volume_bind);
 	claim_bind_free(f->claims);
 	report_free(f->report);
+	queue_status_free(f->queue_status);
 	extender_free(f->extender);
 	preempt_end(f);
 	if (f->past)
@@ -667,6 +671,10 @@ uint64_t frontend_poll(struct frontend *f)
 	}
 	if (f->past) {
 		due = past_poll(f);
+		next = due < next ? due : next;
+	}
+	if (f->queue_status) {
+		due = queue_status_turn(f);
 		next = due < next ? due : next;
 	}
 	due = extender_turn(f);

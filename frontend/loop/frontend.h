@@ -52,6 +52,7 @@ struct frontend_config {
 	uint32_t extender_reservations;       /* for other schedulers' pods at once */
 	const struct journal_config *journal; /* NULL: none is kept; copied, its env is ours */
 	const struct past_config *past; /* NULL: it does not count, or there are no queues; copied */
+	bool queue_status;              /* what queues use is written into their objects */
 	uint32_t extender_keep_ms; /* how long capacity is reserved for another scheduler's pod; 0: no
 	                              extender */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of the frontend. frontend.c: loop and connections; commands.c: the core's commands;
- * preempt.c: those about evictions; past.c: the history of queues. */
+ * preempt.c: those about evictions; past.c: the history of queues; queue_status.c: their usage, for
+ * their objects. */
 #ifndef MUSTER_FRONTEND_FRONTEND_IMPL_H
 #define MUSTER_FRONTEND_FRONTEND_IMPL_H
 
@@ -46,9 +47,11 @@ struct frontend {
 	} stuck[16];             /* by gang: whose Event says that this pod does not go */
 	struct past_store *past; /* NULL: the history of queues does not count */
 	uint32_t past_half_life_s;
-	uint64_t past_due_ns;     /* when to write it */
-	uint64_t past_known_ns;   /* the rows of the core have it from then on; 0: unknown */
-	bool taking_over;         /* takeover_begin() was called */
+	uint64_t past_due_ns;              /* when to write it */
+	struct queue_status *queue_status; /* NULL: what queues use is not written */
+	uint64_t queue_look_ns;            /* when its rows are read; 0: they aren't complete */
+	uint64_t past_known_ns;            /* the rows of the core have it from then on; 0: unknown */
+	bool taking_over;                  /* takeover_begin() was called */
 	uint64_t coreless_max_ns; /* a leader without a core, or with one that does not last, gives up
 	                             after this */
 	uint64_t core_lasts_ns;   /* after which a core counts as lasting */
@@ -102,6 +105,9 @@ uint64_t past_poll(struct frontend *f);
 /* Writes it for the last time. */
 void past_stop(struct frontend *f);
 bool past_is_idle(const struct frontend *f);
+
+/* queue_status.c: only with config.queue_status. */
+uint64_t queue_status_turn(struct frontend *f);
 
 /* preempt.c: nothing without config.evicts. */
 void preempt_begin(struct frontend *f);

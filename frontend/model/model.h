@@ -263,6 +263,12 @@ uint32_t model_gang_generation(const struct model *m, gang_id id);
 /* The name of a queue by its id; "" when there is none. */
 const char *model_queue_name(const struct model *m, uint32_t queue);
 
+/* The namespace of the object that the queue is, "" if it has none, with its resource and the field
+ * of its status for what it uses.  NULL: it is no object, or its scheduler isn't who writes that.
+ */
+const char *model_queue_object(const struct model *m, const char *name, const struct resource **of,
+                               const char **field);
+
 /* The queue that a pod, or the first member of a gang, goes to: its name, whether or not it is
  * there; NULL: there are no queues. */
 const char *model_pod_queue(const struct model *m, pod_id pod);

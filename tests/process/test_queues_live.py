@@ -357,6 +357,54 @@ def test_que_14_koordinator_quotas():
         until(lambda: c.queue("koordinator-default-quota").get("waiting") == 1, SOON_S, "the default quota")
 
 
+def volcano_crd():
+    """Of the scope and with the subresource that Volcano's has; --crd has namespaced ones alone."""
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "queues.scheduling.volcano.sh"},
+            "spec": {"group": "scheduling.volcano.sh", "scope": "Cluster", "names": {"plural": "queues", "kind": "Queue"},
+                     "versions": [{"name": "v1beta1", "served": True, "storage": True, "subresources": {"status": {}},
+                                   "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
+
+
+def test_usage_is_written_into_volcano_queues_with_the_setting_alone():
+    path = "/apis/scheduling.volcano.sh/v1beta1/queues"
+
+    def allocated(name):
+        return c.client.request("GET", f"{path}/{name}").get("status", {}).get("allocated")
+
+    with Cluster(*nodes(), *marked("a", 2, 8)) as c:
+        c.client.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", volcano_crd())
+        for queue in volcano("default"), volcano("up"), volcano("a", parent="up"):
+            c.client.request("POST", path, queue)
+        c.client.request("PATCH", f"{path}/a/status", {"status": {"state": "Open", "allocated": {"cpu": "7", GPU: "99"}}},
+                         "application/merge-patch+json")
+        flags = ("--queues", "volcano")
+        c.pair(frontend=flags)
+        settles(c, "a", 2)
+        steady(lambda: allocated("a") == {"cpu": "7", GPU: "99"}, 15, "without the setting")
+        c.frontend.kill()
+        flags += ("--write-queue-status",)
+        c.frontend = c.start_frontend(*flags)
+        becomes(lambda: (allocated("a") or {}).get(GPU), "16", "status.allocated of a", SOON_S)
+        check("cpu" not in allocated("a"), "what is not used is removed", allocated("a"))
+        becomes(lambda: (allocated("up") or {}).get(GPU), "16", "status.allocated of its parent", SOON_S)
+        equal(c.client.request("GET", f"{path}/a")["status"]["state"], "Open", "the rest of its status")
+        ended(c, "a-00")
+        becomes(lambda: allocated("a").get(GPU), "8", "after one has ended", SOON_S)
+        c.frontend.kill()
+        ended(c, "a-01")
+        c.frontend = c.start_frontend(*flags)
+        becomes(lambda: GPU in allocated("a"), False, "by the next instance", SOON_S)
+
+
+def test_usage_is_written_into_elastic_quotas():
+    key = "quota.scheduling.koordinator.sh/name"
+    with Queues(None, quota("a", {GPU: "16"}, {GPU: "24"}), *marked("a", 2, 8, key=key, part="labels"),
+                flags=("--queues", "koordinator", "--write-queue-status"), apisim=("--crd", CRDS["koordinator"])) as c:
+        settles(c, "a", 2)
+        becomes(lambda: c.client.get("ElasticQuota", "a").get("status", {}).get("used", {}).get(GPU), "16", "status.used", SOON_S)
+
+
 def test_que_14_kai_queues():
     def queue(name, **resources):
         return {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": name},

@@ -638,6 +638,29 @@ const char *model_queue_name(const struct model *m, uint32_t queue)
 	return q && queue < q->slots_n && q->slots[queue].name ? q->slots[queue].name : "";
 }
 
+const char *model_queue_object(const struct model *m, const char *name, const struct resource **of,
+                               const char **field)
+{
+	static const char *const fields[QUEUE_SOURCES] = {
+		[QUEUES_VOLCANO] = "allocated", [QUEUES_KOORDINATOR] = "used"
+	};
+	const struct model_queues *q = m->queues;
+	const size_t at = q && q->tree ? queues_find(q->tree, name) : SIZE_MAX;
+
+	if (at == SIZE_MAX || at == QUEUE_ROOT || !fields[q->tree->source])
+		return NULL;
+	/* Koordinator's default quota is there without an object. */
+	if (q->tree->source == QUEUES_KOORDINATOR && !q->tree->queues[at].namespace[0])
+		return NULL;
+	*field = fields[q->tree->source];
+	for (size_t i = 0; i < m->resources_n; i++)
+		if (m->roles[i] == ROLE_QUEUES && m->which[i] == (uint32_t)q->tree->source) {
+			*of = &m->resources[i];
+			return q->tree->queues[at].namespace;
+		}
+	return NULL;
+}
+
 const char *model_pod_queue(const struct model *m, pod_id pod)
 {
 	return m->queues && m->queues->tree && pod < m->pods.pool.n && pod_at(m, pod)->entry.slot.live
