@@ -358,6 +358,7 @@ static struct member *member_new(struct invariants *b, const struct as_object *o
 	put(m->key, o->key);
 	put(m->group, group != NULL ? group : "");
 	snprintf(m->queue, sizeof(m->queue), "%s", queue != NULL ? queue : "");
+	as_json_integer(as_json_get(tree, "spec"), "activeDeadlineSeconds", &m->stated_s);
 	m->ours = strcmp(json_text(as_json_get(tree, "spec"), "schedulerName"), "muster") == 0;
 	return m;
 }
@@ -391,6 +392,10 @@ static void judge_queue(struct invariants *b, const struct member *landed)
 	else if (cpu > limit)
 		sim_fail(b->sim, "queue: %s has %lld of %lld milli of cpu after %s", landed->queue,
 		         (long long)cpu, (long long)limit, landed->key);
+	if (landed->stated_s > queues_max_run_s(b->sim, landed->queue) && !begun)
+		sim_fail(b->sim, "queue: %s states %lld s, and %s never allowed more than %lld",
+		         landed->key, (long long)landed->stated_s, landed->queue,
+		         (long long)queues_max_run_s(b->sim, landed->queue));
 }
 
 /* Members of the gang that run and stay; those that succeeded count. */

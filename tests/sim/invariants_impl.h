@@ -20,6 +20,7 @@ struct member {
 	char group[NAME_BYTES];
 	char queue[8]; /* "": none */
 	struct sum wants;
+	int64_t stated_s; /* activeDeadlineSeconds; 0: none */
 	uint64_t version;
 	bool ours; /* by its schedulerName */
 	bool over; /* ended or gone */

@@ -16,29 +16,35 @@
 #define FREE INT64_MAX /* it has no limit */
 
 /* Limits in milli of cpu; 0: nothing starts, there is no such queue, or it has children or is
- * parked.  The text is that of a JSON string. */
+ * parked.  Run times: the least maxRunSeconds on the way to the root.  The text is that of a JSON
+ * string. */
 static const struct {
 	const char *text;
 	int64_t limits[QUEUES];
+	int64_t run_s[QUEUES];
 } variants[VARIANTS] = {
 	{ "- {name: q0, limit: {cpu: 3}, guarantee: {cpu: 2}}\\n"
-	  "- {name: q1, guarantee: {cpu: 4}, weight: 3, minRunSeconds: 20}\\n"
+	  "- {name: q1, guarantee: {cpu: 4}, weight: 3, minRunSeconds: 20, maxRunSeconds: 25}\\n"
 	  "- {name: q2, order: fifo, limit: {cpu: 4}}\\n",
-	  { 3000, FREE, 4000, 0 } },
-	{ "- {name: up, limit: {cpu: 6}, guarantee: {cpu: 4}}\\n"
+	  { 3000, FREE, 4000, 0 },
+	  { FREE, 25, FREE, 0 } },
+	{ "- {name: up, limit: {cpu: 6}, guarantee: {cpu: 4}, maxRunSeconds: 20}\\n"
 	  "- {name: q0, parent: up, limit: {cpu: 5}, guarantee: {cpu: 3}, reserved: {cpu: 1}}\\n"
-	  "- {name: q1, parent: up}\\n"
+	  "- {name: q1, parent: up, maxRunSeconds: 30}\\n"
 	  "- {name: q2, limit: {cpu: 4}, weight: 2}\\n"
 	  "- {name: q3, parent: nowhere}\\n",
-	  { 5000, 6000, 4000, 0 } },
+	  { 5000, 6000, 4000, 0 },
+	  { 20, 20, FREE, 0 } },
 	{ "- {name: q0, limit: {cpu: 5}, reclaimable: false}\\n"
 	  "- {name: q1, guarantee: {cpu: 8}, reserved: {cpu: 2}, minRunSeconds: 3}\\n"
-	  "- {name: q3, limit: {cpu: 2}, order: fifo}\\n",
-	  { 5000, FREE, 0, 2000 } },
+	  "- {name: q3, limit: {cpu: 2}, order: fifo, maxRunSeconds: 15}\\n",
+	  { 5000, FREE, 0, 2000 },
+	  { FREE, FREE, 0, 15 } },
 	{ "- {name: q0, limit: {cpu: 1}, parent: q2}\\n"
 	  "- {name: q1}\\n"
 	  "- {name: q2, limit: {cpu: 2}}\\n",
-	  { 1000, FREE, 0, 0 } },
+	  { 1000, FREE, 0, 0 },
+	  { FREE, FREE, 0, 0 } },
 };
 
 const char *queues_label(const struct script *s, uint32_t pod, uint32_t group)
@@ -80,17 +86,29 @@ void queues_edit(struct sim *s, uint32_t variant)
 	s->queue_variants |= 1u << variant % VARIANTS;
 }
 
-int64_t queues_limit(const struct sim *s, const char *queue)
+/* The most of a number of the queue's in the texts so far. */
+static int64_t most_of(const struct sim *s, const char *queue, bool run)
 {
 	const uint32_t q = (uint32_t)(queue[1] - '0');
 	int64_t most = 0;
 
 	for (uint32_t i = 0; i < VARIANTS; i++) {
-		if ((s->queue_variants >> i & 1) == 0)
-			continue;
-		most = variants[i].limits[q] > most ? variants[i].limits[q] : most;
+		const int64_t value = run ? variants[i].run_s[q] : variants[i].limits[q];
+
+		if ((s->queue_variants >> i & 1) != 0 && value > most)
+			most = value;
 	}
 	return most;
+}
+
+int64_t queues_limit(const struct sim *s, const char *queue)
+{
+	return most_of(s, queue, false);
+}
+
+int64_t queues_max_run_s(const struct sim *s, const char *queue)
+{
+	return most_of(s, queue, true);
 }
 
 /* True if a pod that names `of` counts in queue `in`: in its own one and all above it, or in the

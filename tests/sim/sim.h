@@ -319,6 +319,8 @@ void queues_start(struct sim *s);
 void queues_edit(struct sim *s, uint32_t variant);
 /* The most milli of cpu that the queue was ever limited to; INT64_MAX: at some time it was not. */
 int64_t queues_limit(const struct sim *s, const char *queue);
+/* The longest run time that a gang of it was ever allowed to state; INT64_MAX: any. */
+int64_t queues_max_run_s(const struct sim *s, const char *queue);
 /* True if each queue of the core uses what the pods of it request that have a node, by the API
  * server's history alone. */
 bool queues_at_rest(const struct sim *s, const struct core *c, char *why, size_t why_bytes);

@@ -61,7 +61,7 @@ static void pod_make(struct sim *s, uint32_t pod, uint32_t group, uint32_t shape
 	if (!huge && shape % 5 == 0)
 		snprintf(run, sizeof(run), "\"muster.io/run-seconds\":\"%u\"", 1 + shape % 13);
 	/* Some stay beyond their limit: apisim's kubelets know the run time alone. */
-	if (script_promises(s->script) > 0 && shape % 4 > 0)
+	if ((script_promises(s->script) > 0 || script_queues(s->script)) && shape % 4 > 0)
 		snprintf(ends, sizeof(ends), ",\"restartPolicy\":\"Never\",\"activeDeadlineSeconds\":%u",
 		         10 + shape % 29);
 	sim_user(
