@@ -110,6 +110,24 @@ static void rules_add(struct model *m, struct label_rules *r, const struct node_
 	q->key = model_number(&m->keys, from->key);
 }
 
+int rules_check(const struct node_rule *rules, size_t n, const struct meta *meta, const char *field,
+                struct decode_error *error)
+{
+	size_t values = 0;
+
+	for (size_t i = 0; i < n; i++)
+		values += rules[i].values_n;
+	if (n > LABELS_MAX)
+		decode_error_set(error, meta, field, "has %zu requirements, the limit is %d", n,
+		                 LABELS_MAX);
+	else if (values > SELECTOR_VALUES_MAX)
+		decode_error_set(error, meta, field, "has %zu values, the limit is %d", values,
+		                 SELECTOR_VALUES_MAX);
+	else
+		return 0;
+	return -EINVAL;
+}
+
 struct label_rules *rules_make(struct model *m, const struct node_rule *rules, size_t n)
 {
 	struct label_rules *r;

@@ -92,18 +92,6 @@ static int read_controller(struct model *m, int resource, const char *json, size
 	return rc;
 }
 
-/* It is compared, requirement by requirement, for each pod that waits.  Labels of a pod are no
- * more, so that no pod has what more pairs select. */
-static int check_selector(const struct owner_text *text, struct decode_error *error)
-{
-	if (text->rules_n <= LABELS_MAX)
-		return 0;
-	decode_error_set(error, &text->meta, "spec.selector",
-	                 "has %zu requirements, the limit is %d; it selects no pod", text->rules_n,
-	                 LABELS_MAX);
-	return -EINVAL;
-}
-
 int owner_put(struct model *m, int resource, const char *json, size_t bytes,
               struct decode_error *error)
 {
@@ -116,7 +104,7 @@ int owner_put(struct model *m, int resource, const char *json, size_t bytes,
 	                                 : read_controller(m, resource, json, bytes, &text, error);
 
 	if (read == 0)
-		read = check_selector(&text, error);
+		read = rules_check(text.rules, text.rules_n, &text.meta, "spec.selector", error);
 	m->counts.objects_bad += read < 0;
 	if (text.meta.name.bytes == 0)
 		return read;

@@ -442,6 +442,31 @@ Test(model_rules, a_selector_longer_than_the_labels_of_a_pod_selects_none)
 	cr_assert(strstr(s.error.text, "1025 requirements, the limit is 1024"), "%s", s.error.text);
 }
 
+/* The pod was rejected, after all values had been copied for it. */
+Test(model_rules, a_selector_with_too_many_values_selects_none)
+{
+	static char rest[1 << 17];
+
+	for (int values = 4096; values <= 20000; values += 15904) {
+		size_t n = (size_t)snprintf(rest, sizeof(rest),
+		                            "\"spec\":{\"selector\":{\"matchExpressions\":[{"
+		                            "\"key\":\"hash\",\"operator\":\"In\",\"values\":[\"7\"");
+
+		for (int i = 1; i < values; i++)
+			n += (size_t)snprintf(rest + n, sizeof(rest) - n, ",\"v\"");
+		snprintf(rest + n, sizeof(rest) - n, "]}]}}");
+		cr_assert_eq(put("apps/v1", "ReplicaSet", "ns", "owner", "", rest),
+		             values == 4096 ? 0 : -EINVAL);
+		cr_assert(values == 4096 || strstr(s.error.text, "20000 values, the limit is 4096"), "%s",
+		          s.error.text);
+		put_owned(values == 4096 ? "before" : "after", "apps/v1", "ReplicaSet");
+		flush();
+		cr_assert_eq(shape("before").body->values_n, values == 4096 ? 4096 : 0);
+	}
+	cr_assert_eq(shape("after").body->spreads_n, 0);
+	cr_assert_not(pod("after")->flags & POD_REFUSED);
+}
+
 Test(model_rules, controllers_spread_the_pods_that_they_own)
 {
 	put_owned("rs", "apps/v1", "ReplicaSet");
