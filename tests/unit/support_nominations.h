@@ -9,8 +9,10 @@
 
 #define PODS 128u
 
+/* Shapes: two rules between pods for each, so that a pod may have more than a question takes. */
 static const struct limits LIMITS =
-	LIMITS_WITH(.pods = PODS, .gangs = 64, .name_bytes = 1 << 16, .command_ring_bytes = 1 << 17);
+	LIMITS_WITH(.pods = PODS, .gangs = 64, .shapes = 24, .name_bytes = 1 << 16,
+                .command_ring_bytes = 1 << 17);
 
 static struct commanded {
 	struct record *answers[TICKETS_MAX]; /* with `many`: all of a search */
