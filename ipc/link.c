@@ -121,10 +121,10 @@ static int turn_away(int fd, enum link_refusal refusal, uint64_t their_hash, str
 	send_refused(fd, refusal, NULL);
 	if (refusal == LINK_REFUSED_LAYOUT)
 		return fail(e, -EPROTONOSUPPORT, refusal, their_hash,
-		            "refused a peer on %s: its layout is 0x%016" PRIx64 ", ours is 0x%016" PRIx64
+		            "rejected a peer on %s: its layout is 0x%016" PRIx64 ", ours is 0x%016" PRIx64
 		            "; both programs have to come from the same build",
 		            address.sun_path, their_hash, abi_layout_hash());
-	return fail(e, refusal_errno(refusal), refusal, their_hash, "refused a peer on %s: %s",
+	return fail(e, refusal_errno(refusal), refusal, their_hash, "rejected a peer on %s: %s",
 	            address.sun_path, refusal_text(refusal));
 }
 
@@ -282,7 +282,7 @@ static int was_refused(const char *path, union message *m, size_t bytes, struct 
 	m->refused.text[sizeof(m->refused.text) - 1] = '\0';
 	clean_text(m->refused.text);
 	return fail(e, refusal_errno(refusal), refusal, m->head.hash,
-	            "muster-core at %s refused us: %s", path, m->refused.text);
+	            "muster-core at %s rejected this process: %s", path, m->refused.text);
 }
 
 /* Takes ledger_fd. */

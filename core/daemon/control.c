@@ -86,7 +86,7 @@ static void observer_refuse(struct control *k, struct link_peer *peer)
 {
 	if (refusal_is_logged(k, peer))
 		log_line(LOG_WARN,
-		         "msg=\"an observer was refused, so many are connected\" most=%u refused=%llu",
+		         "msg=\"an observer was rejected, so many are connected\" most=%u refused=%llu",
 		         peer->reader ? READERS_MAX : OBSERVERS_MAX, (unsigned long long)k->refused);
 	link_refuse(peer, LINK_REFUSED_BUSY, "too many observers are connected");
 }
@@ -127,7 +127,7 @@ static void observer_add(struct control *k, struct link_peer *peer)
 static void frontend_add(struct control *k, struct link_peer *peer)
 {
 	if (loop_peer(k->loop) != PEER_FREE) {
-		log_line(LOG_WARN, "msg=\"another frontend is connected, refused\"");
+		log_line(LOG_WARN, "msg=\"another frontend is connected, this one was rejected\"");
 		link_refuse(peer, LINK_REFUSED_BUSY, "another frontend is connected");
 		return;
 	}
@@ -144,7 +144,7 @@ static void refusal_log(const struct control *k, const struct link_error *e)
 	struct log_text text;
 
 	log_line(LOG_WARN,
-	         "msg=\"a peer was refused\" why=%s our_layout=%016llx their_layout=%016llx "
+	         "msg=\"a peer was rejected\" why=%s our_layout=%016llx their_layout=%016llx "
 	         "refused=%llu",
 	         log_quote(&text, e->text), (unsigned long long)e->our_hash,
 	         (unsigned long long)e->their_hash, (unsigned long long)k->refused);

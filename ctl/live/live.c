@@ -277,8 +277,8 @@ struct reason_names live_names(const struct live *l)
 char *live_reason(const struct live *l, const struct gang_copy *gang)
 {
 	const struct reason_names names = live_names(l);
-	/* The text of a refusal is in the frontend and in the pod's condition. */
-	const char *refusal = "refused; the reason is in the PodScheduled condition of its pods";
+	/* Why muster rejects it is in the frontend and in the pod's condition. */
+	const char *refusal = "rejected; the reason is in the PodScheduled condition of its pods";
 	uint32_t dialect = gang->row.dialect;
 	const struct reason_about about = {
 		.gang = gang->name[0] != '\0' ? gang->name : NULL,

@@ -229,7 +229,7 @@ static int show_text(struct live *l, const char *wanted)
 	if (nodes.n > 0 && wanted != NULL && (o->detail || o->has_pods))
 		print_detail(o, &nodes);
 	else if (nodes.n > 0 && wanted != NULL && !l->list.no_headers)
-		puts("\nIts labels and pods are shown with --detail.");
+		puts("\nIts resources are shown with --detail, its labels and pods with --kubeconfig.");
 	free(nodes.at);
 	return found ? EXIT_DONE : EXIT_NO;
 }

@@ -78,7 +78,7 @@ static void print_text(const struct live *l)
 	printf("gangs   %s\n", rows_states_text(&gangs, states));
 	free(gangs.at);
 	printf("plans   %" PRIu64 ": %" PRIu64 " placed, %" PRIu64
-	       " refused; %.1f us mean, %.1f us max\n",
+	       " failed; %.1f us mean, %.1f us max\n",
 	       plans, observe_count(&s->plans_placed), observe_count(&s->plans_refused),
 	       (double)mean / 1000, (double)observe_count(&s->plan_ns_max) / 1000);
 	printf("binds   %" PRIu64 " sent, %" PRIu64 " accepted, %" PRIu64 " refused\n",

@@ -423,7 +423,7 @@ bool offline_start(struct offline *o, char *error, size_t error_bytes)
 	model_set_synced(o->model);
 	if (offline_flush(o))
 		return true;
-	snprintf(error, error_bytes, "the core refused a record: %s", strerror(-o->failed));
+	snprintf(error, error_bytes, "the core rejected a record: %s", strerror(-o->failed));
 	return false;
 }
 
@@ -447,7 +447,7 @@ bool offline_place(struct offline *o, char *error, size_t error_bytes)
 	if (o->evictions != NULL)
 		evictions_search(o->evictions, o);
 	if (o->failed < 0)
-		snprintf(error, error_bytes, "the core refused a record: %s", strerror(-o->failed));
+		snprintf(error, error_bytes, "the core rejected a record: %s", strerror(-o->failed));
 	return o->failed == 0;
 }
 

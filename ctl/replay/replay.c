@@ -155,8 +155,8 @@ static void say_rc(int rc, const char *fault, char *out, size_t out_bytes)
 	if (rc == 0)
 		snprintf(out, out_bytes, "the record is taken");
 	else
-		snprintf(out, out_bytes, "the record is refused: %s%s%s", strerror(-rc), *fault ? ": " : "",
-		         fault);
+		snprintf(out, out_bytes, "the record is rejected: %s%s%s", strerror(-rc),
+		         *fault ? ": " : "", fault);
 }
 
 static void compare_end(struct replay *p, int rc)

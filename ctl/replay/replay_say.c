@@ -127,7 +127,7 @@ static void say_reason(const struct names *names, const struct cmd_reason *c, ch
 	bool lone = c->gang == ID_NONE;
 	const char *who = lone ? name_of(names->pods, names->limits.pods, c->pod)
 	                       : name_of(names->gangs, names->limits.gangs, c->gang);
-	const struct reason_about about = { .gang = lone ? NULL : who, .refusal = "refused" };
+	const struct reason_about about = { .gang = lone ? NULL : who, .refusal = "rejected" };
 	int used = snprintf(out, out_bytes, "%s %s waits: ", lone ? "pod" : "gang", who);
 
 	if (used > 0 && (size_t)used < out_bytes)

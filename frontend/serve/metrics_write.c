@@ -469,7 +469,7 @@ static void core_write(const struct metrics *m, FILE *out)
 		return;
 	FIGURES(
 		out, COUNTER("muster_core_events_total", "Records applied by the core.", c->stats.events),
-		COUNTER("muster_core_bad_records_total", "Records refused by the core.",
+		COUNTER("muster_core_bad_records_total", "Records rejected by the core.",
 	            c->stats.bad_records),
 		COUNTER("muster_core_plans_total", "Plans made for gangs and pods.", c->stats.plans),
 		COUNTER("muster_core_plans_placed_total", "Plans that were reserved.",

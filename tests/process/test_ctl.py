@@ -317,7 +317,7 @@ def test_kinds_and_names_as_kubectl_takes_them():
               ("pod/default/alone", run("musterctl", "explain", "default/alone", *objects_of)))
         equal(asks("get", node, "-o", "name"), (DONE, node + "\n", ""))
         check("\nRESOURCE " in asks("describe", node)[1], asks("describe", node))
-        check(asks("nodes", node[5:])[1].endswith("\nIts labels and pods are shown with --detail.\n"), asks("nodes", node[5:]))
+        check(asks("nodes", node[5:])[1].endswith("\nIts resources are shown with --detail, its labels and pods with --kubeconfig.\n"), asks("nodes", node[5:]))
         check(asks("gangs", "train", "-o", "wide")[1].endswith("\nIts members are the API server's: --kubeconfig names one.\n"))
 
 

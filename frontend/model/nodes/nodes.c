@@ -391,7 +391,7 @@ static int node_lacks_column(struct model *m, const struct node_object *object,
 	if (error) {
 		n = strlen(error->text);
 		snprintf(error->text + n, sizeof(error->text) - n,
-		         "; its %.*s does not count, and pods that ask for it are refused",
+		         "; its %.*s does not count, and pods that request it are rejected",
 		         (int)left_out->names[0].bytes, left_out->names[0].at);
 	}
 	return -ENOSPC;
