@@ -62,8 +62,9 @@ static void rows_read(struct frontend *f)
 	}
 	qsort(names, n, sizeof(*names), used_compare);
 	there = observe_queues_there(&o);
-	for (uint32_t id = 0; id < there; id++)
-		if (observe_queue(&o, id, row)) {
+	/* The next core may have fewer. */
+	for (uint32_t id = 0; id < QUEUES_MAX; id++)
+		if (id < there && observe_queue(&o, id, row)) {
 			row_write(row, names, n, &text);
 			queue_status_put(f->queue_status, id, row->row.name, text.at);
 		} else {

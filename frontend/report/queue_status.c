@@ -17,6 +17,9 @@
 #define GAP_NS (50 * NS_PER_MS)    /* between two requests */
 #define LATER_NS (10 * NS_PER_S)
 #define REFUSED_NS (60 * NS_PER_S) /* a missing right, or another manager */
+/* What is written is read again: the object may be another one by then, or overwritten. */
+#define AGAIN_NS (600 * NS_PER_S)   /* all of them */
+#define AGAIN_GAP_NS (NS_PER_S / 5) /* between two, at least */
 #define REQUEST_TIMEOUT_MS 4000u
 #define OBJECT_BYTES_MAX (1u << 20)
 
@@ -30,15 +33,20 @@ struct queue_status {
 	const struct model *model;
 	struct entry *entries; /* by row */
 	size_t n, next;
+	size_t used_n;     /* entries that have a name */
+	size_t again;      /* the entry that is read again next */
+	uint64_t again_ns; /* ... and when */
 	struct http_call *call;
-	bool patches; /* ... a PATCH */
+	bool patches;        /* ... a PATCH */
+	bool whole;          /* ... of the object, not of its status */
+	size_t object_bytes; /* of the path that are the object's */
 	uint32_t current;
 	const struct resource *of; /* of its object */
 	const char *field;
 	/* Koordinator's CRD has no status subresource, scheduler-plugins' of the same name has one. */
-	bool no_subresource;
-	uint64_t pause_ns; /* nothing is sent before */
-	uint64_t wake_ns;  /* nothing is due before */
+	bool no_subresource; /* of ElasticQuotas */
+	uint64_t pause_ns;   /* nothing is sent before */
+	uint64_t wake_ns;    /* nothing is due before */
 	struct backoff backoff;
 	struct log_limit limit, others_limit;
 	struct jsonout path, body;
@@ -86,6 +94,14 @@ void queue_status_drop(struct queue_status *s, uint32_t id)
 	free(e->name);
 	free(e->used);
 	*e = (struct entry){ 0 };
+	s->used_n--;
+}
+
+static uint64_t again_after(const struct queue_status *s)
+{
+	const uint64_t each_ns = AGAIN_NS / (s->used_n > 0 ? s->used_n : 1);
+
+	return env_now(s->env) + (each_ns > AGAIN_GAP_NS ? each_ns : AGAIN_GAP_NS);
 }
 
 void queue_status_put(struct queue_status *s, uint32_t id, const char *name, const char *used)
@@ -99,8 +115,11 @@ void queue_status_put(struct queue_status *s, uint32_t id, const char *name, con
 		return;
 	if (e->name && strcmp(e->name, name) != 0)
 		queue_status_drop(s, id);
-	if (!e->name)
+	if (!e->name) {
 		e->name = must_copy(name);
+		if (s->used_n++ == 0)
+			s->again_ns = again_after(s);
+	}
 	free(e->used);
 	e->used = must_copy(used);
 	e->due_ns = env_now(s->env);
@@ -249,6 +268,20 @@ static void request_send(struct queue_status *s, bool patches)
 		fatal_memory();
 }
 
+static bool is_quota(const struct queue_status *s)
+{
+	return strcmp(s->field, "used") == 0;
+}
+
+/* The PATCH in s->body, of the object or of its status. */
+static void patch_start(struct queue_status *s, bool whole)
+{
+	s->whole = whole;
+	s->path.bytes = s->object_bytes;
+	jsonout_add(&s->path, "@r?fieldManager=" MANAGER, whole ? "" : "/status");
+	request_send(s, true);
+}
+
 static void patch_send(struct queue_status *s, struct text version, const char *gone,
                        struct arena *arena)
 {
@@ -260,9 +293,8 @@ static void patch_send(struct queue_status *s, struct text version, const char *
 	jsonout_add(&s->body, "@r@r", arena_copy(arena, (struct text){ used + 1, strlen(used) - 2 }),
 	            used[1] != '}' && *gone ? "," : "");
 	jsonout_add(&s->body, "@r}}}", gone);
-	jsonout_add(&s->path, "@r?fieldManager=" MANAGER, s->no_subresource ? "" : "/status");
 	s->entries[s->current].due_ns = NEVER_NS; /* what came since is in it */
-	request_send(s, true);
+	patch_start(s, is_quota(s) && s->no_subresource);
 }
 
 /* The answer of the GET. */
@@ -279,8 +311,7 @@ static void object_judge(struct queue_status *s, const char *body, size_t bytes)
 	json_begin(&j, body ? body : "", bytes, &arena);
 	json_fields(&j, seen_object, &o);
 	if (!json_end(&j) || o.version.bytes == 0 ||
-	    !amounts_compare(strcmp(s->field, "used") == 0 ? o.used : o.allocated, e->used, &arena,
-	                     &gone, &same)) {
+	    !amounts_compare(is_quota(s) ? o.used : o.allocated, e->used, &arena, &gone, &same)) {
 		if (log_allowed(&s->limit, s->env, "queue status"))
 			env_log(s->env, "warn", "the status of %s %s can't be read: %s", s->of->kind, e->name,
 			        j.error[0] ? j.error : "it is no such object");
@@ -307,7 +338,7 @@ static void failed(struct queue_status *s, const struct http_answer *answer, con
 	apistatus_read(body ? body : "", bytes, &status);
 	if (answered && answer->status == 403)
 		pause_ns = REFUSED_NS;
-	else if (!apistatus_is_final(answer))
+	else if (!apistatus_is_final(answer) && !answer->too_long)
 		pause_ns = backoff_answer(&s->backoff, s->env, answer);
 	if (answered && answer->status == 401)
 		env_renew_credentials(s->env);
@@ -333,10 +364,11 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 		backoff_reset(&s->backoff);
 	if (ok && !s->patches) {
 		object_judge(s, body, bytes);
-	} else if (apistatus_says(answer, 404, body, bytes) && s->patches) {
-		/* It was there a moment ago: the subresource isn't. */
-		s->no_subresource = !s->no_subresource;
-		later(s, s->no_subresource ? 0 : LATER_NS);
+	} else if (s->patches && is_quota(s) && !s->whole && apistatus_says(answer, 404, body, bytes)) {
+		/* The subresource isn't there, or the object that was a moment ago: this PATCH shows. */
+		patch_start(s, true);
+	} else if (ok && is_quota(s)) {
+		s->no_subresource = s->whole;
 	} else if (apistatus_says(answer, 409, body, bytes)) {
 		later(s, LATER_NS);
 	} else if (!ok && !apistatus_says(answer, 404, body, bytes)) {
@@ -361,8 +393,23 @@ static bool entry_begin(struct queue_status *s, uint32_t id)
 		apipath_all(&s->path, s->of);
 		jsonout_add(&s->path, "/@p", e->name);
 	}
+	s->object_bytes = s->path.bytes;
 	request_send(s, false);
 	return true;
+}
+
+/* Reads one of the written entries again, in turns. */
+static bool again_begin(struct queue_status *s)
+{
+	s->again_ns = again_after(s);
+	for (size_t i = 0; i < s->n; i++) {
+		const size_t at = s->again++ % s->n;
+
+		if (s->entries[at].name && s->entries[at].due_ns == NEVER_NS &&
+		    entry_begin(s, (uint32_t)at))
+			return true;
+	}
+	return false;
 }
 
 uint64_t queue_status_poll(struct queue_status *s)
@@ -385,6 +432,11 @@ uint64_t queue_status_poll(struct queue_status *s)
 			return NEVER_NS;
 		}
 		wake_ns = e->due_ns < wake_ns ? e->due_ns : wake_ns;
+	}
+	if (s->used_n > 0) {
+		if (s->again_ns <= now && again_begin(s))
+			return NEVER_NS;
+		wake_ns = s->again_ns < wake_ns ? s->again_ns : wake_ns;
 	}
 	s->wake_ns = wake_ns;
 	return wake_ns;

@@ -8,6 +8,9 @@
  *                               └───────┴ 409, 403, no answer, or another field manager wrote the
  *                                         field in the last ten minutes: later
  *
+ * WRITTEN is DUE again after ten minutes: the object may be another one by then, or overwritten.
+ * With more than 3,000 queues it takes longer: five of them a second, when no other is due.
+ *
  * One request at a time, at most twenty a second. */
 #ifndef MUSTER_FRONTEND_QUEUE_STATUS_H
 #define MUSTER_FRONTEND_QUEUE_STATUS_H

@@ -62,20 +62,38 @@ static void end(void)
 
 TestSuite(queue_status, .init = begin, .fini = end);
 
-/* Goes on to the next request, whenever it is due. */
+/* Goes on to the next request, whenever it is due, but for what is read again. */
 static struct http_call *next(const char *method, const char *path)
 {
+	const uint64_t from_ns = b.w.now_ns;
+
 	for (int i = 0; world_open(&b.w) == 0; i++)
 		world_wait(&b.w, i, queue_status_poll(b.s));
+	cr_assert_leq(b.w.now_ns - from_ns, 61 * NS_PER_S);
 	return world_take(&b.w, method, path);
 }
 
+/* Nothing is due but what is read again. */
 static void at_rest(void)
 {
-	for (int i = 0; i < 3; i++, b.w.now_ns += 3600 * NS_PER_S)
-		queue_status_poll(b.s);
-	cr_assert_eq(queue_status_poll(b.s), NEVER_NS);
+	uint64_t due_ns = queue_status_poll(b.s);
+
 	cr_assert_eq(world_open(&b.w), 0);
+	if (due_ns <= b.w.now_ns + NS_PER_S) { /* the gap after a request */
+		b.w.now_ns = due_ns;
+		due_ns = queue_status_poll(b.s);
+	}
+	cr_assert_eq(world_open(&b.w), 0);
+	cr_assert_gt(due_ns, b.w.now_ns + 61 * NS_PER_S);
+}
+
+/* Its time has come. */
+static struct http_call *again(const char *path)
+{
+	at_rest();
+	b.w.now_ns = queue_status_poll(b.s);
+	queue_status_poll(b.s);
+	return world_take(&b.w, "GET", path);
 }
 
 static void reads(const char *path, const char *object)
@@ -111,6 +129,62 @@ Test(queue_status, is_written_once_with_what_is_gone_removed)
 	                     "{\"metadata\":{\"resourceVersion\":\"7\"},\"status\":{\"allocated\":{"
 	                     "\"cpu\":null,\"nvidia.com/gpu\":null}}}"),
 	             200, "{}");
+	at_rest();
+}
+
+Test(queue_status, what_is_written_is_read_again)
+{
+	const uint64_t from_ns = b.w.now_ns;
+
+	queue_status_put(b.s, 0, "a", "{\"cpu\":\"2\"}");
+	reads(QUEUE, OBJECT("{\"allocated\":{\"cpu\":\"2\"}}"));
+	world_answer(again(QUEUE), 200, OBJECT("{\"allocated\":{\"cpu\":\"2\"}}"));
+	cr_assert_eq(b.w.now_ns, from_ns + 600 * NS_PER_S);
+	world_answer(again(QUEUE), 200, OBJECT("{\"allocated\":{\"cpu\":\"9\"}}"));
+	world_answer(next("PATCH", PATCH_STATUS), 200, "{}");
+	world_answer(again(QUEUE), 404, world_status(404, "NotFound", "gone"));
+	world_answer(again(QUEUE), 200, OBJECT("{}"));
+	world_answer(next("PATCH", PATCH_STATUS), 200, "{}");
+	at_rest();
+}
+
+Test(queue_status, all_are_read_again_in_turns)
+{
+	queue_status_put(b.s, 3, "a", "{}");
+	queue_status_put(b.s, 7, "b", "{}");
+	queue_status_put(b.s, 8, "root", "{}");
+	reads(QUEUE, OBJECT("{\"allocated\":{}}"));
+	reads("/apis/scheduling.volcano.sh/v1beta1/queues/b", OBJECT("{\"allocated\":{}}"));
+	for (int i = 0; i < 4; i++) {
+		const uint64_t from_ns = b.w.now_ns;
+
+		world_answer(again(i % 2 ? "/apis/scheduling.volcano.sh/v1beta1/queues/b" : QUEUE), 200,
+		             OBJECT("{\"allocated\":{}}"));
+		cr_assert(i == 0 || b.w.now_ns == from_ns + 200 * NS_PER_S);
+	}
+}
+
+/* Volcano's Queues have the subresource: without this, all later writes went to the objects, whose
+ * server ignores their status, or to which there is no right. */
+Test(queue_status, a_queue_that_goes_before_its_write_changes_no_other)
+{
+	queue_status_put(b.s, 0, "a", "{}");
+	reads(QUEUE, OBJECT("{}"));
+	world_answer(next("PATCH", PATCH_STATUS), 404, world_status(404, "NotFound", "gone"));
+	at_rest();
+	queue_status_put(b.s, 1, "b", "{}");
+	reads("/apis/scheduling.volcano.sh/v1beta1/queues/b", OBJECT("{}"));
+	next("PATCH", "/apis/scheduling.volcano.sh/v1beta1/queues/b/status");
+}
+
+/* Tenants may make them. */
+Test(queue_status, an_object_that_is_too_long_stops_no_other)
+{
+	queue_status_put(b.s, 0, "a", "{}");
+	queue_status_put(b.s, 1, "b", "{}");
+	world_too_long(next("GET", QUEUE));
+	cr_assert_eq(queue_status_poll(b.s), b.w.now_ns + 50 * NS_PER_MS);
+	reads("/apis/scheduling.volcano.sh/v1beta1/queues/b", OBJECT("{\"allocated\":{}}"));
 	at_rest();
 }
 
@@ -280,7 +354,6 @@ Test(queue_status, a_quota_is_patched_where_its_status_is)
 	queue_status_put(b.s, 0, "a", "{\"cpu\":\"2\"}");
 	reads(QUOTA, MANAGED("x", "2026-09-21T14:13:19Z", "allocated", "{\"used\":{\"cpu\":\"1\"}}"));
 	world_answer(next("PATCH", QUOTA "/status?"), 404, world_status(404, "NotFound", "no such"));
-	reads(QUOTA, OBJECT("{\"used\":{\"cpu\":\"1\"}}"));
 	world_answer(patches(QUOTA "?fieldManager=muster",
 	                     "{\"metadata\":{\"resourceVersion\":\"7\"},\"status\":{\"used\":{\"cpu\":"
 	                     "\"2\"}}}"),
@@ -289,5 +362,23 @@ Test(queue_status, a_quota_is_patched_where_its_status_is)
 	reads(QUOTA, OBJECT("{}"));
 	world_answer(next("PATCH", QUOTA "?"), 200, "{}");
 	queue_status_put(b.s, 2, "koordinator-default-quota", "{\"cpu\":\"3\"}");
+	at_rest();
+}
+
+/* scheduler-plugins' CRD of the same name has it. */
+Test(queue_status, a_quota_that_goes_before_its_write_changes_no_other)
+{
+	end();
+	begin_with(MODEL_QUEUES_KOORDINATOR, "scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota",
+	           ",\"namespace\":\"team\"");
+	queue_status_put(b.s, 0, "a", "{\"cpu\":\"2\"}");
+	reads(QUOTA, OBJECT("{}"));
+	for (int i = 0; i < 2; i++)
+		world_answer(next("PATCH", i ? QUOTA "?" : QUOTA "/status?"), 404,
+		             world_status(404, "NotFound", "gone"));
+	at_rest();
+	queue_status_put(b.s, 0, "a", "{\"cpu\":\"3\"}");
+	reads(QUOTA, OBJECT("{}"));
+	world_answer(next("PATCH", QUOTA "/status?"), 200, "{}");
 	at_rest();
 }
