@@ -115,7 +115,7 @@ struct binder {
 	unsigned groups_flying;
 	struct group_read **by_gang;
 	size_t by_gang_n;
-	uint32_t *begun_gangs; /* generation of the gang whose Bindings a read released; 0: none */
+	uint32_t *begun_gangs; /* generation of the gang that has a Binding of ours; 0: none */
 	size_t begun_gangs_n;
 	struct prebind_stages stages;
 	uint64_t prebind_due_ns;
@@ -159,9 +159,11 @@ void binding_tell(struct bind *b, enum record_kind kind);
 
 /* group_recheck.c */
 
-/* True if b belongs to a gang without a bound member: then the group is read first and b waits. b
- * is in no list. */
+/* True if b belongs to a gang of which this process has bound no member that still has a node: then
+ * the group is read first and b waits. b is in no list. */
 bool group_recheck_hold(struct bind *b);
+/* The Binding was written: later ones of its gang are not held while a member has a node. */
+void group_recheck_landed(const struct bind *b);
 /* Removes b; the last one of a group cancels the read. */
 void group_recheck_leave(struct bind *b);
 /* Sends due reads. Returns the monotonic time of the next call. */

@@ -101,6 +101,7 @@ static void bind_landed(struct bind *b)
 	b->maybe = false;
 	if (b->held)
 		prebind_end(b);
+	group_recheck_landed(b);
 	intent_end(b);
 	time_bound(b);
 	binding_tell(b, RESULT_BOUND);

@@ -16,12 +16,15 @@
 #define READ_TIMEOUT_MS 15000
 #define PLAN_AGAIN_MS 1 /* by then the core has the current group */
 
-/* The gang's Bindings go: later ones are not held while a member has a node. */
-static void begin(struct binder *w, const struct group_read *r)
+void group_recheck_landed(const struct bind *b)
 {
-	w->begun_gangs =
-		must_reach(w->begun_gangs, &w->begun_gangs_n, r->gang, 256, sizeof(w->begun_gangs[0]));
-	w->begun_gangs[r->gang] = r->generation;
+	struct binder *w = b->binder;
+
+	if (!b->group)
+		return;
+	w->begun_gangs = must_reach(w->begun_gangs, &w->begun_gangs_n, b->group->gang, 256,
+	                            sizeof(w->begun_gangs[0]));
+	w->begun_gangs[b->group->gang] = b->group->generation;
 }
 
 static bool has_begun(const struct binder *w, const struct cmd_bind *cmd)
@@ -148,8 +151,6 @@ static void read_judge(struct group_read *r)
 	r->answered = true;
 	r->binds++;
 	w->counts.groups_changed += !current && !TAILQ_EMPTY(&r->held);
-	if (current)
-		begin(w, r);
 	while ((b = TAILQ_FIRST(&r->held)) != NULL) {
 		TAILQ_REMOVE(&r->held, b, link);
 		if (current) {
@@ -174,7 +175,6 @@ static void read_pass(struct group_read *r, const struct http_answer *answer)
 		        "it; its quorum is taken as it was watched",
 		        answer->status);
 	r->answered = true;
-	begin(w, r);
 	while ((b = TAILQ_FIRST(&r->held)) != NULL) {
 		TAILQ_REMOVE(&r->held, b, link);
 		binder_queue(b);

@@ -242,6 +242,21 @@ Test(group_recheck, a_gang_that_another_scheduler_began_is_read_once)
 	cr_assert_eq(binder_counts(b.binder)->group_reads, 2);
 }
 
+/* What was released and refused has begun nothing. */
+Test(group_recheck, a_gang_whose_bindings_failed_is_read_again)
+{
+	bind_pod("a");
+	world_answer(world_take(&b.w, "GET", GROUP), 200, world_group("g", "3", 2));
+	binder_poll(b.binder);
+	world_answer(world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/a/binding"), 404, GONE);
+	binder_poll(b.binder);
+	world_put(b.m, RESOURCE_INDEX_PODS, world_member("c", "8", "g", "\"nodeName\":\"n1\""));
+	bind_pod("b");
+	world_answer(world_take(&b.w, "GET", GROUP), 200, world_group("g", "9", 6));
+	cr_assert_eq(gang().quorum, 6);
+	cr_assert_eq(world_open(&b.w), 0, "it is planned again by the quorum of now");
+}
+
 /* The watch need not have told of the first one. */
 Test(group_recheck, once_for_those_that_go_out_together)
 {
