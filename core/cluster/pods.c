@@ -43,6 +43,17 @@ void pods_free(struct pods *ps)
 	ps->slots = NULL;
 }
 
+void pods_note_all_placed(struct pods *ps, const pod_id *ids, uint32_t n)
+{
+	for (uint32_t done = 0, run; done < n; done += run) {
+		const uint32_t at = ps->placed_n % PLACED_LOG, room = PLACED_LOG - at;
+
+		run = n - done < room ? n - done : room;
+		memcpy(&ps->placed[at], &ids[done], run * sizeof(*ids));
+		ps->placed_n += run;
+	}
+}
+
 pod_id pods_ending(const struct pods *ps, pod_id id)
 {
 	const uint32_t words = (ps->used + 63) / 64;

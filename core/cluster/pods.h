@@ -124,6 +124,9 @@ static inline void pods_note_placed(struct pods *ps, pod_id id)
 	ps->placed[ps->placed_n++ % PLACED_LOG] = id;
 }
 
+/* The same of n pods at once. */
+void pods_note_all_placed(struct pods *ps, const pod_id *ids, uint32_t n);
+
 /* The first pod from `id` on that is being deleted; ID_NONE: none. */
 pod_id pods_ending(const struct pods *ps, pod_id id);
 

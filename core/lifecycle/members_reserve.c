@@ -13,7 +13,6 @@
 static inline void attempt_begin(struct core *c, struct pod *p, node_id node)
 {
 	p->attempt++;
-	pods_note_placed(&c->pods, pods_id(&c->pods, p));
 	PROBE(reserved, pods_id(&c->pods, p), p->generation, node, p->gang);
 }
 
@@ -52,6 +51,19 @@ static __attribute__((noinline)) void timeline_enter(struct core *c, const struc
 				c->now_ns);
 }
 
+/* Not the members without a node: they would push others out of the log. */
+static inline void note_placed(struct core *c, const struct plan *plan)
+{
+	if (plan->n == 1)
+		pods_note_placed(&c->pods, plan->pods[0]);
+	else if (plan->placed == plan->n)
+		pods_note_all_placed(&c->pods, plan->pods, plan->n);
+	else
+		for (uint32_t i = 0; i < plan->n; i++)
+			if (plan->nodes[i] != ID_NONE)
+				pods_note_placed(&c->pods, plan->pods[i]);
+}
+
 BY_NAME void gang_reserve(struct core *c, uint32_t index, const struct plan *plan)
 {
 	struct gang *g = &c->gangs.slots[index];
@@ -76,6 +88,7 @@ BY_NAME void gang_reserve(struct core *c, uint32_t index, const struct plan *pla
 		member_reserve(c, g, &bind, plan->pods[i], plan->nodes[i]);
 		n++;
 	}
+	note_placed(c, plan);
 	if (c->promises.timeline)
 		timeline_enter(c, plan);
 	if (c->turns.shares)
@@ -96,8 +109,10 @@ void pod_reserve_again(struct core *c, pod_id id, node_id node, enum reservation
 	assert(p->reservation == RESERVATION_NONE);
 	member_out(c, p);
 	reservation_set(c, p, state, node);
-	if (state != RESERVATION_RETAINED)
+	if (state != RESERVATION_RETAINED) {
+		pods_note_placed(&c->pods, id);
 		attempt_begin(c, p, node);
+	}
 	member_in(c, p);
 }
 
