@@ -118,8 +118,11 @@ static void of_ends(struct timeline *t, uint32_t ends, uint64_t now_ns)
 
 void profile_make(struct timeline *t, int64_t rank, bool whole, uint64_t now_ns)
 {
-	if (!t->profile_old && t->profile_ns == now_ns && t->profile_log == t->nodes->log_n &&
-	    t->profile_rank == rank && (t->profile_whole || !whole))
+	const size_t bytes = t->nodes->columns * sizeof(*t->profile_free);
+
+	if (!t->profile_old && t->profile_ns == now_ns && t->profile_rank == rank &&
+	    (t->profile_whole || !whole) && t->profile.stride == t->nodes->columns &&
+	    memcmp(t->profile_free, t->nodes->free_sum, bytes) == 0)
 		return;
 	of_ends(t, whole ? t->ends_n : ends_within(t, rank, now_ns), now_ns);
 	for (uint32_t i = 0; i < t->promises_n; i++) {
@@ -132,7 +135,7 @@ void profile_make(struct timeline *t, int64_t rank, bool whole, uint64_t now_ns)
 	budget_spend(t->budget, t->promises_n * UINT64_C(10));
 	t->profile_old = false;
 	t->profile_ns = now_ns;
-	t->profile_log = t->nodes->log_n;
+	memcpy(t->profile_free, t->nodes->free_sum, bytes);
 	t->profile_rank = rank;
 	t->profile_whole = whole;
 }

@@ -66,10 +66,10 @@ struct timeline {
 
 	struct profile profile;
 	bool profile_old;
-	uint64_t profile_ns;    /* for which it was made */
-	uint64_t profile_log;   /* length of the log of nodes then */
-	int64_t profile_rank;   /* of which promises and above are in it */
-	bool profile_whole;     /* all ends are */
+	uint64_t profile_ns;              /* for which it was made */
+	wide profile_free[RESOURCES_MAX]; /* nodes.free_sum then; a plan that is undone leaves it */
+	int64_t profile_rank;             /* of which promises and above are in it */
+	bool profile_whole;               /* all ends are */
 	uint64_t window_due_ns; /* when more comes into the window of a gang that has no time in it */
 
 	bool changed;
