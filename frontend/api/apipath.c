@@ -19,5 +19,7 @@ void apipath_one(struct jsonout *out, const struct resource *of, const char *nam
                  const char *name)
 {
 	version_add(out, of);
-	jsonout_add(out, "/namespaces/@p/@p/@p", namespace, of->plural, name);
+	if (namespace[0])
+		jsonout_add(out, "/namespaces/@p", namespace);
+	jsonout_add(out, "/@p/@p", of->plural, name);
 }

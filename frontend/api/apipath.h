@@ -10,7 +10,7 @@
  * "/api/VERSION/PLURAL". */
 void apipath_all(struct jsonout *out, const struct resource *of);
 
-/* One object of a namespaced resource. */
+/* One object; namespace "": the resource is of the cluster. */
 void apipath_one(struct jsonout *out, const struct resource *of, const char *namespace,
                  const char *name);
 

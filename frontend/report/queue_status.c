@@ -387,12 +387,7 @@ static bool entry_begin(struct queue_status *s, uint32_t id)
 		return false;
 	s->current = id;
 	jsonout_clear(&s->path);
-	if (namespace[0]) {
-		apipath_one(&s->path, s->of, namespace, e->name);
-	} else {
-		apipath_all(&s->path, s->of);
-		jsonout_add(&s->path, "/@p", e->name);
-	}
+	apipath_one(&s->path, s->of, namespace, e->name);
 	s->object_bytes = s->path.bytes;
 	request_send(s, false);
 	return true;
