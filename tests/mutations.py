@@ -239,7 +239,7 @@ BUGS = [
     bug("history: a new core begins with none", unit("frontend/model/groups/test_queues"),
         ("frontend/model/groups/queues.c", "\tq->terms_due = q->terms.factor > 0;\n\tpast_begin(q);", "\tq->terms_due = q->terms.factor > 0;")),
     bug("history: rows of a core that has not got it replace it", unit("frontend/loop/test_past"),
-        ("frontend/loop/past.c", "\t\tf->past_known_ns = now + ROWS_NS;", "\t\tf->past_known_ns = now;")),
+        ("frontend/loop/frontend.c", "\t\tf->rows_known_ns = env_now(f->env) + ROWS_NS;", "\t\tf->rows_known_ns = env_now(f->env);")),
     bug("history: an edit of the queues forgets it", unit("core/test_stories"),
         ("core/cycle/queues.c", "if (was && strcmp(was, s->defs[q].name) == 0)", "if (was && strcmp(was, s->defs[q].name) != 0)")),
     bug("queues: members beyond the quorum go with it", unit("ctl/offline/test_queues"),

@@ -32,6 +32,9 @@
 	2 /* lease durations without a core; longer than others wait for a dead leader, since a core   \
 	     usually restarts at once */
 #define REPORT_DELAY_NS NS_PER_S
+/* From when a core has read everything until its rows have it: they are written each second, on
+ * large clusters more seldom. */
+#define ROWS_NS (10 * NS_PER_S)
 #define FULL_NS NS_PER_MS /* a ring is full: retry after this */
 
 void frontend_result_keep(void *context, const struct pending_result *r)
@@ -305,6 +308,7 @@ void frontend_core_down(struct frontend *f)
 {
 	if (f->up && f->past)
 		past_core_down(f);
+	f->rows_known_ns = 0;
 	if (f->up) {
 		f->down_ns = env_now(f->env);
 		if (f->down_ns - f->up_ns >= f->core_lasts_ns)
@@ -629,11 +633,23 @@ static uint64_t relist_if_space(struct frontend *f)
 	return NEVER_NS;
 }
 
+/* The core has read all that the model has. */
+static bool core_knows(const struct frontend *f)
+{
+	return f->up && f->synced && f->flushed && f->replayed;
+}
+
+uint64_t frontend_rows_known(struct frontend *f)
+{
+	if (f->rows_known_ns == 0 && core_knows(f))
+		f->rows_known_ns = env_now(f->env) + ROWS_NS;
+	return f->rows_known_ns;
+}
+
 static uint64_t extender_turn(struct frontend *f)
 {
-	bool knows = f->up && f->synced && f->flushed && f->replayed;
-
-	return f->extender ? extender_poll(f->extender, knows ? &f->port : NULL, &f->limits) : NEVER_NS;
+	return f->extender ? extender_poll(f->extender, core_knows(f) ? &f->port : NULL, &f->limits)
+	                   : NEVER_NS;
 }
 
 uint64_t frontend_poll(struct frontend *f)

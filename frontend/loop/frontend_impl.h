@@ -49,8 +49,8 @@ struct frontend {
 	uint32_t past_half_life_s;
 	uint64_t past_due_ns;              /* when to write it */
 	struct queue_status *queue_status; /* NULL: what queues use is not written */
-	uint64_t queue_look_ns;            /* when its rows are read; 0: they aren't complete */
-	uint64_t past_known_ns;            /* the rows of the core have it from then on; 0: unknown */
+	uint64_t queue_look_ns;            /* when its rows are read next */
+	uint64_t rows_known_ns;            /* frontend_rows_known() */
 	bool taking_over;                  /* takeover_begin() was called */
 	uint64_t coreless_max_ns; /* a leader without a core, or with one that does not last, gives up
 	                             after this */
@@ -88,6 +88,10 @@ struct frontend {
 /* An Event on the pod. */
 void frontend_pod_happened(struct frontend *f, const struct pod_view *pod,
                            enum report_happening what, const char *note);
+
+/* The monotonic time from which the rows of the core in the ledger have what it was sent; 0: the
+ * core has not read everything yet. */
+uint64_t frontend_rows_known(struct frontend *f);
 
 /* Keeps it until the result ring has space. */
 void frontend_result_keep(void *context, const struct pending_result *r);

@@ -10,9 +10,6 @@
 #include <stdlib.h>
 
 #define WRITE_NS (300 * NS_PER_S)
-/* From when a core has read everything until its rows have the past that it was sent: they are
- * written each second, on large clusters more seldom. */
-#define ROWS_NS (10 * NS_PER_S)
 
 void past_begin(struct frontend *f)
 {
@@ -68,7 +65,7 @@ static void copy_take(struct frontend *f)
 {
 	struct queues_past *p;
 
-	if (!f->up || !f->port.observe || f->past_known_ns == 0 || env_now(f->env) < f->past_known_ns)
+	if (!f->up || !f->port.observe || f->rows_known_ns == 0 || env_now(f->env) < f->rows_known_ns)
 		return;
 	p = rows_copy(f);
 	if (p)
@@ -91,7 +88,6 @@ void past_restore(struct frontend *f)
 void past_core_down(struct frontend *f)
 {
 	copy_take(f);
-	f->past_known_ns = 0;
 }
 
 static void copy_write(struct frontend *f)
@@ -106,8 +102,7 @@ uint64_t past_poll(struct frontend *f)
 	const uint64_t now = env_now(f->env);
 	uint64_t next;
 
-	if (f->up && f->synced && f->flushed && f->replayed && f->past_known_ns == 0)
-		f->past_known_ns = now + ROWS_NS;
+	frontend_rows_known(f);
 	if (!frontend_may_write(f))
 		return NEVER_NS;
 	if (f->synced && now >= f->past_due_ns) {

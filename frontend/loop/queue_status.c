@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between two looks at all rows, and from when a core has read everything until its rows have it:
- * they are written each second, on large clusters more seldom. */
-#define LOOK_NS (10 * NS_PER_S)
+#define LOOK_NS (10 * NS_PER_S) /* between two looks at all rows */
 
 struct used {
 	char name[OBSERVE_NAME_MAX];
@@ -77,19 +75,17 @@ static void rows_read(struct frontend *f)
 
 uint64_t queue_status_turn(struct frontend *f)
 {
-	const uint64_t now = env_now(f->env);
+	const uint64_t now = env_now(f->env), known_ns = frontend_rows_known(f);
 	uint64_t next;
 
-	if (!f->up)
-		f->queue_look_ns = 0;
-	else if (f->queue_look_ns == 0 && f->synced && f->flushed && f->replayed)
-		f->queue_look_ns = now + LOOK_NS;
 	if (!frontend_may_write(f))
 		return NEVER_NS;
-	if (f->queue_look_ns > 0 && now >= f->queue_look_ns && f->port.observe) {
+	if (f->queue_look_ns < known_ns)
+		f->queue_look_ns = known_ns;
+	if (known_ns > 0 && now >= f->queue_look_ns && f->port.observe) {
 		rows_read(f);
 		f->queue_look_ns = now + LOOK_NS;
 	}
 	next = queue_status_poll(f->queue_status);
-	return f->queue_look_ns > 0 && f->queue_look_ns < next ? f->queue_look_ns : next;
+	return known_ns > 0 && f->queue_look_ns < next ? f->queue_look_ns : next;
 }
