@@ -229,7 +229,7 @@ BUGS = [
     bug("queue status: another manager's field is taken at once", unit("frontend/report/test_queue_status"),
         ("frontend/report/queue_status.c", "&& text_order(m.time, text_of(o->since)) > 0)", "&& false)")),
     bug("queue status: what is not used stays", unit("frontend/report/test_queue_status"),
-        ("frontend/report/queue_status.c", "\t\t\tif (!has_key(used, key, arena))", "\t\t\tif (false)")),
+        ("frontend/report/queue_status.c", "\t\t\tif (!has_key(&keys, key))", "\t\t\tif (false)")),
     bug("queue status: what was overwritten stays", unit("frontend/report/test_queue_status"),
         ("frontend/report/queue_status.c", "\t\tif (s->again_ns <= now && again_begin(s))", "\t\tif (false && again_begin(s))")),
     bug("queue status: one queue that goes redirects all", unit("frontend/report/test_queue_status"),

@@ -194,19 +194,31 @@ static struct text others_find(const struct queue_status *s, struct text manager
 	return o.name;
 }
 
-static bool has_key(const char *used, struct text key, struct arena *arena)
-{
-	struct text name;
-	struct json j;
-	bool found = false;
+/* Resources that the queue uses. */
+struct used_keys {
+	struct text at[RESOURCES_MAX];
+	size_t n;
+};
 
+static void keys_read(struct used_keys *keys, const char *used, struct arena *arena)
+{
+	struct json j;
+
+	keys->n = 0;
 	json_begin(&j, used, strlen(used), arena);
 	if (json_object(&j))
-		while (json_key(&j, &name)) {
-			found = found || text_equal(name, key);
+		while (keys->n < RESOURCES_MAX && json_key(&j, &keys->at[keys->n])) {
+			keys->n++;
 			json_skip(&j);
 		}
-	return found;
+}
+
+static bool has_key(const struct used_keys *keys, struct text key)
+{
+	for (size_t i = 0; i < keys->n; i++)
+		if (text_equal(keys->at[i], key))
+			return true;
+	return false;
 }
 
 /* Appends `"key":null` for each amount of the object that isn't used; *same: it has `used`. */
@@ -214,6 +226,7 @@ static bool amounts_compare(struct text amounts, const char *used, struct arena 
                             struct jsonout *gone, bool *same)
 {
 	struct jsonout theirs = { 0 };
+	struct used_keys keys;
 	struct text key, value;
 	struct json j;
 	bool good = true;
@@ -221,6 +234,7 @@ static bool amounts_compare(struct text amounts, const char *used, struct arena 
 	*same = false;
 	if (!amounts.at || text_is(amounts, "null"))
 		return true;
+	keys_read(&keys, used, arena);
 	jsonout_add(&theirs, "{");
 	json_begin(&j, amounts.at, amounts.bytes, arena);
 	if (json_object(&j))
@@ -229,7 +243,7 @@ static bool amounts_compare(struct text amounts, const char *used, struct arena 
 
 			jsonout_add(&theirs, "@r@s:@s", theirs.bytes > 1 ? "," : "", name,
 			            arena_copy(arena, value));
-			if (!has_key(used, key, arena))
+			if (!has_key(&keys, key))
 				jsonout_add(gone, "@r@s:null", gone->bytes > 0 ? "," : "", name);
 		}
 	good = json_end(&j);
