@@ -118,11 +118,11 @@ int rules_check(const struct node_rule *rules, size_t n, const struct meta *meta
 	for (size_t i = 0; i < n; i++)
 		values += rules[i].values_n;
 	if (n > LABELS_MAX)
-		decode_error_set(error, meta, field, "has %zu requirements, the limit is %d", n,
-		                 LABELS_MAX);
+		decode_error_set(error, meta, field,
+		                 "has %zu requirements, the limit is %d; it selects no pod", n, LABELS_MAX);
 	else if (values > SELECTOR_VALUES_MAX)
-		decode_error_set(error, meta, field, "has %zu values, the limit is %d", values,
-		                 SELECTOR_VALUES_MAX);
+		decode_error_set(error, meta, field, "has %zu values, the limit is %d; it selects no pod",
+		                 values, SELECTOR_VALUES_MAX);
 	else
 		return 0;
 	return -EINVAL;
