@@ -101,8 +101,7 @@ struct timeline {
 	uint32_t *order; /* of promises */
 	uint32_t order_room;
 	uint32_t asked_first, asked_n; /* of places: of the gang that asked */
-	uint32_t
-		late; /* the gang without a place in the last picture of first nodes that did not hold */
+	uint32_t late;                 /* the gang without a place in the last picture of first nodes */
 };
 
 static inline uint64_t time_add(uint64_t at_ns, uint64_t length_ns)
