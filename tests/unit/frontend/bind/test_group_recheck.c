@@ -71,6 +71,18 @@ static void bind_pod(const char *pod)
 	binder_poll(b.binder);
 }
 
+/* The same, after a read of the group that asks for so many. */
+static struct http_call *read_and_bound(const char *pod, const char *version, unsigned quorum)
+{
+	char path[128];
+
+	bind_pod(pod);
+	world_answer(world_take(&b.w, "GET", GROUP), 200, world_group("g", version, quorum));
+	binder_poll(b.binder);
+	snprintf(path, sizeof(path), "/api/v1/namespaces/ns/pods/%s/binding", pod);
+	return world_take(&b.w, "POST", path);
+}
+
 /* Of pod a. */
 static struct gang_view gang(void)
 {
@@ -209,10 +221,7 @@ Test(group_recheck, what_is_forbidden_holds_nobody_up)
 
 Test(group_recheck, a_gang_that_has_begun_goes_on)
 {
-	bind_pod("a");
-	world_answer(world_take(&b.w, "GET", GROUP), 200, world_group("g", "3", 2));
-	binder_poll(b.binder);
-	world_answer(world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/a/binding"), 201, "{}");
+	world_answer(read_and_bound("a", "3", 2), 201, "{}");
 	world_put(b.m, RESOURCE_INDEX_PODS, world_member("a", "8", "g", "\"nodeName\":\"n1\""));
 	binder_poll(b.binder);
 	bind_pod("b");
@@ -230,10 +239,7 @@ Test(group_recheck, a_gang_that_another_scheduler_began_is_read_once)
 	world_answer(world_take(&b.w, "GET", GROUP), 200, world_group("g", "9", 6));
 	cr_assert_str_eq(b.said, "refused:1 ");
 	cr_assert_eq(gang().quorum, 6);
-	bind_pod("b");
-	world_answer(world_take(&b.w, "GET", GROUP), 200, world_group("g", "9", 6));
-	binder_poll(b.binder);
-	world_answer(world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/b/binding"), 201, "{}");
+	world_answer(read_and_bound("b", "9", 6), 201, "{}");
 	world_put(b.m, RESOURCE_INDEX_PODS, world_member("b", "10", "g", "\"nodeName\":\"n1\""));
 	world_put(b.m, RESOURCE_INDEX_PODS, world_member("c", "11", "g", ""));
 	binder_poll(b.binder);
@@ -245,10 +251,7 @@ Test(group_recheck, a_gang_that_another_scheduler_began_is_read_once)
 /* What was released and refused has begun nothing. */
 Test(group_recheck, a_gang_whose_bindings_failed_is_read_again)
 {
-	bind_pod("a");
-	world_answer(world_take(&b.w, "GET", GROUP), 200, world_group("g", "3", 2));
-	binder_poll(b.binder);
-	world_answer(world_take(&b.w, "POST", "/api/v1/namespaces/ns/pods/a/binding"), 404, GONE);
+	world_answer(read_and_bound("a", "3", 2), 404, GONE);
 	binder_poll(b.binder);
 	world_put(b.m, RESOURCE_INDEX_PODS, world_member("c", "8", "g", "\"nodeName\":\"n1\""));
 	bind_pod("b");
