@@ -262,44 +262,62 @@ static void take_drop(struct replay *r, const struct replay_record *q, struct re
 	}
 }
 
-static void take_facts(const struct replay *r, const struct replay_record *q)
+/* Records of which nothing is kept. */
+static void take_checked(struct replay *r, const struct replay_record *q)
 {
+	union {
+		const struct event_preemption *preemption;
+		const struct event_promised *promised;
+		const struct event_queue_terms *terms;
+		struct budget_record budget;
+		struct queue_record queue;
+		struct queue_past_record past;
+		struct question_record question;
+		struct node_devices_record devices;
+	} out;
 	const struct record *head = (const void *)q->data;
-	const struct event_preemption *preemption;
-	const struct event_pod_facts *facts;
-	struct budget_record budget;
 
-	if (q->kind == EVENT_PREEMPTION) {
-		sound(record_preemption(head, &preemption), "preemption");
-	} else if (q->kind == EVENT_BUDGET) {
-		sound(record_budget(head, &budget), "budget");
-	} else {
-		sound(record_pod_facts(head, &r->limits, &facts), "facts");
-		cr_assert_eq(r->pods[facts->pod].generation, facts->generation, "facts of no pod");
+	switch ((enum record_kind)q->kind) {
+	case EVENT_PREEMPTION:
+		sound(record_preemption(head, &out.preemption), "preemption");
+		break;
+	case EVENT_BUDGET:
+		sound(record_budget(head, &out.budget), "budget");
+		break;
+	case EVENT_QUEUE:
+		sound(record_queue(head, &r->limits, &out.queue), "queue");
+		break;
+	case EVENT_QUEUE_TERMS:
+		sound(record_queue_terms(head, &out.terms), "terms of queues");
+		break;
+	case EVENT_QUEUE_PAST:
+		sound(record_queue_past(head, &r->limits, &out.past), "history of a queue");
+		break;
+	case EVENT_QUESTION:
+		sound(record_question(head, &out.question), "question");
+		break;
+	case EVENT_NODE_DEVICES:
+		sound(record_node_devices(head, &r->limits, &out.devices), "devices");
+		break;
+	case EVENT_PROMISED:
+		sound(record_promised(head, &r->limits, &out.promised), "promised");
+		cr_assert(r->synceds < r->begins, "a promise of before, after SYNCED");
+		break;
+	default:
+		cr_assert_fail("a record of kind %u", q->kind);
 	}
 }
 
-static void take_queue(const struct replay *r, const struct replay_record *q)
+static void take_facts(struct replay *r, const struct replay_record *q)
 {
-	const struct event_queue_terms *terms;
-	struct queue_past_record past;
-	struct queue_record queue;
-	const void *head = q->data;
+	const struct event_pod_facts *facts;
 
-	if (q->kind == EVENT_QUEUE)
-		sound(record_queue(head, &r->limits, &queue), "queue");
-	else if (q->kind == EVENT_QUEUE_TERMS)
-		sound(record_queue_terms(head, &terms), "terms of queues");
-	else
-		sound(record_queue_past(head, &r->limits, &past), "history of a queue");
+	sound(record_pod_facts((const void *)q->data, &r->limits, &facts), "facts");
+	cr_assert_eq(r->pods[facts->pod].generation, facts->generation, "facts of no pod");
 }
 
 static void take(struct replay *r, const struct replay_record *q)
 {
-	const struct event_promised *promised;
-	struct question_record question;
-	struct node_devices_record devices;
-
 	sound(record_check((const void *)q->data), "record");
 	r->records++;
 	switch ((enum record_kind)q->kind) {
@@ -325,6 +343,9 @@ static void take(struct replay *r, const struct replay_record *q)
 	case EVENT_POD:
 		take_pod(r, q);
 		break;
+	case EVENT_POD_FACTS:
+		take_facts(r, q);
+		break;
 	case EVENT_NAMESPACE:
 		take_namespace(r, q);
 		break;
@@ -343,28 +364,8 @@ static void take(struct replay *r, const struct replay_record *q)
 	case EVENT_POD_DROP:
 		take_drop(r, q, r->pods, r->limits.pods);
 		break;
-	case EVENT_PROMISED:
-		sound(record_promised((const void *)q->data, &r->limits, &promised), "promised");
-		cr_assert(r->synceds < r->begins, "a promise of before, after SYNCED");
-		break;
-	case EVENT_PREEMPTION:
-	case EVENT_BUDGET:
-	case EVENT_POD_FACTS:
-		take_facts(r, q);
-		break;
-	case EVENT_QUEUE:
-	case EVENT_QUEUE_TERMS:
-	case EVENT_QUEUE_PAST:
-		take_queue(r, q);
-		break;
-	case EVENT_QUESTION:
-		sound(record_question((const void *)q->data, &question), "question");
-		break;
-	case EVENT_NODE_DEVICES:
-		sound(record_node_devices((const void *)q->data, &r->limits, &devices), "devices");
-		break;
 	default:
-		cr_assert_fail("a record of kind %u", q->kind);
+		take_checked(r, q);
 	}
 	cr_assert(r->begins > 0, "the first record is BEGIN");
 }
