@@ -111,18 +111,18 @@ static void rules_add(struct model *m, struct label_rules *r, const struct node_
 }
 
 int rules_check(const struct node_rule *rules, size_t n, const struct meta *meta, const char *field,
-                struct decode_error *error)
+                const char *effect, struct decode_error *error)
 {
 	size_t values = 0;
 
 	for (size_t i = 0; i < n; i++)
 		values += rules[i].values_n;
 	if (n > LABELS_MAX)
-		decode_error_set(error, meta, field,
-		                 "has %zu requirements, the limit is %d; it selects no pod", n, LABELS_MAX);
+		decode_error_set(error, meta, field, "has %zu requirements, the limit is %d%s", n,
+		                 LABELS_MAX, effect);
 	else if (values > SELECTOR_VALUES_MAX)
-		decode_error_set(error, meta, field, "has %zu values, the limit is %d; it selects no pod",
-		                 values, SELECTOR_VALUES_MAX);
+		decode_error_set(error, meta, field, "has %zu values, the limit is %d%s", values,
+		                 SELECTOR_VALUES_MAX, effect);
 	else
 		return 0;
 	return -EINVAL;

@@ -30,10 +30,10 @@ size_t rules_memory(const struct label_rules *r); /* of memory; NULL: 0 */
 uint64_t rules_part_bytes(const struct model *m, const struct label_rules *r);
 /* -EINVAL, with *error, for a selector that is too long: more than LABELS_MAX requirements, or than
  * SELECTOR_VALUES_MAX values in all.  It is compared, and copied into a shape, for each pod that
- * waits. */
+ * waits.  `effect` ends the text, such as "; it selects no pod". */
 #define SELECTOR_VALUES_MAX 4096
 int rules_check(const struct node_rule *rules, size_t n, const struct meta *meta, const char *field,
-                struct decode_error *error);
+                const char *effect, struct decode_error *error);
 struct label_rules *rules_make(struct model *m, const struct node_rule *rules, size_t n);
 void rules_free(struct model *m, struct label_rules *r);
 bool rules_equal(const struct label_rules *a, const struct label_rules *b);

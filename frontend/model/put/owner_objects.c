@@ -104,7 +104,8 @@ int owner_put(struct model *m, int resource, const char *json, size_t bytes,
 	                                 : read_controller(m, resource, json, bytes, &text, error);
 
 	if (read == 0)
-		read = rules_check(text.rules, text.rules_n, &text.meta, "spec.selector", error);
+		read = rules_check(text.rules, text.rules_n, &text.meta, "spec.selector",
+		                   "; it selects no pod", error);
 	m->counts.objects_bad += read < 0;
 	if (text.meta.name.bytes == 0)
 		return read;

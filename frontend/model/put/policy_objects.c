@@ -154,6 +154,9 @@ int policy_put(struct model *m, int resource, const char *json, size_t bytes,
 	if (!error)
 		error = &own;
 	read = extract_policy(json, bytes, &m->arena, &object, error);
+	if (read == 0)
+		read = rules_check(object.selector.rules.rules, object.selector.rules.n, &object.meta,
+		                   "spec.labelSelector", "", error);
 	m->counts.objects_bad += read < 0;
 	if (read < 0) {
 		/* Its name may be behind what cannot be read. */

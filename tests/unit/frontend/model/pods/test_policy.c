@@ -229,6 +229,29 @@ Test(model_policy, that_is_bad_refuses_its_pods)
 	expect_policy("zone Preferred Balance: app In web; a=0 ");
 }
 
+/* All values were copied for each of its pods, which were rejected for the length of the record. */
+Test(model_policy, with_too_many_values_refuses_its_pods)
+{
+	static char spec[1 << 17];
+
+	put_pod("w", BY("p"), "");
+	for (int values = 4096; values <= 20000; values += 15904) {
+		size_t n = (size_t)snprintf(spec, sizeof(spec),
+		                            "\"spec\":{\"topologyKey\":\"zone\"," SHARES
+		                            ",\"labelSelector\":{\"matchExpressions\":[{"
+		                            "\"key\":\"app\",\"operator\":\"In\",\"values\":[\"web\"");
+
+		for (int i = 1; i < values; i++)
+			n += (size_t)snprintf(spec + n, sizeof(spec) - n, ",\"v\"");
+		snprintf(spec + n, sizeof(spec) - n, "]}]}}");
+		cr_assert_eq(put(API, KIND, "ns", "p", "", spec), values == 4096 ? 0 : -EINVAL);
+		flush();
+		cr_assert_eq(shape("w").body->values_n, values == 4096 ? 4096 : 0);
+	}
+	cr_assert_str_eq(s.error.object, "WorkloadPolicy ns/p");
+	expect_refused(NOT_FOUND "spec.labelSelector: has 20000 values, the limit is 4096");
+}
+
 /* Bytes changed at random: read or refused with a text, never past the end, and the pod has the
  * refusal. */
 Test(model_policy, broken_ones_are_no_harm)
