@@ -25,7 +25,7 @@ struct reading {
 	struct trace *t;
 	const char *path;
 	uint64_t line;
-	uint32_t room;
+	size_t room;
 	int64_t first_s; /* the earliest submission */
 	uint32_t columns_n;
 	/* CSV: the column of each field, COLUMNS_MOST: there is none. */
@@ -83,10 +83,7 @@ static bool job_add(struct reading *r, const struct raw *raw)
 		                               : "a job has more than 1000000 members");
 		return false;
 	}
-	if (t->jobs_n == r->room) {
-		r->room = r->room * 2 + 1024;
-		t->jobs = must_grow(t->jobs, r->room * sizeof(*t->jobs));
-	}
+	t->jobs = must_reach(t->jobs, &r->room, t->jobs_n, 1024, sizeof(*t->jobs));
 	if (t->jobs_n == 0 || raw->submit_s < r->first_s)
 		r->first_s = raw->submit_s;
 	t->jobs[t->jobs_n] = (struct trace_job){

@@ -93,10 +93,7 @@ void promises_before(struct core *c, const struct event_promised *e)
 		i++;
 	if (i == BEFORE_MOST || (i < s->before_n && s->before[i].created_ns <= p->created_ns))
 		return;
-	if (i == s->before_room) {
-		s->before_room = s->before_room * 2 + 64;
-		s->before = must_grow(s->before, s->before_room * sizeof(*s->before));
-	}
+	s->before = must_reach(s->before, &s->before_room, i, 64, sizeof(*s->before));
 	s->before_n += i == s->before_n;
 	s->before[i] = (struct promise_before){ .gang = p->gang,
 		                                    .generation = c->gangs.slots[p->gang].generation,

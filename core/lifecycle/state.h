@@ -89,7 +89,8 @@ struct promising {
 		uint64_t at_ns;
 		uint64_t created_ns; /* of the pod that has it */
 	} * before;
-	uint32_t before_n, before_room;
+	uint32_t before_n;
+	size_t before_room;
 };
 
 /* Gangs that wait for a turn, in their order. */

@@ -41,7 +41,8 @@ struct gang_question {
 	bool monotone; /* releasing pods never hurts */
 	bool seeding;  /* the first set is wanted, as if that held */
 	struct gang_unit *units;
-	uint32_t units_n, units_cap;
+	uint32_t units_n;
+	size_t units_cap;
 	struct gang_undo *before; /* by unit */
 	pod_id *pods;
 	uint32_t pods_n;

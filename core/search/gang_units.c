@@ -9,10 +9,7 @@
 
 static struct gang_unit *unit_push(struct gang_question *q, const struct gang_unit *u)
 {
-	if (q->units_n == q->units_cap) {
-		q->units_cap = q->units_cap * 2 + 64;
-		q->units = must_grow(q->units, q->units_cap * sizeof(*q->units));
-	}
+	q->units = must_reach(q->units, &q->units_cap, q->units_n, 64, sizeof(*q->units));
 	q->units[q->units_n] = *u;
 	return &q->units[q->units_n++];
 }

@@ -48,13 +48,16 @@ struct pod_question {
 	pod_id *nominated; /* pods of at least its priority with a nominated node */
 	uint32_t nominated_n;
 
-	uint32_t nodes_cap, kept, kept_cap; /* of the answer */
+	size_t nodes_cap;
+	uint32_t kept, kept_cap; /* of the answer */
 
 	/* Of the node in work. */
 	struct pod_unit *units;
-	uint32_t units_n, units_cap;
+	uint32_t units_n;
+	size_t units_cap;
 	struct victim *pods;
-	uint32_t pods_n, pods_cap;
+	uint32_t pods_n;
+	size_t pods_cap;
 	pod_id *victims;
 	struct objective objective;
 	int32_t *left; /* by budget */

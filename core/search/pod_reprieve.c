@@ -104,10 +104,7 @@ void pod_node_keep(struct pod_question *q, node_id node)
 	struct pod_search *out = q->out;
 	const uint32_t n = q->objective.pods;
 
-	if (out->nodes_n == q->nodes_cap) {
-		q->nodes_cap = q->nodes_cap * 2 + 64;
-		out->nodes = must_grow(out->nodes, q->nodes_cap * sizeof(*out->nodes));
-	}
+	out->nodes = must_reach(out->nodes, &q->nodes_cap, out->nodes_n, 64, sizeof(*out->nodes));
 	if (q->kept + n > q->kept_cap) {
 		q->kept_cap = (q->kept + n) * 2 + 64;
 		out->pods = must_grow(out->pods, q->kept_cap * sizeof(*out->pods));

@@ -9,19 +9,13 @@
 
 static void pod_push(struct pod_question *q, pod_id id)
 {
-	if (q->pods_n == q->pods_cap) {
-		q->pods_cap = q->pods_cap * 2 + 64;
-		q->pods = must_grow(q->pods, q->pods_cap * sizeof(*q->pods));
-	}
+	q->pods = must_reach(q->pods, &q->pods_cap, q->pods_n, 64, sizeof(*q->pods));
 	q->pods[q->pods_n++] = (struct victim){ .pod = id };
 }
 
 static struct pod_unit *unit_push(struct pod_question *q, const struct pod_unit *u)
 {
-	if (q->units_n == q->units_cap) {
-		q->units_cap = q->units_cap * 2 + 16;
-		q->units = must_grow(q->units, q->units_cap * sizeof(*q->units));
-	}
+	q->units = must_reach(q->units, &q->units_cap, q->units_n, 16, sizeof(*q->units));
 	q->units[q->units_n] = *u;
 	return &q->units[q->units_n++];
 }

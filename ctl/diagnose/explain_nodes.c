@@ -127,10 +127,7 @@ static void add_value(struct values *v, const cJSON *labels, const char *key, co
 	if (text == NULL)
 		return;
 	v->met = v->met || is_among(wanted, text);
-	if (v->n == v->room) {
-		v->room = v->room * 2 + 64;
-		v->at = must_grow(v->at, v->room * sizeof(*v->at));
-	}
+	v->at = must_reach(v->at, &v->room, v->n, 64, sizeof(*v->at));
 	v->at[v->n++] = must_copy(text);
 }
 

@@ -67,10 +67,7 @@ struct gpu_nodes gpu_nodes_of(struct arena *arena, const struct files *files)
 		if (strcmp(objects[i].kind, "Node") != 0 || strcmp(objects[i].api_version, "v1") != 0 ||
 		    !node_read(arena, &objects[i], &node))
 			continue;
-		if (nodes.n == cap) {
-			cap = cap * 2 + 16;
-			nodes.at = must_grow(nodes.at, cap * sizeof(*nodes.at));
-		}
+		nodes.at = must_reach(nodes.at, &cap, nodes.n, 16, sizeof(*nodes.at));
 		nodes.at[nodes.n++] = node;
 	}
 	if (nodes.n > 0)

@@ -107,10 +107,7 @@ static void read_pod(struct making *m, size_t i)
 	     (pod.wrong != NULL || gpu_holds_for_others(&m->scratch, o.json, &pod.ask))))
 		return;
 	pod.place = gpu_place_of(&m->scratch, o.json, &pod.ask);
-	if (m->pods_n == m->pods_cap) {
-		m->pods_cap = m->pods_cap * 2 + 64;
-		m->pods = must_grow(m->pods, m->pods_cap * sizeof(*m->pods));
-	}
+	m->pods = must_reach(m->pods, &m->pods_cap, m->pods_n, 64, sizeof(*m->pods));
 	m->pods[m->pods_n++] = pod;
 }
 

@@ -39,10 +39,7 @@ static void note_told(void *context, const struct pod_view *pod)
 	if (!pod->ours || pod->gang[0] == '\0' || pod->node[0] != '\0' ||
 	    strcmp(pod->condition_status, "False") != 0 || pod->condition_message[0] == '\0')
 		return;
-	if (c->told_n == c->told_room) {
-		c->told_room = c->told_room * 2 + 64;
-		c->told = must_grow(c->told, c->told_room * sizeof(*c->told));
-	}
+	c->told = must_reach(c->told, &c->told_room, c->told_n, 64, sizeof(*c->told));
 	c->told[c->told_n++] = (struct told){ .gang = ctl_print("%s/%s", pod->namespace, pod->gang),
 		                                  .reason = must_copy(pod->condition_message) };
 }

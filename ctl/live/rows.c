@@ -28,10 +28,7 @@ struct nodes rows_nodes(const struct observer *o)
 	for (node_id id = 0, there = observe_nodes_there(o); id < there; id++) {
 		if (!observe_node(o, id, one))
 			continue;
-		if (nodes.n == room) {
-			room = room * 2 + 64;
-			nodes.at = must_grow(nodes.at, room * sizeof(*nodes.at));
-		}
+		nodes.at = must_reach(nodes.at, &room, nodes.n, 64, sizeof(*nodes.at));
 		nodes.at[nodes.n++] = *one;
 		for (uint32_t r = 0; r < nodes.resources; r++)
 			nodes.shown[r] = nodes.shown[r] || one->allocatable[r] != 0 || one->used[r] != 0;
@@ -59,10 +56,7 @@ struct gangs rows_gangs(const struct observer *o, const char *wanted)
 		if (!observe_gang(o, id, one) ||
 		    (wanted != NULL ? strcmp(wanted, one->name) != 0 : !has_members(&one->row)))
 			continue;
-		if (g.n == room) {
-			room = room * 2 + 16;
-			g.at = must_grow(g.at, room * sizeof(*g.at));
-		}
+		g.at = must_reach(g.at, &room, g.n, 16, sizeof(*g.at));
 		g.at[g.n++] = *one;
 	}
 	free(one);

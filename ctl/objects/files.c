@@ -79,20 +79,16 @@ static char *keep(struct files *files, struct text t)
 
 static struct bytes *keep_text(struct files *files, struct bytes text)
 {
-	if (files->texts_n == files->texts_room) {
-		files->texts_room = files->texts_room * 2 + 8;
-		files->texts = must_grow(files->texts, files->texts_room * sizeof(*files->texts));
-	}
+	files->texts =
+		must_reach(files->texts, &files->texts_room, files->texts_n, 8, sizeof(*files->texts));
 	files->texts[files->texts_n] = text;
 	return &files->texts[files->texts_n++];
 }
 
 static struct object *new_object(struct files *files)
 {
-	if (files->objects_n == files->objects_room) {
-		files->objects_room = files->objects_room * 2 + 256;
-		files->objects = must_grow(files->objects, files->objects_room * sizeof(*files->objects));
-	}
+	files->objects = must_reach(files->objects, &files->objects_room, files->objects_n, 256,
+	                            sizeof(*files->objects));
 	return &files->objects[files->objects_n++];
 }
 

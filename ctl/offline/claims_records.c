@@ -31,10 +31,7 @@ void claims_records_free(struct claims *c)
 
 void claims_store(struct claims *c, const struct object *object)
 {
-	if (c->stored_n == c->stored_cap) {
-		c->stored_cap = c->stored_cap * 2 + 64;
-		c->stored = must_grow(c->stored, c->stored_cap * sizeof(*c->stored));
-	}
+	c->stored = must_reach(c->stored, &c->stored_cap, c->stored_n, 64, sizeof(*c->stored));
 	c->stored[c->stored_n++] = (struct stored_claim){
 		must_copy(object->namespace),
 		must_copy(object->name),

@@ -146,10 +146,7 @@ static bool take_command(void *context, enum record_kind kind, const void *body,
 	if (kind == CMD_BIND) {
 		const struct cmd_bind *bind = body;
 
-		if (o->binds_n == o->binds_room) {
-			o->binds_room = o->binds_room * 2 + 256;
-			o->binds = must_grow(o->binds, o->binds_room * sizeof(*o->binds));
-		}
+		o->binds = must_reach(o->binds, &o->binds_room, o->binds_n, 256, sizeof(*o->binds));
 		o->binds[o->binds_n++] = *bind;
 	} else if (kind == CMD_REASON) {
 		const struct cmd_reason *why = body;

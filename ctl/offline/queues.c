@@ -41,10 +41,7 @@ void queues_free(struct queues *q)
 
 static void name_add(struct queue_names *names, const struct object *object, struct text queue)
 {
-	if (names->n == names->room) {
-		names->room = names->room * 2 + 64;
-		names->at = must_grow(names->at, names->room * sizeof(*names->at));
-	}
+	names->at = must_reach(names->at, &names->room, names->n, 64, sizeof(*names->at));
 	names->at[names->n++] =
 		(struct queue_name){ .key = ctl_print("%s/%s", object->namespace, object->name),
 		                     .queue = ctl_print("%.*s", (int)queue.bytes, queue.at) };

@@ -107,10 +107,8 @@ static void add_pod(void *context, const struct pod_view *pod)
 
 	if (!pod->ours || pod->node[0] != '\0')
 		return;
-	if (s->placements_n == b->room) {
-		b->room = b->room * 2 + 256;
-		s->placements = must_grow(s->placements, b->room * sizeof(*s->placements));
-	}
+	s->placements =
+		must_reach(s->placements, &b->room, s->placements_n, 256, sizeof(*s->placements));
 	p = &s->placements[s->placements_n++];
 	if (row != NULL && !pod->deleting)
 		b->pending[pod->gang_id]++;

@@ -276,10 +276,7 @@ static void find_ended(struct applying *a, const struct files *files)
 	for (size_t i = 0; i < n; i++) {
 		if (!ends(a->changing.change, &objects[i]))
 			continue;
-		if (a->ended_n == cap) {
-			cap = cap * 2 + 16;
-			a->ended = must_grow(a->ended, cap * sizeof(char *));
-		}
+		a->ended = must_reach(a->ended, &cap, a->ended_n, 16, sizeof(char *));
 		a->ended[a->ended_n++] = ctl_print("%s/%s", objects[i].namespace, objects[i].name);
 	}
 	if (a->ended_n > 0)

@@ -21,7 +21,8 @@ struct facts {
 	bool *opted_out;   /* by pod: excluded from every question */
 	char **schedulers; /* by pod: scheduler name */
 	uint32_t *items;
-	uint32_t items_n, items_cap;
+	uint32_t items_n;
+	size_t items_cap;
 	int32_t *allowed;
 
 	/* While the objects are read. */
@@ -176,10 +177,7 @@ static bool read_group(struct facts *f, const struct object *o, int index, bool 
 
 static void item_add(struct facts *f, uint32_t budget)
 {
-	if (f->items_n == f->items_cap) {
-		f->items_cap = f->items_cap * 2 + 256;
-		f->items = must_grow(f->items, f->items_cap * sizeof(*f->items));
-	}
+	f->items = must_reach(f->items, &f->items_cap, f->items_n, 256, sizeof(*f->items));
 	f->items[f->items_n++] = budget;
 }
 

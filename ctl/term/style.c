@@ -9,10 +9,7 @@
 
 void styled_line(struct styled_text *s)
 {
-	if (s->n == s->room) {
-		s->room = s->room * 2 + 32;
-		s->lines = must_grow(s->lines, s->room * sizeof(*s->lines));
-	}
+	s->lines = must_reach(s->lines, &s->room, s->n, 32, sizeof(*s->lines));
 	s->lines[s->n++] = (struct styled_line){ 0 };
 }
 

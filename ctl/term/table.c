@@ -41,10 +41,7 @@ void text_table_cell(struct text_table *t, const char *format, ...)
 	cell = ctl_vprint(format, args);
 	va_end(args);
 	ctl_plain(cell);
-	if (t->n == t->room) {
-		t->room = t->room * 2 + 64;
-		t->cells = must_grow(t->cells, t->room * sizeof(*t->cells));
-	}
+	t->cells = must_reach(t->cells, &t->room, t->n, 64, sizeof(*t->cells));
 	t->cells[t->n++] = cell;
 }
 

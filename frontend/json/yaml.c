@@ -73,10 +73,7 @@ static struct anchor *find_anchor(struct convert *c, const char *name)
 /* A later anchor of the same name replaces it, as in YAML. */
 static size_t open_anchor(struct convert *c, const char *name, size_t from)
 {
-	if (c->anchors_n == c->anchors_cap) {
-		c->anchors_cap = c->anchors_cap * 2 + 8;
-		c->anchors = must_grow(c->anchors, c->anchors_cap * sizeof(*c->anchors));
-	}
+	c->anchors = must_reach(c->anchors, &c->anchors_cap, c->anchors_n, 8, sizeof(*c->anchors));
 	c->anchors[c->anchors_n++] =
 		(struct anchor){ .name = must_copy(name), .at = { .from = from }, .open = true };
 	return c->anchors_n - 1;
@@ -102,10 +99,7 @@ static void add_mark(struct convert *c, size_t at, size_t line, size_t column)
 {
 	struct yaml_marks *m = c->marks;
 
-	if (m->n == m->cap) {
-		m->cap = m->cap * 2 + 64;
-		m->marks = must_grow(m->marks, m->cap * sizeof(*m->marks));
-	}
+	m->marks = must_reach(m->marks, &m->cap, m->n, 64, sizeof(*m->marks));
 	m->marks[m->n++] = (struct yaml_mark){ at, line, column };
 }
 
@@ -158,10 +152,7 @@ static bool add_key(struct convert *c, const yaml_event_t *ev)
 	if (n == 2 && memcmp(text, "<<", 2) == 0 && ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
 		return fail_at(c, &ev->start_mark, "merge keys (<<) are not supported");
 	bytes_quote(c->out, text, n);
-	if (c->keys_n == c->keys_cap) {
-		c->keys_cap = c->keys_cap * 2 + 64;
-		c->keys = must_grow(c->keys, c->keys_cap * sizeof(*c->keys));
-	}
+	c->keys = must_reach(c->keys, &c->keys_cap, c->keys_n, 64, sizeof(*c->keys));
 	c->keys[c->keys_n++] = (struct key){ { from, c->out->n - from }, ev->start_mark };
 	return true;
 }

@@ -49,10 +49,7 @@ void frontend_result_keep(void *context, const struct pending_result *r)
 		memmove(f->results, f->results + f->results_first, f->results_n * sizeof(*f->results));
 		f->results_first = 0;
 	}
-	if (f->results_n == f->results_cap) {
-		f->results_cap = f->results_cap ? f->results_cap * 2 : 256;
-		f->results = must_grow(f->results, f->results_cap * sizeof(*f->results));
-	}
+	f->results = must_reach(f->results, &f->results_cap, f->results_n, 256, sizeof(*f->results));
 	f->results[f->results_n++] = *r;
 }
 

@@ -122,10 +122,7 @@ static struct cells cells_take(const struct answer_source *s, uint32_t key, uint
 	for (node_id id = 0, there = observe_nodes_there(o); id < there; id++) {
 		if (!observe_node(o, id, one))
 			continue;
-		if (c.n == cap) {
-			cap = cap * 2 + 256;
-			c.at = must_grow(c.at, cap * sizeof(*c.at));
-		}
+		c.at = must_reach(c.at, &cap, c.n, 256, sizeof(*c.at));
 		c.at[c.n] = (struct cell_node){
 			.name = must_copy(one->name),
 			.value = key != ID_NONE ? label_of(s->model, id, key) : ID_NONE,

@@ -75,10 +75,7 @@ struct gang_list gang_list_read(const struct observer *o)
 		if (!observe_gang(o, id, one) ||
 		    one->row.members + one->row.succeeded + one->row.failed == 0)
 			continue; /* without a member of ours */
-		if (l.n == cap) {
-			cap = cap * 2 + 256;
-			l.at = must_grow(l.at, cap * sizeof(*l.at));
-		}
+		l.at = must_reach(l.at, &cap, l.n, 256, sizeof(*l.at));
 		l.at[l.n++] = place_of(id, one);
 		l.states[l.at[l.n - 1].state]++;
 		if (one->row.placement == GANG_WAITING)

@@ -35,10 +35,7 @@ void past_free(struct queues_past *p)
 
 void past_add_queue(struct queues_past *p, const char *name)
 {
-	if (p->n == p->room) {
-		p->room = p->room * 2 + 64;
-		p->queues = must_grow(p->queues, p->room * sizeof(*p->queues));
-	}
+	p->queues = must_reach(p->queues, &p->room, p->n, 64, sizeof(*p->queues));
 	p->queues[p->n++] = (struct past_queue){ .name = arena_copy(&p->texts, text_of(name)) };
 }
 
@@ -50,10 +47,7 @@ void past_add_amount(struct queues_past *p, const char *resource, int64_t value,
 	}
 	if (value < 0 || part >= QUEUE_PAST_ONE || (value == 0 && part == 0))
 		return;
-	if (p->amounts_n == p->amounts_room) {
-		p->amounts_room = p->amounts_room * 2 + 64;
-		p->amounts = must_grow(p->amounts, p->amounts_room * sizeof(*p->amounts));
-	}
+	p->amounts = must_reach(p->amounts, &p->amounts_room, p->amounts_n, 64, sizeof(*p->amounts));
 	p->amounts[p->amounts_n++] =
 		(struct past_amount){ .resource = resource, .value = value, .part = part };
 	p->queues[p->n - 1].amounts_n++;

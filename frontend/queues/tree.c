@@ -27,10 +27,7 @@ char *queue_text_copy(struct text t)
 
 struct queue_read *queue_new(struct queues_read *q, struct text name)
 {
-	if (q->n == q->room) {
-		q->room = q->room * 2 + 16;
-		q->queues = must_grow(q->queues, q->room * sizeof(*q->queues));
-	}
+	q->queues = must_reach(q->queues, &q->room, q->n, 16, sizeof(*q->queues));
 	q->queues[q->n] = (struct queue_read){ .name = queue_text_copy(name),
 		                                   .parent = must_copy(""),
 		                                   .namespace = must_copy(""),

@@ -139,10 +139,8 @@ static int object_put(struct model *m, uint32_t source, const struct meta *meta,
 	if (!o && q->objects_n >= QUEUES_MAX)
 		return refuse(m, meta, "there are too many queues", error);
 	if (!o) {
-		if (q->objects_n == q->objects_room) {
-			q->objects_room = q->objects_room * 2 + 16;
-			q->objects = must_grow(q->objects, q->objects_room * sizeof(*q->objects));
-		}
+		q->objects =
+			must_reach(q->objects, &q->objects_room, q->objects_n, 16, sizeof(*q->objects));
 		o = &q->objects[q->objects_n++];
 		*o = (struct queue_object){ .namespace = must_copy(arena_copy(&m->arena, meta->namespace)),
 			                        .name = must_copy(arena_copy(&m->arena, meta->name)),
