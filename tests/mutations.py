@@ -270,6 +270,8 @@ BUGS = [
         ("core/timeline/ends.c", "\tt->edited = t->edited || s->end_ns != before_ns;", "\t(void)before_ns;")),
     bug("what was retained moves no promise when it is free", story("promises:what_was_retained_lets_a_promise_move_earlier"),
         ("core/timeline/ends.c", "(struct timeline *t)\n{\n\tnote(t);\n}", "(struct timeline *t)\n{\n\t(void)t;\n}")),
+    bug("a backfill reservation is kept from gangs ahead of its owner", sim(3000),
+        ("core/cycle/backfill.c", "owner != index && gang_before(&c->gangs, owner, index) &&", "owner != index &&")),
     bug("a retained reservation is taken for free", sim(500),
         ("core/lifecycle/reservation.c", "\t\tpromises_retain(c, p);", "\t\tpromises_leave(c, p);")),
     bug("core: the capacity of a deleted pod is not released", sim(100),

@@ -89,10 +89,8 @@ static enum tear cut_of(const struct invariants *b, const struct gang_history *g
 	return g->raised_ns > 0 && g->raised_ns + b->lag_ns >= g->cut_ns ? TEAR_PERSON : TEAR_FAULT;
 }
 
-static bool gang_is_at_rest(struct invariants *b, const struct gang_history *g, char *why,
-                            size_t why_bytes)
+static int64_t bound_n(const struct invariants *b, const struct gang_history *g)
 {
-	enum tear tear = TEAR_NONE;
 	int64_t bound = 0;
 
 	for (size_t i = 0; i < b->members_n; i++) {
@@ -100,6 +98,32 @@ static bool gang_is_at_rest(struct invariants *b, const struct gang_history *g, 
 
 		bound += m->node[0] != '\0' && strcmp(m->group, g->name) == 0;
 	}
+	return bound;
+}
+
+bool invariants_partly_bound(const struct invariants *b, const char *group, size_t bytes)
+{
+	char key[NAME_BYTES + sizeof("default/")];
+
+	for (size_t i = 0; i < b->gangs_n; i++) {
+		const struct gang_history *g = &b->gangs[i];
+		const int64_t bound = g->there ? bound_n(b, g) : 0;
+
+		if (bound == 0 || bound >= g->quorum)
+			continue;
+		snprintf(key, sizeof(key), "default/%s", g->name);
+		if (strlen(key) == bytes && memcmp(key, group, bytes) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool gang_is_at_rest(struct invariants *b, const struct gang_history *g, char *why,
+                            size_t why_bytes)
+{
+	const int64_t bound = bound_n(b, g);
+	enum tear tear = TEAR_NONE;
+
 	if (bound == 0)
 		return true;
 	if (g->cut_ns > 0) {

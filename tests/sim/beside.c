@@ -82,6 +82,16 @@ int32_t beside_priority(const struct beside *b, uint32_t gang)
 	return gang_priority(&follower_core(b->world)->gangs.slots[gang]);
 }
 
+const char *beside_started(const struct beside *b, uint32_t gang, size_t *bytes)
+{
+	const struct gang *g = &follower_core(b->world)->gangs.slots[gang];
+
+	if (!gang_partially_bound(g))
+		return NULL;
+	*bytes = g->name_bytes;
+	return g->name;
+}
+
 uint64_t beside_lone(void)
 {
 	return lone_all;

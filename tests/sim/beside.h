@@ -29,6 +29,9 @@ struct record *beside_answer(struct beside *b);
 
 /* Of a gang of the core. */
 int32_t beside_priority(const struct beside *b, uint32_t gang);
+/* "namespace/name" of a gang that has precedence over all priorities (decision 032); NULL: it has
+ * none.  Valid until the next input. */
+const char *beside_started(const struct beside *b, uint32_t gang, size_t *bytes);
 
 /* Of all cores that have ended. */
 struct core_preemption;

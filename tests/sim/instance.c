@@ -617,12 +617,25 @@ bool instance_leads(const struct instance *p)
 	return p->frontend != NULL && frontend_may_write(p->frontend);
 }
 
+/* Before a pod of that priority.  A gang whose first placement is under way needs no priority for
+ * that, but members that are bound, by the API server's history. */
+static bool is_before(const struct instance *p, uint32_t gang, int32_t priority)
+{
+	const char *name;
+	size_t bytes;
+
+	if (beside_priority(p->beside, gang) >= priority)
+		return true;
+	name = beside_started(p->beside, gang, &bytes);
+	return name != NULL && invariants_partly_bound(p->sim->invariants, name, bytes);
+}
+
 bool instance_holds(const struct instance *p, int32_t priority)
 {
 	const uint64_t owner = p->core ? atomic_load(&p->ledger->gauges.reserved_gang) : 0;
 
-	if (owner != 0 && (script_queues(p->sim->script) ||
-	                   beside_priority(p->beside, (uint32_t)owner - 1) >= priority))
+	if (owner != 0 &&
+	    (script_queues(p->sim->script) || is_before(p, (uint32_t)owner - 1, priority)))
 		return true;
 	return p->core != NULL && atomic_load(&p->ledger->starts.standing) != 0;
 }

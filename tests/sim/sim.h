@@ -370,8 +370,9 @@ const char *instance_busy(const struct instance *p);
 /* True if its queues use what their pods do; else why not. */
 bool instance_queues_at_rest(const struct instance *p, char *why, size_t why_bytes);
 bool instance_leads(const struct instance *p); /* up, and may act */
-/* Room may be kept from a pod of that priority: for the gang of a backfill reservation, or by a
- * start that is promised. */
+/* Room may be kept from a pod of that priority: for the gang of a backfill reservation, which is
+ * before it by priority or while its first placement is under way, or by a start that is
+ * promised. */
 bool instance_holds(const struct instance *p, int32_t priority);
 bool instance_may_write(void *instance);
 struct model *instance_model(const struct instance *p); /* NULL: its frontend is dead */
@@ -450,6 +451,8 @@ uint64_t invariants_lag(const struct invariants *b);
 /* True if that pod ("namespace/name"), which a core that starts now would bind, waits for one of
  * those, and its condition says so; counted.  `held`: a hold or a promise may keep it waiting. */
 bool invariants_may_wait(struct invariants *b, const char *pod, bool held);
+/* Some members of that group ("namespace/name") are bound, fewer than its quorum. */
+bool invariants_partly_bound(const struct invariants *b, const char *group, size_t bytes);
 uint64_t invariants_excuses(const struct invariants *b, enum excuse why);
 uint64_t invariants_revisions(const struct invariants *b);
 uint64_t invariants_changes(const struct invariants *b); /* revisions but for those of leases */
