@@ -16,8 +16,9 @@ def fuzzer(name, seconds=120):
     return Finder("fuzzer", name, seconds, ("--seconds", str(seconds)), "")
 
 
-def sim(seeds):
-    return Finder("simulator", "muster-sim", 300, ("--no-shrink", "--seeds", str(seeds)), "seed")
+def sim(seeds, first=1):
+    start = () if first == 1 else ("--from", str(first))
+    return Finder("simulator", "muster-sim", 300, ("--no-shrink", *start, "--seeds", str(seeds)), "seed")
 
 
 def unit(name):
@@ -260,7 +261,7 @@ BUGS = [
         ("core/timeline/moves.c", "\tif (t->changed)\n\t\timprove_all(t, now_ns);\n", "")),
     bug("promises that move earlier leave others in their room", story("promises:a_promise_that_moves_earlier_outranks_a_lower_one"),
         ("core/timeline/moves.c", "\tif (outranks_n > 0)", "\tif (false)")),
-    bug("a gang is cut in two while its Bindings are in flight", sim(8000),
+    bug("a gang is cut in two while its Bindings are in flight", sim(1000, 9001),
         ("core/cycle/victims_allowed.c", "return g->counts[MEMBER_BINDING] == 0;", "return true;")),
     bug("a promise outlives a shape that it asks for", sim(2200),
         ("core/timeline/timeline_impl.h", "return !p->nominated && !p->stale;", "return !p->nominated;")),
@@ -272,7 +273,7 @@ BUGS = [
         ("core/timeline/ends.c", "(struct timeline *t)\n{\n\tnote(t);\n}", "(struct timeline *t)\n{\n\t(void)t;\n}")),
     bug("a backfill reservation is kept from gangs ahead of its owner", sim(3000),
         ("core/cycle/backfill.c", "owner != index && gang_before(&c->gangs, owner, index) &&", "owner != index &&")),
-    bug("a retained reservation is taken for free", sim(500),
+    bug("a retained reservation is taken for free", story("promises:a_promise_on_the_end_of_what_is_refused_moves"),
         ("core/lifecycle/reservation.c", "\t\tpromises_retain(c, p);", "\t\tpromises_leave(c, p);")),
     bug("core: the capacity of a deleted pod is not released", sim(100),
         (EVENT, "\treservation_set(c, p, RESERVATION_NONE, ID_NONE);\n\tbackoff_leave",
@@ -649,7 +650,7 @@ BUGS = [
         (HOLD, "\t\t\tif (!b->held->prepared && !b->left) {", "\t\t\tif (b->held) {")),
     bug("what a Binding needs is not looked at before its POST", unit("frontend/bind/test_prebind_admit"),
         (ADMIT, "\teach_together(b, member_look, &all);", "")),
-    bug("the same look before the POST, in the simulator", sim(1000),
+    bug("the same look before the POST, in the simulator", sim(500, 1001),
         (ADMIT, "\teach_together(b, member_look, &all);", "")),
     bug("a first Binding without effect parts the gang", unit("frontend/bind/test_prebind_admit"),
         (ADMIT, "\teach_together(b, member_join, NULL);", "")),

@@ -449,6 +449,22 @@ drop pod g-1
 plan
 	on b=n1
 
+story a_promise_on_the_end_of_what_is_refused_moves
+# g-1 was refused: nobody knows when what it retains ends, so b is promised the later end of a.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=2 memory=8
+node n1 cpu=2 memory=8
+pod a cpu=2 node=n1 scheduled=1 run=300
+gang g quorum=2
+pods 2 g gang=g cpu=1 run=100
+plan
+	placed g*=2
+bound g-0
+pod b cpu=2 run=30
+	start b=100
+refused g-1 retry_ms=50000
+	start b=301:EndOverrun
+
 story who_waits_behind_a_promise_that_is_no_more
 # b needs all nodes, so c, which nobody knows the end of, waits for it.  With minResources b is promised nothing.
 use ten_nodes 64
