@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Usage of queues in their objects on a real kube-apiserver, with what apisim has not: schemas, managedFields,
-and the rights of deploy/queues and deploy/queue-status alone.
+"""Queues of Volcano, Koordinator and KAI on a real kube-apiserver, and their usage in their objects, with what
+apisim has not: schemas, managedFields, and the rights of deploy/queues and deploy/queue-status alone.
 
     tests/real/test_queues.py [TEST...]      MUSTER_KEEP=1 keeps the logs
 """
@@ -87,17 +87,44 @@ def test_volcano_queues():
 def test_elastic_quotas_without_a_status_subresource():
     spec = ({GPU: "8"}, {GPU: "16"})
     world.admin.create(quota("q", *spec))
-    world.with_queues("koordinator", *marked("q", 2, 4, key=QUOTA_LABEL, part="labels"))
-    world.settles("q", 2)
+    world.with_queues("koordinator", *marked("q", 5, 4, key=QUOTA_LABEL, part="labels"))
+    world.settles("q", 4)  # its max
 
     def used():
         return world.admin.get("ElasticQuota", "q").get("status", {}).get("used")
 
-    becomes_used(used, "8", "status.used")
-    world.admin.delete("Pod", "q-00")
-    becomes_used(used, "4", "after one has ended")
+    becomes_used(used, "16", "status.used")
+    for p in world.pods("q"):
+        world.admin.delete("Pod", p["metadata"]["name"])
+    becomes_used(used, None, "after they have ended")
     found = world.admin.get("ElasticQuota", "q")
     equal(found["spec"], {"min": spec[0], "max": spec[1]}, "its spec")
+
+
+def test_que_13_a_volcano_queue_that_closes():
+    for name, state in ("d", "Open"), ("e", "Closing"):
+        made = volcano(name, capability={GPU: "4"})
+        del made["status"]
+        world.admin.request("POST", QUEUES, made)
+        world.admin.request("PATCH", f"{QUEUES}/{name}/status", {"status": {"state": state, "allocated": {}}}, kube.MERGE)
+    world.with_queues("volcano", *marked("d", 2, 4), *marked("e", 1, 4))
+    world.settles("d", 1)
+    world.waits("e", "queue e is closing")
+    world.admin.request("PATCH", f"{QUEUES}/e/status", {"status": {"state": "Open"}}, kube.MERGE)
+    world.settles("e", 1)
+
+
+def test_que_14_kai_queues():
+    free = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
+    none = {"quota": 0, "limit": 0, "overQuotaWeight": 0}
+    for name, gpu in ("k", free), ("l", none):
+        world.admin.request("POST", "/apis/scheduling.run.ai/v2/queues", {
+            "apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": name},
+            "spec": {"resources": {"gpu": gpu, "cpu": free, "memory": free}}})
+    key = "kai.scheduler/queue"
+    world.with_queues("kai", *marked("k", 2, 8, key=key, part="labels"), *marked("l", 1, 8, key=key, part="labels"))
+    world.settles("k", 2)
+    world.waits("l", f"can never start: queue l has a limit of 0 {GPU}, needs 8")
 
 
 def test_nothing_was_forbidden():
