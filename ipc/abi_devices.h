@@ -87,8 +87,8 @@ struct node_capacity {
 	uint64_t consumed_low, consumed_high;
 };
 
-/* A device that other nodes may have too, sorted by device; it uses no counters and is not shared.
- */
+/* A device that other nodes may have too, sorted by device; it is not shared.  If it uses counters,
+ * the node lists all devices that use some of them. */
 struct node_common {
 	uint32_t device;
 	uint32_t common; /* below COMMON_DEVICES_MAX */

@@ -16,7 +16,7 @@
 struct live_slice {
 	uint32_t name; /* of `slice_names` */
 	uint32_t node; /* LIVE_NONE: of several */
-	bool barred;   /* of several: its pool uses counters */
+	bool barred;   /* of several: no node may know what is left of its pool's counters */
 	uint32_t round;
 	struct arena arena;
 	struct slice *slice;

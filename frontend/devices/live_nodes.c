@@ -253,15 +253,27 @@ static void *keep(struct live_node *n, const void *from, size_t count, size_t by
 	return to;
 }
 
-/* Of devices of pools that are usable; too many, or one below 0: none of them is used. */
-static void counters_lay(struct live_node *n, const struct device_node *from)
+/* It takes counters, on whichever node it is in use, and has no number by which that is known. */
+static bool is_unnumbered(const struct live_node *n, const struct device_node *from, uint32_t i)
 {
-	bool below = false;
+	return from->devices[i].uses.n > 0 && n->commons[i] == LIVE_NONE &&
+	       live_is_several(n->devices[i]->slice);
+}
+
+/* Of devices of pools that are usable; too many, or one below 0: none of them is used.  Nor if the
+ * node does not list one that takes some: what is left would not be known. */
+static void counters_lay(struct live_node *n, const struct device_node *from, size_t devices_n)
+{
+	bool below = false; /* or not known */
 
 	n->counted = (struct device_node){ 0 };
 	n->uses_n = 0;
-	for (uint32_t i = 0; i < n->devices_n; i++)
+	for (uint32_t i = 0; i < n->devices_n; i++) {
 		n->uses_n += from->devices[i].uses.n;
+		below = below || is_unnumbered(n, from, i);
+	}
+	for (size_t i = n->devices_n; i < devices_n; i++)
+		below = below || from->devices[i].uses.n > 0;
 	for (uint32_t i = 0; i < n->uses_n; i++)
 		below = below || from->uses[i].amount < 0;
 	for (uint32_t i = 0; i < from->counters_n; i++)
@@ -341,7 +353,7 @@ void live_node_lay(struct live *l, struct live_node *n)
 		n->keys[n->devices_n++] = number;
 	}
 	live_commons_lay(l, n);
-	counters_lay(n, &a.problem.node);
+	counters_lay(n, &a.problem.node, a.devices_n);
 	live_shares_lay(l, n);
 	arena_free(&a.arena);
 }

@@ -6,7 +6,8 @@
  * Whether one is taken is in the records of all nodes that list it, and holds for all of them as
  * the last record says: so a change makes one record due (commons_due), whichever node it is of.
  *
- * Devices that use counters are not served: what they take would be of several nodes, too. */
+ * What such devices take of counters is known on a node that lists all of the pool that take some:
+ * the bits of those in use say it.  Pools of which no node may list all are barred. */
 #include "frontend/devices/live_impl.h"
 
 #include <stdio.h>
@@ -75,13 +76,71 @@ bool live_selector_takes(const struct live *l, const char *selector, const char 
 	return takes;
 }
 
-static bool uses_counters(const struct slice *s)
-{
-	bool uses = s->sets->n > 0;
+/* What the slices of several nodes of one pool, of its newest generation, have of counters. */
+struct counting {
+	int64_t n, count;
+	size_t users; /* slices with devices that take some */
+	bool has, here_alone, shared;
+};
 
-	for (size_t i = 0; i < s->devices_n; i++)
-		uses = uses || s->devices[i].uses_n > 0;
-	return uses;
+static void counting_add(struct counting *c, const struct slice *s)
+{
+	bool uses = false;
+
+	for (size_t i = 0; i < s->devices_n; i++) {
+		const struct device_entry *e = &s->devices[i];
+
+		uses = uses || e->uses_n > 0;
+		c->shared = c->shared || (e->uses_n > 0 && e->facts.allow_multiple_allocations);
+	}
+	c->n++;
+	c->count = s->count;
+	c->users += uses;
+	c->has = c->has || uses || s->sets->n > 0;
+	c->here_alone = c->here_alone || (uses && !s->all_nodes);
+}
+
+static struct counting counting_of(const struct live *l, const struct slice *pool)
+{
+	struct counting c = { 0 };
+	int64_t newest = INT64_MIN;
+
+	for (size_t i = 0; i < l->several_n; i++) {
+		const struct slice *s = l->several[i]->slice;
+
+		if (!same_pool(s, pool) || s->generation < newest)
+			continue;
+		if (s->generation > newest)
+			c = (struct counting){ 0 };
+		newest = s->generation;
+		counting_add(&c, s);
+	}
+	return c;
+}
+
+/* A node that lists one of its devices that take counters may not list all, or not know what they
+ * take. */
+static bool is_barred(const struct counting *c)
+{
+	return c->has && (c->n != c->count || c->shared || (c->users > 1 && c->here_alone));
+}
+
+static void bar_note(const struct live *l, const struct slice *s, struct decode_error *error)
+{
+	const struct counting c = counting_of(l, s);
+
+	if (c.n != c.count)
+		snprintf(
+			error->text, sizeof(error->text),
+			"its devices are not used: pool %.*s has counters, and %lld of its %lld slices are "
+			"of several nodes",
+			(int)s->pool.bytes, s->pool.at, (long long)c.n, (long long)c.count);
+	else
+		snprintf(error->text, sizeof(error->text),
+		         "its devices are not used: they are of several nodes, and pool %.*s has counters "
+		         "that %s take too",
+		         (int)s->pool.bytes, s->pool.at,
+		         c.shared ? "devices with allowMultipleAllocations" : "slices of other nodes");
 }
 
 void live_several_note(const struct live *l, const struct live_slice *s, struct decode_error *error)
@@ -89,9 +148,7 @@ void live_several_note(const struct live *l, const struct live_slice *s, struct 
 	if (!live_is_several(s->slice))
 		return;
 	if (s->barred)
-		snprintf(error->text, sizeof(error->text),
-		         "its devices are not used: they are of several nodes, and pool %.*s has counters",
-		         (int)s->slice->pool.bytes, s->slice->pool.at);
+		bar_note(l, s->slice, error);
 	for (size_t i = 0; !s->barred && i < s->slice->devices_n; i++) {
 		const struct device_entry *e = &s->slice->devices[i];
 
@@ -108,14 +165,11 @@ void live_several_note(const struct live *l, const struct live_slice *s, struct 
 
 static void bar(struct live *l, const struct slice *changed)
 {
-	bool counted = false;
+	const struct counting c = counting_of(l, changed);
 
 	for (size_t i = 0; i < l->several_n; i++)
 		if (same_pool(l->several[i]->slice, changed))
-			counted = counted || uses_counters(l->several[i]->slice);
-	for (size_t i = 0; i < l->several_n; i++)
-		if (same_pool(l->several[i]->slice, changed))
-			l->several[i]->barred = counted;
+			l->several[i]->barred = is_barred(&c);
 }
 
 /* The pool of the slice is of the node, or would be with it: how many slices the pool has counts

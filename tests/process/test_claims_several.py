@@ -96,6 +96,38 @@ def test_devices_of_one_and_of_several_nodes():
         equal(len(allocated(c)), 3)
 
 
+def partitions(takes, count=2):
+    """A pool of all nodes: partitions that take so much each of 4 slices of one device."""
+    use = [{"counterSet": "big", "counters": {"slices": {"value": str(n)}}} for n in takes]
+    counters, made = pool(0), pool(len(takes))
+    counters["metadata"]["name"] += "-counters"
+    del counters["spec"]["devices"]
+    counters["spec"]["sharedCounters"] = [{"name": "big", "counters": {"slices": {"value": "4"}}}]
+    for one, uses in zip(made["spec"]["devices"], use):
+        one["consumesCounters"] = [uses]
+    for each in (counters, made):
+        each["spec"]["pool"]["resourceSliceCount"] = count
+    return counters, made
+
+
+def test_partitions_of_all_nodes_share_counters():
+    """Whichever nodes they are used on: two of three fit, and a gang of three gets none."""
+    with World(*zoned("a", "a", "a"), *partitions([2, 2, 2]), device_class()) as c:
+        c.up(*ON)
+        gang_with(c, "g", 3, claim_spec(), cpu="3")
+        says(c, "g-0", "2 of 3 members have room")
+        equal(allocated(c), [])
+        gang_with(c, "h", 2, claim_spec(), cpu="3")
+        bound(c, "h", 2)
+        equal(sorted(devices(c, f"h-{i}-gpu") for i in range(2)), [["f-0"], ["f-1"]])
+        equal(len({node_of(c, f"h-{i}") for i in range(2)}), 2, "nodes")
+        one(c, "late", cpu="500m")
+        says(c, "late", "cannot allocate all claims")
+        c.end_pod("h-0")
+        bound(c, "late", 1)
+        equal(devices(c, "late-gpu"), ["f-0"])
+
+
 @contextlib.contextmanager
 def dies(which, writes, *cluster):
     """Whoever it is dies after so many writes of the claims that are made inside; then there is another instance."""

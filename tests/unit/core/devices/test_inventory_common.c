@@ -410,3 +410,51 @@ Test(inventory_common, of_a_copy_are_counted_anew)
 	}
 	inventory_free(p.v);
 }
+
+/* Two partitions of all nodes, each of which takes two of the three that a counter has. */
+static void partitions(struct inventory *v, uint32_t node, uint64_t taken)
+{
+	static const uint32_t no_value;
+	const struct event_node_devices e = {
+		.node = node, .layout = 1, .devices_n = 2, .counters_n = 1, .uses_n = 2, .commons_n = 2
+	};
+
+	inventory_node_set(
+		v, &e,
+		&(struct node_lists){ .taken = &taken,
+	                          .counters = (const struct node_counter[]){ { .low = 3 } },
+	                          .uses = (const struct node_use[]){ { .device = 0, .low = 2 },
+	                                                             { .device = 1, .low = 2 } },
+	                          .commons = (const struct node_common[]){ { 0, 0 }, { 1, 1 } } });
+	cr_assert(inventory_match_set(
+		v,
+		&(struct event_match){
+			.question = ONE, .node = node, .layout = 1, .devices_n = 2, .options_n = 1 },
+		(const uint64_t[]){ 3, UINT64_MAX }, &no_value, NULL));
+}
+
+Test(inventory_common, counters_are_taken_on_all_nodes)
+{
+	const struct question_option one = { .count = 1 };
+	const struct question_constraint none = { 0 };
+	struct inventory *v = inventory_new(&limits);
+	struct device_lack lack;
+
+	inventory_question_set(v, &(struct event_question){ .question = ONE, .options_n = 1 }, &one,
+	                       &none);
+	partitions(v, 0, 0);
+	partitions(v, 1, 0);
+	cr_assert_eq(inventory_room(v, 0, ONE, 0, 9), 1);
+	inventory_take(v, 0, ONE, 0, 1);
+	cr_expect_eq(inventory_room(v, 0, ONE, 0, 9), 0);
+	cr_expect_eq(inventory_room(v, 1, ONE, 0, 9), 0, "a pod of the other node has them");
+	inventory_supply(v, NODES, ONE, 0, &lack);
+	cr_expect(lack.match == 2 && lack.taken == 1 && lack.shut == 1 && lack.free == 0);
+	inventory_give(v, 0, ONE);
+	cr_expect_eq(inventory_room(v, 1, ONE, 0, 9), 1);
+	partitions(v, 1, 2);
+	cr_expect_eq(inventory_room(v, 0, ONE, 0, 9), 0, "a claim has them, by the other's record");
+	partitions(v, 0, 0);
+	cr_expect_eq(inventory_room(v, 1, ONE, 0, 9), 1);
+	inventory_free(v);
+}

@@ -9,7 +9,7 @@ TestSuite(several, .init = begin, .fini = end);
 static void slice(const char *name, const char *pool, const char *where, unsigned n,
                   const char *more)
 {
-	static char text[8192];
+	static char text[32768];
 	size_t at = (size_t)snprintf(text, sizeof(text),
 	                             "{\"metadata\":{\"name\":\"%s\",\"uid\":\"s\",\"resourceVersion\":"
 	                             "\"1\"},\"spec\":{\"driver\":\"d\",\"pool\":{\"name\":\"%s\","
@@ -90,12 +90,14 @@ static void node_told(uint32_t at)
 	memcpy(&e, record, sizeof(e));
 	t->match = t->e.layout == e.layout ? t->match : 0;
 	t->e = e;
-	cr_assert(t->e.commons_n <= 16 && t->e.devices_n <= 64);
+	cr_assert_leq(t->e.commons_n, 16);
 	t->taken = t->e.devices_n > 0 ? record[sizeof(t->e) / 8] : 0;
-	memcpy(t->commons, &record[sizeof(t->e) / 8 + (t->e.devices_n > 0)],
+	memcpy(t->commons,
+	       (char *)record + live_node_bytes(l, at) - t->e.commons_n * sizeof(t->commons[0]),
 	       t->e.commons_n * sizeof(t->commons[0]));
 	for (uint32_t i = 0; i < t->e.commons_n; i++)
-		taken[t->commons[i].common] = t->taken >> t->commons[i].device & 1;
+		taken[t->commons[i].common] =
+			t->commons[i].device < 64 && (t->taken >> t->commons[i].device & 1);
 }
 
 static void match_told(uint32_t at, uint32_t question)
@@ -229,19 +231,95 @@ Test(several, a_device_is_given_once_whatever_the_core_chooses)
 	live_written(l, 1);
 }
 
-/* What they take of counters or capacities would be of all nodes, too. */
-Test(several, devices_that_use_counters_or_are_shared_are_not_served)
+#define TAKES                                                                                      \
+	",\"consumesCounters\":[{\"counterSet\":\"c\",\"counters\":{\"x\":{\"value\":\"1\"}}}]"
+#define MULTIPLE ",\"allowMultipleAllocations\":true"
+
+/* Slice of pool "net", of `count` slices. */
+static void part(const char *name, unsigned count, const char *where, const char *more)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+	         "{\"metadata\":{\"name\":\"%s\",\"uid\":\"s\",\"resourceVersion\":\"1\"},\"spec\":{"
+	         "\"driver\":\"d\",\"pool\":{\"name\":\"net\",\"generation\":1,"
+	         "\"resourceSliceCount\":%u},%s,%s}}",
+	         name, count, where, more);
+	put(LIVE_SLICES, text);
+}
+
+#define SETS "\"sharedCounters\":[{\"name\":\"c\",\"counters\":{\"x\":{\"value\":\"2\"}}}]"
+#define USER(name) "\"devices\":[{\"name\":\"" name "\"" TAKES "}]"
+
+/* What they take of capacities would be of all nodes, too. */
+Test(several, devices_that_are_shared_are_not_served)
 {
 	ask(0, "x");
 	judged(0);
-	slice("s", "net", "\"allNodes\":true", 1, ",\"allowMultipleAllocations\":true");
-	slice("t", "counted", "\"allNodes\":true", 1,
-	      ",\"consumesCounters\":[{\"counterSet\":\"c\",\"counters\":{\"x\":{\"value\":\"1\"}}}]");
+	slice("s", "net", "\"allNodes\":true", 1, MULTIPLE);
 	slice("local", "n1", "\"nodeName\":\"n1\"", 1, "");
 	seen("n1", "a");
 	flush();
 	cr_expect_eq(__builtin_popcountll(free_on(0)), 1);
 	cr_expect(told[0].e.commons_n == 0 && !(told[0].e.flags & NODE_DEVICES_INVALID));
+}
+
+static void counted(unsigned node, unsigned commons, const char *what)
+{
+	cr_expect_eq(told[node].e.commons_n, commons, "%s: commons %u", what, told[node].e.commons_n);
+	cr_expect_eq(told[node].e.uses_n, commons, "%s: uses %u", what, told[node].e.uses_n);
+	cr_expect_eq(told[node].e.counters_n, commons > 0, "%s: counters", what);
+	cr_expect_eq(__builtin_popcountll(free_on(node)), commons, "%s: free", what);
+}
+
+/* Each node has all devices that take a counter, and so knows what is left of it. */
+Test(several, devices_that_use_counters_are_served_where_all_are_listed)
+{
+	ask(0, "x");
+	judged(0);
+	seen("n1", "a");
+	seen("n2", "b");
+	part("sets", 3, "\"allNodes\":true", SETS);
+	part("s", 3, "\"allNodes\":true", USER("e"));
+	flush();
+	counted(0, 0, "a slice is missing");
+	part("t", 3, "\"allNodes\":true", USER("f"));
+	flush();
+	counted(0, 2, "all nodes");
+	counted(1, 2, "all nodes");
+	part("t", 3,
+	     "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"zone\","
+	     "\"operator\":\"In\",\"values\":[\"b\"]}]}]}",
+	     USER("f"));
+	flush();
+	counted(0, 0, "f is of one zone");
+	counted(1, 0, "f is of one zone");
+	part("t", 3, "\"allNodes\":true", "\"devices\":[{\"name\":\"f\"" TAKES MULTIPLE "}]");
+	flush();
+	counted(0, 0, "f is shared");
+	part("t", 3, "\"allNodes\":true", USER("f"));
+	flush();
+	counted(0, 2, "as before");
+}
+
+/* The last that takes the counter is beyond what a node lists. */
+Test(several, counters_that_a_cut_device_takes_are_not_used)
+{
+	ask(0, "x");
+	judged(0);
+	seen("n1", "a");
+	seen("n2", "b");
+	part("sets", 3, "\"allNodes\":true", SETS);
+	part("s", 3, "\"allNodes\":true", USER("e"));
+	part("t", 3, "\"allNodes\":true", USER("f"));
+	slice("local", "a", "\"nodeName\":\"n1\"", NODE_DEVICES_MAX - 1, "");
+	flush();
+	cr_expect_eq(told[0].e.devices_n, NODE_DEVICES_MAX);
+	cr_expect(told[0].e.uses_n == 0 && told[0].e.counters_n == 0);
+	counted(1, 2, "the other node lists both");
+	slice("local", "a", "\"nodeName\":\"n1\"", NODE_DEVICES_MAX - 2, "");
+	flush();
+	cr_expect(told[0].e.uses_n == 2 && told[0].e.counters_n == 1);
 }
 
 static const char *noted(const char *where, const char *more)
@@ -263,19 +341,23 @@ static const char *noted(const char *where, const char *more)
 
 Test(several, slices_whose_devices_are_not_used_are_named)
 {
-	const char *multiple = ",\"allowMultipleAllocations\":true";
-	const char *counted = ",\"consumesCounters\":[{\"counterSet\":\"c\",\"counters\":{\"x\":{"
-						  "\"value\":\"1\"}}}]";
-
-	cr_expect_str_eq(noted("\"allNodes\":true", multiple),
+	cr_expect_str_eq(noted("\"allNodes\":true", MULTIPLE),
 	                 "device f is not used, nor those like it: they are of several nodes, and "
 	                 "allowMultipleAllocations is true");
 	cr_expect_str_eq(
-		noted("\"allNodes\":true", counted),
-		"its devices are not used: they are of several nodes, and pool net has counters");
+		noted("\"allNodes\":true", TAKES MULTIPLE),
+		"its devices are not used: they are of several nodes, and pool net has counters "
+		"that devices with allowMultipleAllocations take too");
+	cr_expect_str_eq(noted("\"allNodes\":true", TAKES), "");
 	cr_expect_str_eq(noted("\"allNodes\":true", ""), "");
-	cr_expect_str_eq(noted("\"nodeName\":\"n1\"", multiple), "");
-	cr_expect_str_eq(noted("\"nodeName\":\"n1\"", counted), "");
+	cr_expect_str_eq(noted("\"nodeName\":\"n1\"", MULTIPLE), "");
+	cr_expect_str_eq(noted("\"nodeName\":\"n1\"", TAKES), "");
+	part("other", 2, "\"allNodes\":true", SETS);
+	part("another", 2, "\"allNodes\":true", USER("x"));
+	cr_expect_str_eq(
+		noted("\"allNodes\":true", TAKES),
+		"its devices are not used: pool net has counters, and 3 of its 1 slices are of "
+		"several nodes");
 }
 
 Test(several, devices_by_themselves_select_nodes)
