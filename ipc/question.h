@@ -26,7 +26,7 @@
 
 #include "ipc/abi.h"
 
-#define QUESTION_VERSION 3u /* of the structs here: abi_layout_hash() does not cover them */
+#define QUESTION_VERSION 4u /* of the structs here: abi_layout_hash() does not cover them */
 #define QUESTION_CHANGES_MAX 4u
 #define QUESTION_NAME 328u       /* "namespace/name" or the name of a node, terminated */
 #define QUESTION_NODES_MAX 1000u /* added by a change */
@@ -153,8 +153,6 @@ struct live_answer {
 	uint32_t queue_waits;   /* 1: its queue does not let it start now */
 	node_id like;           /* the model of added nodes; ID_NONE: none */
 	uint32_t without;       /* pods that the changes removed */
-	uint32_t by_priority;   /* 1: `victims` of a gang are by priority alone, and reclaim is on */
-	uint32_t padding;
 	union {
 		struct {
 			struct question_place places[QUESTION_PLACES];

@@ -38,6 +38,16 @@ void reclaim_suppose(const struct core *c, pod_id id, bool gone)
 		               gone ? -(wide)s->requests[i].value : (wide)s->requests[i].value);
 }
 
+void reclaim_suppose_start(const struct core *c, pod_id id, bool starts)
+{
+	const struct shape *s = &c->shapes.slots[c->pods.slots[id].shape];
+	const uint32_t queue = queued_of(c, id);
+
+	for (uint32_t i = 0; i < s->sums_n && queue < shares_set(c->turns.shares)->n; i++)
+		shares_suppose(c->turns.shares, queue, s->requests[i].resource,
+		               starts ? (wide)s->requests[i].value : -(wide)s->requests[i].value);
+}
+
 void reclaim_suppose_ending(const struct core *c, bool gone)
 {
 	for (pod_id id = pods_ending(&c->pods, 0); id != ID_NONE; id = pods_ending(&c->pods, id + 1))

@@ -23,7 +23,10 @@ bool reclaim_is_other(const struct core *c, uint32_t index, pod_id id);
 /* Subtracts the pod from its queue's use for a trial, or adds it again (`gone` false). */
 void reclaim_suppose(const struct core *c, pod_id id, bool gone);
 
-/* The same for pods that are being deleted and victims of nominations. */
+/* Adds a pod that waits to its queue's use, or subtracts it again. */
+void reclaim_suppose_start(const struct core *c, pod_id id, bool starts);
+
+/* As reclaim_suppose() for pods that are being deleted and victims of nominations. */
 void reclaim_suppose_ending(const struct core *c, bool gone);
 
 /* True if the gang, which asks for `ask`, may evict the pod; call it with all victims subtracted.

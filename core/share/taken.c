@@ -15,6 +15,25 @@ void taken_clear(struct taken *t)
 	*t = (struct taken){ 0 };
 }
 
+void taken_copy(struct taken *t, const struct taken *from, uint32_t gangs)
+{
+	taken_clear(t);
+	if (!from->marks)
+		return;
+	*t = (struct taken){ .changes = from->changes,
+		                 .marks = must_array(gangs, sizeof(*t->marks)),
+		                 .gone = must_array(TAKEN_GONE_MAX, sizeof(*t->gone)),
+		                 .gone_n = from->gone_n };
+	memcpy(t->marks, from->marks, gangs * sizeof(*t->marks));
+	memcpy(t->gone, from->gone, TAKEN_GONE_MAX * sizeof(*t->gone));
+	for (uint32_t i = 0; i < TAKEN_GONE_MAX; i++) {
+		if (!from->gone[i].name)
+			continue;
+		t->gone[i].name = must_alloc(from->gone[i].bytes > 0 ? from->gone[i].bytes : 1);
+		memcpy(t->gone[i].name, from->gone[i].name, from->gone[i].bytes);
+	}
+}
+
 void taken_evict(struct taken *t, uint32_t gangs, uint32_t gang, const struct taken_by *by)
 {
 	if (!t->marks) {

@@ -50,6 +50,9 @@ struct taken {
 /* It forgets all, and owns no memory then. */
 void taken_clear(struct taken *t);
 
+/* *t, which owns memory of its own or none, becomes equal to *from. */
+void taken_copy(struct taken *t, const struct taken *from, uint32_t gangs);
+
 /* The gang has lost its quorum to another one; `by`: of another queue, else NULL. */
 void taken_evict(struct taken *t, uint32_t gangs, uint32_t gang, const struct taken_by *by);
 

@@ -83,6 +83,7 @@ int whole_before(struct kept *k, const struct core *world, struct record *scratc
 {
 	const int rc = histories_put(k, world, scratch);
 
+	k->core->tickets.terms = world->tickets.terms; /* without tickets */
 	return rc < 0 ? rc : promises_put(k, world, scratch);
 }
 
@@ -163,5 +164,6 @@ void whole_after(struct core *c, const struct core *world)
 	tried_mark(c, world);
 	reservation_make(c, world);
 	blockers_copy(c, world);
+	taken_copy(&c->taken, &world->taken, c->gangs.groups);
 	squeue_walk_skip(&c->queue, &c->nodes);
 }

@@ -5,10 +5,11 @@
  *   who waits and was tried                    not planned again: only what is new is
  *   the backfill reservation                   for its owner, from its time on
  *   who holds up a queue of fifo order
+ *   the terms of preemption, and which gangs were reclaimed
  *
- * So a gang that is put into it afterwards is planned as the loop would plan it.  What this core
- * still lacks: reservations that are retained for members in backoff, and with reclaim the rank of
- * promises to gangs whose queues are owed what they ask for. */
+ * So a gang that is put into it afterwards is planned as the loop would plan it, and its victims
+ * are those of the loop.  What this core still lacks: reservations that are retained for members in
+ * backoff. */
 #ifndef MUSTER_CORE_KEEPER_WHOLE_H
 #define MUSTER_CORE_KEEPER_WHOLE_H
 

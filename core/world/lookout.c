@@ -185,7 +185,7 @@ static void search(struct lookout *l, uint32_t i, struct kept *kept, uint64_t no
 	struct gang_search found;
 	uint32_t answer;
 
-	if (kept_search(kept, t->gang, &found) < 0)
+	if (kept_search(kept, kept->world, t->gang, &found) < 0)
 		return;
 	target_wait(t, found.answer, now_ns);
 	answer =

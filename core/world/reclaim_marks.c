@@ -34,10 +34,11 @@ struct role_surplus {
 };
 
 struct marking {
-	const struct core *c; /* the world */
+	const struct core *c; /* has the queues and the gang */
 	const struct pods *kept;
 	const struct search_facts *facts;
 	uint32_t gang;
+	int32_t priority; /* of the gang */
 	struct share_ask ask;
 	struct reclaim_marks out;
 	bool *listed;      /* by group */
@@ -194,7 +195,7 @@ static void extras_list(struct marking *m, uint32_t gang)
 	uint32_t bound;
 	const struct unit u = gang_unit(m, gang, &bound);
 
-	if (u.priority > gang_priority(&m->c->gangs.slots[m->gang]) || bound <= g->declared)
+	if (u.priority > m->priority || bound <= g->declared)
 		return;
 	surplus_set(m, gang, bound);
 	for (pod_id id = g->first; id != ID_NONE; id = m->c->pods.slots[id].next)
@@ -390,10 +391,14 @@ static void marks_make(struct marking *m)
 	reclaim_suppose_ending(c, false);
 }
 
-struct reclaim_marks reclaim_marks(struct kept *kept, gang_id gang)
+struct reclaim_marks reclaim_marks(struct kept *kept, const struct core *has, gang_id gang)
 {
-	const struct core *c = kept->world;
-	struct marking m = { .c = c, .kept = &kept->core->pods, .facts = &kept->facts, .gang = gang };
+	const struct core *c = has;
+	struct marking m = { .c = c,
+		                 .kept = &kept->core->pods,
+		                 .facts = &kept->facts,
+		                 .gang = gang,
+		                 .priority = gang_priority(&kept->core->gangs.slots[gang]) };
 
 	kept->young = (struct reclaim_young){ 0 };
 	if (!reclaim_is_on(c))

@@ -23,12 +23,13 @@ struct reclaim_marks {
 	uint32_t *ranks; /* its place in the order of giving */
 };
 
-/* Sets kept->young. */
-struct reclaim_marks reclaim_marks(struct kept *kept, gang_id gang);
+/* `has`: the core that has the gang and its queue: the world, or that of a question which created
+ * it (keeper_hooks.whole).  Sets kept->young. */
+struct reclaim_marks reclaim_marks(struct kept *kept, const struct core *has, gang_id gang);
 void reclaim_marks_free(struct reclaim_marks *marks);
 
-/* The marks for a lone pod: it takes nothing of other queues.  `has` is the core that has the pod:
- * the world, or that of a question which created it.  To be freed; NULL: reclaim is off. */
+/* The marks for a lone pod: it takes nothing of other queues.  `has` as above.
+ * To be freed; NULL: reclaim is off. */
 uint8_t *reclaim_marks_lone(const struct kept *kept, const struct core *has, pod_id pod);
 
 #endif

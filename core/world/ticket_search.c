@@ -117,9 +117,9 @@ static bool waits(struct kept *kept, struct gang *g)
 	return true;
 }
 
-int kept_search(struct kept *kept, gang_id gang, struct gang_search *out)
+int kept_search(struct kept *kept, const struct core *has, gang_id gang, struct gang_search *out)
 {
-	struct reclaim_marks marks = reclaim_marks(kept, gang);
+	struct reclaim_marks marks = reclaim_marks(kept, has, gang);
 	int rc;
 
 	kept->facts.reclaim = marks.marks;
@@ -142,7 +142,7 @@ static void victims(struct kept *kept, struct found *f)
 	};
 	struct gang_search s;
 
-	if (kept_search(kept, f->body.gang, &s) < 0)
+	if (kept_search(kept, kept->world, f->body.gang, &s) < 0)
 		return;
 	f->body.verdict = verdicts[s.answer];
 	f->body.steps += s.steps;

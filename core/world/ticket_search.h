@@ -8,8 +8,8 @@
 struct ticket;
 
 /* search_gang() (core/search/search.h), which may also take what queues are guaranteed where
- * reclaim is on.  Returns what search_gang() does. */
-int kept_search(struct kept *kept, gang_id gang, struct gang_search *out);
+ * reclaim is on; `has` as for reclaim_marks().  Returns what search_gang() does. */
+int kept_search(struct kept *kept, const struct core *has, gang_id gang, struct gang_search *out);
 
 /* Searches for the gang or the lone pod of the ticket: first whether it fits as a packing, then for
  * victims, with kept->facts.steps_most steps at most.  Returns an EVENT_ANSWER of epoch 0 and time

@@ -7,6 +7,7 @@
 #include "core/step/core.h"
 #include "core/world/keeper_impl.h"
 #include "core/world/live_gang.h"
+#include "core/world/ticket_search.h"
 #include "core/world/victims_row.h"
 #include "core/world/what_if_lone.h"
 #include "ipc/memory.h"
@@ -313,6 +314,38 @@ static void places_fill(const struct asked *a, const struct core *c)
 	free(members);
 }
 
+/* Subtracts what the changes took from the use of queues in the world, and adds what they let start
+ * before the gang; or undoes that (`undo`).  What ends is subtracted by reclaim_marks(). */
+static void changes_suppose(const struct asked *a, const struct core *made, bool undo)
+{
+	const struct core *world = a->world;
+
+	for (pod_id id = 0; id < world->pods.used; id++) {
+		const struct pod *p = &world->pods.slots[id], *there = pods_find(&made->pods, id);
+
+		if (p->generation == 0)
+			continue;
+		if (!there && p->node != ID_NONE && !p->evicted && !(p->flags & POD_DELETING))
+			reclaim_suppose(world, id, !undo);
+		else if (there && there->node != ID_NONE && p->node == ID_NONE)
+			reclaim_suppose_start(world, id, !undo);
+	}
+}
+
+/* A gang that the world has is of a queue there. */
+static int victims_search(const struct asked *a, struct kept *kept, struct gang_search *found)
+{
+	const bool supposes = !a->is_new && a->q->changes_n > 0 && reclaim_is_on(a->world);
+	int rc;
+
+	if (supposes)
+		changes_suppose(a, kept->core, false);
+	rc = kept_search(kept, a->is_new ? kept->core : a->world, a->q->gang, found);
+	if (supposes)
+		changes_suppose(a, kept->core, true);
+	return rc;
+}
+
 /* Why it waits in that core, and who would have to go. */
 static void waits_fill(struct asked *a, struct kept *kept)
 {
@@ -323,7 +356,7 @@ static void waits_fill(struct asked *a, struct kept *kept)
 	a->out->reason = kept->core->ledger.gangs[a->q->gang].reason;
 	if (!waits_for_capacity(a->out->reason.why))
 		return;
-	if (search_gang(kept->core, &kept->facts, a->q->gang, &found) < 0)
+	if (victims_search(a, kept, &found) < 0)
 		return;
 	victims_row_set(&a->out->victims, &(struct victims_found){
 										  .core = kept->core,
@@ -331,10 +364,9 @@ static void waits_fill(struct asked *a, struct kept *kept)
 										  .search = &found,
 										  .gang = a->q->gang,
 										  .generation = g->generation,
+										  .young = kept->young,
 										  .budgets_unknown = (keeper_flags(a->k) &
 	                                                          PREEMPTION_BUDGETS_UNKNOWN) != 0 });
-	/* Its queue has no usage in that core, or not that of the change. */
-	a->out->by_priority = reclaim_is_on(a->world);
 	gang_search_free(&found);
 }
 

@@ -187,8 +187,6 @@ static void print_json(const struct what_if *w)
 		              observe_gang(&w->live->observer, a->reserved_gang, &owner) ? owner.name
 		                                                                         : "(gone)");
 	json_checked(cJSON_AddBoolToObject(o, "queue_waits", a->queue_waits != 0));
-	if (a->by_priority)
-		json_checked(cJSON_AddTrueToObject(o, "victims_by_priority"));
 	json_print(o, true);
 }
 
@@ -280,9 +278,6 @@ static void print_text(const struct what_if *w)
 		ctl_say(" It would wait.\n\n%s\n", w->reason);
 		if (a->victims.generation != 0)
 			explain_victims_print(&w->victims);
-		if (a->by_priority)
-			puts("That search is by priority alone: muster-core reclaims by queues, and may evict "
-			     "other pods, or none.");
 	}
 	print_beside(w);
 }

@@ -130,14 +130,14 @@ def strange_questions(c):
     changes_bytes = 4 * (8 + 328)
     size = (head.size + body.size + changes_bytes + 3 * 4 + 328 + 7) // 8 * 8
 
-    def question(version=3, gang=0, generation=1, changes=0, kind=4, rest=b""):
+    def question(version=4, gang=0, generation=1, changes=0, kind=4, rest=b""):
         return (head.pack(peers.MAGIC, layout, kind, 0) + body.pack(version, gang, generation, changes) + rest).ljust(size, b"\0")
 
     def about(kind, pod, number=0):
         """About a pod."""
         return question(rest=bytes(changes_bytes) + struct.pack("<III", kind, number, 0) + pod)
 
-    def records(shape, pod, data=b"", version=3):
+    def records(shape, pod, data=b"", version=4):
         """Of a pod that no table has."""
         return head.pack(peers.MAGIC, layout, 6, 0) + struct.pack("<IIIIQ", version, shape, pod, 0, 0) + data.ljust(12288, b"\0")
 
@@ -165,7 +165,7 @@ def strange_questions(c):
             answer = peer.recv(1 << 16)
             equal(head.unpack_from(answer)[2], 5, "an answer")
             check(words.encode() in answer[-256:], words, answer[-256:])
-            equal(struct.unpack_from("<II", answer, head.size), (3, 0), "a refusal")
+            equal(struct.unpack_from("<II", answer, head.size), (4, 0), "a refusal")
             if words not in ("is gone", "is no pod ns/a", "ask again"):
                 equal(peer.recv(1 << 16), b"", "closed")
     check(c.core.running(), c.core.log())

@@ -117,7 +117,7 @@ def strange_gangs(c):
     """Records that are no gang get a refusal and the end of the connection; the core serves on."""
     layout = peers.layout_of(c.core.log())
 
-    def gang(data=b"", size=None, version=3):
+    def gang(data=b"", size=None, version=4):
         return (struct.pack("<QQII", peers.MAGIC, layout, 7, 0) + struct.pack("<IIQ", version, len(data) if size is None else size, 0) +
                 data)
 
@@ -137,7 +137,7 @@ def strange_gangs(c):
             peer.send(sent)
             answer = peer.recv(1 << 16)
             check(words.encode() in answer[-256:], words, answer[-256:])
-            equal(struct.unpack_from("<II", answer, 24), (3, 0), "a refusal")
+            equal(struct.unpack_from("<II", answer, 24), (4, 0), "a refusal")
             equal(peer.recv(1 << 16), b"", "closed")
     check(c.core.running(), c.core.log())
 

@@ -580,15 +580,20 @@ Test(what_if_created, lone_pods_start_when_they_can)
 	comes_true(&f, "starts: 0x2");
 }
 
+static void start_reclaim(uint32_t flags)
+{
+	start_with(MODEL_QUEUES_VOLCANO, 0, 0);
+	x.loop.preemption |= PREEMPTION_RECLAIM | flags;
+	x.m->preemption_flags |= PREEMPTION_RECLAIM | flags;
+}
+
 /* With reclaim a lone pod evicts none of another queue, as in the loop. */
 Test(what_if_created, lone_pods_evict_in_their_queue)
 {
 	struct manifest f = { .name = "g", .queue = "a", .members = 1, .priority = 10, .lone = true };
 	const struct live_answer *a;
 
-	start_with(MODEL_QUEUES_VOLCANO, 0, 0);
-	x.loop.preemption |= PREEMPTION_RECLAIM;
-	x.m->preemption_flags |= PREEMPTION_RECLAIM;
+	start_reclaim(0);
 	queue("a", "\"weight\":1");
 	queue("b", "\"weight\":1");
 	node("n1", 2);
@@ -606,28 +611,159 @@ Test(what_if_created, lone_pods_evict_in_their_queue)
 	cr_assert_eq(a->victims.answer, VICTIMS_ROW_IMPOSSIBLE);
 }
 
-/* Of a gang the answer has victims by priority, and says so: the loop reclaims by queues. */
-Test(what_if_created, victims_by_priority_beside_reclaim)
+static void runs_in(const char *queue_name, const char *name, int priority, const char *of,
+                    const char *on)
 {
-	const struct manifest f = { .name = "g", .queue = "a", .members = 2, .quorum = 2 };
+	char meta[128];
+
+	snprintf(meta, sizeof(meta), ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"%s\"}",
+	         queue_name);
+	pod(name, priority, of, on, meta);
+}
+
+/* Of a higher priority, and of the queue that borrows. */
+Test(what_if_created, a_gang_reclaims_by_queues)
+{
+	struct manifest f = { .name = "g", .queue = "a", .members = 2, .quorum = 2 };
 	const struct live_answer *a;
 
-	for (int reclaim = 0; reclaim < 2; reclaim++) {
-		start_with(MODEL_QUEUES_VOLCANO, 0, 0);
-		if (reclaim) {
-			x.loop.preemption |= PREEMPTION_RECLAIM;
-			x.m->preemption_flags |= PREEMPTION_RECLAIM;
-		}
-		queue("a", "\"guarantee\":{\"resource\":{\"cpu\":\"2\"}}");
-		queue("b", "\"weight\":1");
-		node("n1", 2);
-		for (int i = 0; i < 2; i++)
-			pod(numbered("of-b", i), 5, "", "n1",
-			    ",\"annotations\":{\"scheduling.volcano.sh/queue-name\":\"b\"}");
-		synced();
-		a = ask_records(&records_of(array_json(&f))->gang, false);
-		cr_assert_eq(a->verdict, QUESTION_WAITS);
-		cr_assert_eq(a->victims.answer, VICTIMS_ROW_IMPOSSIBLE);
-		cr_assert_eq(a->by_priority, (uint32_t)reclaim);
+	start_reclaim(0);
+	queue("a", "\"deserved\":{\"cpu\":\"2\"}");
+	queue("b", "\"weight\":1");
+	node("n1", 2);
+	for (int i = 0; i < 2; i++)
+		runs_in("b", numbered("of-b", i), 5, "", "n1");
+	synced();
+	a = ask_records(&records_of(array_json(&f))->gang, false);
+	cr_assert_eq(a->verdict, QUESTION_WAITS);
+	cr_assert_eq(a->victims.answer, VICTIMS_ROW_PROVED);
+	cr_assert_str_eq(a->victims.text, "ns/of-b-0\nns/of-b-1\n");
+	f.priority = 10;
+	f.queue = "b";
+	a = ask_records(&records_of(array_json(&f))->gang, false);
+	cr_assert_str_eq(a->victims.text, "ns/of-b-0\nns/of-b-1\n");
+}
+
+/* About the gang, which waits. */
+static const struct live_answer *ask_named(gang_id gang, const struct question_change *change)
+{
+	static struct live_answer a;
+	const struct core *world = follower_core(x.loop.world);
+	struct live_question q = { .version = QUESTION_VERSION,
+		                       .gang = gang,
+		                       .generation = world->gangs.slots[gang].generation,
+		                       .changes_n = change != NULL };
+
+	if (change)
+		q.changes[0] = *change;
+	cr_assert_null(question_fault(&q, &LIMITS));
+	what_if(&(struct what_if_of){ .keeper = follower_keeper(x.loop.world), .world = world }, &q,
+	        &a);
+	cr_assert_eq(a.verdict, QUESTION_WAITS);
+	return &a;
+}
+
+/* It gives two pods while it has four: of three, one. */
+Test(what_if_created, the_use_of_a_queue_is_without_the_pod)
+{
+	const struct manifest f = { .name = "g", .queue = "a", .members = 3, .quorum = 3 };
+	const struct question_change without = { CHANGE_WITHOUT_POD, 0, "ns/of-b-3" };
+	gang_id gang;
+
+	start_reclaim(0);
+	queue("a", "\"deserved\":{\"cpu\":\"3\"}");
+	queue("b", "\"deserved\":{\"cpu\":\"2\"}");
+	queue("kept", "\"reclaimable\":false");
+	node("n1", 3);
+	node("n2", 1);
+	node("n3", 1);
+	runs_in("kept", "of-kept", 5, "", "n3");
+	for (int i = 0; i < 4; i++)
+		runs_in("b", numbered("of-b", i), 5, "", i < 3 ? "n1" : "n2");
+	synced();
+	created(&f);
+	gang = pod_slot("g-0")->gang;
+	cr_assert_eq(ask_named(gang, &without)->victims.answer, VICTIMS_ROW_IMPOSSIBLE);
+	gone("of-b-3");
+	preempt_evicts(0);
+}
+
+/* Without its namespace. */
+static const char *name_of(pod_id id)
+{
+	static char name[48];
+	const struct pod *p = &x.loop.core->pods.slots[id];
+
+	snprintf(name, sizeof(name), "%.*s", (int)(p->name_bytes - 3), p->name + 3);
+	return name;
+}
+
+/* The search of the loop for the gang, which was created, has the victims that were answered. */
+static bool evicts_what_was_answered(const struct manifest *f)
+{
+	struct live_answer a = *ask_records(&records_of(array_json(f))->gang, false);
+	const struct event_answer *body;
+	const struct answer_pod *victims;
+	const unsigned before = api.evicts;
+	char names[VICTIMS_TEXT] = "";
+
+	created(f);
+	if (a.verdict != QUESTION_WAITS)
+		return false;
+	cr_assert_str_eq(ask_named(pod_slot(numbered(f->name, 0))->gang, NULL)->victims.text,
+	                 a.victims.text);
+	search();
+	cr_assert(x.answer);
+	body = (const void *)(x.answer + 1);
+	victims = (const void *)(body + 1);
+	for (uint32_t i = 0; i < body->victims_n; i++) {
+		const struct pod *p = &x.loop.core->pods.slots[victims[i].pod];
+
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%.*s\n", (int)p->name_bytes,
+		         p->name);
 	}
+	a.victims.text[a.victims.text_bytes] = '\0';
+	cr_assert_str_eq(a.victims.text, names);
+	answer_apply();
+	cr_assert_eq(api.evicts - before, a.victims.pods);
+	for (pod_id id = 0; id < PODS; id++)
+		if (api.asked[id] != 0)
+			goes(name_of(id));
+	return a.victims.pods > 0;
+}
+
+/* Gang after gang, each of which evicts some of the others. */
+Test(what_if_created, random_gangs_evict_what_was_answered)
+{
+	static const char *const names[] = { "a", "b", "c" };
+	struct random r = random_start("what_if_created.random_reclaim");
+	unsigned evict = 0;
+	char name[16];
+
+	for (int round = 0; round < 60; round++) {
+		start_reclaim(random_below(&r, 2) == 0 ? PREEMPTION_FAIR : 0);
+		queue("a", "\"deserved\":{\"cpu\":\"4\"}");
+		queue("b", random_below(&r, 2) == 0 ? "\"deserved\":{\"cpu\":\"3\"}" : "\"weight\":2");
+		queue("c", "\"weight\":1");
+		node("n0", 4);
+		node("n1", 6);
+		for (int i = 0; i < 10; i++)
+			runs_in(names[random_below(&r, 3)], numbered("r", i), (int)random_below(&r, 3), "",
+			        i < 4 ? "n0" : "n1");
+		synced();
+		for (int i = 0; i < 5; i++) {
+			const int members = 1 + (int)random_below(&r, 4);
+			const struct manifest f = { .name = name,
+				                        .queue = names[random_below(&r, 3)],
+				                        .members = members,
+				                        .quorum = random_below(&r, 3) == 0 ? 1 : members,
+				                        .priority = (int)random_below(&r, 3) };
+
+			snprintf(name, sizeof(name), "g%d", i);
+			evict += evicts_what_was_answered(&f);
+			tick(S);
+		}
+	}
+	fprintf(stderr, "%u evict\n", evict);
+	cr_assert(evict > 40);
 }
