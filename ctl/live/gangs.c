@@ -209,6 +209,7 @@ static const struct list_kind kind = {
 	                                "PRIORITY", "AGE", "WAITED", "STARTS", "REASON", NULL },
 	.wide_heads = (const char *const[]){ "QUEUE", "DIALECT", "SUCCEEDED", "FAILED", NULL },
 	.right = "LLRRRRRRRLLLLRR",
+	.spare = "00617523040", /* last: the position and the number of members */
 };
 
 static bool is_wanted(const struct live *l, const struct gang_copy *g, const char *wanted)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/live/list.h"
 
+#include "ctl/term/edge.h"
 #include "ctl/term/print.h"
 #include "ctl/term/table.h"
 
@@ -315,6 +316,8 @@ static void print_table(const struct list_options *o, const struct list_kind *ki
 			free(cells[at]);
 		}
 	}
+	if (!wide)
+		text_table_cut(t, edge_columns(stdout), kind->spare);
 	text_table_print(t, stdout);
 	text_table_free(t);
 }

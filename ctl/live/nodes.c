@@ -3,6 +3,7 @@
 #include "ctl/live/live.h"
 #include "ctl/live/machines.h"
 #include "ctl/term/print.h"
+#include "ctl/term/edge.h"
 #include "ctl/term/table.h"
 #include "ctl/live/rows.h"
 #include "ctl/term/units.h"
@@ -91,6 +92,8 @@ static void print_text(const struct live *l, const struct nodes *nodes)
 			if (nodes->shown[r])
 				print_amount(l, t, &nodes->at[i], r);
 	}
+	if (l->list.form == LIST_TEXT)
+		text_table_cut(t, edge_columns(stdout), NULL);
 	text_table_print(t, stdout);
 	text_table_free(t);
 }

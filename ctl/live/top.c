@@ -2,6 +2,8 @@
 /* musterctl top: the live scheduler, refreshed. */
 #include "ctl/live/top.h"
 
+#include "ctl/term/edge.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +76,7 @@ static int print(struct options *o)
 	struct top_look now, was;
 	struct styled_text text = { 0 };
 	bool there = true;
+	size_t edge;
 
 	interval.tv_nsec = (long)((o->interval_s - (double)interval.tv_sec) * 1e9);
 	top_look_take(&o->live.observer, &was);
@@ -85,8 +88,9 @@ static int print(struct options *o)
 			break;
 		}
 		top_look_take(&o->live.observer, &now);
-		top_draw(&text, &o->live, &now, &was, &o->view, WIDE_PLAIN, 0);
-		styled_print(&text, stdout);
+		edge = edge_columns(stdout);
+		top_draw(&text, &o->live, &now, &was, &o->view, edge > 0 ? edge : WIDE_PLAIN, 0);
+		styled_print(&text, edge, stdout);
 		if (!o->once)
 			putchar('\n');
 		top_look_free(&was);

@@ -2,6 +2,7 @@
 #include "ctl/term/style.h"
 
 #include "ctl/term/ctl.h"
+#include "ctl/term/edge.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -50,16 +51,18 @@ void styled_clear(struct styled_text *s)
 	*s = (struct styled_text){ 0 };
 }
 
-void styled_print(const struct styled_text *s, FILE *to)
+void styled_print(const struct styled_text *s, size_t edge, FILE *to)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct styled_line *line = &s->lines[i];
 		size_t n = line->n;
+		char *text;
 
 		while (n > 0 && line->text[n - 1] == ' ')
 			n--;
-		if (n > 0)
-			fwrite(line->text, 1, n, to);
+		text = ctl_print("%.*s", (int)n, n > 0 ? line->text : "");
+		edge_print(text, edge, to);
 		fputc('\n', to);
+		free(text);
 	}
 }

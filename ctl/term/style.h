@@ -35,6 +35,7 @@ void styled_line(struct styled_text *s); /* begins the next line */
 void styled_add(struct styled_text *s, enum style style, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void styled_clear(struct styled_text *s);
-void styled_print(const struct styled_text *s, FILE *to);
+/* `edge`: of edge_print(). */
+void styled_print(const struct styled_text *s, size_t edge, FILE *to);
 
 #endif

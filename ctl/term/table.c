@@ -2,16 +2,21 @@
 #include "ctl/term/table.h"
 
 #include "ctl/term/ctl.h"
+#include "ctl/term/edge.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define BETWEEN "   "
 
 struct text_table {
 	char *right;
 	size_t columns;
 	char **cells;
 	size_t n, room;
+	size_t edge;       /* 0: none */
+	const char *spare; /* NULL: no column */
 };
 
 struct text_table *text_table_new(const char *right)
@@ -55,27 +60,87 @@ static size_t row_cells(const struct text_table *t, size_t row)
 	return n;
 }
 
-void text_table_print(const struct text_table *t, FILE *to)
+void text_table_cut(struct text_table *t, size_t edge, const char *spare)
+{
+	t->edge = edge;
+	t->spare = spare;
+}
+
+/* The widest cell of each column; to be freed. */
+static size_t *widths_of(const struct text_table *t)
 {
 	size_t *width = must_array(t->columns, sizeof(*width));
 
 	for (size_t i = 0; i < t->n; i++) {
-		size_t n = strlen(t->cells[i]);
+		const size_t n = edge_width(t->cells[i]);
 
 		if (width[i % t->columns] < n)
 			width[i % t->columns] = n;
 	}
+	return width;
+}
+
+/* The columns whose spare digit is above that of `kept`, and those of 0. */
+static bool is_shown(const struct text_table *t, size_t column, char kept)
+{
+	return t->spare == NULL || t->spare[column] == '0' || t->spare[column] > kept;
+}
+
+/* The digit up to which columns are left out: '0', none. */
+static char left_out(const struct text_table *t, const size_t *width)
+{
+	const size_t last = width[t->columns - 1];
+	const size_t needed = last < EDGE_LAST ? last : EDGE_LAST;
+	char kept = '0';
+
+	for (; t->edge > 0 && t->spare != NULL && kept < '9'; kept++) {
+		size_t before = 0;
+
+		for (size_t i = 0; i + 1 < t->columns; i++)
+			before += is_shown(t, i, kept) ? width[i] + strlen(BETWEEN) : 0;
+		if (before + needed <= t->edge)
+			break;
+	}
+	return kept;
+}
+
+static void line_print(const struct text_table *t, size_t row, const size_t *width, char kept,
+                       FILE *to)
+{
+	const size_t cells = row_cells(t, row);
+	const char *between = "";
+
+	for (size_t i = 0; i < cells; i++) {
+		const char *cell = t->cells[row + i];
+		const bool right = t->right[i] == 'R';
+		const int pad = (int)(width[i] - edge_width(cell));
+
+		if (!is_shown(t, i, kept))
+			continue;
+		fprintf(to, "%s%*s%s%*s", between, right ? pad : 0, "", cell,
+		        right || i + 1 == cells ? 0 : pad, "");
+		between = BETWEEN;
+	}
+}
+
+void text_table_print(const struct text_table *t, FILE *to)
+{
+	size_t *width = widths_of(t);
+	const char kept = left_out(t, width);
+
 	for (size_t row = 0; row + t->columns <= t->n; row += t->columns) {
-		size_t cells = row_cells(t, row);
+		char *line = NULL;
+		size_t bytes;
+		FILE *memory = open_memstream(&line, &bytes);
 
-		for (size_t i = 0; i < cells; i++) {
-			int wide = (int)width[i];
-
-			if (t->right[i] != 'R')
-				wide = i + 1 < cells ? -wide : 0;
-			fprintf(to, "%s%*s", i > 0 ? "   " : "", wide, t->cells[row + i]);
-		}
+		if (memory == NULL)
+			fatal_memory();
+		line_print(t, row, width, kept, memory);
+		if (fclose(memory) != 0)
+			fatal_memory();
+		edge_print(line, t->edge, to);
 		fputc('\n', to);
+		free(line);
 	}
 	free(width);
 }

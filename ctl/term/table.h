@@ -3,6 +3,7 @@
 #ifndef MUSTER_CTL_TABLE_H
 #define MUSTER_CTL_TABLE_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 struct text_table;
@@ -15,6 +16,12 @@ void text_table_free(struct text_table *g);
 /* The next cell, row by row, the heading first; copied, without control characters. */
 void text_table_cell(struct text_table *g, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Prints it for a terminal of that many columns (edge_columns()): lines end there.  `spare` has a
+ * digit for each column: those of 1 are left out first, then those of 2, until the last column has
+ * EDGE_LAST columns or all that it needs; those of 0 never.  NULL: none is left out. */
+void text_table_cut(struct text_table *g, size_t edge, const char *spare);
+#define EDGE_LAST 24u
 
 void text_table_print(const struct text_table *g, FILE *to);
 

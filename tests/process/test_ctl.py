@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """musterctl: commands and exit codes, simulate on files with known answers, and the views
 of a live scheduler against the API server's own lists."""
+import fcntl
 import gzip
 import json
 import os
 import pty
 import signal
 import socket as socket_module
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import check as sums, muster, objects  # noqa: E402
@@ -338,6 +341,49 @@ def test_up_passes_flags_on():
              "--leader-elect=false")
         c.create(objects.pod("a"), objects.pod("b", scheduler="second"))
         until(lambda: c.bound() == 2, 10, "both names are served")
+
+
+def on_a_terminal(columns, *argv, **environment):
+    """The lines that the command writes to a terminal of so many columns."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+    with subprocess.Popen([muster.program("musterctl"), *argv], stdout=theirs, stdin=subprocess.DEVNULL,
+                          env={**os.environ, "LC_ALL": "C.UTF-8", **environment}) as child:
+        os.close(theirs)
+        written = b""
+        while True:
+            try:
+                written += os.read(ours, 65536)
+            except OSError:
+                break
+        child.wait(60)
+    os.close(ours)
+    return written.decode().replace("\r\n", "\n").splitlines()
+
+
+def test_tables_end_at_the_edge_of_a_terminal():
+    with Cluster(objects.node("n1", cpu="2")) as c:
+        group, pods = objects.gang("a-gang-with-a-name", 9)
+        c.create(group, *pods)
+        c.up()
+        until(lambda: "need 9" in run("musterctl", "gangs", "--socket", c.socket)[1], 20, "the reason")
+        whole = run("musterctl", "gangs", "--socket", c.socket)[1].splitlines()
+        check(len(whole[1]) > 130 and "QUORUM" in whole[0], whole)
+        for columns in (40, 80, 132):
+            seen = on_a_terminal(columns, "gangs", "--socket", c.socket)
+            equal(len(seen), 2, seen)
+            check(max(map(len, seen)) <= columns and seen[1].endswith("\u2026"), columns, seen)
+        seen = on_a_terminal(80, "gangs", "--socket", c.socket)
+        check("QUORUM" not in seen[0] and "REASON" in seen[0], seen)
+        equal(len(seen[1]), 80, "the reason is as long as there is room")
+        check(seen[1].split("   ")[-1].startswith("2 of 9 members"), seen)
+        check(on_a_terminal(80, "gangs", "--socket", c.socket, LC_ALL="C")[1].endswith("..."), "a terminal without UTF-8")
+        seen = on_a_terminal(0, "gangs", "--socket", c.socket, COLUMNS="70")
+        equal(len(seen[1]), 70, "where the terminal does not know its width")
+        for form in ("wide", "json", "yaml", "custom-columns=A:.reason,B:.reason"):
+            check(max(map(len, on_a_terminal(80, "gangs", "--socket", c.socket, "-o", form))) > 80, form)
+        check(max(map(len, on_a_terminal(60, "top", "--once", "-n", "0.1", "--socket", c.socket))) == 60, "top")
+        check(max(map(len, on_a_terminal(20, "nodes", "--socket", c.socket))) == 20, "nodes")
 
 
 def test_up_on_a_terminal_says_three_lines():

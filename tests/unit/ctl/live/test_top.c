@@ -34,7 +34,7 @@ static const char *draw(size_t n, size_t wide, size_t high)
 	top_draw(&s, &l, &look, NULL, &view, wide, high);
 	if (high > 0)
 		cr_expect(s.n == high, "%zu lines, not %zu", s.n, high);
-	styled_print(&s, out);
+	styled_print(&s, 0, out);
 	fclose(out);
 	styled_clear(&s);
 	return drawn;
