@@ -78,7 +78,9 @@ __attribute__((format(printf, 3, 4))) static bool refuse(struct live_question *q
 	return false;
 }
 
-static void selectors_add(struct live_question *q, struct live_option *o, const struct tree *list)
+/* `whose`: what has these selectors, for the reason. */
+static void selectors_add(struct live_question *q, struct live_option *o, const struct tree *list,
+                          const char *whose)
 {
 	o->selectors = must_grow(o->selectors, (o->selectors_n + list->n + 1) * sizeof(*o->selectors));
 	TREE_EACH(selector, list)
@@ -98,8 +100,7 @@ static void selectors_add(struct live_question *q, struct live_option *o, const 
 				"the selectors of its resource claims take more than %zu KiB when they are compiled",
 				SELECTOR_BYTES_MAX >> 10);
 		if (what)
-			refuse(q, false,
-			       "a selector of its resource claims uses %s, which muster does not know", what);
+			refuse(q, false, "selector of %s uses %s, which muster does not know", whose, what);
 	}
 }
 
@@ -119,6 +120,7 @@ static bool option_read(struct live *l, struct live_question *q, uint32_t claim,
 	const struct request_entry *r = &q->claims[claim].requests[request];
 	const struct class_entry *class = class_find(l->store, o->class);
 	struct live_option *out;
+	char whose[300];
 
 	if (class == NULL)
 		return refuse(q, true, "request %.*s%s%.*s: device class %.*s does not exist",
@@ -134,9 +136,12 @@ static bool option_read(struct live *l, struct live_question *q, uint32_t claim,
 		                         .claim = claim,
 		                         .request = request,
 		                         .group = live_group_of_request(q->claims[claim].spec, request) };
-	selectors_add(q, out, jsontree_get(class->spec, "selectors"));
+	snprintf(whose, sizeof(whose), "class %.*s", TEXT(o->class));
+	selectors_add(q, out, jsontree_get(class->spec, "selectors"), whose);
 	out->of_class_n = out->selectors_n;
-	selectors_add(q, out, jsontree_get(o->tree, "selectors"));
+	snprintf(whose, sizeof(whose), "request %.*s%s%.*s of its resource claims", TEXT(r->name),
+	         r->prioritized ? "/" : "", TEXT(o->name));
+	selectors_add(q, out, jsontree_get(o->tree, "selectors"), whose);
 	return true;
 }
 

@@ -300,6 +300,19 @@ Test(live, selectors_are_bounded_by_what_they_take)
 	cr_assert_eq(bytes_of_selectors(), 0, "none is kept");
 }
 
+Test(live, a_selector_that_is_not_known_has_the_name_of_its_request_or_class)
+{
+	selected("c", "ip('1.2.3.4') == ip('1.2.3.4')");
+	pod(0, "a", "c", NULL);
+	cr_assert_str_eq(
+		judged(0).refusal,
+		"selector of request r of its resource claims uses function ip, which muster does not know");
+	put(LIVE_CLASSES, "{\"metadata\":{\"name\":\"gpu\"},\"spec\":{\"selectors\":[{\"cel\":"
+	                  "{\"expression\":\"isURL('a')\"}}]}}");
+	cr_assert_str_eq(judged(0).refusal,
+	                 "selector of class gpu uses function isURL, which muster does not know");
+}
+
 /* Those that are not refused count by what they take. */
 Test(live, large_selectors_have_a_share_too)
 {
