@@ -678,6 +678,10 @@ uint64_t frontend_poll(struct frontend *f)
 		due = report_poll(f->report, binder_queued(f->binder) > 0);
 		next = due < next ? due : next;
 	}
+	if (f->synced) {
+		due = model_respread(f->model, env_now(f->env));
+		next = due < next ? due : next;
+	}
 	if (f->up) {
 		due = core_send(f);
 		next = due < next ? due : next;

@@ -109,6 +109,8 @@ struct model {
 	struct table services_index;        /* by the first pair of their selector */
 	uint32_t status_first, status_last; /* gangs, by gang_entry.status_next */
 	uint32_t shape_empty;               /* without requests and rules; always there */
+	uint64_t now_ns;                    /* of model_respread() */
+	uint64_t respread_ns;               /* the next time that a namespace with respread_due has */
 	uint64_t name_bytes;                /* name_bytes_of() of the names of nodes and gangs */
 	uint64_t terms;                     /* shape_entry.terms of all shapes */
 

@@ -15,11 +15,13 @@ struct namespace_entry {
 	uint64_t used[SHARES]; /* entries charged to it, each a reference: shares.h */
 	uint64_t memory_lack;  /* bytes of the smallest that memory_lack() was of in that round */
 	uint64_t lack_round;
-	uint32_t pods_first; /* a chain over pod_entry.spread_link */
-	bool spared;         /* no pod in it may be evicted: muster.dev/preemption */
-	bool relabelled;     /* since queues_refresh() */
-	uint32_t selected;   /* groups/queues.c; 0: not known */
-	bool ending;         /* it has a deletionTimestamp: no pod in it can be bound any more */
+	uint32_t pods_first;  /* a chain over pod_entry.spread_link */
+	bool respread_due;    /* default spreads of its pods may be old: model_respread() */
+	uint64_t respread_ns; /* ... and are derived again from this time on */
+	bool spared;          /* no pod in it may be evicted: muster.dev/preemption */
+	bool relabelled;      /* since queues_refresh() */
+	uint32_t selected;    /* groups/queues.c; 0: not known */
+	bool ending;          /* it has a deletionTimestamp: no pod in it can be bound any more */
 };
 
 static inline struct namespace_entry *namespace_at(const struct model *m, uint32_t s)

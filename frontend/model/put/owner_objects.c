@@ -20,35 +20,84 @@ static bool concerns(const struct owner_entry *e, const struct label_rules *old,
 	       service_selects(old, p->labels, p->labels_n);
 }
 
-/* Takes over `rules`; pending pods concerned get another shape. */
-static void owner_set_rules(struct model *m, uint32_t owner, struct label_rules *rules)
+/* One write of a tenant makes the core plan all pods concerned again, each of a shape of its own in
+ * the worst case, before gangs of others that are created later. */
+#define RESPREAD_POD_NS UINT64_C(5000000) /* of rest, for a pod concerned */
+#define RESPREAD_MOST_NS UINT64_C(60000000000)
+#define RESPREAD_PASSED 64u /* pods that are passed over cost as much as one concerned */
+
+/* Derives the default spreads of the pods that `e` concerns, or concerned with `old`; NULL: of all
+ * pods of the namespace. */
+static void respread(struct model *m, struct namespace_entry *n, const struct owner_entry *e,
+                     const struct label_rules *old)
+{
+	uint64_t concerned = 0, passed = 0, rest_ns;
+	uint32_t next;
+
+	for (uint32_t p = n->pods_first; p != SLOT_NONE; p = next, passed++) {
+		next = pod_at(m, p)->spread_link.next;
+		if (e && !concerns(e, old, pod_at(m, p)))
+			continue;
+		pod_respread(m, p);
+		concerned++;
+	}
+	rest_ns = (concerned + passed / RESPREAD_PASSED) * RESPREAD_POD_NS;
+	n->respread_due = false;
+	n->respread_ns = m->now_ns + (rest_ns < RESPREAD_MOST_NS ? rest_ns : RESPREAD_MOST_NS);
+}
+
+uint64_t model_respread(struct model *m, uint64_t now_ns)
+{
+	m->now_ns = now_ns;
+	if (now_ns < m->respread_ns)
+		return m->respread_ns;
+	m->respread_ns = UINT64_MAX;
+	STORE_EACH(&m->namespaces, i)
+	{
+		struct namespace_entry *n = namespace_at(m, i);
+
+		if (n->respread_due && n->respread_ns <= now_ns)
+			respread(m, n, NULL, NULL);
+		else if (n->respread_due && n->respread_ns < m->respread_ns)
+			m->respread_ns = n->respread_ns;
+	}
+	return m->respread_ns;
+}
+
+/* Takes over `rules`; pending pods concerned get another shape, at once or, if it `may_wait`, after
+ * others of the namespace's: default spreads only score nodes. */
+static void owner_set_rules(struct model *m, uint32_t owner, struct label_rules *rules,
+                            bool may_wait)
 {
 	const struct owner_entry *e = owner_at(m, owner);
+	struct namespace_entry *n = namespace_at(m, e->key.namespace);
 	struct label_rules *old;
-	uint32_t next;
 
 	if (rules_equal(e->rules, rules)) {
 		rules_free(m, rules);
 		return;
 	}
 	old = owner_swap_rules(m, owner, rules);
-	for (uint32_t p = namespace_at(m, e->key.namespace)->pods_first; p != SLOT_NONE; p = next) {
-		next = pod_at(m, p)->spread_link.next;
-		if (concerns(e, old, pod_at(m, p)))
-			pod_respread(m, p);
+	if (!may_wait || m->now_ns == 0 || m->now_ns >= n->respread_ns) {
+		respread(m, n, e, old);
+	} else {
+		n->respread_due = true;
+		if (n->respread_ns < m->respread_ns)
+			m->respread_ns = n->respread_ns;
 	}
 	rules_free(m, old);
 }
 
 void owner_forget(struct model *m, uint32_t owner)
 {
-	owner_set_rules(m, owner, NULL);
+	owner_set_rules(m, owner, NULL, true);
 	owner_release(m, owner);
 }
 
 void owner_withdraw(struct model *m, uint32_t owner)
 {
-	owner_set_rules(m, owner, NULL);
+	/* Its bytes are needed now. */
+	owner_set_rules(m, owner, NULL, false);
 	owner_at(m, owner)->entry.retry = true;
 	model_note_lack_of(m, ROLE_OWNERS, owner_at(m, owner)->key.kind);
 }
@@ -133,7 +182,7 @@ int owner_put(struct model *m, int resource, const char *json, size_t bytes,
 		memory_payer(m, ID_NONE);
 	}
 	/* One that is not admitted neither, as if it were not there. */
-	owner_set_rules(m, owner, rules);
+	owner_set_rules(m, owner, rules, true);
 	return read < 0 || admitted ? read : memory_refuse(m, namespace, &text.meta, error);
 }
 

@@ -410,6 +410,44 @@ Test(model_rules, services_spread_the_pods_that_they_select)
 	cr_assert_eq(s.m->owners.pool.used, 0);
 }
 
+/* Each change of 50 a second made the core plan 2,000 pods again, of a shape each. */
+Test(model_rules, services_that_change_again_and_again_respread_pods_together)
+{
+	const uint64_t rest = UINT64_C(100000000), first = 1000 * rest;
+	char name[16];
+
+	cr_assert_eq(model_respread(s.m, first), UINT64_MAX);
+	for (int i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "p%d", i);
+		put_pod(name, "\"app\":\"web\",\"tier\":\"1\"", "");
+	}
+	flush();
+	put_service("ns", "w", "\"app\":\"web\"");
+	cr_assert_eq(flush(), 21, "the first one applies at once: a shape and the pods");
+	for (int i = 0; i < 50; i++) {
+		cr_assert_eq(model_respread(s.m, first + (uint64_t)i * rest / 51),
+		             i == 0 ? UINT64_MAX : first + rest);
+		put_service("ns", "w", i % 2 ? "\"app\":\"web\"" : "\"tier\":\"1\"");
+		cr_assert_eq(flush(), 0);
+	}
+	put_service("ns", "w", "\"tier\":\"1\"");
+	put_pod("after", "\"app\":\"web\",\"tier\":\"1\"", "");
+	put_service("elsewhere", "w", "\"app\":\"web\"");
+	flush();
+	cr_assert_str_eq(spread_of("p0"), "app In web; ");
+	cr_assert_str_eq(spread_of("after"), "tier In 1; ", "a pod that comes has the latest");
+	cr_assert_eq(model_respread(s.m, first + rest - 1), first + rest);
+	cr_assert_eq(model_respread(s.m, first + rest), UINT64_MAX);
+	cr_assert(flush() <= 21, "the pods, once, and the drop of a shape");
+	cr_assert_str_eq(spread_of("p0"), "tier In 1; ");
+	/* Deleting and creating it again is no way around. */
+	delete ("v1", "Service", "ns", "w");
+	cr_assert_eq(flush(), 0);
+	model_respread(s.m, first + 3 * rest);
+	flush();
+	cr_assert_str_eq(spread_of("p0"), "");
+}
+
 static void put_owned(const char *name, const char *api_version, const char *kind)
 {
 	char meta[500];
