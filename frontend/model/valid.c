@@ -144,7 +144,7 @@ static void count_pods(struct check *c)
 			c->values[p->owner]++;
 		if (p->policy != ID_NONE)
 			c->policies[p->policy]++;
-		if (p->policy_refusal && (p->policy == ID_NONE || !(p->flags & POD_REFUSED)))
+		if (pod_rare(p, POD_POLICY_REFUSAL) && (p->policy == ID_NONE || !(p->flags & POD_REFUSED)))
 			bad(c, "pod %u is refused by a policy, and is not", i);
 	}
 }

@@ -39,14 +39,14 @@ static void view_of(const struct model *m, uint32_t pod, struct pod_view *out)
 	out->phase = e->phase;
 	is_member = e->gang != ID_NONE && !gang_is_void(m, e->gang);
 	out->gang = is_member ? gang_short_name(gang_at(m, e->gang)) : "";
-	if (!*out->refusal && e->storage_refusal) {
-		out->refusal = e->storage_refusal;
+	if (!*out->refusal && pod_rare(e, POD_STORAGE_REFUSAL)) {
+		out->refusal = pod_rare(e, POD_STORAGE_REFUSAL);
 		out->refusal_is_kube = e->storage_refused == VOLUME_REFUSED_KUBE;
 	}
-	if (!*out->refusal && e->policy_refusal)
-		out->refusal = e->policy_refusal;
-	if (!*out->refusal && e->limit_refusal)
-		out->refusal = e->limit_refusal;
+	if (!*out->refusal && pod_rare(e, POD_POLICY_REFUSAL))
+		out->refusal = pod_rare(e, POD_POLICY_REFUSAL);
+	if (!*out->refusal && pod_rare(e, POD_LIMIT_REFUSAL))
+		out->refusal = pod_rare(e, POD_LIMIT_REFUSAL);
 	if (!*out->refusal && (pod_flags_of(m, e) & ~(uint32_t)e->flags))
 		out->refusal = "its namespace is being deleted, so the API server takes no binding in it";
 	out->id = pod;

@@ -103,7 +103,7 @@ void facts_set(struct model *m, uint32_t pod, const struct pod_object *object,
 static bool has_facts(const struct model *m, const struct pod_entry *p)
 {
 	return p->node != ID_NONE || (p->facts & FACT_NEVER) ||
-	       (m->evicts && (p->nominated || p->nominated_sent || *nominated_of(p)));
+	       (m->evicts && (pod_rare(p, POD_NOMINATED) || p->nominated_sent || *nominated_of(p)));
 }
 
 void facts_mark(struct model *m, uint32_t pod)
@@ -142,7 +142,7 @@ void facts_synced(struct model *m)
 	{
 		const struct pod_entry *p = pod_at(m, i);
 
-		if ((p->nominated || *nominated_of(p)))
+		if (pod_rare(p, POD_NOMINATED) || *nominated_of(p))
 			facts_mark(m, i);
 	}
 }
@@ -150,7 +150,7 @@ void facts_synced(struct model *m)
 /* A node that the core knows, or ID_NONE. */
 static uint32_t nominated_node(const struct model *m, const struct pod_entry *p)
 {
-	const char *name = p->nominated ? p->nominated : nominated_of(p);
+	const char *own = pod_rare(p, POD_NOMINATED), *name = own ? own : nominated_of(p);
 	const uint32_t node =
 		p->node == ID_NONE && *name ? node_find(m, text_of(name)) : (uint32_t)SLOT_NONE;
 
@@ -201,8 +201,7 @@ void model_nominate(struct model *m, pod_id id, uint32_t generation, const char 
 
 	if (!p)
 		return;
-	free(p->nominated);
-	p->nominated = node ? must_copy(node) : NULL;
+	pod_set_rare(p, POD_NOMINATED, node ? must_copy(node) : NULL);
 	facts_mark(m, id);
 }
 

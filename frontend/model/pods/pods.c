@@ -2,6 +2,7 @@
 #include "frontend/model/pods/pods.h"
 
 #include "frontend/model/base/objects.h"
+#include "ipc/memory.h"
 
 #include <stdlib.h>
 
@@ -31,8 +32,24 @@ void pod_free(struct pod_entry *e)
 {
 	free(e->texts);
 	free(e->labels);
-	free(e->storage_refusal);
-	free(e->policy_refusal);
-	free(e->limit_refusal);
-	free(e->nominated);
+	for (int i = 0; i < POD_RARE_TEXTS; i++)
+		pod_set_rare(e, (enum pod_rare)i, NULL);
+}
+
+void pod_set_rare(struct pod_entry *p, enum pod_rare which, char *text)
+{
+	bool any = false;
+
+	if (!p->rare && !text)
+		return;
+	if (!p->rare)
+		p->rare = must_array(POD_RARE_TEXTS, sizeof(*p->rare));
+	free(p->rare[which]);
+	p->rare[which] = text;
+	for (int i = 0; i < POD_RARE_TEXTS; i++)
+		any = any || p->rare[i];
+	if (any)
+		return;
+	free(p->rare);
+	p->rare = NULL;
 }

@@ -6,6 +6,15 @@
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/base/state.h"
 
+/* Texts that few pods have. */
+enum pod_rare {
+	POD_STORAGE_REFUSAL,
+	POD_POLICY_REFUSAL,
+	POD_LIMIT_REFUSAL, /* columns.h, shares.h */
+	POD_NOMINATED,     /* model_nominate() */
+	POD_RARE_TEXTS
+};
+
 /* What is a number or a slot is referenced. */
 struct pod_entry {
 	struct entry entry; /* its stamp is in `texts` */
@@ -42,7 +51,7 @@ struct pod_entry {
 	uint32_t grace_s;         /* likewise */
 	uint32_t evicted_s;       /* likewise */
 	uint64_t owner_hash;      /* of its controller's uid, with model.evicts; 0: none */
-	char *nominated;          /* model_nominate(); NULL */
+	char **rare;              /* by enum pod_rare: texts, or NULL; NULL: none at all */
 	bool nominated_sent;      /* its last facts had a node */
 	uint8_t facts;            /* enum fact_flags, but those of its namespace */
 	bool facts_due;           /* they have to be sent: in the chain */
@@ -50,21 +59,19 @@ struct pod_entry {
 	uint8_t flags;            /* enum pod_flags, but POD_BINDING */
 	uint8_t phase;            /* enum pod_phase */
 	uint16_t intent;          /* of POD_INTENTS: of an earlier instance */
-	bool spreads;             /* by default: it is in the list of its namespace */
+	bool withdrawn : 1;       /* some of its entries gave way: shares.h */
+	bool spreads : 1;         /* by default: it is in the list of its namespace */
 	bool unaccounted;         /* its usage on its node is not known */
 	bool storage_unaccounted; /* ... because the shape with its volumes could not be stored */
 	bool has_volumes;         /* frontend/volume/ has it */
 	bool has_claims;          /* ... and frontend/devices/ */
 	uint8_t storage_refused;  /* enum volume_refusal */
-	char *storage_refusal;    /* NULL: none */
-	char *policy_refusal;     /* NULL: none */
 	bool refusal_is_kube;     /* as in struct pod_view */
 	bool bare;                /* without its labels and rules: memory.h */
 	uint32_t bytes;           /* that its namespace pays for it */
-	bool withdrawn;           /* some of its entries gave way: shares.h */
 	uint32_t read_at;         /* as in struct pod_state */
-	char *limit_refusal;      /* NULL: none; columns.h, shares.h */
 };
+static_assert(sizeof(struct pod_entry) == 256, "four cache lines");
 
 static inline struct pod_entry *pod_at(const struct model *m, uint32_t s)
 {
@@ -104,6 +111,15 @@ static inline uint32_t pod_flags_of(const struct model *m, const struct pod_entr
 struct pod_key {
 	struct text namespace, name;
 };
+
+/* NULL: none. */
+static inline const char *pod_rare(const struct pod_entry *p, enum pod_rare which)
+{
+	return p->rare ? p->rare[which] : NULL;
+}
+
+/* Takes over a text of malloc(), or NULL: none. */
+void pod_set_rare(struct pod_entry *p, enum pod_rare which, char *text);
 
 bool pod_equal(const void *item, const void *key); /* const struct pod_key * */
 void pod_free(struct pod_entry *e);

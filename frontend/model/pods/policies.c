@@ -80,8 +80,7 @@ void policy_leave(struct model *m, uint32_t pod)
 	chain_remove(&m->pods.pool, offsetof(struct pod_entry, policy_link),
 	             &policy_at(m, policy)->pods_first, pod);
 	p->policy = ID_NONE;
-	free(p->policy_refusal);
-	p->policy_refusal = NULL;
+	pod_set_rare(p, POD_POLICY_REFUSAL, NULL);
 	assert(policy_at(m, policy)->entry.refs > 0);
 	policy_at(m, policy)->entry.refs--;
 	assert((policy_at(m, policy)->entry.refs == 0) ==

@@ -86,16 +86,15 @@ int outsider_count(struct model *m, const struct meta *meta, struct decode_error
 const char *outsider_refusal(struct model *m, const struct pod_entry *e)
 {
 	const char *text = e->texts;
+	const enum pod_rare rare = pod_rare(e, POD_STORAGE_REFUSAL)  ? POD_STORAGE_REFUSAL
+	                           : pod_rare(e, POD_POLICY_REFUSAL) ? POD_POLICY_REFUSAL
+	                                                             : POD_LIMIT_REFUSAL;
 
 	if (!(e->flags & POD_REFUSED))
 		return NULL;
 	for (int i = 0; i < 4; i++)
 		text += strlen(text) + 1;
-	text = *text                ? text
-	       : e->storage_refusal ? e->storage_refusal
-	       : e->policy_refusal  ? e->policy_refusal
-	                            : e->limit_refusal;
-	return arena_printf(&m->arena, "%s", text);
+	return arena_printf(&m->arena, "%s", *text ? text : pod_rare(e, rare));
 }
 
 void *outsider_record(unsigned char *at, size_t room, enum record_kind kind, size_t body,

@@ -140,13 +140,11 @@ void pod_forget(struct model *m, uint32_t pod)
 	pod_give_old(m, e);
 	if (e->binding != ID_NONE)
 		node_give(m, e->binding);
-	free(e->limit_refusal);
-	e->limit_refusal = NULL;
-	free(e->nominated);
-	e->nominated = NULL;
+	pod_set_rare(e, POD_LIMIT_REFUSAL, NULL);
+	pod_set_rare(e, POD_NOMINATED, NULL);
+	assert(!e->rare);
 	e->texts = NULL;
 	e->labels = NULL;
-	assert(!e->storage_refusal && !e->policy_refusal);
 	store_remove_dirty(&m->pods, pod);
 }
 
@@ -267,8 +265,7 @@ static void pod_take_over(struct model *m, uint32_t pod, const struct pod_object
 	pod_set_storage(m, pod, s->unshaped || !stores_volumes(object, s->bare) ? NULL : object);
 	if (s->policy != ID_NONE)
 		pod_join_policy(m, pod);
-	free(e->limit_refusal);
-	e->limit_refusal = NULL;
+	pod_set_rare(e, POD_LIMIT_REFUSAL, NULL);
 	e->withdrawn = false;
 	pod_check_columns(m, pod);
 	facts_set(m, pod, object, is_new ? "" : pod_nominated(old.texts));

@@ -96,7 +96,8 @@ static void pod_flag_refused(struct pod_entry *p)
 {
 	p->flags &= (uint8_t)~POD_REFUSED;
 	if (p->node == ID_NONE &&
-	    (p->storage_refusal || p->policy_refusal || p->limit_refusal || *pod_base_refusal(p)))
+	    (pod_rare(p, POD_STORAGE_REFUSAL) || pod_rare(p, POD_POLICY_REFUSAL) ||
+	     pod_rare(p, POD_LIMIT_REFUSAL) || *pod_base_refusal(p)))
 		p->flags |= POD_REFUSED;
 }
 
@@ -131,8 +132,7 @@ void pod_join_policy(struct model *m, uint32_t pod)
 		text = must_copy(trouble_text(m, rc, &d.trouble, p->namespace));
 	else if (!d.change.policy)
 		text = policy_refusal(m, p);
-	free(p->policy_refusal);
-	p->policy_refusal = text;
+	pod_set_rare(p, POD_POLICY_REFUSAL, text);
 	pod_flag_refused(p);
 }
 
@@ -147,13 +147,12 @@ void pod_check_columns(struct model *m, uint32_t pod)
 		return;
 	if ((p->flags & POD_OURS) && p->node == ID_NONE)
 		name = amounts_left_out(m, (const void *)(e + 1), e->amounts_n);
-	if (!name && !p->limit_refusal)
+	if (!name && !pod_rare(p, POD_LIMIT_REFUSAL))
 		return;
 	if (name && asprintf(&text, "the limit --max-resources is reached: there is no column for %s",
 	                     name) < 0)
 		fatal_memory();
-	free(p->limit_refusal);
-	p->limit_refusal = text;
+	pod_set_rare(p, POD_LIMIT_REFUSAL, text);
 	pod_flag_refused(p);
 	store_mark_dirty(&m->pods, pod);
 }
@@ -165,8 +164,7 @@ void pod_refuse_until_put(struct model *m, uint32_t pod, const char *text)
 	m->counts.limits_hit++;
 	p->withdrawn = true;
 	p->entry.retry = true;
-	free(p->limit_refusal);
-	p->limit_refusal = must_copy(text);
+	pod_set_rare(p, POD_LIMIT_REFUSAL, must_copy(text));
 	pod_flag_refused(p);
 	store_mark_dirty(&m->pods, pod);
 	model_note_lack(m, RESOURCE_INDEX_PODS);
@@ -174,8 +172,7 @@ void pod_refuse_until_put(struct model *m, uint32_t pod, const char *text)
 
 static void set_storage_refusal(struct pod_entry *p, uint32_t refused, const char *text)
 {
-	free(p->storage_refusal);
-	p->storage_refusal = refused != VOLUME_REFUSED_NOT ? must_copy(text) : NULL;
+	pod_set_rare(p, POD_STORAGE_REFUSAL, refused != VOLUME_REFUSED_NOT ? must_copy(text) : NULL);
 	p->storage_refused = (uint8_t)refused;
 	pod_flag_refused(p);
 }
@@ -321,8 +318,7 @@ void pod_set_storage(struct model *m, uint32_t pod, const struct pod_object *obj
 	bool any = object && object->volumes && object->volumes->n > 0;
 	bool claims = p->has_claims && object;
 
-	free(p->storage_refusal);
-	p->storage_refusal = NULL;
+	pod_set_rare(p, POD_STORAGE_REFUSAL, NULL);
 	p->storage_refused = VOLUME_REFUSED_NOT;
 	p->storage_unaccounted = false;
 	if (!any && !p->has_volumes && !claims)
@@ -355,10 +351,12 @@ void pod_join_again(struct model *m, uint32_t pod)
 {
 	const struct pod_entry *p = pod_at(m, pod);
 	const uint32_t shape = p->shape, flags = p->flags;
-	char *before = p->storage_refusal ? must_copy(p->storage_refusal) : NULL;
+	const char *refusal = pod_rare(p, POD_STORAGE_REFUSAL);
+	char *before = refusal ? must_copy(refusal) : NULL;
 
 	pod_join_storage(m, pod);
-	if (p->shape != shape || p->flags != flags || !same_text(before, p->storage_refusal))
+	if (p->shape != shape || p->flags != flags ||
+	    !same_text(before, pod_rare(p, POD_STORAGE_REFUSAL)))
 		store_mark_dirty(&m->pods, pod);
 	free(before);
 }
