@@ -460,12 +460,12 @@ static void put_held(struct out *o, const struct reason *r, const struct reason_
 
 	if (!names->gang || !names->gang(names->context, r->retained_gang, r->retained_generation,
 	                                 holder, sizeof(holder)))
-		put(o, "room is %s %s", how, promised ? "others" : "a gang that has waited longer");
+		put(o, "room is %s %s", how, promised ? "others" : "a gang that is before it in the queue");
 	else if (!is_of_tenant(about, holder))
 		put(o, "room is %s a gang of another namespace%s", how,
-		    promised ? "" : " that has waited longer");
+		    promised ? "" : " that is before it in the queue");
 	else
-		put(o, "room is %s %s%s", how, holder, promised ? "" : ", which has waited longer");
+		put(o, "room is %s %s%s", how, holder, promised ? "" : ", which is before it in the queue");
 	if (about->gang && promised)
 		put(o, ". gang %s: %u member%s room now, but not beside what is promised.", about->gang,
 		    r->need, r->need == 1 ? " has" : "s have");

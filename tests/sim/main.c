@@ -158,7 +158,7 @@ static void print_sums(const struct outcome *sum, uint64_t passed, uint64_t fail
 	printf("%llu passed, %llu failed\n", (unsigned long long)passed, (unsigned long long)failed);
 	printf(
 		"excused: %llu others, %llu nodes, %llu evictions that a death cut short; a start would bind "
-		"%llu that wait behind a gang that has waited longer, %llu of gangs that others began; %llu "
+		"%llu that wait behind a gang that is before it, %llu of gangs that others began; %llu "
 		"bindings of those above a queue's limit\n",
 		(unsigned long long)(sum->excused[TEAR_OTHERS] + sum->excused[TEAR_PERSON]),
 		(unsigned long long)sum->excused[TEAR_NODES], (unsigned long long)sum->excused[TEAR_DEATH],

@@ -282,7 +282,7 @@ enum tear {
 /* What looks wrong and is not, as far as the judge knows; counted. */
 enum excuse {
 	EXCUSE_BEHIND, /* a pod waits that a start would bind: room is held for, or promised to, a gang
-	                * that has waited longer */
+	                * that is before it in the queue */
 	EXCUSE_BEGUN,  /* the same: its gang asks its queue, but to a core that starts it has begun,
 	                * since  another scheduler has bound a member, or one was lost */
 	EXCUSE_QUEUE,  /* such a gang was completed above the limit of its queue */

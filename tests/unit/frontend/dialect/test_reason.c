@@ -528,20 +528,22 @@ Test(reason, capacity_that_is_reserved_for_another)
 	struct reason_about about = { .gang = "other/g" };
 
 	names.gang = gang_name;
-	cr_assert_str_eq(text_with(&r, &about, &names),
-	                 "room is held for other/h, which has waited longer. gang other/g: 1 of 2 "
-	                 "members have room beside it.");
+	cr_assert_str_eq(
+		text_with(&r, &about, &names),
+		"room is held for other/h, which is before it in the queue. gang other/g: 1 of 2 "
+		"members have room beside it.");
 	about.gang = NULL;
 	about.tenant = "other";
 	cr_assert_str_eq(text_with(&r, &about, &names),
-	                 "room is held for other/h, which has waited longer");
+	                 "room is held for other/h, which is before it in the queue");
 	about.tenant = "othe";
 	cr_assert_str_eq(text_with(&r, &about, &names),
-	                 "room is held for a gang of another namespace that has waited longer");
+	                 "room is held for a gang of another namespace that is before it in the queue");
 	r.retained_generation = 0;
 	cr_assert_str_eq(text_with(&r, &about, &names),
-	                 "room is held for a gang that has waited longer");
-	cr_assert_str_eq(text_of(&r, NULL, NULL), "room is held for a gang that has waited longer");
+	                 "room is held for a gang that is before it in the queue");
+	cr_assert_str_eq(text_of(&r, NULL, NULL),
+	                 "room is held for a gang that is before it in the queue");
 }
 
 /* As the backfill reservation: of another namespace it is not named. */
