@@ -204,7 +204,8 @@ static const struct list_kind kind = {
 	.name = "queue",
 	.ignored = (const char *const[]){ NULL },
 	.optional = (const char *const[]){ "first", "reason", "blocked", NULL },
-	.none = "No queues found: muster-frontend --queues has their source (docs/fairness.md).",
+	.none =
+		"No queues found: muster-frontend --queues names where they come from (docs/fairness.md).",
 	.row = queues_row,
 	.heads = queues_heads,
 	.wide_heads = (const char *const[]){ "RESERVED", "ASKED", "BORROWS", "HISTORY", "MINRUN",

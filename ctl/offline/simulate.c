@@ -27,8 +27,9 @@ struct options {
 static const struct flag flags[] = {
 	FLAG_FILES(struct options, files),
 	{ "kubeconfig", 0, "--kubeconfig FILE",
-	  "instead of files: the objects of this API server, read once", NULL, option_text,
-	  offsetof(struct options, access.kubeconfig) },
+	  "instead of files: the objects of this API server, read once; else\n"
+	  "$KUBECONFIG, else the pod's service account, else ~/.kube/config",
+	  NULL, option_text, offsetof(struct options, access.kubeconfig) },
 	FLAG_CONTEXT(struct options, access),
 	FLAG_OUTPUT(struct options, output, "JSON instead of tables; cpu is in milli, memory in bytes"),
 	{ "scheduler-name", 0, "--scheduler-name NAME",
@@ -108,15 +109,15 @@ static int simulate(const struct options *o, const char *command)
 static int run(int argc, char **argv)
 {
 	struct options o = { .score = SCORE_KUBE, .pack_steps = OFFLINE_PACK_STEPS };
-	bool cluster;
+	bool named;
 	int rc = command_read_flags(&simulate_command, argc, argv, &o);
 
 	for (int i = optind; rc == -1 && i < argc; i++)
 		arguments_add(&o.files, argv[i]);
-	cluster = o.access.kubeconfig != NULL || o.access.context != NULL;
-	if (rc == -1 && o.files.n == 0 && !cluster)
+	named = o.access.kubeconfig != NULL || o.access.context != NULL;
+	if (rc == -1 && o.files.n == 0 && !access_is_there(&o.access))
 		rc = ctl_usage(argv[0], "-f FILE is missing, or --kubeconfig FILE; see %s --help", argv[0]);
-	if (rc == -1 && o.files.n > 0 && cluster)
+	if (rc == -1 && o.files.n > 0 && named)
 		rc = ctl_usage(argv[0], "-f and --kubeconfig: objects come from one of the two");
 	if (rc == -1 && o.unshared.n > 0 && o.queues == NULL)
 		rc = ctl_usage(argv[0], "--unshared-resource: --queues is missing");
@@ -133,7 +134,7 @@ static int run(int argc, char **argv)
 const struct command simulate_command = {
 	.name = "simulate",
 	.summary = "place everything pending in files of objects, offline",
-	.usage = "-f FILE... | --kubeconfig FILE [-o json] [--scheduler-name NAME]...\n"
+	.usage = "[-f FILE... | --kubeconfig FILE] [-o json] [--scheduler-name NAME]...\n"
 			 "                   [--score NAME] [--queues SOURCE [--unshared-resource NAME]...]\n"
 			 "                   [--preemption on [--reclaim guarantee|fair]] [--search-steps N]",
 	.about =

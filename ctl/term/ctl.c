@@ -66,8 +66,7 @@ char *ctl_gang_named(const char *word, const char *namespace)
 {
 	const char *slash = strchr(word, '/');
 
-	if ((strncmp(word, "gang/", 5) == 0 || strncmp(word, "pod/", 4) == 0) &&
-	    strchr(slash + 1, '/') != NULL)
+	if (strncmp(word, "gang/", 5) == 0 || strncmp(word, "pod/", 4) == 0)
 		word = slash + 1;
 	return strchr(word, '/') != NULL
 	           ? must_copy(word)

@@ -31,8 +31,8 @@ void ctl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *ctl_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *ctl_vprint(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
-/* "NAMESPACE/NAME" of a gang or pod that is given so, as "gang/NAMESPACE/NAME" or "pod/..." of -o
- * name, or as NAME alone of a namespace (NULL: default).  To be freed. */
+/* "NAMESPACE/NAME" of a gang or pod that is given so, or as NAME alone of a namespace (NULL:
+ * default), either of them after "gang/" or "pod/".  To be freed. */
 char *ctl_gang_named(const char *word, const char *namespace);
 
 /* For qsort() and bsearch() of char *, by bytes. */

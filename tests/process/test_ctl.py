@@ -312,6 +312,8 @@ def test_kinds_and_names_as_kubectl_takes_them():
             equal(asks(*words), gang, words)
         equal(asks("explain", gang[1].strip()), told)
         equal(asks("explain", "-n", "other", gang[1].strip()), told)
+        equal(asks("explain", "gang/train"), told)
+        check("has no gang default/alone;" in asks("explain", "pod/alone")[2], asks("explain", "pod/alone"))
         for words in (("pod", "train"), ("pod/train",), ("pods/default/train",)):
             equal(asks("describe", *words), told, "explain takes both")
         objects_of = ("--kubeconfig", c.kubeconfig)
@@ -419,6 +421,7 @@ def test_simulate_asks_the_api_server():
         c.create(group, *pods)
         wanted = run("musterctl", "simulate", "-f", "-", stdin="\n".join(json.dumps(o) for o in (*nodes, group, *pods)))
         equal(run("musterctl", "simulate", "--kubeconfig", c.kubeconfig), wanted, "as the same objects of a file")
+        equal(run("musterctl", "simulate", env={"KUBECONFIG": str(c.kubeconfig)}), wanted)
         check("default/g" in wanted[1] and "Waiting" in wanted[1], wanted)
         code, _, err = run("musterctl", "simulate", "--kubeconfig", c.kubeconfig, "-f", "-", stdin="{}")
         check(code == USAGE and "one of the two" in err, err)
