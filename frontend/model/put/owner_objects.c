@@ -41,6 +41,8 @@ static void respread(struct model *m, struct namespace_entry *n, const struct ow
 		pod_respread(m, p);
 		concerned++;
 	}
+	if (e && n->respread_due)
+		return; /* one withdrawn: others are still deferred */
 	rest_ns = (concerned + passed / RESPREAD_PASSED) * RESPREAD_POD_NS;
 	n->respread_due = false;
 	n->respread_ns = m->now_ns + (rest_ns < RESPREAD_MOST_NS ? rest_ns : RESPREAD_MOST_NS);

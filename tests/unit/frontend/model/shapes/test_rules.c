@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of pods about nodes and other pods, and the objects they refer to: objects in, records of
  * shapes, pods, nodes and namespaces out. */
+#include "frontend/model/pods/owners.h"
 #include "tests/unit/support_rules.h"
 
 TestSuite(model_rules, .init = start, .fini = end);
@@ -446,6 +447,33 @@ Test(model_rules, services_that_change_again_and_again_respread_pods_together)
 	model_respread(s.m, first + 3 * rest);
 	flush();
 	cr_assert_str_eq(spread_of("p0"), "");
+}
+
+static uint32_t owner_of(const char *name)
+{
+	STORE_EACH(&s.m->owners, i)
+	if (strcmp(intern_text(&s.m->values, owner_at(s.m, i)->key.name), name) == 0)
+		return i;
+	abort();
+}
+
+/* What --max-memory withdraws applies at once, and to the pods that it selected alone. */
+Test(model_rules, a_service_that_is_withdrawn_leaves_the_changes_of_others_due)
+{
+	const uint64_t rest = UINT64_C(5000000), first = 1000 * rest;
+
+	put_pod("p", "\"app\":\"web\"", "");
+	put_service("ns", "v", "\"tier\":\"1\"");
+	cr_assert_eq(model_respread(s.m, first), UINT64_MAX);
+	put_service("ns", "w", "\"app\":\"web\"");
+	flush();
+	cr_assert_str_eq(spread_of("p"), "app In web; ");
+	put_service("ns", "w", "\"app\":\"db\"");
+	cr_assert_eq(flush(), 0);
+	owner_withdraw(s.m, owner_of("v"));
+	model_respread(s.m, first + 2 * rest);
+	flush();
+	cr_assert_str_eq(spread_of("p"), "");
 }
 
 static void put_owned(const char *name, const char *api_version, const char *kind)
