@@ -214,7 +214,7 @@ static void print_stages(const struct latency_page *p)
 			text_table_cell(t, "%s", s->n > 0 ? latency_time(ns[k], room) : "-");
 		text_table_cell(t, "%s", s->text);
 	}
-	text_table_cut(t, edge_columns(stdout), NULL);
+	text_table_cut(t, edge_columns(stdout), NULL, NULL);
 	text_table_print(t, stdout);
 	text_table_free(t);
 }
@@ -248,7 +248,7 @@ static void print_pods(const struct latency_page *p)
 			if (pods_have(p, i))
 				text_table_cell(t, "%s", latency_time(pod->ns[i], room));
 	}
-	text_table_cut(t, edge_columns(stdout), NULL);
+	text_table_cut(t, edge_columns(stdout), NULL, NULL);
 	text_table_print(t, stdout);
 	text_table_free(t);
 }

@@ -283,8 +283,8 @@ static size_t column_at(size_t i, size_t heads, size_t all)
 	return i + 1 < all ? i + 1 : heads - 1;
 }
 
-static void print_table(const struct list_options *o, const struct list_kind *kind,
-                        const cJSON *items, const cJSON *before)
+static void print_table(struct list_options *o, const struct list_kind *kind, const cJSON *items,
+                        const cJSON *before)
 {
 	const bool wide = o->form == LIST_WIDE;
 	size_t heads = 0, all;
@@ -317,7 +317,7 @@ static void print_table(const struct list_options *o, const struct list_kind *ki
 		}
 	}
 	if (!wide)
-		text_table_cut(t, edge_columns(stdout), kind->spare);
+		text_table_cut(t, edge_columns(stdout), kind->spare, &o->left_out);
 	text_table_print(t, stdout);
 	text_table_free(t);
 }
@@ -376,7 +376,7 @@ static int print_columns(const char *command, const struct list_options *o,
 	return EXIT_DONE;
 }
 
-int list_print(const char *command, const struct list_options *o, const struct list_kind *kind,
+int list_print(const char *command, struct list_options *o, const struct list_kind *kind,
                const cJSON *items, const cJSON *before)
 {
 	const cJSON *item;

@@ -16,6 +16,7 @@ struct list_options {
 	const char *columns; /* LIST_COLUMNS: "HEAD:.field,..." */
 	const char *sort_by; /* ".field"; NULL: as the command sorts */
 	bool no_headers, watch;
+	char left_out; /* by what is printed with --watch: of text_table_cut() */
 };
 
 bool option_list_form(const char *command, const char *text, void *to);
@@ -61,8 +62,8 @@ bool list_sort(const char *command, const struct list_options *o, const struct l
                cJSON *items);
 
 /* Prints the items.  `before`: what was printed last, with --watch: then only what differs; NULL:
- * all.  EXIT_DONE, or EXIT_USAGE after a message. */
-int list_print(const char *command, const struct list_options *o, const struct list_kind *kind,
+ * all.  Sets o->left_out.  EXIT_DONE, or EXIT_USAGE after a message. */
+int list_print(const char *command, struct list_options *o, const struct list_kind *kind,
                const cJSON *items, const cJSON *before);
 
 #endif

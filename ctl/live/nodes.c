@@ -93,7 +93,7 @@ static void print_text(const struct live *l, const struct nodes *nodes)
 				print_amount(l, t, &nodes->at[i], r);
 	}
 	if (l->list.form == LIST_TEXT)
-		text_table_cut(t, edge_columns(stdout), NULL);
+		text_table_cut(t, edge_columns(stdout), NULL, NULL);
 	text_table_print(t, stdout);
 	text_table_free(t);
 }

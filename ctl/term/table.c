@@ -17,6 +17,7 @@ struct text_table {
 	size_t n, room;
 	size_t edge;       /* 0: none */
 	const char *spare; /* NULL: no column */
+	char *left_out;    /* of the parts of one table; NULL: there is one */
 };
 
 struct text_table *text_table_new(const char *right)
@@ -60,10 +61,11 @@ static size_t row_cells(const struct text_table *t, size_t row)
 	return n;
 }
 
-void text_table_cut(struct text_table *t, size_t edge, const char *spare)
+void text_table_cut(struct text_table *t, size_t edge, const char *spare, char *left_out)
 {
 	t->edge = edge;
 	t->spare = spare;
+	t->left_out = left_out;
 }
 
 /* The widest cell of each column; to be freed. */
@@ -126,7 +128,7 @@ static void line_print(const struct text_table *t, size_t row, const size_t *wid
 void text_table_print(const struct text_table *t, FILE *to)
 {
 	size_t *width = widths_of(t);
-	const char kept = left_out(t, width);
+	const char kept = t->left_out && *t->left_out ? *t->left_out : left_out(t, width);
 
 	for (size_t row = 0; row + t->columns <= t->n; row += t->columns) {
 		char *line = NULL;
@@ -142,5 +144,7 @@ void text_table_print(const struct text_table *t, FILE *to)
 		fputc('\n', to);
 		free(line);
 	}
+	if (t->left_out)
+		*t->left_out = kept;
 	free(width);
 }

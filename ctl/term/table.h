@@ -19,8 +19,10 @@ void text_table_cell(struct text_table *g, const char *format, ...)
 
 /* Prints it for a terminal of that many columns (edge_columns()): lines end there.  `spare` has a
  * digit for each column: those of 1 are left out first, then those of 2, until the last column has
- * EDGE_LAST columns or all that it needs; those of 0 never.  NULL: none is left out. */
-void text_table_cut(struct text_table *g, size_t edge, const char *spare);
+ * EDGE_LAST columns or all that it needs; those of 0 never.  NULL: none is left out.  `left_out`, 0
+ * at first, is set to the last digit that is left out; otherwise this is a further part of the same
+ * table, and leaves out the same columns.  NULL: there is one part. */
+void text_table_cut(struct text_table *g, size_t edge, const char *spare, char *left_out);
 #define EDGE_LAST 24u
 
 void text_table_print(const struct text_table *g, FILE *to);

@@ -388,6 +388,32 @@ def test_tables_end_at_the_edge_of_a_terminal():
         check(max(map(len, on_a_terminal(20, "nodes", "--socket", c.socket))) == 20, "nodes")
 
 
+def test_watch_leaves_out_the_columns_that_its_head_leaves_out():
+    with Cluster(objects.node("n1", cpu="2")) as c:
+        group, pods = objects.gang("a-gang-with-a-name", 9)
+        c.create(group, *pods)
+        c.up()
+        until(lambda: "need 9" in run("musterctl", "gangs", "--socket", c.socket)[1], 20, "the reason")
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+        with subprocess.Popen([muster.program("musterctl"), "gangs", "-w", "--socket", c.socket], stdout=theirs,
+                              stdin=subprocess.DEVNULL) as child:
+            os.close(theirs)
+            written = b""
+            while written.count(b"\n") < 2:
+                written += os.read(ours, 65536)
+            c.create(objects.node("n2", cpu="32"))
+            while b"Running" not in written:
+                written += os.read(ours, 65536)
+            child.terminate()
+        os.close(ours)
+        lines = written.decode().replace("\r\n", "\n").splitlines()
+        head = lines[0].split()
+        check("QUORUM" not in head and head[-1] == "REASON", lines)
+        running = next(line for line in lines if "Running" in line).split()
+        equal(len(running), len(head) - 1, lines)  # it has no reason
+
+
 def test_up_on_a_terminal_says_three_lines():
     with Cluster(objects.node("n1"), objects.node("n2")) as c, tempfile.TemporaryDirectory() as runtime:
         c.create(objects.pod("elsewhere", scheduler="other"))

@@ -18,7 +18,7 @@ static char *printed(const char *right, const char *spare, size_t edge, const ch
 
 	for (; *cells != NULL; cells++)
 		text_table_cell(t, "%s", *cells);
-	text_table_cut(t, edge, spare);
+	text_table_cut(t, edge, spare, NULL);
 	text_table_print(t, to);
 	fclose(to);
 	text_table_free(t);
