@@ -22,28 +22,36 @@ static bool concerns(const struct owner_entry *e, const struct label_rules *old,
 
 /* One write of a tenant makes the core plan all pods concerned again, each of a shape of its own in
  * the worst case, before gangs of others that are created later. */
-#define RESPREAD_POD_NS UINT64_C(5000000) /* of rest, for a pod concerned */
+#define RESPREAD_POD_NS UINT64_C(5000000) /* of rest, for a pod of another shape */
 #define RESPREAD_MOST_NS UINT64_C(60000000000)
-#define RESPREAD_PASSED 64u /* pods that are passed over cost as much as one concerned */
+/* Pods that cost as much: derived again with the same shape; passed over. */
+#define RESPREAD_SAME 8u
+#define RESPREAD_PASSED 64u
 
 /* Derives the default spreads of the pods that `e` concerns, or concerned with `old`; NULL: of all
  * pods of the namespace. */
 static void respread(struct model *m, struct namespace_entry *n, const struct owner_entry *e,
                      const struct label_rules *old)
 {
-	uint64_t concerned = 0, passed = 0, rest_ns;
-	uint32_t next;
+	uint64_t changed = 0, same = 0, passed = 0, rest_ns;
+	uint32_t next, shape;
 
-	for (uint32_t p = n->pods_first; p != SLOT_NONE; p = next, passed++) {
+	for (uint32_t p = n->pods_first; p != SLOT_NONE; p = next) {
 		next = pod_at(m, p)->spread_link.next;
-		if (e && !concerns(e, old, pod_at(m, p)))
+		shape = pod_at(m, p)->shape;
+		if (e && !concerns(e, old, pod_at(m, p))) {
+			passed++;
 			continue;
+		}
 		pod_respread(m, p);
-		concerned++;
+		if (pod_at(m, p)->shape != shape)
+			changed++;
+		else
+			same++;
 	}
 	if (e && n->respread_due)
 		return; /* one withdrawn: others are still deferred */
-	rest_ns = (concerned + passed / RESPREAD_PASSED) * RESPREAD_POD_NS;
+	rest_ns = (changed + same / RESPREAD_SAME + passed / RESPREAD_PASSED) * RESPREAD_POD_NS;
 	n->respread_due = false;
 	n->respread_ns = m->now_ns + (rest_ns < RESPREAD_MOST_NS ? rest_ns : RESPREAD_MOST_NS);
 }

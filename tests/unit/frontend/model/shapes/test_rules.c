@@ -476,6 +476,27 @@ Test(model_rules, a_service_that_is_withdrawn_leaves_the_changes_of_others_due)
 	cr_assert_str_eq(spread_of("p"), "");
 }
 
+/* The core plans those again alone whose shape changes. */
+Test(model_rules, pods_that_deferred_changes_leave_as_they_are_hardly_count)
+{
+	const uint64_t ms = UINT64_C(1000000), first = 1000000 * ms;
+	char name[16];
+
+	put_pod("p", "\"app\":\"web\"", "");
+	for (int i = 0; i < 24; i++) {
+		snprintf(name, sizeof(name), "q%d", i);
+		put_pod(name, "\"app\":\"db\"", "");
+	}
+	flush();
+	cr_assert_eq(model_respread(s.m, first), UINT64_MAX);
+	put_service("ns", "v", "\"app\":\"web\"");
+	put_service("ns", "w", "\"app\":\"web\",\"tier\":\"1\"");
+	cr_assert_eq(model_respread(s.m, first), first + 5 * ms, "one pod has another shape");
+	cr_assert_eq(model_respread(s.m, first + 5 * ms), UINT64_MAX);
+	put_service("ns", "v", "\"app\":\"none\"");
+	cr_assert_eq(model_respread(s.m, first + 5 * ms), first + 20 * ms, "25 keep theirs");
+}
+
 static void put_owned(const char *name, const char *api_version, const char *kind)
 {
 	char meta[500];
