@@ -159,6 +159,44 @@ static void judge_kept(struct invariants *b, const char *claim)
 	}
 }
 
+/* What the claim of its pod asks for; NULL: it has none. */
+static const struct as_json *request_of(const struct invariants *b, const struct member *m)
+{
+	struct claims *c = b->sim->claims;
+	const struct as_object *pod = as_index_find(&b->sim->api->pods->index, m->key), *claim = NULL;
+	const struct as_json *devices;
+	char key[NAME_BYTES + 16];
+
+	if (pod != NULL) {
+		snprintf(key, sizeof(key), "default/%s", claims_name(claims_tree(c, pod)));
+		claim = as_index_find(&c->all->index, key);
+	}
+	if (claim == NULL)
+		return NULL;
+	devices = as_json_get(as_json_get(claims_tree(c, claim), "spec"), "devices");
+	return as_json_get(claims_first(devices, "requests"), "exactly");
+}
+
+static bool asks_for_all(const struct invariants *b, const struct member *m)
+{
+	return strcmp(json_text(request_of(b, m), "allocationMode"), "All") == 0;
+}
+
+/* Members of a gang that each ask for all devices of the fabric can't run together: when the one
+ * that had them is robbed, none of the others can have them in its place. */
+static void rob_in_its_place(struct invariants *b, const struct member *robbed)
+{
+	if (!asks_for_all(b, robbed))
+		return;
+	for (size_t i = 0; i < b->members_n; i++) {
+		struct member *m = &b->members[i];
+
+		if (m->counts && m->node[0] == '\0' && strcmp(m->group, robbed->group) == 0 &&
+		    asks_for_all(b, m))
+			m->robbed = true;
+	}
+}
+
 /* A claim has just got its devices.  Muster's: its pod misses none any more.  Another scheduler's:
  * the pod that had that device misses it, and that may tear its gang if it has begun. */
 static void note_robbed(struct invariants *b, const struct as_object *given,
@@ -173,8 +211,11 @@ static void note_robbed(struct invariants *b, const struct as_object *given,
 		                       ? NULL
 		                       : member_find(b, claims_owner(claims_tree(c, had)));
 
-		if (m != NULL && m->node[0] == '\0')
-			m->robbed = foreign && gang_has_begun(b, m->group);
+		if (m == NULL || m->node[0] != '\0')
+			continue;
+		m->robbed = foreign && gang_has_begun(b, m->group);
+		if (m->robbed)
+			rob_in_its_place(b, m);
 	}
 }
 
@@ -259,21 +300,13 @@ static int64_t free_n(struct claims *c, uint32_t node)
 bool claims_serve(const struct invariants *b, const struct member *m)
 {
 	struct claims *c = b->sim->claims;
-	const struct as_object *pod = as_index_find(&b->sim->api->pods->index, m->key), *claim = NULL;
 	const struct as_json *request;
-	char key[NAME_BYTES + 16];
 	int64_t count = 0;
 
 	claims_trees_begin(c);
-	if (pod != NULL) {
-		snprintf(key, sizeof(key), "default/%s", claims_name(claims_tree(c, pod)));
-		claim = as_index_find(&c->all->index, key);
-	}
-	if (claim == NULL) /* it has lost more than devices */
+	request = request_of(b, m);
+	if (request == NULL) /* it has lost more than devices */
 		return true;
-	request = claims_first(as_json_get(as_json_get(claims_tree(c, claim), "spec"), "devices"),
-	                       "requests");
-	request = as_json_get(request, "exactly");
 	as_json_integer(request, "count", &count);
 	if (strcmp(json_text(request, "allocationMode"), "All") == 0 &&
 	    free_n(c, CLAIMS_FABRIC) < claims_devices(CLAIMS_FABRIC))
