@@ -127,7 +127,7 @@ void claims_choose_on(struct claims *c, uint32_t node, struct claim_devices *out
 
 	if (core_devices(offline_core(c->offline), c->evaluated, node, &head, picks) &&
 	    take(c, c->evaluated, node, &head, picks, &t))
-		live_written(live_of(c), c->evaluated);
+		live_written(live_of(c), c->evaluated, NULL);
 	*out = t.devices;
 }
 
@@ -199,7 +199,7 @@ static void write_all(struct claims *c, const struct pod_view *pod, const struct
 			write_one(c, pod, name, allocation_of(t, name));
 			free(name);
 		}
-	live_written(live_of(c), pod->id);
+	live_written(live_of(c), pod->id, NULL);
 }
 
 bool claims_write(struct claims *c, const struct pod_view *pod, node_id node)

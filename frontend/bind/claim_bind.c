@@ -94,6 +94,27 @@ enum claim_want claim_item_needs(struct claim_item *c, const struct live_claim_v
 	return WANT_NOTHING;
 }
 
+bool claim_item_left(const struct claim_item *c, struct live_claim_view *v)
+{
+	const struct pod_claims *w = c->work;
+
+	return !c->extended && live_claim_named(w->cb->live, w->namespace, c->name, w->pod_uid, v) &&
+	       strcmp(v->uid, c->uid) == 0;
+}
+
+/* The pod is gone, or has a node, by another scheduler: what was given to it is not taken back, but
+ * what is late must find another version, since the devices are free after that. */
+static enum claim_want judge_left(struct claim_item *c)
+{
+	struct live_claim_view v;
+
+	if (!c->work->undoing)
+		pod_claims_fail(c->work, "claim %s got deleted in the meantime", c->name);
+	else if (c->unsure && !c->fenced && claim_item_left(c, &v) && !v.allocated)
+		return WANT_FENCE;
+	return WANT_NOTHING;
+}
+
 /* By what is known of the claim. */
 static enum claim_want claim_item_judge(struct claim_item *c)
 {
@@ -103,11 +124,8 @@ static enum claim_want claim_item_judge(struct claim_item *c)
 		return WANT_NOTHING;
 	if (c->extended)
 		return claim_extended_judge(c);
-	if (!claim_item_view(c, &v)) {
-		if (!c->work->undoing)
-			pod_claims_fail(c->work, "claim %s got deleted in the meantime", c->name);
-		return WANT_NOTHING;
-	}
+	if (!claim_item_view(c, &v))
+		return judge_left(c);
 	/* What was given back since may be another's: it is not written again. */
 	c->seen = c->seen || v.allocated;
 	if (c->work->undoing)
@@ -192,12 +210,6 @@ static struct pod_claims *work_make(struct claim_bind *cb, const struct prebind_
 	return w;
 }
 
-/* The slot may be another pod's by now. */
-static bool has_writing(const struct pod_claims *w)
-{
-	return !w->recovered && model_pod_generation(w->cb->model, w->pod) == w->generation;
-}
-
 static void work_free(struct pod_claims *w)
 {
 	struct claim_bind *cb = w->cb;
@@ -214,8 +226,8 @@ static void work_free(struct pod_claims *w)
 		free(c->spec);
 		free(c->allocation);
 	}
-	if (has_writing(w))
-		live_written(cb->live, w->pod);
+	if (!w->recovered)
+		live_written(cb->live, w->pod, w->pod_uid);
 	TAILQ_REMOVE(&cb->works, w, link);
 	free(w->namespace);
 	free(w->pod_name);
@@ -401,7 +413,8 @@ static void member_free(void *context, void *work)
 		return;
 	}
 	w->own = true;
-	if (has_writing(w))
+	/* The slot may be another pod's by now. */
+	if (!w->recovered && model_pod_generation(w->cb->model, w->pod) == w->generation)
 		live_writing_left(w->cb->live, w->pod);
 }
 

@@ -107,6 +107,8 @@ __attribute__((format(printf, 2, 3))) void pod_claims_fail(struct pod_claims *w,
                                                            ...);
 /* False: there is no such claim any more. */
 bool claim_item_view(struct claim_item *c, struct live_claim_view *v);
+/* The same of a pod that waits no more; not of a claim of extended resources. */
+bool claim_item_left(const struct claim_item *c, struct live_claim_view *v);
 /* True if another claim has a device of this one, and the pod has failed. */
 bool claim_item_conflicts(struct claim_item *c);
 /* Before anything is written: true if a device of a claim that others have too did not become

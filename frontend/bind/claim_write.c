@@ -209,7 +209,8 @@ void claim_item_write(struct claim_item *c, enum claim_want want)
 		claim_extended_write(c, want);
 		return;
 	}
-	live_claim(cb->live, c->work->pod, c->index, &v);
+	if (!claim_item_view(c, &v))
+		claim_item_left(c, &v);
 	jsonout_clear(&cb->body);
 	jsonout_add(&cb->body, "{\"metadata\":{\"uid\":@s,\"resourceVersion\":@s", v.uid, v.version);
 	if (want == WANT_FINALIZER)

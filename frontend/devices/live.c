@@ -99,6 +99,7 @@ void live_free(struct live *l)
 {
 	if (!l)
 		return;
+	live_departed_free(l);
 	slices_free(l);
 	for (size_t i = 0; i < l->nodes_n; i++)
 		if (l->nodes[i])
@@ -448,8 +449,10 @@ static void claim_put(struct live *l, const struct tree *t)
 			live_conflicts_freed(l, old->devices, old->devices_n);
 		}
 	}
-	if (c->allocation)
+	if (c->allocation) {
 		live_claim_landed(l, number);
+		live_departed_landed(l, c);
+	}
 	if (c->allocation && c->extended && l->owned[c->owned].pod > 0)
 		live_pod_landed(l, l->owned[c->owned].pod - 1, LIVE_NONE);
 	if (!old || !is_alike(old, c))

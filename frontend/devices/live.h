@@ -161,6 +161,9 @@ char *live_allocated_node(const char *allocation);
  */
 bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_claim_view *out);
 uint32_t live_claims_n(const struct live *l, uint32_t pod);
+/* A claim by its name, as the pod of that uid has it, which need not wait any more. */
+bool live_claim_named(const struct live *l, const char *namespace, const char *name,
+                      const char *pod_uid, struct live_claim_view *out);
 /* Another waiting pod names a claim of this one that is not allocated. */
 bool live_claims_shared(const struct live *l, uint32_t pod);
 /* False: one that the pod names does not exist, is being deleted, or is another pod's. */
@@ -178,8 +181,8 @@ const char *live_extended_told(const struct live *l, uint32_t pod);
 
 /* Checks the picks of a command: of that layout, all free, of the pod's question, and of no group
  * that the node serves.  `share` is random, for shareIDs.  The devices are taken from then on,
- * until live_written().  For each claim that is to be allocated, `each` gets the JSON of its
- * allocation.  False: the choice does not hold any more. */
+ * until live_written(), also if the pod is dropped before.  For each claim that is to be
+ * allocated, `each` gets the JSON of its allocation.  False: the choice does not hold any more. */
 bool live_writing(struct live *l, uint32_t pod, const char *node, const struct cmd_devices *cmd,
                   const struct device_pick *picks, uint32_t served, const uint64_t share[2],
                   void (*each)(void *context, const char *claim, const char *allocation),
@@ -187,8 +190,9 @@ bool live_writing(struct live *l, uint32_t pod, const char *node, const struct c
 /* The core knows that the pod is not bound, and what was written is not taken back yet: the
  * devices stay taken, by the node's record alone. */
 void live_writing_left(struct live *l, uint32_t pod);
-/* The claims have them, or they are given up. */
-void live_written(struct live *l, uint32_t pod);
+/* The claims have them, or they are given up.  `uid`: of the pod, whose slot may be another's;
+ * NULL: the slot is its own. */
+void live_written(struct live *l, uint32_t pod, const char *uid);
 /* A device of the claim that is in another allocated claim, or whose shares are more than it has;
  * NULL: none. */
 const char *live_conflict(const struct live *l, uint32_t pod, uint32_t i);

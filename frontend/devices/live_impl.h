@@ -185,6 +185,16 @@ struct live_pod {
 	uint32_t contested, contested_before, contested_next;
 };
 
+/* What is being written for a pod that was dropped. */
+struct live_departed {
+	char *uid;        /* of the pod */
+	uint32_t *claims; /* numbers of their names, each held; those that its devices may land in */
+	uint32_t claims_n;
+	uint32_t *writing;
+	uint32_t writing_n;
+	struct live_draws draws;
+};
+
 /* By number of a claim's name. */
 struct live_users {
 	struct live_user {
@@ -238,6 +248,8 @@ struct live {
 	size_t drawn_n;
 	struct live_pod *pods; /* by slot */
 	size_t pods_n;
+	struct live_departed *departed; /* until live_written() */
+	size_t departed_n, departed_cap;
 	uint32_t *due; /* pods to be judged again, first in first out */
 	size_t due_first, due_n, due_cap;
 	struct live_question questions[QUESTIONS_MAX];
@@ -389,6 +401,11 @@ static inline struct live_pod *live_pod_of(const struct live *l, uint32_t pod)
 {
 	return pod < l->pods_n ? &l->pods[pod] : NULL;
 }
+/* live_writes.c: the pod is dropped, and what is written for it is not known to have landed. */
+void live_writing_depart(struct live *l, uint32_t pod);
+/* The claim's allocation counts from now on, not what departed pods were writing for it. */
+void live_departed_landed(struct live *l, const struct live_claim *c);
+void live_departed_free(struct live *l);
 void live_claim_note(struct live *l, uint32_t claim);
 /* Its allocation is known: what its pods were writing for it counts no more. */
 void live_claim_landed(struct live *l, uint32_t claim);

@@ -191,7 +191,7 @@ void live_pod_drop(struct live *l, uint32_t pod)
 {
 	if (pod >= l->pods_n || !l->pods[pod].name)
 		return;
-	live_written(l, pod);
+	live_writing_depart(l, pod);
 	refs_drop(l, pod);
 	unasked_set(l, &l->pods[pod], false);
 	live_conflict_end(l, pod);

@@ -2,6 +2,7 @@
 /* What is written for a pod: its claims, the check of a choice, and the allocations. */
 #include "frontend/devices/live_impl.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,23 +37,18 @@ const struct live_claim *live_claim_of(const struct live *l, const struct live_p
 	return i - p->refs_n < live_extended_n(l, p) ? live_extended_at(l, p, i - p->refs_n) : NULL;
 }
 
-bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_claim_view *out)
+static void view_fill(const struct live *l, const struct live_claim *c, const char *pod_uid,
+                      struct live_claim_view *out)
 {
-	const struct live_pod *p = live_pod_of(l, pod);
-	const struct live_claim *c = p ? live_claim_of(l, p, i) : NULL;
-
-	if (!c)
-		return false;
 	*out = (struct live_claim_view){
 		.name = c->name,
 		.uid = c->uid,
 		.version = c->version,
 		.allocated = c->allocation != NULL,
-		.reserved = live_is_reserved(c, p->uid),
-		.owned = strcmp(c->owner, p->uid) == 0,
+		.reserved = live_is_reserved(c, pod_uid),
+		.owned = strcmp(c->owner, pod_uid) == 0,
 		.deleting = c->deleting,
 		.finalizer = c->finalizer,
-		.extended = i >= p->refs_n,
 		.node = c->node,
 		.selector = c->selector,
 		.conditions = c->conditions,
@@ -62,7 +58,32 @@ bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_clai
 	};
 	out->others = c->reserved_n > (out->reserved ? 1u : 0u);
 	out->finalizers = c->finalizers;
-	out->consumers = others_of(l, c, p->uid);
+	out->consumers = others_of(l, c, pod_uid);
+}
+
+bool live_claim(const struct live *l, uint32_t pod, uint32_t i, struct live_claim_view *out)
+{
+	const struct live_pod *p = live_pod_of(l, pod);
+	const struct live_claim *c = p ? live_claim_of(l, p, i) : NULL;
+
+	if (!c)
+		return false;
+	view_fill(l, c, p->uid, out);
+	out->extended = i >= p->refs_n;
+	return true;
+}
+
+bool live_claim_named(const struct live *l, const char *namespace, const char *name,
+                      const char *pod_uid, struct live_claim_view *out)
+{
+	char key[1024];
+	const struct live_claim *c;
+
+	snprintf(key, sizeof(key), "%s/%s", namespace, name);
+	c = live_claim_at(l, intern_find(&l->claim_names, text_of(key)));
+	if (!c)
+		return false;
+	view_fill(l, c, pod_uid, out);
 	return true;
 }
 
@@ -267,16 +288,120 @@ void live_writing_left(struct live *l, uint32_t pod)
 	p->left = true;
 }
 
-void live_written(struct live *l, uint32_t pod)
+static void device_free(struct live *l, uint32_t device)
+{
+	live_device_give(l, device);
+	intern_give(&l->device_names, device);
+}
+
+/* Pods that were dropped.  A pod may be bound by another scheduler, or deleted, before the effect
+ * of the last write of its claim is known: until then its devices are not free. */
+
+static void departed_free(struct live *l, struct live_departed *d)
+{
+	for (uint32_t i = 0; i < d->writing_n; i++)
+		device_free(l, d->writing[i]);
+	live_conflicts_freed(l, d->writing, d->writing_n);
+	live_draws_touch(l, &d->draws);
+	live_draws_give(l, &d->draws);
+	for (uint32_t i = 0; i < d->claims_n; i++)
+		intern_give(&l->claim_names, d->claims[i]);
+	free(d->claims);
+	free(d->writing);
+	free(d->uid);
+	*d = l->departed[--l->departed_n];
+}
+
+static void departed_end(struct live *l, const char *uid)
+{
+	for (size_t i = l->departed_n; i-- > 0;)
+		if (strcmp(l->departed[i].uid, uid) == 0)
+			departed_free(l, &l->departed[i]);
+}
+
+void live_departed_free(struct live *l)
+{
+	while (l->departed_n > 0)
+		departed_free(l, l->departed);
+	free(l->departed);
+}
+
+static bool has_device(const struct live_claim *c, uint32_t device)
+{
+	for (size_t i = 0; i < c->devices_n; i++)
+		if (c->devices[i] == device)
+			return true;
+	return false;
+}
+
+static void departed_landed(struct live *l, struct live_departed *d, const struct live_claim *c)
+{
+	uint32_t kept = 0;
+
+	live_draws_landed(l, c->number, &d->draws);
+	for (uint32_t i = 0; i < d->writing_n; i++)
+		if (has_device(c, d->writing[i]))
+			device_free(l, d->writing[i]);
+		else
+			d->writing[kept++] = d->writing[i];
+	d->writing_n = kept;
+	live_conflicts_freed(l, c->devices, c->devices_n);
+}
+
+void live_departed_landed(struct live *l, const struct live_claim *c)
+{
+	for (size_t i = 0; i < l->departed_n; i++)
+		for (uint32_t k = 0; k < l->departed[i].claims_n; k++)
+			if (l->departed[i].claims[k] == c->number)
+				departed_landed(l, &l->departed[i], c);
+}
+
+void live_writing_depart(struct live *l, uint32_t pod)
+{
+	struct live_pod *p = &l->pods[pod];
+	struct live_departed d = { .writing = p->writing, .writing_n = p->writing_n };
+	size_t at = l->departed_n;
+
+	if (!p->writing)
+		return;
+	live_writings_count(l, p, -1);
+	live_conflicts_freed(l, p->writing, p->writing_n);
+	if (p->asks)
+		live_draws_hold(l, &p->draws, -1);
+	d.uid = must_copy(p->uid);
+	d.draws = p->draws;
+	d.claims = must_array(p->refs_n + 1, sizeof(*d.claims));
+	for (uint32_t i = 0; i < p->refs_n; i++)
+		if (p->refs[i].claim != LIVE_NONE) {
+			intern_hold(&l->claim_names, p->refs[i].claim);
+			d.claims[d.claims_n++] = p->refs[i].claim;
+		}
+	p->writing = NULL;
+	p->writing_n = 0;
+	p->draws = (struct live_draws){ 0 };
+	p->asks = p->left = false;
+	l->departed = must_reach(l->departed, &l->departed_cap, at, 16, sizeof(d));
+	l->departed[l->departed_n++] = d;
+	for (uint32_t i = 0; i < d.claims_n; i++) {
+		const struct live_claim *c = live_claim_at(l, d.claims[i]);
+
+		if (c && c->allocation)
+			departed_landed(l, &l->departed[at], c);
+	}
+	if (l->departed[at].writing_n == 0 && l->departed[at].draws.n == 0)
+		departed_free(l, &l->departed[at]);
+}
+
+void live_written(struct live *l, uint32_t pod, const char *uid)
 {
 	struct live_pod *p = live_pod_of(l, pod);
 
-	for (uint32_t i = 0; p && i < p->writing_n; i++) {
-		live_device_give(l, p->writing[i]);
-		intern_give(&l->device_names, p->writing[i]);
-	}
-	if (!p)
+	if (uid)
+		departed_end(l, uid);
+	if (!p || (uid && (!p->name || strcmp(p->uid, uid) != 0)))
 		return;
+	for (uint32_t i = 0; i < p->writing_n; i++)
+		device_free(l, p->writing[i]);
 	live_writings_count(l, p, -1);
 	live_conflicts_freed(l, p->writing, p->writing_n);
 	if (p->asks)

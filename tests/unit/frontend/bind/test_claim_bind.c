@@ -306,6 +306,74 @@ Test(claim_bind, a_write_that_is_late_finds_another_version)
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
+static bool is_taken(void)
+{
+	const struct live *l = model_live(b.m);
+
+	return l->taken[l->nodes[0]->keys[0]] > 0;
+}
+
+/* Up to the read of a claim whose last write may have been applied, and the pod's node is known. */
+static struct http_call *unsure_of_a_pod_that_another_bound(void)
+{
+	begin(false);
+	bind("a", true);
+	world_fail(world_take_with(&b.w, "PATCH", CLAIM "/status", "\"device\":\"gpu-0\""),
+	           HTTP_BROKEN);
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "23", "\"nodeName\":\"n2\"", ""));
+	world_flush(b.m);
+	turns(8);
+	cr_assert(is_taken(), "free before the write's effect is known");
+	return world_take(&b.w, "GET", CLAIM);
+}
+
+/* Its devices went to another pod, and the allocation had been applied. */
+Test(claim_bind, devices_stay_taken_when_the_pod_is_bound_elsewhere_before_the_claim_is_read)
+{
+	struct http_call *c = unsure_of_a_pod_that_another_bound();
+
+	answer(c, 200, claim_text("12", true));
+	cr_assert(is_taken(), "the claim has it");
+	cr_assert_eq(world_open(&b.w), 0, "a claim of a pod that has a node is not taken back");
+	put(LIVE_CLAIMS, claim_text("13", false));
+	cr_assert_not(is_taken());
+}
+
+Test(claim_bind, a_write_that_is_late_finds_another_version_after_the_pod_is_bound_elsewhere)
+{
+	struct http_call *c = unsure_of_a_pod_that_another_bound();
+
+	answer(c, 200, claim_text("11", false));
+	cr_assert(is_taken());
+	answer(world_take_with(&b.w, "PATCH", CLAIM, "muster.dev/fence"), 200, claim_text("12", false));
+	cr_assert_not(is_taken());
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+/* Another pod may have its slot by then. */
+Test(claim_bind, devices_stay_taken_when_the_pod_is_deleted_before_the_claim_is_read)
+{
+	const char *gone = world_pod("a", "24", "", "");
+	struct decode_error e = { 0 };
+	struct http_call *c;
+
+	begin(false);
+	bind("a", true);
+	world_fail(world_take(&b.w, "PATCH", CLAIM "/status"), HTTP_BROKEN);
+	cr_assert_eq(model_remove(b.m, RESOURCE_INDEX_PODS, gone, strlen(gone), &e), 0);
+	world_flush(b.m);
+	turns(8);
+	c = world_take(&b.w, "GET", CLAIM);
+	cr_assert(is_taken());
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("z", "25", "", ""));
+	world_flush(b.m);
+	cr_assert(is_taken());
+	answer(c, 404,
+	       "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"code\":404,"
+	       "\"details\":{\"name\":\"a-gpu\",\"kind\":\"resourceclaims\"}}");
+	cr_assert_not(is_taken());
+}
+
 /* The API server answers nothing for minutes: what was sent may still be applied. */
 Test(claim_bind, devices_stay_taken_until_what_was_written_is_taken_back)
 {

@@ -178,6 +178,7 @@ static void change(void)
 	const char second[] = { 'c', (char)('0' + below(CLAIMS)), '\0' };
 	const char device[] = { 'g', (char)('0' + below(DEVICES)), '\0' };
 	const uint32_t slot = below(PODS);
+	const char uid[] = { 'p', (char)('0' + slot), '\0' };
 
 	switch (below(8)) {
 	case 0:
@@ -200,7 +201,7 @@ static void change(void)
 		write_begin(slot, below(DEVICES));
 		break;
 	default:
-		live_written(l, slot);
+		live_written(l, slot, uid);
 	}
 }
 

@@ -495,7 +495,7 @@ Test(live, a_share_counts_once_while_it_is_written)
 	allocated("x", "2", "{\"memory\":\"12Gi\"}");
 	judged(0);
 	cr_expect_eq(consumed(), 12);
-	live_written(l, 0);
+	live_written(l, 0, l->pods[0].uid);
 	allocated("y", "1", "{\"memory\":\"28Gi\"}");
 	cr_expect_eq(consumed(), 40);
 	cr_expect_null(live_conflict(l, 0, 0));

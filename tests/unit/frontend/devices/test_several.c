@@ -225,10 +225,10 @@ Test(several, a_device_is_given_once_whatever_the_core_chooses)
 	cr_expect_not(live_writing(l, 1, "n2", &cmd, &pick, 0, share, written_take, written));
 	cr_expect_eq(flush(), 1);
 	cr_expect_eq(free_on(1), 0);
-	live_written(l, 0);
+	live_written(l, 0, l->pods[0].uid);
 	flush();
 	cr_expect(live_writing(l, 1, "n2", &cmd, &pick, 0, share, written_take, written));
-	live_written(l, 1);
+	live_written(l, 1, l->pods[1].uid);
 }
 
 #define TAKES                                                                                      \
