@@ -41,7 +41,8 @@ struct claim_item {
 	char *allocation; /* that we write; NULL: it is allocated already */
 	bool fenced;
 	bool to_read;  /* what the last write did is not known */
-	bool unsure;   /* a write towards an allocation may still land on this version */
+	bool gives;    /* the last write was one towards an allocation */
+	bool unsure;   /* ... and may still land on this version */
 	bool seen;     /* it was allocated */
 	bool refused;  /* an undo that the API server refuses */
 	bool unready;  /* its devices can't be had: undone, also if it was allocated before */

@@ -81,7 +81,7 @@ void claim_item_failed(struct claim_item *c, const struct http_answer *answer, c
 	else if (answer->end != HTTP_NOT_SENT && answer->status != 429)
 		c->to_read = true;
 	/* A 409 was not applied; after anything else one that is late would be. */
-	c->unsure = c->unsure || (c->to_read && !c->work->undoing &&
+	c->unsure = c->unsure || (c->to_read && c->gives &&
 	                          !(answer->end == HTTP_ANSWERED && answer->status == 409));
 	again(c, answer);
 }
@@ -205,6 +205,8 @@ void claim_item_write(struct claim_item *c, enum claim_want want)
 		                                  .context = c };
 	struct live_claim_view v;
 
+	/* Its answer may come when the work is being undone. */
+	c->gives = !c->work->undoing;
 	if (want == WANT_CREATE || want == WANT_TELL || want == WANT_DELETE) {
 		claim_extended_write(c, want);
 		return;

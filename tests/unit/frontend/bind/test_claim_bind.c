@@ -350,6 +350,44 @@ Test(claim_bind, a_write_that_is_late_finds_another_version_after_the_pod_is_bou
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
+/* The work is undone from the time on that the pod has a node, before the write ends. */
+Test(claim_bind, a_write_in_flight_when_the_pod_is_bound_elsewhere_finds_another_version)
+{
+	struct http_call *c;
+
+	begin(false);
+	bind("a", true);
+	c = world_take_with(&b.w, "PATCH", CLAIM "/status", "\"device\":\"gpu-0\"");
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("a", "23", "\"nodeName\":\"n2\"", ""));
+	world_flush(b.m);
+	turns(8);
+	world_fail(c, HTTP_BROKEN);
+	turns(8);
+	answer(world_take(&b.w, "GET", CLAIM), 200, claim_text("11", false));
+	cr_assert(is_taken());
+	answer(world_take_with(&b.w, "PATCH", CLAIM, "muster.dev/fence"), 200, claim_text("12", false));
+	cr_assert_not(is_taken());
+}
+
+Test(claim_bind, a_write_in_flight_when_the_node_goes_finds_another_version)
+{
+	struct decode_error e = { 0 };
+	struct http_call *c;
+
+	begin(false);
+	bind("a", true);
+	c = world_take_with(&b.w, "PATCH", CLAIM "/status", "\"device\":\"gpu-0\"");
+	cr_assert_eq(model_remove(b.m, RESOURCE_INDEX_NODES, world_node("n1", "2"),
+	                          strlen(world_node("n1", "2")), &e),
+	             0);
+	turns(8);
+	world_fail(c, HTTP_BROKEN);
+	turns(8);
+	answer(world_take(&b.w, "GET", CLAIM), 200, claim_text("11", false));
+	answer(world_take_with(&b.w, "PATCH", CLAIM, "muster.dev/fence"), 200, claim_text("12", false));
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
 /* Another pod may have its slot by then. */
 Test(claim_bind, devices_stay_taken_when_the_pod_is_deleted_before_the_claim_is_read)
 {
