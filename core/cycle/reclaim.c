@@ -27,25 +27,27 @@ bool reclaim_is_other(const struct core *c, uint32_t index, pod_id id)
 	return queue < n && of < n && of != queue;
 }
 
-void reclaim_suppose(const struct core *c, pod_id id, bool gone)
+static void suppose(const struct core *c, pod_id id, uint32_t queue, bool gone)
 {
 	const struct shape *s = &c->shapes.slots[c->pods.slots[id].shape];
 
-	if (c->turns.counted[id] == 0)
-		return;
 	for (uint32_t i = 0; i < s->sums_n; i++)
-		shares_suppose(c->turns.shares, c->turns.counted[id] - 1, s->requests[i].resource,
+		shares_suppose(c->turns.shares, queue, s->requests[i].resource,
 		               gone ? -(wide)s->requests[i].value : (wide)s->requests[i].value);
+}
+
+void reclaim_suppose(const struct core *c, pod_id id, bool gone)
+{
+	if (c->turns.counted[id] > 0)
+		suppose(c, id, c->turns.counted[id] - 1, gone);
 }
 
 void reclaim_suppose_start(const struct core *c, pod_id id, bool starts)
 {
-	const struct shape *s = &c->shapes.slots[c->pods.slots[id].shape];
 	const uint32_t queue = queued_of(c, id);
 
-	for (uint32_t i = 0; i < s->sums_n && queue < shares_set(c->turns.shares)->n; i++)
-		shares_suppose(c->turns.shares, queue, s->requests[i].resource,
-		               starts ? (wide)s->requests[i].value : -(wide)s->requests[i].value);
+	if (queue < shares_set(c->turns.shares)->n)
+		suppose(c, id, queue, !starts);
 }
 
 void reclaim_suppose_ending(const struct core *c, bool gone)

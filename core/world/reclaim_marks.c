@@ -393,21 +393,20 @@ static void marks_make(struct marking *m)
 
 struct reclaim_marks reclaim_marks(struct kept *kept, const struct core *has, gang_id gang)
 {
-	const struct core *c = has;
-	struct marking m = { .c = c,
+	struct marking m = { .c = has,
 		                 .kept = &kept->core->pods,
 		                 .facts = &kept->facts,
 		                 .gang = gang,
 		                 .priority = gang_priority(&kept->core->gangs.slots[gang]) };
 
 	kept->young = (struct reclaim_young){ 0 };
-	if (!reclaim_is_on(c))
+	if (!reclaim_is_on(has))
 		return m.out;
-	m.surplus = must_array(c->gangs.groups + 1u, sizeof(*m.surplus));
-	m.roles = must_array(c->gangs.groups + 1u, sizeof(*m.roles));
-	m.listed = must_array(c->gangs.groups + 1u, sizeof(*m.listed));
-	m.counted = must_array(c->pods.limit, sizeof(*m.counted));
-	ask_find(c, gang, &m.ask);
+	m.surplus = must_array(has->gangs.groups + 1u, sizeof(*m.surplus));
+	m.roles = must_array(has->gangs.groups + 1u, sizeof(*m.roles));
+	m.listed = must_array(has->gangs.groups + 1u, sizeof(*m.listed));
+	m.counted = must_array(has->pods.limit, sizeof(*m.counted));
+	ask_find(has, gang, &m.ask);
 	marks_make(&m);
 	kept->young = m.young;
 	free(m.surplus);
