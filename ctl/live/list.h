@@ -21,26 +21,27 @@ struct list_options {
 
 bool option_list_form(const char *command, const char *text, void *to);
 
-#define LIST_FLAGS(type, field)                                                                                          \
-	{ "output",                                                                                                          \
-	  'o',                                                                                                               \
-	  "-o, --output FORM",                                                                                               \
-	  "wide (all columns, whole lines), json, yaml, name or\ncustom-columns=HEAD:.field,... with the names of the JSON", \
-	  "wide|json|yaml|name|custom-columns=",                                                                             \
-	  option_list_form,                                                                                                  \
-	  offsetof(type, field) },                                                                                           \
-		{ "sort-by", 0,           "--sort-by .FIELD",           "by a field of the JSON",                                \
-		  NULL,      option_text, offsetof(type, field.sort_by) },                                                       \
-		{ "no-headers",                                                                                                  \
-		  0,                                                                                                             \
-		  "--no-headers",                                                                                                \
-		  "no line with the names of the columns",                                                                       \
-		  NULL,                                                                                                          \
-		  NULL,                                                                                                          \
-		  offsetof(type, field.no_headers) },                                                                            \
-	{                                                                                                                    \
-		"watch", 'w', "-w, --watch", "then what changes, each second, until interrupted", NULL,                          \
-			NULL, offsetof(type, field.watch)                                                                            \
+#define LIST_FLAGS(type, field)                                                                    \
+	{ "output",                                                                                    \
+	  'o',                                                                                         \
+	  "-o, --output FORM",                                                                         \
+	  "wide (all columns, whole lines), json, yaml, name or\n"                                     \
+	  "custom-columns=HEAD:.field,... with the names of the JSON",                                 \
+	  "wide|json|yaml|name|custom-columns=",                                                       \
+	  option_list_form,                                                                            \
+	  offsetof(type, field) },                                                                     \
+		{ "sort-by", 0,           "--sort-by .FIELD",           "by a field of the JSON",          \
+		  NULL,      option_text, offsetof(type, field.sort_by) },                                 \
+		{ "no-headers",                                                                            \
+		  0,                                                                                       \
+		  "--no-headers",                                                                          \
+		  "no line with the names of the columns",                                                 \
+		  NULL,                                                                                    \
+		  NULL,                                                                                    \
+		  offsetof(type, field.no_headers) },                                                      \
+	{                                                                                              \
+		"watch", 'w', "-w, --watch", "then what changes, each second, until interrupted", NULL,    \
+			NULL, offsetof(type, field.watch)                                                      \
 	}
 
 /* How a list is printed. */
