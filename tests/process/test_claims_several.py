@@ -37,6 +37,14 @@ def node_of(c, name):
     return c.client.get("Pod", name)["spec"].get("nodeName")
 
 
+def gang_of_two_has_the_devices(c):
+    """Each on a node of its own."""
+    gang_with(c, "h", 2, claim_spec(), cpu="3")
+    bound(c, "h", 2)
+    equal(sorted(devices(c, f"h-{i}-gpu") for i in range(2)), [["f-0"], ["f-1"]])
+    equal(len({node_of(c, f"h-{i}") for i in range(2)}), 2, "nodes")
+
+
 def test_devices_of_all_nodes_are_had_once():
     """Three nodes list the two devices, of which a gang of three would have each other's."""
     with World(*zoned("a", "a", "a"), pool(2), device_class()) as c:
@@ -44,10 +52,7 @@ def test_devices_of_all_nodes_are_had_once():
         gang_with(c, "g", 3, claim_spec(), cpu="3")
         says(c, "g-0", "2 of 3 members have room; request r: 3 devices of class gpu are needed, 2 are free on 3 nodes (2 match).")
         equal(allocated(c), [])
-        gang_with(c, "h", 2, claim_spec(), cpu="3")
-        bound(c, "h", 2)
-        equal(sorted(devices(c, f"h-{i}-gpu") for i in range(2)), [["f-0"], ["f-1"]])
-        equal(len({node_of(c, f"h-{i}") for i in range(2)}), 2, "nodes")
+        gang_of_two_has_the_devices(c)
         equal([a for i in range(2) if "nodeSelector" in (a := allocation(c, f"h-{i}-gpu"))], [])
         for i in range(2):
             c.end_pod(f"h-{i}")
@@ -117,10 +122,7 @@ def test_partitions_of_all_nodes_share_counters():
         gang_with(c, "g", 3, claim_spec(), cpu="3")
         says(c, "g-0", "2 of 3 members have room")
         equal(allocated(c), [])
-        gang_with(c, "h", 2, claim_spec(), cpu="3")
-        bound(c, "h", 2)
-        equal(sorted(devices(c, f"h-{i}-gpu") for i in range(2)), [["f-0"], ["f-1"]])
-        equal(len({node_of(c, f"h-{i}") for i in range(2)}), 2, "nodes")
+        gang_of_two_has_the_devices(c)
         one(c, "late", cpu="500m")
         says(c, "late", "cannot allocate all claims")
         c.end_pod("h-0")

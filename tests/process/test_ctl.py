@@ -345,6 +345,13 @@ def test_up_passes_flags_on():
         until(lambda: c.bound() == 2, 10, "both names are served")
 
 
+def wait_with_a_reason(c):
+    group, pods = objects.gang("a-gang-with-a-name", 9)
+    c.create(group, *pods)
+    c.up()
+    until(lambda: "need 9" in run("musterctl", "gangs", "--socket", c.socket)[1], 20, "the reason")
+
+
 def on_a_terminal(columns, *argv, **environment):
     """The lines that the command writes to a terminal of so many columns."""
     ours, theirs = pty.openpty()
@@ -365,10 +372,7 @@ def on_a_terminal(columns, *argv, **environment):
 
 def test_tables_end_at_the_edge_of_a_terminal():
     with Cluster(objects.node("n1", cpu="2")) as c:
-        group, pods = objects.gang("a-gang-with-a-name", 9)
-        c.create(group, *pods)
-        c.up()
-        until(lambda: "need 9" in run("musterctl", "gangs", "--socket", c.socket)[1], 20, "the reason")
+        wait_with_a_reason(c)
         whole = run("musterctl", "gangs", "--socket", c.socket)[1].splitlines()
         check(len(whole[1]) > 130 and "QUORUM" in whole[0], whole)
         for columns in (40, 80, 132):
@@ -390,10 +394,7 @@ def test_tables_end_at_the_edge_of_a_terminal():
 
 def test_watch_leaves_out_the_columns_that_its_head_leaves_out():
     with Cluster(objects.node("n1", cpu="2")) as c:
-        group, pods = objects.gang("a-gang-with-a-name", 9)
-        c.create(group, *pods)
-        c.up()
-        until(lambda: "need 9" in run("musterctl", "gangs", "--socket", c.socket)[1], 20, "the reason")
+        wait_with_a_reason(c)
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
         with subprocess.Popen([muster.program("musterctl"), "gangs", "-w", "--socket", c.socket], stdout=theirs,
