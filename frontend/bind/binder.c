@@ -431,3 +431,11 @@ const struct binder_counts *binder_counts(const struct binder *w)
 {
 	return &w->counts;
 }
+
+const struct histogram *binder_phase(const struct binder *w, const struct prebind_kind *kind)
+{
+	for (unsigned i = 0; kind && i < w->config.prebind_n; i++)
+		if (w->config.prebind[i] == kind)
+			return &w->phases[i];
+	return NULL;
+}

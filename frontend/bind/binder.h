@@ -30,6 +30,7 @@
 #define MUSTER_FRONTEND_BINDER_H
 
 #include "frontend/base/env.h"
+#include "frontend/base/histogram.h"
 #include "frontend/model/model.h"
 
 #include <stddef.h>
@@ -129,5 +130,8 @@ size_t binder_flying(const struct binder *w);  /* requests in flight */
 size_t binder_unknown(const struct binder *w); /* sent, outcome unknown: in flight or to be read */
 unsigned binder_window(const struct binder *w);
 const struct binder_counts *binder_counts(const struct binder *w);
+/* How long members with work of that kind took to finish it, in ns (buckets_sli); those that failed
+ * are not in it.  NULL: not one of the configuration's. */
+const struct histogram *binder_phase(const struct binder *w, const struct prebind_kind *kind);
 
 #endif

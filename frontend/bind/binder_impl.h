@@ -6,10 +6,12 @@
 #define MUSTER_FRONTEND_BINDER_IMPL_H
 
 #include "frontend/base/backoff.h"
+#include "frontend/base/histogram.h"
 #include "frontend/json/jsonout.h"
 #include "frontend/base/log.h"
 #include "frontend/base/window.h"
 #include "frontend/bind/binder.h"
+#include "frontend/bind/prebind.h"
 #include "frontend/journal/journal.h"
 
 #include <stdbool.h>
@@ -132,6 +134,7 @@ struct binder {
 	uint64_t landed_look_ns;
 	struct jsonout path, body;
 	struct binder_counts counts;
+	struct histogram phases[PREBIND_KINDS_MAX]; /* ns, buckets_sli */
 	struct log_limit limit;
 };
 

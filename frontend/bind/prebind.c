@@ -256,6 +256,9 @@ static void advance(struct bind *b)
 		return;
 	state = prebind_look(b, h->done, &why);
 	if (state == PREBIND_DONE) {
+		if (h->works[h->done])
+			histogram_add(&b->binder->phases[h->done], &buckets_sli,
+			              binder_now(b->binder) - h->since_ns);
 		h->done++;
 		h->started = false;
 	} else if (state == PREBIND_FAILED) {

@@ -31,6 +31,8 @@ static void figures_take(struct daemon *d, bool whole)
 	metrics_read_process(&d->metrics);
 	d->metrics.curl = *curl_transport_counts(d->curl);
 	frontend_metrics(d->frontend, &d->metrics);
+	if (whole)
+		frontend_devices(d->frontend, &d->metrics);
 	model_queues_invalid(d->model, &d->metrics.queues_refused);
 }
 

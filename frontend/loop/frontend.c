@@ -374,7 +374,7 @@ static uint64_t lease_turn(struct frontend *f)
 }
 
 /* What is not needed to place pods is not waited for: it may never be listed. */
-static bool all_synced(const struct frontend *f)
+bool frontend_lists_in(const struct frontend *f)
 {
 	for (size_t i = 0; i < f->watches_n; i++)
 		if (model_resource_awaited(f->model, (int)i) && !watch_synced(f->watches[i]))
@@ -508,7 +508,7 @@ static uint64_t try_sync(struct frontend *f)
 		return f->led_ns;
 	}
 	past_read = !f->past || past_ready(f); /* beside the lists */
-	if (!all_synced(f) || !listed_since(f, f->led_ns) || !past_read)
+	if (!frontend_lists_in(f) || !listed_since(f, f->led_ns) || !past_read)
 		return NEVER_NS;
 	take_over(f);
 	next = takeover_poll(f->takeover);
@@ -735,55 +735,4 @@ bool frontend_must_restart(const struct frontend *f)
 const struct latency *frontend_latency(const struct frontend *f)
 {
 	return f->latency;
-}
-
-void frontend_metrics(const struct frontend *f, struct metrics *out)
-{
-	out->watches_n = f->watches_n < METRICS_WATCHES ? f->watches_n : METRICS_WATCHES;
-	for (size_t i = 0; i < out->watches_n; i++) {
-		struct metrics_watch *w = &out->watches[i];
-		const struct resource *r = watch_resource(f->watches[i]);
-
-		w->resource = r->plural;
-		w->group = r->group;
-		w->counts = *watch_counts(f->watches[i]);
-		w->synced = watch_synced(f->watches[i]);
-		w->absent = watch_absent(f->watches[i]);
-		w->silence_ns = watch_silence_ns(f->watches[i]);
-		strncpy(w->error, watch_error(f->watches[i]), sizeof(w->error) - 1);
-	}
-	model_counts(f->model, &out->model);
-	out->binder = *binder_counts(f->binder);
-	out->takeover = *takeover_counts(f->takeover);
-	if (f->volume_bind)
-		out->volumes = *volume_bind_counts(f->volume_bind);
-	if (f->claims)
-		out->claims = *claim_bind_counts(f->claims);
-	out->binds_queued = binder_queued(f->binder);
-	out->binds_held = binder_held(f->binder);
-	out->binds_in_flight = binder_flying(f->binder);
-	out->binds_window = binder_window(f->binder);
-	out->report = *report_counts(f->report);
-	out->reports_queued = report_queued(f->report);
-	out->events_window = report_window(f->report);
-	out->frontend = f->counts;
-	out->latency = *latency_figures(f->latency);
-	out->waits = *waits_figures(f->waits);
-	out->extends = f->extender != NULL;
-	if (f->extender)
-		out->extender = *extender_counts(f->extender);
-	out->lists_in = all_synced(f);
-	out->journals = f->journal != NULL;
-	if (f->journal) {
-		const char *fault = journal_fault(f->journal);
-
-		out->journal = *journal_counts(f->journal);
-		out->journal_intents = journal_size(f->journal);
-		snprintf(out->journal_fault, sizeof(out->journal_fault), "%s", fault ? fault : "");
-	}
-	preempt_metrics(f, out);
-	out->elects = f->lease != NULL;
-	out->leads = frontend_may_write(f);
-	if (f->lease)
-		out->lease = *lease_counts(f->lease);
 }

@@ -124,5 +124,7 @@ const struct latency *frontend_latency(const struct frontend *f);
 
 /* Fills its part of the metrics. */
 void frontend_metrics(const struct frontend *f, struct metrics *out);
+/* What takes longer, for who asks: devices and their claims. */
+void frontend_devices(const struct frontend *f, struct metrics *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of the frontend. frontend.c: loop and connections; commands.c: the core's commands;
  * preempt.c: those about evictions; past.c: the history of queues; queue_status.c: their usage, for
- * their objects. */
+ * their objects; figures.c: metrics. */
 #ifndef MUSTER_FRONTEND_FRONTEND_IMPL_H
 #define MUSTER_FRONTEND_FRONTEND_IMPL_H
 
@@ -84,6 +84,9 @@ struct frontend {
 	size_t results_first, results_n, results_cap;
 	struct frontend_counts counts;
 };
+
+/* Each watch has listed its objects. */
+bool frontend_lists_in(const struct frontend *f);
 
 /* An Event on the pod. */
 void frontend_pod_happened(struct frontend *f, const struct pod_view *pod,

@@ -15,8 +15,10 @@
 #include "frontend/watch/watch.h"
 #include "frontend/bind/takeover.h"
 #include "frontend/bind/claim_bind.h"
+#include "frontend/bind/claims_figures.h"
 #include "frontend/bind/volume_bind.h"
 #include "frontend/bind/binder.h"
+#include "frontend/devices/figures.h"
 #include "frontend/evict/evictor.h"
 #include "frontend/serve/grants.h"
 
@@ -152,7 +154,13 @@ struct metrics {
 	struct binder_counts binder;
 	struct takeover_counts takeover;
 	struct volume_bind_counts volumes;
-	struct claim_bind_counts claims; /* zeros while devices are off */
+	struct histogram volumes_phase;
+	/* Zeros while devices are off. */
+	bool has_devices;
+	struct claim_bind_counts claims;
+	struct histogram claims_phase;
+	struct device_figures devices;    /* only for who asks: frontend_devices() */
+	struct claims_figures claims_now; /* likewise */
 	uint64_t binds_queued, binds_held, binds_in_flight, binds_window, events_window;
 	struct report_counts report;
 	uint64_t reports_queued;

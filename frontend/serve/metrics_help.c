@@ -9,9 +9,9 @@
 /* Everything optional is present, so that each family has a line. */
 static void metrics_fill(struct metrics *m)
 {
-	m->core_up = m->elects = m->extends = m->journals = m->evicts = true;
+	m->has_devices = m->core_up = m->elects = m->extends = m->journals = m->evicts = true;
 	m->core.world.state = WORLD_FOLLOWS;
-	m->watches_n = 1;
+	m->watches_n = m->devices.drivers_n = 1;
 	m->watches[0] = (struct metrics_watch){ .resource = "pods", .group = "" };
 	m->latency.profiles_n = m->usage.n = 1;
 	m->waits.namespaces.n = m->waits.queues.n = 1;

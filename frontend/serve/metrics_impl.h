@@ -30,19 +30,19 @@ void figures_write(FILE *out, const struct figure *f, size_t n);
 		name, "gauge", help, (double)(value)                                                       \
 	}
 
-/* A family of counters, one for each value of a label. */
+/* A family of one type, with a sample for each value of a label; LABELLED: of counters. */
 struct labelled {
 	const char *value;
 	uint64_t n;
 };
 
-void labelled_write(FILE *out, const char *name, const char *label, const char *help,
-                    const struct labelled *l, size_t n);
+void labelled_write(FILE *out, const char *name, const char *type, const char *label,
+                    const char *help, const struct labelled *l, size_t n);
 
 #define LABELLED(out, name, label, help, ...)                                                      \
 	do {                                                                                           \
 		const struct labelled labelled_[] = { __VA_ARGS__ };                                       \
-		labelled_write(out, name, label, help, labelled_,                                          \
+		labelled_write(out, name, "counter", label, help, labelled_,                               \
 		               sizeof(labelled_) / sizeof(labelled_[0]));                                  \
 	} while (0)
 
@@ -72,6 +72,8 @@ void metrics_usage_write(const struct metrics *m, FILE *out);
 void metrics_queues_write(const struct metrics *m, FILE *out);
 /* Escapes a label's value: it may contain anything. */
 void label_write(const char *text, FILE *out);
+/* Volumes, devices and their claims. */
+void metrics_claims_write(const struct metrics *m, FILE *out);
 /* The listeners. */
 void metrics_port_write(const struct metrics *m, FILE *out);
 /* The core: plans, rings, limits, gangs. */

@@ -10,10 +10,10 @@ void family_write(FILE *out, const char *name, const char *type, const char *hel
 	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-void labelled_write(FILE *out, const char *name, const char *label, const char *help,
-                    const struct labelled *l, size_t n)
+void labelled_write(FILE *out, const char *name, const char *type, const char *label,
+                    const char *help, const struct labelled *l, size_t n)
 {
-	family_write(out, name, "counter", help);
+	family_write(out, name, type, help);
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, "%s{%s=\"%s\"} %" PRIu64 "\n", name, label, l[i].value, l[i].n);
 }

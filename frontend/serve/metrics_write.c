@@ -214,27 +214,6 @@ static void binder_write(const struct metrics *m, FILE *out)
 	        GAUGE("muster_binds_window", "Binding requests allowed at once.", m->binds_window));
 }
 
-static void claims_write(const struct metrics *m, FILE *out)
-{
-	LABELLED(
-		out, "muster_volume_binds_total", "result",
-		"Claims that waited for their first consumer: bound, failed (their pods are planned again), or undone.",
-		{ "bound", m->volumes.bound }, { "failed", m->volumes.failed },
-		{ "undone", m->volumes.undone });
-	LABELLED(out, "muster_device_claims_total", "result",
-	         "Writes to claims of devices: allocated, or undone.",
-	         { "allocated", m->claims.allocated }, { "undone", m->claims.undone });
-	FIGURES(
-		out,
-		COUNTER("muster_device_pods_failed_total",
-	            "Pods planned again since their claims could not be allocated, or their devices "
-	            "were not ready.",
-	            m->claims.failed),
-		COUNTER("muster_device_conflicts_total",
-	            "Devices that another scheduler had allocated to another claim too.",
-	            m->claims.conflicts));
-}
-
 static void report_write(const struct metrics *m, FILE *out)
 {
 	FIGURES(
@@ -509,7 +488,7 @@ void metrics_write(const struct metrics *m, FILE *out)
 	watches_write(m, out);
 	objects_write(m, out);
 	binder_write(m, out);
-	claims_write(m, out);
+	metrics_claims_write(m, out);
 	report_write(m, out);
 	extender_metrics_write(m, out);
 	lease_metrics_write(m, out);

@@ -82,9 +82,14 @@ def test_a_gang_waits_for_all_its_devices():
         says(c, "g-0", "cannot allocate all claims")
         says(c, "g-0", "3 of 4 members have room; request r: 8 devices of class gpu are needed, 7 are free on 2 nodes (8 match, 1 is taken).")
         equal(len(allocated(c)), 1, "claims that are allocated")
+        count = c.metrics()
+        equal([count[f'muster_devices{{driver="{DRIVER}",state="{s}"}}'] for s in ("free", "taken", "shared", "tainted")], [7, 1, 0, 0])
+        equal([count[f'muster_claims{{state="{s}"}}'] for s in ("waiting", "writing", "allocated", "undoing")], [5, 0, 1, 0])
+        equal(count['muster_questions{state="asked"}'], 1, "questions of four members")
         free(c, "other")
         bound(c, "g", 4, 10)
         equal(len(allocated(c)), 4)
+        until(lambda: c.metrics()["muster_claims_phase_duration_seconds_count"] == 4)
 
 
 def test_devices_of_one_root_by_selector():

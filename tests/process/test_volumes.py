@@ -94,6 +94,8 @@ def test_vol_1_a_volume_is_provisioned_for_the_node():
         equal(selected(c), {"a": "n1"})
         check(storage.is_bound(claims(c)["a"]))
         becomes(lambda: c.metrics()['muster_volume_binds_total{result="bound"}'], 1, "counted")
+        equal(c.metrics()["muster_volumes_phase_duration_seconds_count"], 1, "pods whose volumes were waited for")
+        check(c.metric("muster_devices") + c.metric("muster_claims") == 0, "without --devices there are no devices")
         equal(c.wrongs(), [])
 
 
