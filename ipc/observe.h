@@ -86,12 +86,12 @@ void observe_victims_check(struct victims_row *row);
  *   -ETIMEDOUT   there was none in time
  *   -ECONNRESET  the core ended the connection
  *   -EPROTO      it answered something else
+ *   -EPROTONOSUPPORT  its questions are of another version, which out->version is then
  *
  * or another negative errno of a system call. */
 int observer_ask(const struct observer *o, const struct live_question *q, uint64_t timeout_ns,
                  struct live_answer *out);
-/* The same about a pod that the cluster does not have.  A core that does not know such questions
- * refuses with "this is no question". */
+/* The same about a pod that the cluster does not have. */
 int observer_ask_pod(const struct observer *o, const struct live_pod *p, uint64_t timeout_ns,
                      struct live_answer *out);
 /* ... about such a gang. */

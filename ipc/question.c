@@ -10,6 +10,11 @@
 
 static_assert(sizeof(struct message_answer) < 16384, "one message of a socket");
 
+/* All versions have theirs there, so that it can be read of an answer of any length. */
+#define VERSION_END (sizeof(struct message_head) + sizeof(uint32_t))
+static_assert(offsetof(struct message_answer, answer.version) + sizeof(uint32_t) == VERSION_END,
+              "the same in every version");
+
 /* Its counts are within its arrays. */
 static bool page_is_whole(const struct question_page *p)
 {
@@ -35,9 +40,13 @@ static int answer_receive(const struct observer *o, uint32_t about, uint64_t tim
 		close(fd);
 	if (got < 0)
 		return got;
-	if (fd >= 0 || (size_t)got != sizeof(m.answer) || m.head.kind != MESSAGE_ANSWER ||
-	    m.answer.answer.version != QUESTION_VERSION ||
-	    m.answer.answer.verdict >= QUESTION_VERDICTS ||
+	if (fd >= 0 || m.head.kind != MESSAGE_ANSWER || (size_t)got < VERSION_END)
+		return -EPROTO;
+	if (m.answer.answer.version != QUESTION_VERSION) {
+		out->version = m.answer.answer.version;
+		return -EPROTONOSUPPORT;
+	}
+	if ((size_t)got != sizeof(m.answer) || m.answer.answer.verdict >= QUESTION_VERDICTS ||
 	    !verdict_fits(about, m.answer.answer.verdict))
 		return -EPROTO;
 	if (m.answer.answer.verdict == QUESTION_NODES && !page_is_whole(&m.answer.answer.page))

@@ -20,7 +20,8 @@
  * The records of a POD or GANG are those of a pod or gang, or of pods without a gang, that the
  * cluster does not have, as muster-frontend makes them: frontend/model/put/outsider.h,
  * outsider_gang.h. Input is hostile: a malformed question, or one before the last answer, gets
- * QUESTION_REFUSED and ends the connection. */
+ * QUESTION_REFUSED and ends the connection.  An observer of another QUESTION_VERSION knows it by
+ * that of the answer. */
 #ifndef MUSTER_IPC_QUESTION_H
 #define MUSTER_IPC_QUESTION_H
 

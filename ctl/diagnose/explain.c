@@ -445,7 +445,7 @@ const struct command explain_command = {
 			 "as simulate reads them, which the cluster does not have: muster-core plans it with\n"
 			 "its queues, promises and reservations. Pods without a gang start when they can.\n",
 	.exits = "0 the gang is placed (or would be), 1 it waits or the live scheduler has no such\n"
-			 "gang, 2 bad input, 78 the live scheduler has another memory layout.",
+			 "gang, 2 bad input, 78 the live scheduler is of another release.",
 	.flags = flags,
 	.argument = "NAMESPACE/GANG",
 	.arguments_max = ARGUMENTS_ANY,

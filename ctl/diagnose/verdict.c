@@ -91,7 +91,7 @@ const struct command verdict_command = {
 		"the file, which the cluster does not have: muster-frontend reads it as it reads pods\n"
 		"of the cluster, and nothing of it is stored.\n",
 	.exits = "0 each pod has a feasible node, 1 a pod has none or muster-core does not answer,\n"
-			 "2 bad input, 78 the live scheduler has another memory layout.",
+			 "2 bad input, 78 the live scheduler is of another release.",
 	.flags = flags,
 	.argument = "FILE",
 	.arguments_max = ARGUMENTS_ANY,

@@ -301,21 +301,18 @@ static const char *ask_error(int rc)
 
 static int answered(const struct live *l, int rc, const struct live_answer *out)
 {
+	if (rc == -EPROTONOSUPPORT) {
+		fprintf(stderr,
+		        "%s: muster-core takes questions of version %u and this musterctl asks those of "
+		        "version %u: use the musterctl of muster-core's release\n",
+		        l->command, out->version, QUESTION_VERSION);
+		return EXIT_CONFIG;
+	}
 	if (rc < 0)
 		fprintf(stderr, "%s: muster-core gives no answer: %s\n", l->command, ask_error(rc));
 	else if (out->verdict == QUESTION_REFUSED)
 		fprintf(stderr, "%s: muster-core does not answer: %s\n", l->command, out->text);
 	return rc < 0 || out->verdict == QUESTION_REFUSED ? EXIT_NO : EXIT_DONE;
-}
-
-/* An older core knows no such question. */
-static int answered_of_files(const struct live *l, int rc, const char *what,
-                             struct live_answer *out)
-{
-	if (rc == 0 && out->verdict == QUESTION_REFUSED &&
-	    strcmp(out->text, "this is no question") == 0)
-		snprintf(out->text, sizeof(out->text), "it is older and takes no %s of files", what);
-	return answered(l, rc, out);
 }
 
 int live_ask(const struct live *l, const struct live_question *q, struct live_answer *out)
@@ -325,12 +322,12 @@ int live_ask(const struct live *l, const struct live_question *q, struct live_an
 
 int live_ask_pod(const struct live *l, const struct live_pod *p, struct live_answer *out)
 {
-	return answered_of_files(l, observer_ask_pod(&l->observer, p, ASK_NS, out), "pods", out);
+	return answered(l, observer_ask_pod(&l->observer, p, ASK_NS, out), out);
 }
 
 int live_ask_gang(const struct live *l, const struct live_gang *g, struct live_answer *out)
 {
-	return answered_of_files(l, observer_ask_gang(&l->observer, g, ASK_NS, out), "gangs", out);
+	return answered(l, observer_ask_gang(&l->observer, g, ASK_NS, out), out);
 }
 
 uint64_t live_wall_ns(void)

@@ -120,27 +120,57 @@ Test(observe, counts_of_a_reason_are_bounded)
 	free(o.link.ledger.base);
 }
 
-/* A writer that died in the middle of a row. */
-/* What observer_ask() makes of an answer that a core had ready. */
-static int asked(uint32_t about, uint32_t verdict, struct live_answer *out)
+/* What observer_ask() makes of a message that a core had ready. */
+static int asked_and_got(uint32_t about, const void *message, size_t bytes, struct live_answer *out)
 {
 	struct live_question q = { .version = QUESTION_VERSION, .about = about };
 	struct observer o = { 0 };
-	struct message_answer m = {
-		.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_ANSWER },
-		.answer = { .version = QUESTION_VERSION, .verdict = verdict }
-	};
 	int ends[2], rc;
 
-	if (verdict != QUESTION_NODES)
-		m.answer.page.absent_n = UINT32_MAX;
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
-	cr_assert_eq(message_send(ends[1], &m, sizeof(m), -1), 0);
+	cr_assert_eq(message_send(ends[1], message, bytes, -1), 0);
 	o.link.fd = ends[0];
 	rc = observer_ask(&o, &q, NS_PER_S, out);
 	close(ends[0]);
 	close(ends[1]);
 	return rc;
+}
+
+static struct message_answer answer_of(uint32_t version, uint32_t verdict)
+{
+	return (struct message_answer){
+		.head = { .magic = MESSAGE_MAGIC, .hash = abi_layout_hash(), .kind = MESSAGE_ANSWER },
+		.answer = { .version = version, .verdict = verdict }
+	};
+}
+
+static int asked(uint32_t about, uint32_t verdict, struct live_answer *out)
+{
+	struct message_answer m = answer_of(QUESTION_VERSION, verdict);
+
+	if (verdict != QUESTION_NODES)
+		m.answer.page.absent_n = UINT32_MAX;
+	return asked_and_got(about, &m, sizeof(m), out);
+}
+
+/* Whatever the length of its answers, and not if there is no version in it. */
+Test(observe, a_core_of_another_version_of_questions_is_known)
+{
+	static const size_t head = sizeof(struct message_head);
+	struct longer {
+		struct message_answer m;
+		unsigned char more[64];
+	} longer = { .m = answer_of(QUESTION_VERSION + 1, QUESTION_REFUSED) };
+	const struct message_answer older = answer_of(QUESTION_VERSION - 1, QUESTION_VERDICTS);
+	const struct message_answer ours = answer_of(QUESTION_VERSION, QUESTION_REFUSED);
+	struct live_answer a = { 0 };
+
+	cr_expect_eq(asked_and_got(ABOUT_POD, &longer, sizeof(longer), &a), -EPROTONOSUPPORT);
+	cr_expect_eq(a.version, QUESTION_VERSION + 1);
+	cr_expect_eq(asked_and_got(ABOUT_GANG, &older, head + 4, &a), -EPROTONOSUPPORT);
+	cr_expect_eq(a.version, QUESTION_VERSION - 1);
+	cr_expect_eq(asked_and_got(ABOUT_GANG, &older, head + 3, &a), -EPROTO);
+	cr_expect_eq(asked_and_got(ABOUT_GANG, &ours, sizeof(ours) - 1, &a), -EPROTO);
 }
 
 /* Its counts of resources were read from another member of the union, unchecked. */
@@ -159,6 +189,7 @@ Test(observe, an_answer_to_another_question_is_none)
 	}
 }
 
+/* A writer that died in the middle of a row. */
 Test(observe, a_row_that_never_holds_still_is_left_out)
 {
 	struct observer o = make();
