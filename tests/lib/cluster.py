@@ -88,13 +88,13 @@ class Cluster:
     def delete_object(self, obj):
         self.client.delete(kube.kind_of(obj), obj["metadata"]["name"], obj["metadata"].get("namespace"))
 
-    def pods(self, prefix=""):
-        return [p for p in self.client.list("Pod", page=5000) if p["metadata"]["name"].startswith(prefix)]
+    def pods(self, prefix="", namespace=None):
+        """Those with this name prefix, of all namespaces without one."""
+        return [p for p in self.client.list("Pod", namespace, page=5000) if p["metadata"]["name"].startswith(prefix)]
 
     def bound(self, prefix="", namespace=None):
-        """How many pods with this name prefix have a node."""
-        return sum(1 for p in self.pods(prefix)
-                   if check.is_bound(p) and namespace in (None, p["metadata"]["namespace"]))
+        """How many of them have a node."""
+        return sum(1 for p in self.pods(prefix, namespace) if check.is_bound(p))
 
     def why_pending(self, name, namespace="default"):
         """The message of its condition PodScheduled, or ""."""
