@@ -27,7 +27,7 @@ def unit(name):
 
 def story(name):
     """FILE:NAME of tests/stories."""
-    return Finder("unit test", "core/test_stories", 100, (name,), r"\.story:\d+|ERROR")
+    return Finder("unit test", "core/test_stories", 100, (name,), r"\.story:\d+|ERROR|runtime error")
 
 
 def race(name, *arguments):
@@ -263,7 +263,7 @@ BUGS = [
         ("core/timeline/moves.c", "\tif (outranks_n > 0)", "\tif (false)")),
     bug("a gang is cut in two while its Bindings are in flight", sim(1000, 9001),
         ("core/cycle/victims_allowed.c", "return g->counts[MEMBER_BINDING] == 0;", "return true;")),
-    bug("a promise outlives a shape that it asks for", sim(2200),
+    bug("a promise outlives a shape that it asks for", story("promises:a_promise_outlives_no_shape_that_it_asks_for"),
         ("core/timeline/timeline_impl.h", "return !p->nominated && !p->stale;", "return !p->nominated;")),
     bug("a pod that is deleted is thought to begin again", story("promises:a_pod_that_ends_or_is_relabelled_ends_no_later"),
         ("core/lifecycle/members_event.c", "\tif (stays)\n\t\ttimeline_pod_goes_on", "\tif (false)\n\t\ttimeline_pod_goes_on")),

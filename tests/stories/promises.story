@@ -571,3 +571,17 @@ tick 120000
 	start b=600:EndOverrun
 drop pod a
 	on b=n0
+
+story a_promise_outlives_no_shape_that_it_asks_for
+# b asks for something else, so no pod has its old shape; c comes first in the queue, and is planned
+# as if b had no promise.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=2 memory=8
+pod a cpu=1 node=n0 scheduled=1 run=100
+pod b cpu=2 run=30 created=20
+	start b=101
+pod b cpu=2 memory=1 run=30 created=20
+drop shapes
+pod c cpu=1 run=200 created=10
+	on c=n0
+	start b=200:GangChanged

@@ -39,6 +39,7 @@ struct story {
 	struct shape_key shapes[64];
 	bool shape_sent[64];
 	uint32_t shapes_n;
+	uint32_t pod_shape[STORY_MAX];
 	uint32_t room;
 	char said[65536];
 	size_t said_n;
@@ -449,7 +450,7 @@ void story_set_pod(struct story *s, struct story_pod pod)
 		                   .run_s = (uint32_t)pod.run,
 		                   .expected_s = (uint32_t)pod.expected };
 
-	e.shape = shape_of(s, &pod);
+	e.shape = s->pod_shape[id] = shape_of(s, &pod);
 	if (pod.role)
 		e.role = text(s, pod.role);
 	e.flags = (pod.foreign ? 0 : POD_OURS) | (pod.gated ? POD_GATED : 0) |
@@ -561,6 +562,27 @@ void story_drop_pod(struct story *s, const char *name)
 	memset(&s->why_pod[id], 0, sizeof(struct reason));
 	memset(&s->binds[id], 0, sizeof(s->binds[id]));
 	drop(s, &s->pods, name, EVENT_POD_DROP);
+}
+
+static bool shape_is_used(const struct story *s, uint32_t shape)
+{
+	for (uint32_t id = 0; id < s->pods.n; id++)
+		if (s->pods.name[id] && s->pod_shape[id] == shape)
+			return true;
+	return false;
+}
+
+void story_drop_shapes(struct story *s)
+{
+	for (uint32_t id = 0; id < s->shapes_n; id++) {
+		const struct event_drop e = { .id = id };
+
+		if (!s->shape_sent[id] || shape_is_used(s, id))
+			continue;
+		add(s, &e, sizeof(e));
+		must_step(s, EVENT_SHAPE_DROP);
+		s->shape_sent[id] = false;
+	}
 }
 
 static void answer(struct story *s, const char *pod, enum record_kind kind, uint32_t retry_ms)

@@ -122,6 +122,8 @@ void story_set_pods(struct story *s, uint32_t n, struct story_pod pod);
 void story_drop_node(struct story *s, const char *name);
 void story_drop_gang(struct story *s, const char *name);
 void story_drop_pod(struct story *s, const char *name);
+/* Drops the shapes that no pod has, as the frontend does. */
+void story_drop_shapes(struct story *s);
 
 /* Results of the last CMD_BIND of a pod, and the watch event that confirms it. */
 void story_bound(struct story *s, const char *pod);

@@ -550,6 +550,8 @@ static void run_command(char **word, uint32_t n, const char *line)
 		story_synced(play.s);
 	else if (is(what, "skip"))
 		story_skip(play.s);
+	else if (is(what, "drop") && n == 2 && is(word[1], "shapes"))
+		story_drop_shapes(play.s);
 	else if (n < 2)
 		fail("no such command");
 	else if (is(what, "check"))
