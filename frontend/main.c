@@ -270,6 +270,7 @@ static void frontend_begin(struct daemon *d)
 		.bind_deadline_ms = late_ms(o),
 		.volume_bind_ns = (uint64_t)o->volume_bind_s * NS_PER_S,
 		.device_bind_ns = (uint64_t)o->device_bind_s * NS_PER_S,
+		.reviews_claims = true,
 		.evicts = strcmp(o->preemption, "on") == 0,
 		.evictions_per_second = (uint32_t)o->evictions_per_second,
 		.evicts_best_effort = strcmp(o->preemption_budgets, "best-effort") == 0,

@@ -12,16 +12,42 @@
 #define AGAIN_NS (60 * NS_PER_S) /* while one is missing */
 #define FAILURES_MAX 3u          /* then nominations wait no longer for the answer */
 
-struct right {
-	const char *verb, *subresource; /* of pods */
+#define RIGHTS_MAX 3u
+
+/* What is granted together, by one part of the manifests. */
+struct rights_kind {
+	struct right {
+		const char *verb, *subresource;
+	} all[RIGHTS_MAX];
+	unsigned n;
+	const char *group, *resource;
+	const char *flag, *without, *with; /* texts of the log */
 };
-static const struct right by_eviction[] = { { "create", "eviction" }, { "patch", "status" } };
-static const struct right by_deletion[] = { { "delete", "" }, { "patch", "status" } };
-#define RIGHTS 2u
+
+#define EVICTIONS                                                                                  \
+	.n = 2, .group = "", .resource = "pods", .flag = "--preemption on",                            \
+	.without = "falls back to explain, nobody is evicted until it may (deploy/preemption has "     \
+			   "the rights)",                                                                      \
+	.with = "the rights are there, gangs may evict"
+
+static const struct rights_kind kinds[] = {
+	[RIGHTS_EVICT] = { .all = { { "create", "eviction" }, { "patch", "status" } }, EVICTIONS },
+	[RIGHTS_DELETE] = { .all = { { "delete", "" }, { "patch", "status" } }, EVICTIONS },
+	/* A write of status.allocation is one of the status, and since Kubernetes 1.36 also one of a
+	 * subresource "binding" that exists for this right alone. */
+	[RIGHTS_CLAIMS] = { .all = { { "patch", "" }, { "patch", "status" }, { "patch", "binding" } },
+	                    .n = 3,
+	                    .group = "resource.k8s.io",
+	                    .resource = "resourceclaims",
+	                    .flag = "--devices auto",
+	                    .without = "no pod with claims can be bound until it may (deploy/devices "
+	                               "has the rights)",
+	                    .with = "the rights are there" },
+};
 
 struct rights {
 	const struct env *env;
-	const struct right *all;
+	const struct rights_kind *kind;
 	unsigned at; /* the next to be asked for */
 	bool known, granted;
 	bool said; /* that one is missing */
@@ -32,12 +58,12 @@ struct rights {
 	struct jsonout body;
 };
 
-struct rights *rights_new(const struct env *env, bool best_effort)
+struct rights *rights_new(const struct env *env, enum rights_of of)
 {
 	struct rights *r = must_alloc(sizeof(*r));
 
 	r->env = env;
-	r->all = best_effort ? by_deletion : by_eviction;
+	r->kind = &kinds[of];
 	r->backoff = (struct backoff){ .first_ns = 200 * NS_PER_MS,
 		                           .cap_ns = 30 * NS_PER_S,
 		                           .reset_ns = 120 * NS_PER_S };
@@ -106,18 +132,15 @@ static bool review_read(const char *body, size_t bytes, bool *allowed)
 
 static void missing(struct rights *r)
 {
-	const struct right *a = &r->all[r->at];
+	const struct right *a = &r->kind->all[r->at];
 
 	r->known = true;
 	r->granted = false;
 	r->at = 0;
 	r->due_ns = env_now(r->env) + AGAIN_NS;
 	if (!r->said)
-		env_log(
-			r->env, "warn",
-			"--preemption on: may not %s pods%s%s; falls back to explain, nobody is evicted until "
-			"it may (deploy/preemption has the rights)",
-			a->verb, *a->subresource ? "/" : "", a->subresource);
+		env_log(r->env, "warn", "%s: may not %s %s%s%s; %s", r->kind->flag, a->verb,
+		        r->kind->resource, *a->subresource ? "/" : "", a->subresource, r->kind->without);
 	r->said = true;
 }
 
@@ -146,10 +169,10 @@ static void done(void *context, const struct http_answer *answer, const char *bo
 		missing(r);
 		return;
 	}
-	if (++r->at < RIGHTS)
+	if (++r->at < r->kind->n)
 		return;
 	if (r->said)
-		env_log(r->env, "info", "--preemption on: the rights are there, gangs may evict");
+		env_log(r->env, "info", "%s: %s", r->kind->flag, r->kind->with);
 	r->said = false;
 	r->known = r->granted = true;
 	r->due_ns = NEVER_NS;
@@ -157,7 +180,7 @@ static void done(void *context, const struct http_answer *answer, const char *bo
 
 uint64_t rights_poll(struct rights *r)
 {
-	const struct right *a = &r->all[r->at < RIGHTS ? r->at : 0];
+	const struct right *a = &r->kind->all[r->at < r->kind->n ? r->at : 0];
 	struct http_request request = { .method = "POST",
 		                            .path =
 		                                "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
@@ -170,13 +193,13 @@ uint64_t rights_poll(struct rights *r)
 		return NEVER_NS;
 	if (env_now(r->env) < r->due_ns)
 		return r->due_ns;
-	if (r->at >= RIGHTS)
+	if (r->at >= r->kind->n)
 		r->at = 0;
 	jsonout_clear(&r->body);
 	jsonout_add(&r->body,
 	            "{\"apiVersion\":\"authorization.k8s.io/v1\",\"kind\":\"SelfSubjectAccessReview\","
-	            "\"spec\":{\"resourceAttributes\":{\"verb\":@s,\"resource\":\"pods\"",
-	            a->verb);
+	            "\"spec\":{\"resourceAttributes\":{\"verb\":@s,\"group\":@s,\"resource\":@s",
+	            a->verb, r->kind->group, r->kind->resource);
 	if (*a->subresource)
 		jsonout_add(&r->body, ",\"subresource\":@s", a->subresource);
 	jsonout_add(&r->body, "}}}");

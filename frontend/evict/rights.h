@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May muster evict?  Asked by SelfSubjectAccessReviews before the first nomination, and again after
- * a 403 and while a right is missing, so that it can be granted without a restart.
+/* May muster evict, or write claims of devices?  Asked by SelfSubjectAccessReviews before the first
+ * nomination or claim, and again after a 403 and while a right is missing, so that it can be
+ * granted without a restart.
  *
- * The base manifests have no right to evict: deploy/preemption adds it. */
+ * The base manifests have neither: deploy/preemption and deploy/devices add them. */
 #ifndef MUSTER_FRONTEND_EVICT_RIGHTS_H
 #define MUSTER_FRONTEND_EVICT_RIGHTS_H
 
@@ -13,8 +14,13 @@
 
 struct rights;
 
-/* best_effort: pods are deleted, else evicted by the Eviction API. */
-struct rights *rights_new(const struct env *env, bool best_effort);
+enum rights_of {
+	RIGHTS_EVICT, /* pods, by the Eviction API */
+	RIGHTS_DELETE,
+	RIGHTS_CLAIMS,
+};
+
+struct rights *rights_new(const struct env *env, enum rights_of of);
 void rights_free(struct rights *r);
 
 /* Asks what is due.  Returns the time of the next call. */

@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frontend's part of the metrics. */
+/* The frontend's part of the metrics, and what it may write of claims. */
 #include "frontend/loop/frontend_impl.h"
 
 #include "frontend/bind/volume_bind.h"
+#include "frontend/evict/rights.h"
 #include "frontend/serve/extender.h"
 
 #include <stdio.h>
 #include <string.h>
+
+void claims_rights_begin(struct frontend *f)
+{
+	if (!f->config.reviews_claims)
+		return;
+	f->claims_rights = rights_new(f->env, RIGHTS_CLAIMS);
+	f->claims_watch = model_resource_index(f->model, "resource.k8s.io/v1", "ResourceClaim");
+}
+
+uint64_t claims_rights_poll(struct frontend *f)
+{
+	if (!f->claims_rights || watch_absent(f->watches[f->claims_watch]))
+		return NEVER_NS;
+	return rights_poll(f->claims_rights);
+}
 
 static void claims_metrics(const struct frontend *f, struct metrics *out)
 {
@@ -17,6 +33,8 @@ static void claims_metrics(const struct frontend *f, struct metrics *out)
 	out->has_devices = f->claims != NULL;
 	if (f->claims) {
 		out->claims = *claim_bind_counts(f->claims);
+		out->claims_denied =
+			f->claims_rights && rights_known(f->claims_rights) && !rights_granted(f->claims_rights);
 		out->claims_phase = *binder_phase(f->binder, claim_bind_kind(f->claims));
 	}
 }

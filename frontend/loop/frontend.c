@@ -3,6 +3,7 @@
 
 #include "frontend/report/decisions.h"
 #include "frontend/evict/evictor.h"
+#include "frontend/evict/rights.h"
 #include "frontend/serve/extender.h"
 #include "frontend/serve/review.h"
 #include "frontend/trace/latency.h"
@@ -180,6 +181,7 @@ struct frontend *frontend_new(const struct frontend_config *config, const struct
 	if (model_live(model)) {
 		f->claims = claim_bind_new(env, model, config->device_bind_ns);
 		claim_bind_on_wait(f->claims, conditions_noticed, f);
+		claims_rights_begin(f);
 		f->prebind[binder.prebind_n++] = claim_bind_kind(f->claims);
 	}
 	if (config->volume_bind_ns > 0) {
@@ -249,6 +251,7 @@ void frontend_free(struct frontend *f)
 	queue_status_free(f->queue_status);
 	extender_free(f->extender);
 	preempt_end(f);
+	rights_free(f->claims_rights);
 	if (f->past)
 		past_end(f);
 	journal_free(f->journal);
@@ -666,6 +669,8 @@ uint64_t frontend_poll(struct frontend *f)
 	}
 	if (f->claims && f->synced && frontend_may_write(f)) {
 		due = claim_bind_poll(f->claims, f->binder);
+		next = due < next ? due : next;
+		due = claims_rights_poll(f);
 		next = due < next ? due : next;
 	}
 	due = binder_poll(f->binder);

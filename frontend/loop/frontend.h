@@ -44,8 +44,9 @@ struct frontend_config {
 	size_t page_bytes_max;     /* of a list; 0: what the transport takes */
 	bool stream_lists;         /* where the server can (frontend/watch/watch.h) */
 	const struct lease_config
-		*lease;  /* NULL: no election, active from the start; copied, its env is ours */
-	bool evicts; /* victims of the core's are evicted, ... */
+		*lease;          /* NULL: no election, active from the start; copied, its env is ours */
+	bool reviews_claims; /* asks whether it may write claims of devices, and says if not */
+	bool evicts;         /* victims of the core's are evicted, ... */
 	uint32_t evictions_per_second;        /* ... so many */
 	bool evicts_best_effort;              /* ... whatever PodDisruptionBudgets say */
 	const char *scheduler;                /* a name of ours, for Events of victims; outlives it */

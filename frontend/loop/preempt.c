@@ -217,7 +217,7 @@ void preempt_begin(struct frontend *f)
 	if (!f->config.evicts)
 		return;
 	f->evictor = evictor_new(&config);
-	f->rights = rights_new(f->env, f->config.evicts_best_effort);
+	f->rights = rights_new(f->env, f->config.evicts_best_effort ? RIGHTS_DELETE : RIGHTS_EVICT);
 }
 
 void preempt_end(struct frontend *f)

@@ -156,7 +156,7 @@ struct metrics {
 	struct volume_bind_counts volumes;
 	struct histogram volumes_phase;
 	/* Zeros while devices are off. */
-	bool has_devices;
+	bool has_devices, claims_denied;
 	struct claim_bind_counts claims;
 	struct histogram claims_phase;
 	struct device_figures devices;    /* only for who asks: frontend_devices() */

@@ -90,5 +90,8 @@ void metrics_claims_write(const struct metrics *m, FILE *out)
 	            "From the first write for the claims of a pod until all were allocated and their "
 	            "devices ready.",
 	            out);
+	FIGURES(out, GAUGE("muster_claims_granted",
+	                   "0 while a right to write claims is missing: no pod with claims is bound.",
+	                   !m->claims_denied));
 	gauges_write(m, out);
 }

@@ -186,6 +186,19 @@ def test_a_refused_write_takes_the_gang_back():
         equal(len(allocated(c)), 10)
 
 
+def test_a_missing_right_is_in_the_log_at_the_start():
+    """SelfSubjectAccessReviews, before any pod has claims."""
+    with World(*nodes(1), device_class()) as c:
+        c.arm("deny-access", count=1)
+        c.up(*ON)
+        until(lambda: "--devices auto: may not patch resourceclaims; no pod with claims can be bound" in c.ctl.log())
+        equal(c.metric("muster_claims_granted"), 0)
+    with World(*nodes(1), device_class()) as c:
+        c.up(*ON)
+        until(lambda: c.metric("muster_claims_granted") == 1)
+        check("may not" not in c.ctl.log(), c.ctl.log())
+
+
 def test_another_scheduler_takes_the_same_device():
     """DRA-9, before the Binding."""
     with World(*nodes(1, 2), device_class()) as c, Proxy(c.kubeconfig, c.folder) as proxy:

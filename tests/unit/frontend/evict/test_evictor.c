@@ -605,12 +605,13 @@ Test(rights, are_asked_for_before_and_while_one_is_missing)
 	struct http_call *c;
 
 	world_init(&w);
-	r = rights_new(&w.env, false);
+	r = rights_new(&w.env, RIGHTS_EVICT);
 	cr_expect(!rights_known(r));
 	rights_poll(r);
 	c = world_take(&w, "POST", REVIEWS);
-	cr_expect_not_null(
-		strstr(c->body, "\"verb\":\"create\",\"resource\":\"pods\",\"subresource\":\"eviction\""));
+	cr_expect_not_null(strstr(
+		c->body,
+		"\"verb\":\"create\",\"group\":\"\",\"resource\":\"pods\",\"subresource\":\"eviction\""));
 	world_answer(c, 201, ALLOWED("false"));
 	cr_expect(rights_known(r) && !rights_granted(r));
 	cr_expect(world_said(&w, "falls back to explain"));
@@ -621,8 +622,9 @@ Test(rights, are_asked_for_before_and_while_one_is_missing)
 	world_answer(world_take(&w, "POST", REVIEWS), 201, ALLOWED("true"));
 	rights_poll(r);
 	c = world_take(&w, "POST", REVIEWS);
-	cr_expect_not_null(
-		strstr(c->body, "\"verb\":\"patch\",\"resource\":\"pods\",\"subresource\":\"status\""));
+	cr_expect_not_null(strstr(
+		c->body,
+		"\"verb\":\"patch\",\"group\":\"\",\"resource\":\"pods\",\"subresource\":\"status\""));
 	cr_expect(!rights_granted(r));
 	world_answer(c, 201, ALLOWED("true"));
 	cr_expect(rights_granted(r));
@@ -642,7 +644,7 @@ Test(rights, that_nobody_answers_for_are_missing)
 	struct rights *r;
 
 	world_init(&w);
-	r = rights_new(&w.env, true);
+	r = rights_new(&w.env, RIGHTS_DELETE);
 	for (int i = 0; i < 3; i++) {
 		cr_expect(!rights_known(r));
 		w.now_ns += 60 * SECOND;
@@ -656,5 +658,27 @@ Test(rights, that_nobody_answers_for_are_missing)
 	rights_poll(r);
 	world_answer(world_take(&w, "POST", REVIEWS), 201, ALLOWED("true"));
 	cr_expect(rights_granted(r));
+	rights_free(r);
+}
+
+Test(rights, of_claims_name_the_one_that_is_missing)
+{
+	static const char *const asked[] = { "\"resource\":\"resourceclaims\"}",
+		                                 "\"resourceclaims\",\"subresource\":\"status\"}",
+		                                 "\"resourceclaims\",\"subresource\":\"binding\"}" };
+	struct rights *r;
+	struct http_call *c;
+
+	world_init(&w);
+	r = rights_new(&w.env, RIGHTS_CLAIMS);
+	for (int i = 0; i < 3; i++) {
+		rights_poll(r);
+		c = world_take(&w, "POST", REVIEWS);
+		cr_expect_not_null(strstr(c->body, "\"verb\":\"patch\",\"group\":\"resource.k8s.io\""));
+		cr_expect_not_null(strstr(c->body, asked[i]), "%s", c->body);
+		world_answer(c, 201, i < 2 ? ALLOWED("true") : ALLOWED("false"));
+	}
+	cr_expect(rights_known(r) && !rights_granted(r));
+	cr_expect(world_said(&w, "--devices auto: may not patch resourceclaims/binding; no pod"));
 	rights_free(r);
 }
