@@ -69,14 +69,29 @@ static void print_amount(const struct live *l, struct text_table *t, const struc
 	                units_amount(r, name, n->allocatable[r], all, sizeof(all)));
 }
 
+/* For text_table_cut(): extended resources are the scarce ones. */
+static char spare_of(uint32_t r)
+{
+	static const char spare[RESOURCE_EXTENDED] = { [RESOURCE_EPHEMERAL] = '1',
+		                                           [RESOURCE_PODS] = '2',
+		                                           [RESOURCE_MEMORY] = '3',
+		                                           [RESOURCE_CPU] = '4' };
+
+	return r < RESOURCE_EXTENDED ? spare[r] : '0';
+}
+
 static void print_text(const struct live *l, const struct nodes *nodes)
 {
-	char columns[2 + RESOURCES_MAX + 1] = "LL";
+	char columns[2 + RESOURCES_MAX + 1] = "LL", spare[2 + RESOURCES_MAX + 1] = "00";
 	struct text_table *t;
+	size_t n = 2;
 
 	for (uint32_t r = 0; r < nodes->resources; r++)
-		if (nodes->shown[r])
-			strcat(columns, "R");
+		if (nodes->shown[r]) {
+			spare[n] = spare_of(r);
+			columns[n++] = 'R';
+		}
+	spare[n - 1] = '0'; /* the last column stays */
 	t = text_table_new(columns);
 	if (!l->list.no_headers) {
 		text_table_cell(t, "NODE");
@@ -93,7 +108,7 @@ static void print_text(const struct live *l, const struct nodes *nodes)
 				print_amount(l, t, &nodes->at[i], r);
 	}
 	if (l->list.form == LIST_TEXT)
-		text_table_cut(t, edge_columns(stdout), NULL, NULL);
+		text_table_cut(t, edge_columns(stdout), spare, NULL);
 	text_table_print(t, stdout);
 	text_table_free(t);
 }

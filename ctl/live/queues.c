@@ -211,6 +211,7 @@ static const struct list_kind kind = {
 	.wide_heads = (const char *const[]){ "RESERVED", "ASKED", "BORROWS", "HISTORY", "MINRUN",
 	                                     "MAXRUN", NULL },
 	.right = "LLLLLLRRRLLLLLRR",
+	.spare = queues_spare,
 };
 
 static const struct flag flags[] = {

@@ -67,18 +67,29 @@ struct gangs rows_gangs(const struct observer *o, const char *wanted)
 
 const char *rows_states_text(const struct gangs *gangs, char out[256])
 {
+	static const struct {
+		const char *name;
+		uint32_t state;
+	} shown[] = { { "pending", GANG_INCOMPLETE }, { "waiting", GANG_WAITING },
+		          { "binding", GANG_BINDING },    { "running", GANG_PLACED },
+		          { "degraded", GANG_DEGRADED },  { "failed", GANG_FAILED },
+		          { "finished", GANG_FINISHED } };
 	uint64_t n[GANG_STATES] = { 0 };
+	const char *between = ": ";
+	int at = snprintf(out, 256, "%zu", gangs->n);
 
 	for (size_t i = 0; i < gangs->n; i++) {
 		const uint32_t state = gangs->at[i].row.state;
 
 		n[state < GANG_STATES ? state : GANG_NONE]++;
 	}
-	snprintf(out, 256,
-	         "%zu: %" PRIu64 " pending, %" PRIu64 " waiting, %" PRIu64 " binding, %" PRIu64
-	         " running, %" PRIu64 " degraded, %" PRIu64 " failed, %" PRIu64 " finished",
-	         gangs->n, n[GANG_INCOMPLETE], n[GANG_WAITING], n[GANG_BINDING], n[GANG_PLACED],
-	         n[GANG_DEGRADED], n[GANG_FAILED], n[GANG_FINISHED]);
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		if (n[shown[i].state] == 0)
+			continue;
+		at += snprintf(out + at, 256 - (size_t)at, "%s%" PRIu64 " %s", between, n[shown[i].state],
+		               shown[i].name);
+		between = ", ";
+	}
 	return out;
 }
 

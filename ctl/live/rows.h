@@ -25,7 +25,7 @@ struct nodes rows_nodes(const struct observer *o);
 /* The gang of that name, or all (NULL) that have a member, ended ones included. */
 struct gangs rows_gangs(const struct observer *o, const char *wanted);
 
-/* "4: 1 pending, 2 waiting, ...": how many are in each state.  Returns out. */
+/* "4: 1 pending, 3 waiting": how many there are, and in each state that any is in.  Returns out. */
 const char *rows_states_text(const struct gangs *gangs, char out[256]);
 
 /* For tables: muster's own clause of a reason first, kube-scheduler's sentence after it; to be

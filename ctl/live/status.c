@@ -69,9 +69,9 @@ static void print_text(const struct live *l)
 	char states[256];
 	uint64_t mean = plans > 0 ? observe_count(&s->plan_ns_sum) / plans : 0;
 
-	printf("muster on %s: %s, epoch %" PRIu64 "\n", l->socket,
-	       observe_count(&g->synced) != 0 ? "in step with the cluster" : "lists are not in yet",
-	       observe_count(&ledger->epoch));
+	printf("muster on %s: %s\n", l->socket,
+	       observe_count(&g->synced) != 0 ? "in step with the cluster" : "lists are not in yet");
+	printf("epoch   %" PRIu64 "\n", observe_count(&ledger->epoch));
 	printf("nodes   %" PRIu64 "\n", observe_count(&g->nodes));
 	printf("pods    %" PRIu64 ": %" PRIu64 " pending, %" PRIu64 " bound\n", observe_count(&g->pods),
 	       observe_count(&g->pods_pending), observe_count(&g->pods_bound));

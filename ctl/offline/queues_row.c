@@ -12,6 +12,8 @@
 const char *const queues_heads[] = { "NAME",  "SOURCE", "STATE", "GUARANTEE", "USED", "LIMIT",
 	                                 "SHARE", "WAITS",  "RUNS",  "FIRST",     NULL };
 
+const char queues_spare[] = "0134652070"; /* last: how many run, and what is used */
+
 static const char *field_text(const cJSON *item, const char *field)
 {
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, field);

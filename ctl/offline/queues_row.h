@@ -6,11 +6,12 @@
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 
-#define QUEUES_CELLS 15 /* five of them with `more` alone */
+#define QUEUES_CELLS 16 /* six of them with `more` alone */
 
 extern const char *const queues_heads[];
+extern const char queues_spare[]; /* of text_table_cut() */
 
-/* The cells are to be freed; without `more` the last five are left alone. */
+/* The cells are to be freed; without `more` the last six are left alone. */
 void queues_row(const cJSON *item, bool more, char **cells);
 
 #endif

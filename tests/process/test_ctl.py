@@ -389,7 +389,34 @@ def test_tables_end_at_the_edge_of_a_terminal():
         for form in ("wide", "json", "yaml", "custom-columns=A:.reason,B:.reason"):
             check(max(map(len, on_a_terminal(80, "gangs", "--socket", c.socket, "-o", form))) > 80, form)
         check(max(map(len, on_a_terminal(60, "top", "--once", "-n", "0.1", "--socket", c.socket))) == 60, "top")
-        check(max(map(len, on_a_terminal(20, "nodes", "--socket", c.socket))) == 20, "nodes")
+        check(max(map(len, on_a_terminal(20, "nodes", "--socket", c.socket))) <= 20, "nodes")
+        seen = on_a_terminal(80, "status", "--socket", c.socket)
+        check(max(map(len, seen)) <= 80 and "gangs   1: 1 waiting" in seen, seen)
+
+
+QUEUE = """queues:
+- name: research
+  guarantee: {cpu: "4", memory: 8Gi, nvidia.com/gpu: "2"}
+  limit: {cpu: "64", memory: 512Gi, nvidia.com/gpu: "4"}
+"""
+
+
+def test_narrow_tables_have_the_columns_that_matter():
+    with Cluster(*[objects.node(f"gpu-000{i}", cpu="128", memory="1Ti", gpu="8") for i in range(2)]) as c:
+        c.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "muster-system"}})
+        c.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "muster-queues", "namespace": "muster-system"},
+                  "data": {"queues.yaml": QUEUE}})
+        c.up("--queues", "config")
+        c.create(*[objects.pod(f"train-{i}", cpu="8", requests={"nvidia.com/gpu": "4"}, labels={"muster.dev/queue": "research"})
+                   for i in range(2)])
+        until(lambda: "limit" in run("musterctl", "queues", "research", "--socket", c.socket)[1], 20, "the reason")
+        seen = on_a_terminal(80, "queues", "--socket", c.socket)
+        check("SOURCE" not in seen[0] and seen[0].startswith("NAME") and seen[0].endswith("FIRST"), seen)
+        check(max(map(len, seen)) <= 80 and "default/train-1: " in seen[-1] and seen[-1].endswith("\u2026"), seen)
+        check("SOURCE" in on_a_terminal(80, "queues", "-o", "wide", "--socket", c.socket)[0], "wide")
+        seen = on_a_terminal(55, "nodes", "--socket", c.socket)
+        equal(seen[0].split(), ["NODE", "STATE", "cpu", "memory", "nvidia.com/gpu"], seen)
+        equal(seen[1].split()[-1], "4/8", seen)
 
 
 def test_watch_leaves_out_the_columns_that_its_head_leaves_out():
