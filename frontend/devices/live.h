@@ -68,6 +68,8 @@ struct live_verdict {
 	const char *const *selectors;
 	uint32_t selectors_n;
 };
+/* The devices of the pod are being written, or there is nothing to choose. */
+bool live_is_chosen(const struct live *l, uint32_t pod);
 /* `placed`: its devices are chosen, or it is bound. */
 void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *out);
 

@@ -457,6 +457,11 @@ static void judge_waiting(struct live *l, struct live_pod *p, struct live_verdic
 		question_drop(l, p);
 }
 
+bool live_is_chosen(const struct live *l, uint32_t pod)
+{
+	return live_asks(l, pod) == LIVE_NONE || l->pods[pod].writing;
+}
+
 void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *out)
 {
 	struct live_pod *p = &l->pods[pod];

@@ -253,12 +253,14 @@ static void join_nodes(struct model *m, const struct live_verdict *v, struct pod
 }
 
 /* Where its claims are allocated, and what is to be chosen for the others.  Nothing once its
- * devices are chosen and being written. */
+ * devices are chosen and being written; those of a binding that is taken back for an earlier
+ * instance are not: the core keeps what it took for them. */
 static void join_claims(struct model *m, uint32_t pod, struct pod_storage *storage,
                         struct shape_change *change)
 {
 	const struct pod_entry *p = pod_at(m, pod);
-	const bool placed = p->node != ID_NONE || (p->binding != ID_NONE && p->intent == 0);
+	const bool begun = p->binding != ID_NONE && p->intent == 0;
+	const bool placed = p->node != ID_NONE || (begun && live_is_chosen(m->live, pod));
 	struct live_verdict verdict = { 0 };
 
 	if (p->has_claims)

@@ -208,6 +208,21 @@ Test(claim_bind, nothing_is_bound_while_what_was_left_is_taken_back)
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
+/* An earlier instance wrote nothing of the claim, and the core holds a device for the pod. */
+Test(claim_bind, a_pod_asks_for_its_devices_while_an_earlier_binding_of_it_is_taken_back)
+{
+	struct cmd_bind cmd;
+
+	begin(false);
+	cmd = world_bind(b.m, "ns", "a");
+	cr_assert(model_live(b.m)->pods[cmd.pod].asks);
+	cr_assert_eq(binder_bind(b.binder, CMD_CANCEL_BIND, &cmd), 0);
+	turns(1);
+	world_flush(b.m);
+	cr_assert(model_pod_binds(b.m, cmd.pod));
+	cr_assert(model_live(b.m)->pods[cmd.pod].asks, "the device is another pod's");
+}
+
 /* A slice of several nodes, so that the labels of nodes are known, and a claim that is allocated
  * for the nodes of a zone. */
 static void allocated_in(const char *zone)
