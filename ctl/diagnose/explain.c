@@ -170,10 +170,14 @@ static int explain_objects(const struct options *o, const char *command, const s
 		if (rc < 0)
 			rc = ctl_usage(command, "%s: there is no such gang or pod in these objects", o->gang);
 	} else {
-		/* With a what-if the result is whether it starts; nothing more is tried. */
-		if (x.result->state == GANG_WAITING && explain_is_queued(x.result) && o->add == NULL &&
-		    o->priority == NULL)
+		/* With a change the result is whether it starts; nothing more is tried. */
+		if (o->add != NULL || o->priority != NULL) {
+			x.change = &change;
+			x.starts_without = x.result->state == GANG_PLACED &&
+			                   trial_starts(&config, &(struct change){ 0 }, x.gang);
+		} else if (x.result->state == GANG_WAITING && explain_is_queued(x.result)) {
 			explain_help(&x);
+		}
 		explain_print(&x, o->live.output);
 		rc = x.result->state == GANG_PLACED ? EXIT_DONE : EXIT_NO;
 	}

@@ -52,7 +52,9 @@ struct explanation {
 
 	/* Where objects come from; NULL: nothing is tried. */
 	const struct trial_config *config;
-	struct world now; /* placement of the unchanged objects */
+	struct world now;            /* placement of the objects, with the change */
+	const struct change *change; /* --add-node, --priority; NULL: neither */
+	bool starts_without;         /* it starts without the change as well */
 
 	bool helps_tried; /* the fields below are set */
 	bool starts_now;  /* placed from these objects it starts, though the live one waits: for a
@@ -96,6 +98,10 @@ int explain_pod(const struct explanation *x, enum output output);
  * be freed. */
 int explain_pod_asked(const char *command, const struct access_options *access, const char *name,
                       enum output output, char **gang);
+
+/* explain_change.c: whether the gang starts with x->change, and where. */
+void explain_change_print(const struct explanation *x);
+void explain_change_json(cJSON *o, const struct explanation *x);
 
 /* explain_print.c */
 void explain_print(const struct explanation *x, enum output output);

@@ -269,6 +269,8 @@ static void print_json(const struct explanation *x)
 	json_add_number(o, "members", g->members);
 	json_add_number(o, "placed", g->placed);
 	json_reclaim(o, x);
+	if (x->change != NULL)
+		explain_change_json(o, x);
 	if (g->reason != NULL) {
 		json_add_text(o, "reason", g->reason);
 		json_add_number(o, "need", g->why.need);
@@ -447,6 +449,8 @@ static void print_text(const struct explanation *x)
 		ctl_say(", %" PRIu32 " failed", g->failed);
 	ctl_say("\n");
 	print_reclaim(x);
+	if (x->change != NULL)
+		explain_change_print(x);
 	if (g->reason == NULL)
 		return;
 	ctl_say("\n%s\n", g->reason);
