@@ -574,7 +574,8 @@ static uint64_t room_gap_ns(const struct frontend *f)
 
 static uint64_t room_entries(const struct model_counts *c)
 {
-	return c->nodes + c->pods + c->non_member_pods + c->referred + c->gangs + c->shapes + c->names;
+	return c->nodes + c->pods + c->non_member_pods + c->referred + c->gangs + c->shapes + c->terms +
+	       c->names;
 }
 
 static void room_anew(struct frontend *f, const struct model_counts *c)

@@ -384,6 +384,7 @@ struct model_counts {
 	/* Slots ever used at once: of limits.nodes, with nodes that only pods name, and of
 	 * limits.shapes. */
 	uint64_t node_slots, shape_slots;
+	uint64_t terms;             /* between pods, of all shapes: pods/shares.h */
 	uint64_t groups_twice;      /* with an object of each of two dialects */
 	uint64_t pods_with_volumes; /* each may get a shape of its own at any time */
 	uint64_t referred;          /* objects that pods, nodes and claims refer to: model/limits.h */

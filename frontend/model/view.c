@@ -409,6 +409,7 @@ void model_counts(const struct model *m, struct model_counts *out)
 	out->node_slots = m->nodes.pool.n;
 	out->shape_slots = m->shapes.pool.n;
 	out->shapes = m->shapes.pool.used;
+	out->terms = m->terms;
 	out->non_member_pods = m->non_members.pool.used;
 	out->referred = referred_count(m);
 	out->memory_parts = memory_parts(m);

@@ -548,7 +548,10 @@ static bool lists_pods(void)
 
 static void up_with_memory(uint64_t bytes)
 {
+	const struct limits limits = b.limits;
+
 	begin_model(NULL, bytes);
+	b.limits = limits;
 	b.core.cap = 100000;
 	cr_assert_eq(frontend_core_up(b.f, &b.limits, &b.port), 0);
 	frontend_poll(b.f);
@@ -614,6 +617,52 @@ Test(frontend, a_namespace_below_its_share_again_is_listed)
 	}
 	frontend_poll(b.f);
 	frontend_poll(b.f);
+	b.w.now_ns += 2 * SECOND;
+	cr_assert(lists_pods());
+}
+
+/* A pod that has to be away from four others. */
+static void repelled_sent(const char *type, const char *name, int version)
+{
+	char text[4096], rules[2048] = "";
+	size_t n = 0;
+
+	for (int i = 0; i < 4; i++)
+		n += (size_t)snprintf(rules + n, sizeof(rules) - n,
+		                      "%s{\"topologyKey\":\"kubernetes.io/hostname\",\"labelSelector\":{"
+		                      "\"matchLabels\":{\"app\":\"%s-%d\"}}}",
+		                      i > 0 ? "," : "", name, i);
+	snprintf(text, sizeof(text),
+	         "{\"type\":\"%s\",\"object\":{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\","
+	         "\"uid\":\"u-%s\",\"resourceVersion\":\"%d\"},\"spec\":{\"schedulerName\":\"muster\","
+	         "\"affinity\":{\"podAntiAffinity\":{"
+	         "\"requiredDuringSchedulingIgnoredDuringExecution\":[%s]}}}}}",
+	         type, name, name, version, rules);
+	world_text(watch_call("/api/v1/pods?watch"), text);
+}
+
+/* Pods that come meanwhile hid that terms became free, which only the number of entries showed. */
+Test(frontend, a_pod_is_listed_when_there_are_terms_for_it)
+{
+	char name[16];
+	int version = 60;
+
+	b.limits.shapes = 16;
+	up_with_memory(0);
+	for (int i = 0; i < 9; i++) {
+		snprintf(name, sizeof(name), "r%d", i);
+		repelled_sent("ADDED", name, version++);
+		frontend_poll(b.f);
+	}
+	b.w.now_ns += 60 * SECOND;
+	cr_assert(!lists_pods(), "32 of 32 terms are in use");
+	repelled_sent("DELETED", "r0", version++);
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "p%d", i);
+		pod_sent("ADDED", name, version++, 0);
+		if (i % 2 == 1)
+			frontend_poll(b.f);
+	}
 	b.w.now_ns += 2 * SECOND;
 	cr_assert(lists_pods());
 }
