@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/serve/metrics_impl.h"
+
+#include "frontend/model/base/limits.h"
 #include "ipc/plans.h"
 
 #include <inttypes.h>
@@ -105,10 +107,11 @@ static void limits_write(const struct metrics *m, FILE *out)
 	} rows[] = {
 		{ "nodes", m->core.gauges.nodes, l->nodes }, { "pods", m->core.gauges.pods, l->pods },
 		{ "gangs", m->core.gauges.gangs, l->gangs }, { "shapes", m->core.gauges.shapes, l->shapes },
-		{ "names", m->core.gauges.names, l->names },
+		{ "terms", m->model.terms, terms_limit(l) }, { "names", m->core.gauges.names, l->names },
 	};
 
-	family_write(out, "muster_limit", "gauge", "Limits of muster-core, by its flags.");
+	family_write(out, "muster_limit", "gauge",
+	             "Limits of muster-core, by its flags; terms: 2 for each of --max-shapes.");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		fprintf(out, "muster_limit{of=\"%s\"} %" PRIu64 "\n", rows[i].name, rows[i].limit);
 	family_write(out, "muster_limit_used", "gauge", "What it uses of that.");

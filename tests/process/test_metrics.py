@@ -135,6 +135,7 @@ def of_ten_pods(p):
     equal(p.value("muster_invariant_violations_total"), 0, "violations")
     equal(p.value("muster_limit", of="nodes"), 131072, "room for nodes")
     equal(p.value("muster_limit_used", of="nodes"), 4, "nodes")
+    equal(p.value("muster_limit", of="terms"), 2 * p.value("muster_limit", of="shapes"), "room for terms")
     check(p.value("muster_ring_written_bytes_total", ring="event") > 1000, "bytes of events")
     check(p.value("process_open_fds") > 3, "open files")
     for part in ("results", "events", "plans"):

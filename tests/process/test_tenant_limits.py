@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import hostile  # noqa: E402
 from lib import kube, muster, objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
-from lib.harness import check, main, steady, until  # noqa: E402
+from lib.harness import check, equal, main, steady, until  # noqa: E402
 
 MERGE = "application/merge-patch+json"
 
@@ -140,6 +140,7 @@ def test_f7_rules_between_pods_of_waiting_pods_take_no_memory_by_node():
         c.create(*(objects.pod(f"good-{i}", cpu="1") for i in range(8)))
         until(lambda: c.bound("good") == 8, 20, "pods of another namespace are bound")
         grown = peak_kib(c.core) - before
+        equal(c.metrics()['muster_limit_used{of="terms"}'], 16 * 256, "terms")
         print(f"16 pods of 256 terms: {grown} KiB of muster-core")
         check(grown < 64 << 10, f"{grown} KiB of muster-core for 16 pods")
         c.well(c.core, c.frontend)
