@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One pod without a gang: where it is, or why it waits. */
 #include "ctl/diagnose/explain.h"
+#include "ctl/diagnose/explain_devices.h"
 #include "ctl/live/cluster.h"
+#include "ctl/offline/claims.h"
+#include "ctl/offline/devices_json.h"
 #include "ctl/term/print.h"
 
 #include <stdio.h>
@@ -10,7 +13,17 @@
 
 struct finding {
 	const char *name, *state, *node, *reason; /* NULL: none */
+	const struct claim_devices *placed;       /* on files: that it would get; NULL: none */
+	struct devices *devices;                  /* of all objects; NULL: not read */
+	const struct model *model;
 };
+
+static void print_placed(const struct claim_devices *list)
+{
+	for (size_t i = 0; list != NULL && i < list->n; i++)
+		ctl_say("%sclaim %s, request %s: %s\n", i == 0 ? "\n" : "", list->at[i].claim,
+		        list->at[i].request, list->at[i].device);
+}
 
 static void print_finding(const struct finding *f, enum output output)
 {
@@ -21,6 +34,9 @@ static void print_finding(const struct finding *f, enum output output)
 		        f->node ? f->node : "");
 		if (f->reason != NULL)
 			ctl_say("\n%s\n", f->reason);
+		print_placed(f->placed);
+		if (f->devices != NULL && f->placed == NULL)
+			explain_devices_print(f->devices, f->model, f->name);
 		return;
 	}
 	o = json_checked(cJSON_CreateObject());
@@ -31,6 +47,10 @@ static void print_finding(const struct finding *f, enum output output)
 		json_add_text(o, "node", f->node);
 	if (f->reason != NULL)
 		json_add_text(o, "reason", f->reason);
+	if (f->placed != NULL)
+		cJSON_AddItemToObject(o, "devices", devices_json(f->placed));
+	else if (f->devices != NULL)
+		explain_devices_json(o, f->devices, f->model, f->name);
 	json_print(o, true);
 }
 
@@ -65,15 +85,32 @@ static bool find(const struct model *m, const char *name, struct pod_view *pod)
 	return found;
 }
 
+/* As the simulation left them.  Where a member of a gang has claims, the core placed the pods by
+ * records: then as the files have them, before any pod was placed.  *own is to be freed. */
+static struct devices *devices_of(const struct explanation *x, struct devices **own)
+{
+	struct claims *claims = offline_claims(x->now.offline);
+	struct devices *d = claims != NULL ? claims_devices(claims) : NULL;
+	char error[1024];
+
+	if (claims == NULL || d != NULL)
+		return d;
+	*own = devices_new();
+	return explain_devices_put(*own, x->config->files, error, sizeof(error)) ? *own : NULL;
+}
+
 int explain_pod(const struct explanation *x, enum output output)
 {
 	const struct simulation *answers = x->now.answers;
+	struct devices *own = NULL;
 	struct finding f;
 	struct pod_view pod;
 
 	if (!find(offline_model(x->now.offline), x->gang, &pod) || pod.gang[0] != '\0')
 		return -1;
 	f = finding_of(x->gang, &pod);
+	f.model = offline_model(x->now.offline);
+	f.devices = devices_of(x, &own);
 	for (size_t i = 0; i < answers->placements_n && f.node == NULL; i++) {
 		const struct placement *p = &answers->placements[i];
 
@@ -81,12 +118,48 @@ int explain_pod(const struct explanation *x, enum output output)
 			continue;
 		f.reason = p->reason;
 		f.node = p->node;
+		f.placed = p->devices;
 		f.state = p->node != NULL ? "Placed" : f.state;
 	}
 	print_finding(&f, output);
 	if (f.node == NULL && output == OUTPUT_TEXT)
 		explain_selector_print(x);
+	if (own != NULL)
+		devices_free(own);
 	return f.node != NULL ? EXIT_DONE : EXIT_NO;
+}
+
+/* The pod names claims; what devices serve of its extended resources is not asked. */
+static bool has_claims(const struct cluster *c, const struct pod_view *pod)
+{
+	static const char asks[] = "\"resourceClaims\"";
+	size_t n;
+	const struct object *objects = files_objects(cluster_files(c), &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(objects[i].kind, "Pod") == 0 && strcmp(objects[i].name, pod->name) == 0 &&
+		    strcmp(objects[i].namespace, pod->namespace) == 0)
+			return memmem(objects[i].json.at, objects[i].json.bytes, asks, sizeof(asks) - 1);
+	return false;
+}
+
+/* Those of the API server now; NULL after a message. */
+static struct devices *devices_asked(const char *command, const struct access_options *access,
+                                     const struct cluster *c)
+{
+	struct files *files = files_new();
+	struct devices *d = devices_new();
+	char error[2048];
+	const bool ok = fetch_claims(files, access, true, error, sizeof(error)) &&
+	                explain_devices_put(d, files, error, sizeof(error)) &&
+	                explain_devices_put(d, cluster_files(c), error, sizeof(error));
+
+	files_free(files);
+	if (ok)
+		return d;
+	fprintf(stderr, "%s: devices are not counted: %s\n", command, error);
+	devices_free(d);
+	return NULL;
 }
 
 int explain_pod_asked(const char *command, const struct access_options *access, const char *name,
@@ -106,12 +179,16 @@ int explain_pod_asked(const char *command, const struct access_options *access, 
 	if (c == NULL)
 		return -1;
 	if (find(cluster_model(c), name, &pod)) {
-		const struct finding f = finding_of(name, &pod);
+		struct finding f = finding_of(name, &pod);
 
 		if (pod.gang[0] != '\0') {
 			*gang = ctl_print("%s/%s", pod.namespace, pod.gang);
 		} else {
+			f.model = cluster_model(c);
+			f.devices = has_claims(c, &pod) ? devices_asked(command, access, c) : NULL;
 			print_finding(&f, output);
+			if (f.devices != NULL)
+				devices_free(f.devices);
 			rc = f.node != NULL ? EXIT_DONE : EXIT_NO;
 		}
 	}

@@ -58,7 +58,7 @@ bool claims_look_take(const struct access_options *access, struct claims_look *o
 	char text[512];
 	size_t n;
 	const struct object *objects;
-	bool ok = fetch_claims(files, access, error, error_bytes);
+	bool ok = fetch_claims(files, access, false, error, error_bytes);
 
 	*out = (struct claims_look){ 0 };
 	objects = files_objects(files, &n);

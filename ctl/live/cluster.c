@@ -286,3 +286,8 @@ const struct model *cluster_model(const struct cluster *c)
 {
 	return offline_model(c->offline);
 }
+
+const struct files *cluster_files(const struct cluster *c)
+{
+	return c->files;
+}

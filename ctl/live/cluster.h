@@ -45,6 +45,8 @@ cJSON *cluster_members(const struct cluster *c, const char *gang);
 cJSON *cluster_singles(const struct cluster *c);
 
 const struct model *cluster_model(const struct cluster *c);
+/* The objects it was made of. */
+const struct files *cluster_files(const struct cluster *c);
 
 /* One pod: pod, node, stage, age_s. */
 cJSON *cluster_member(const struct object *object, const struct pod_view *pod);

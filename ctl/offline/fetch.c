@@ -142,16 +142,16 @@ static bool fetch_kind(struct fetching *f, const struct model *m, int index)
 	return f->ok || (f->status == 404 && r->optional);
 }
 
-bool fetch_claims(struct files *files, const struct access_options *options, char *error,
-                  size_t error_bytes)
+bool fetch_claims(struct files *files, const struct access_options *options, bool classes,
+                  char *error, size_t error_bytes)
 {
-	static const enum live_kind kinds[] = { LIVE_SLICES, LIVE_CLAIMS };
+	static const enum live_kind kinds[] = { LIVE_SLICES, LIVE_CLAIMS, LIVE_CLASSES };
 	struct fetching f = { .files = files, .error = error, .error_bytes = error_bytes };
 	bool ok;
 
 	f.client = client_new(options, error, error_bytes);
 	ok = f.client != NULL;
-	for (size_t i = 0; ok && i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; ok && i < (classes ? 3 : 2); i++) {
 		fetch_pages(&f, &live_resources[kinds[i]], live_resources[kinds[i]].version);
 		ok = f.ok;
 	}

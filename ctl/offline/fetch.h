@@ -31,9 +31,10 @@ bool fetch_all(struct files *files, const struct access_options *options, char *
 bool fetch_selected(struct files *files, const struct access_options *options,
                     const char *node_selector, char *error, size_t error_bytes);
 
-/* ResourceSlices and ResourceClaims.  False and `error`, also where they are not served. */
-bool fetch_claims(struct files *files, const struct access_options *options, char *error,
-                  size_t error_bytes);
+/* ResourceSlices and ResourceClaims, and if wanted DeviceClasses.  False and `error`, also where
+ * they are not served. */
+bool fetch_claims(struct files *files, const struct access_options *options, bool classes,
+                  char *error, size_t error_bytes);
 
 /* What the caller may see of gangs: pods, and the objects that describe groups. */
 struct fetch_gangs {

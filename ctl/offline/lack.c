@@ -3,7 +3,7 @@
 
 #include "ctl/term/print.h"
 
-static cJSON *device_json(const struct device_lack *l, const struct reason_names *names)
+cJSON *device_lack_json(const struct device_lack *l, const struct reason_names *names)
 {
 	cJSON *o = json_checked(cJSON_CreateObject());
 	struct device_names about;
@@ -36,5 +36,5 @@ void json_add_devices(cJSON *o, const struct reason *r, const struct reason_name
 		return;
 	list = json_checked(cJSON_AddArrayToObject(o, "devices"));
 	for (uint32_t i = 0; i < r->lacks_n; i++)
-		cJSON_AddItemToArray(list, device_json(&r->lacks[i], names));
+		cJSON_AddItemToArray(list, device_lack_json(&r->lacks[i], names));
 }

@@ -7,7 +7,9 @@
 
 #include <cjson/cJSON.h>
 
-/* "devices": [{"request", "class", "needed", "free", ...}], if the reason has any. */
+/* {"request", "class", "needed", "free", ...} */
+cJSON *device_lack_json(const struct device_lack *l, const struct reason_names *names);
+/* "devices": [device_lack_json()...], if the reason has any. */
 void json_add_devices(cJSON *o, const struct reason *r, const struct reason_names *names);
 
 #endif

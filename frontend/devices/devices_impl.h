@@ -92,6 +92,7 @@ struct request_entry {
 
 struct claim_entry {
 	struct text namespace, name, uid, owner; /* owner: uid of the controller */
+	struct text created;                     /* creationTimestamp */
 	bool deleting;
 	bool extended;           /* made here */
 	bool in_flight;          /* for kube-scheduler, for ever */
@@ -100,7 +101,8 @@ struct claim_entry {
 	size_t requests_n;
 	const struct tree *allocation; /* NULL: none */
 	const struct tree *statuses;   /* status.devices */
-	struct text *reserved;         /* uids */
+	const struct tree *consumers;  /* status.reservedFor */
+	struct text *reserved;         /* its uids */
 	size_t reserved_n, reserved_cap;
 };
 

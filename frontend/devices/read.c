@@ -315,7 +315,9 @@ static bool read_claim(const struct reading *r, const struct tree *t)
 	c->statuses = jsontree_get(status, "devices");
 	if (jsontree_get(status, "allocation")->kind == TREE_MAP)
 		c->allocation = jsontree_get(status, "allocation");
-	TREE_EACH(consumer, jsontree_get(status, "reservedFor"))
+	c->created = jsontree_text(jsontree_get(meta, "creationTimestamp"));
+	c->consumers = jsontree_get(status, "reservedFor");
+	TREE_EACH(consumer, c->consumers)
 	{
 		c->reserved = room(c->reserved, c->reserved_n, &c->reserved_cap, sizeof(*c->reserved));
 		c->reserved[c->reserved_n++] = jsontree_text(jsontree_get(consumer, "uid"));

@@ -196,6 +196,43 @@ def test_devices_that_are_free_and_of_no_use():
     check("; request r: 2 devices of class gpu are needed, 2 are free on 1 node (2 match), no 2 of them on one node under one d/board." in text, text)
 
 
+def test_explain_of_one_pod_names_devices_and_holders():
+    """What pods before it got by the simulation is taken; the selector's error has its device."""
+    fails = {"selectors": [{"cel": {"expression": "device.attributes['d'].kind == 'x'"}}]}
+    objects = cluster(claim("c"), pod("p", "c"), claim("two", count=2), pod("q", "two"), claim("bad", **fails), pod("r", "bad"))
+    for i, o in enumerate(o for o in objects["items"] if o["kind"] == "Pod"):
+        o["metadata"].update(uid=f"u{i}", creationTimestamp=f"2026-01-01T00:00:0{i}Z")
+    got = {name: json.loads(run(objects, "explain", f"default/{name}").stdout) for name in "pqr"}
+    check([d["device"] for d in got["p"]["devices"]] == ["d/n1/a"] and "claims" not in got["p"], got["p"])
+    (of,) = got["q"]["claims"]
+    check([of[k] for k in ("claim", "request", "needed", "free", "match", "taken", "most_on_a_node")] == ["default/two", "r", 2, 1, 2, 1, 1], of)
+    check(of["held_by"] == [{"claim": "default/c", "devices": 1, "device": "d/n1/a", "pods": 1, "pod": "default/p"}], of)
+    (of,) = got["r"]["claims"]
+    check((of["match"], of["selector_failed_on"], of["selector_error"]) == (0, "d/n1/a", "no such key: kind"), of)
+    texts = [subprocess.run([muster.program("musterctl"), "explain", "-f", "-", f"default/{name}"], input=json.dumps(objects), capture_output=True, text=True,
+                            timeout=180).stdout for name in "pqr"]
+    check("\nclaim c, request r: d/n1/a\n" in texts[0], texts)
+    check("\nclaim default/two, request r: 2 devices of class gpu are needed, 1 is free on 1 node (2 match, 1 is taken), no 2 of them on one node\n"
+          "  held by claim default/c: d/n1/a, pod default/p\n" in texts[1], texts)
+    check("\n  a selector fails on device d/n1/a: no such key: kind\n" in texts[2], texts)
+
+
+def test_explain_names_what_is_not_used():
+    """A pool that lacks a slice, and a node with more devices than muster uses."""
+    objects = cluster(claim("c", count=3), pod("p", "c"))
+    slices = [json.loads(json.dumps(objects["items"][2])) for _ in range(10)]
+    for i, s in enumerate(slices):
+        s["metadata"]["name"] = f"more-{i}"
+        s["spec"].update(nodeName="big", devices=[{"name": f"d-{k}"} for k in range(128)], driver="other",
+                         pool={"name": f"pool-{i}", "generation": 2, "resourceSliceCount": 1 + i // 9})
+    objects["items"] += slices
+    text = subprocess.run([muster.program("musterctl"), "explain", "-f", "-", "default/p"], input=json.dumps(objects), capture_output=True, text=True,
+                          timeout=180).stdout
+    for line in ("not used: pool pool-9 of driver other: 1 of the 2 ResourceSlices of its generation 2 exist",
+                 "not used: node big: 128 of its 1152 devices, those beyond the first 1024 by pool"):
+        check(line + "\n" in text, text)
+
+
 def test_members_that_share_a_claim_are_refused():
     g = plain_gang(cluster(claim("c"), member("p", "c", 2), member("q", "c", 2)))[1]
     check(g["state"] == "Waiting" and g["reason"] == "muster does not support members of a gang that share a claim which is not allocated yet", g)

@@ -132,6 +132,38 @@ def test_a_gang_is_told_which_devices_it_lacks():
         equal(on_files(items_of(c), "explain", "default/g")["devices"], row["devices"], "on files")
 
 
+def test_explain_of_a_pod_that_lacks_devices():
+    """A pod without a gang: numbers for each request, who holds the devices that would do, and what isn't used."""
+    with World(*nodes(3, 4, roots=2), device_class()) as c:
+        for i in range(3):
+            foreign(c, f"other-{i}", f"n{i + 1}", "gpu-3")
+        broken = slice_of("n1", 1)
+        broken["metadata"]["name"] += "-more"
+        broken["spec"]["pool"].update(name="more", resourceSliceCount=2)
+        c.create(broken)
+        c.up(*ON)
+        gang_with(c, "g", 2, claim_spec(2))
+        bound(c, "g", 2)
+        c.create(pod_with("a"))
+        c.make_claim("a", claim_spec(2))
+        bound(c, "a", 1)
+        c.create(pod_with("late"))
+        c.make_claim("late", claim_spec(2))
+        says(c, "late", "cannot allocate all claims")
+        env = {"MUSTER_SOCKET": c.socket, "KUBECONFIG": c.kubeconfig}
+        _, text, err = run("musterctl", "explain", "default/late", env=env)
+        for part in (f"claim default/{c.claim_name('late-gpu')}, request r: 2 devices of class {CLASS} are needed, 3 are free on 3 nodes (12 match, 9 are taken), "
+                     "no 2 of them on one node\n", " of gang default/g\n", "  and by 1 more claim\n",
+                     f"not used: pool more of driver {DRIVER}: 1 of the 2 ResourceSlices of its generation 1 exist\n"):
+            check(part in text, part, "is not in", text, err)
+        got = json.loads(run("musterctl", "explain", "default/late", "-o", "json", env=env)[1])["claims"]
+        equal([(g["request"], g["needed"], g["free"], g["nodes"], g["match"], g["taken"], g["held_by_claims"]) for g in got], [("r", 2, 3, 3, 12, 9, 6)])
+        holders = {h["claim"]: h for h in got[0]["held_by"]}
+        equal(len(holders), 5)
+        check(any(h.get("gang") == "default/g" and h["devices"] == 2 and h["pod"].startswith("default/g-") for h in holders.values()), holders)
+        equal(on_files(items_of(c), "explain", "default/late")["claims"], got, "on files")
+
+
 def test_questions_about_a_gang_that_lacks_devices():
     """explain --what-if: muster-core counts the devices that it has, and those of a node that would come."""
     with World(*nodes(2, 4), device_class()) as c:
