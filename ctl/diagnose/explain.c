@@ -45,8 +45,8 @@ static const struct flag flags[] = {
 	  offsetof(struct options, access.context) },
 	FLAG_OUTPUT(struct options, live.output, "JSON instead of text"),
 	{ "add-node", 0, "--add-node NxNODE",
-	  "what if there were N more nodes like this one? Would it start?", NULL, option_text,
-	  offsetof(struct options, add) },
+	  "test N more nodes like this one, with the objects of -f or of the\nAPI server", NULL,
+	  option_text, offsetof(struct options, add) },
 	{ "what-if", 0, "--what-if CHANGE",
 	  "asks the running scheduler: nodes=N, nodes=NxNODE, priority=N,\n"
 	  "without-pod=NS/NAME or without-namespace=NS; up to 4 times. Or -f FILE:\n"
@@ -55,9 +55,8 @@ static const struct flag flags[] = {
 	{ "listen", 0, "--listen ADDR:PORT",
 	  "with --what-if -f: where muster-frontend serves (default " HTTP_LISTEN ")", NULL,
 	  option_text, offsetof(struct options, listen) },
-	{ "priority", 0, "--priority N",
-	  "what if its pods had this priority? Both take objects, as --kubeconfig", NULL, option_text,
-	  offsetof(struct options, priority) },
+	{ "priority", 0, "--priority N", "test this priority of its pods, as with --add-node", NULL,
+	  option_text, offsetof(struct options, priority) },
 	FLAG_SCORE(struct options, score),
 	{ "preempt", 0, "--preempt",
 	  "which pods would have to be evicted so that pods or a gang can start;\n"

@@ -366,10 +366,10 @@ static int check(const struct options *o, const char *argument)
 	char why[512];
 
 	if (o->singles && (argument != NULL || o->live.state != NULL || o->live.socket != NULL))
-		return ctl_usage(o->live.command,
-		                 "--singles goes without a name, --state and --socket: musterctl explain "
-		                 "takes the name of a pod");
-
+		return ctl_usage(
+			o->live.command,
+			"--singles lists pods of the API server: it goes without --socket, --state "
+			"and a name; musterctl explain takes the name of a pod");
 	if (o->live.state != NULL && gang_state_find(o->live.state) == GANG_STATES)
 		return ctl_usage(o->live.command,
 		                 "--state %s: Pending, Waiting, Binding, Running, Degraded, "
@@ -394,7 +394,8 @@ static const struct flag flags[] = {
 	{ "selector", 'l', "-l, --selector LABELS",
 	  "only gangs with a pod that has these labels; asks the API server", NULL, option_text,
 	  offsetof(struct options, selector) },
-	{ "state", 0, "--state STATE", "only gangs in that state",
+	{ "state", 0, "--state STATE",
+	  "only gangs in that state: pending, waiting, binding, running,\ndegraded, failed or finished",
 	  "pending|waiting|binding|running|degraded|failed|finished", option_text,
 	  offsetof(struct options, live.state) },
 	{ "singles", 0, "--singles", "instead, pods without a gang; asks the API server", NULL, NULL,
@@ -432,9 +433,8 @@ const struct command gangs_command = {
 	.about =
 		"The gangs of the live scheduler: the state of each one and why it waits; its position\n"
 		"in the queue, for how long it has waited for capacity, and the start that it is promised\n"
-		"(UTC). With a name: that gang\n"
-		"alone; a name without a namespace is of -n, else of default. With a name and -o wide\n"
-		"also its members where the API server is asked.\n"
+		"(UTC). With a name: that gang alone; a name without a namespace is of -n, else of\n"
+		"default. With a name and -o wide also its members, if the API server is asked.\n"
 		"\n"
 		"Where no muster-core runs, or with --kubeconfig or --context, the API server is asked\n"
 		"with the caller's rights: who may read one namespace sees that one, with -n. What\n"

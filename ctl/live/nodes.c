@@ -364,8 +364,8 @@ const struct command nodes_command = {
 			 "                [--socket PATH | --kubeconfig FILE [--context NAME]]",
 	.about = "The nodes of the live scheduler, and how much of each resource is used by pods that\n"
 			 "run there or have capacity reserved. In JSON cpu is in milli, memory in bytes.\n"
-			 "With a name also its labels, and its pods with their gangs, where an API server is\n"
-			 "named, or found for --detail.\n"
+			 "With a name also its labels and its pods with their gangs, if --kubeconfig or\n"
+			 "--context names an API server; --detail finds one as kubectl does.\n"
 			 "\n"
 			 "Where no muster-core runs, or with --kubeconfig or --context, nodes and what their\n"
 			 "pods use are the API server's, read with the caller's rights.\n",

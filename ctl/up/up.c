@@ -295,7 +295,7 @@ static int run_up(int argc, char **argv)
 const struct command up_command = {
 	.name = "up",
 	.summary = "run both daemons on this host, restarted when they die",
-	.usage = "--kubeconfig FILE [--scheduler-name NAME]... [--listen ADDR:PORT]\n"
+	.usage = "[--kubeconfig FILE] [--scheduler-name NAME]... [--listen ADDR:PORT]\n"
 			 "             [--socket PATH] [FLAG]...",
 	.about =
 		"Runs muster-core and muster-frontend on this host, as two processes. One that dies is\n"
