@@ -154,6 +154,8 @@ int model_remove(struct model *m, int resource, const char *json, size_t bytes,
 /* True if objects of the resource were left out, or parts of them withdrawn, since its last list
  * began: a list reads them again. */
 bool model_lacks(const struct model *m, int resource);
+/* A list that replaces nothing begins. */
+void model_lacks_listed(struct model *m, int resource);
 /* What is left out from now on counts for memory_free: lists of all such resources begin. */
 void model_lacks_anew(struct model *m);
 

@@ -32,6 +32,7 @@ void watch_free(struct watch *w)
 		return;
 	if (w->call)
 		w->env->transport->ops->cancel(w->env->transport, w->call);
+	watch_beside_end(w);
 	frames_free(&w->frames);
 	bytes_free(&w->body);
 	free(w->selector);
@@ -195,6 +196,7 @@ bool watch_renew(struct watch *w, const struct http_answer *answer, enum watch_s
 /* A server that was restored from a backup, or another one at the same address. */
 int watch_went_backwards(struct watch *w, const char *version)
 {
+	watch_beside_end(w);
 	w->went_back = true;
 	env_log(w->env, "warn",
 	        "the resourceVersion of %s went back from %s to %s: the API server was restored or is "
@@ -203,21 +205,31 @@ int watch_went_backwards(struct watch *w, const char *version)
 	return -ECANCELED;
 }
 
-uint64_t watch_poll(struct watch *w)
+/* Starts the list that was asked for; one beside the watch waits for the last one's end. */
+static void relist_start(struct watch *w)
 {
-	uint64_t now = env_now(w->env);
+	if (w->initial || (w->state != WATCH_WATCHING && w->state != WATCH_WATCH))
+		return;
+	if (w->relist_reason == RELIST_ROOM && w->beside)
+		return;
+	if (w->relist_reason == RELIST_ROOM && w->state == WATCH_WATCHING) {
+		watch_beside_start(w);
+		return;
+	}
+	if (w->call)
+		w->env->transport->ops->cancel(w->env->transport, w->call);
+	w->call = NULL;
+	watch_list_again(w, w->relist_reason, 0);
+}
 
-	if (w->went_back)
-		return NEVER_NS;
+static uint64_t own_poll(struct watch *w)
+{
+	const uint64_t now = env_now(w->env);
+
 	if (w->body.n > 0)
 		watch_list_put(w);
-	if (w->relist_wanted && !w->initial &&
-	    (w->state == WATCH_WATCHING || w->state == WATCH_WATCH)) {
-		if (w->call)
-			w->env->transport->ops->cancel(w->env->transport, w->call);
-		w->call = NULL;
-		watch_list_again(w, w->relist_reason, 0);
-	}
+	if (w->relist_wanted)
+		relist_start(w);
 	if (w->state == WATCH_WATCHING && now >= watch_silence_deadline(w))
 		watch_stream_silent(w);
 	if (w->state == WATCH_LIST && now >= w->wait_until_ns)
@@ -229,6 +241,17 @@ uint64_t watch_poll(struct watch *w)
 	if (w->state == WATCH_LISTING || w->state == WATCH_PROBING)
 		return NEVER_NS;
 	return w->state == WATCH_WATCHING ? watch_silence_deadline(w) : w->wait_until_ns;
+}
+
+uint64_t watch_poll(struct watch *w)
+{
+	uint64_t own, beside;
+
+	if (w->went_back)
+		return NEVER_NS;
+	own = own_poll(w);
+	beside = watch_beside_poll(w);
+	return own < beside ? own : beside;
 }
 
 bool watch_synced(const struct watch *w)
@@ -263,14 +286,16 @@ void watch_limit_pages(struct watch *w, size_t bytes)
 
 void watch_relist(struct watch *w, enum relist_reason reason)
 {
+	/* Any other list reads what was left out as well. */
+	if (!w->relist_wanted || reason != RELIST_ROOM)
+		w->relist_reason = reason;
 	w->relist_wanted = true;
-	w->relist_reason = reason;
 }
 
 uint64_t watch_list_ns(const struct watch *w)
 {
 	const bool lists = w->state == WATCH_LISTING || w->replacing || w->initial;
-	const uint64_t so_far = lists ? env_now(w->env) - w->begun_ns : 0;
+	const uint64_t so_far = lists ? env_now(w->env) - w->begun_ns : watch_beside_ns(w);
 
 	return so_far > w->took_ns ? so_far : w->took_ns;
 }

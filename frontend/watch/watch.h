@@ -27,7 +27,9 @@
  * decides.
  *
  * The first list is consistent (no resourceVersion), so that a start never goes back in time. A
- * list replaces what is known when it ends, in one step. */
+ * list replaces what is known when it ends, in one step.
+ *
+ * A list for objects that were left out (RELIST_ROOM) runs beside the watch, replacing nothing. */
 #ifndef MUSTER_FRONTEND_WATCH_H
 #define MUSTER_FRONTEND_WATCH_H
 
@@ -58,7 +60,7 @@ enum relist_reason {
 struct watch_counts {
 	uint64_t lists;    /* finished */
 	uint64_t streamed; /* of these, as a stream */
-	uint64_t relists;  /* started because the watch could not resume */
+	uint64_t relists;  /* started after the first one */
 	uint64_t relists_for[RELIST_REASONS];
 	uint64_t watches;  /* started */
 	uint64_t failures; /* of requests */

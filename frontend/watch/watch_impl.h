@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of a watch. watch.c: states and timing; watch_list.c: list by pages; watch_initial.c:
- * list as a stream; watch_stream.c: events. */
+ * list as a stream; watch_stream.c: events; watch_beside.c: list beside them. */
 #ifndef MUSTER_FRONTEND_WATCH_IMPL_H
 #define MUSTER_FRONTEND_WATCH_IMPL_H
 
@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #define WATCH_CALL_TIMEOUT_MS 60000 /* of a list */
+#define WATCH_PAGE_TRIES 10         /* of one page; then the list restarts */
 #define ERROR_BODY_MAX 4096
 
 /* The consequence of an ERROR event, or of the response body. */
@@ -63,6 +64,7 @@ struct watch {
 	bool no_room;          /* objects of the last list, or since, were dropped */
 	bool suspect;          /* the connection broke: verify that the same state is served */
 	bool went_back;        /* it is not: the watch stops */
+	struct watch_beside *beside; /* NULL: no list beside the watch */
 
 	/* The running watch. */
 	struct frames frames;
@@ -115,6 +117,22 @@ void watch_list_begin(struct watch *w);
 void watch_list_taken(struct watch *w);
 void watch_list_abort(struct watch *w);
 void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_ns);
+/* Requests a page of so many objects (0: all in one answer), which is expected to have answer_bytes
+ * (0: unknown); the first one without a token. */
+struct http_call *watch_page_ask(struct watch *w, uint32_t objects, const char *continue_token,
+                                 size_t answer_bytes, const struct http_handler *handler);
+/* The number of objects of a page that was halved so often; at least 1. */
+uint32_t watch_page_objects(const struct watch *w, unsigned halvings);
+/* True for a failure of this request alone, where earlier pages are kept. */
+bool watch_page_again(const struct http_answer *answer);
+
+/* watch_beside.c. The watch runs, and has no list beside it. */
+void watch_beside_start(struct watch *w);
+void watch_beside_end(struct watch *w); /* nothing without one */
+/* The watch changes or deletes that object: it is newer than the list beside the watch. */
+void watch_beside_changed(struct watch *w, const char *json, size_t bytes);
+uint64_t watch_beside_poll(struct watch *w);     /* as watch_poll(); NEVER_NS without one */
+uint64_t watch_beside_ns(const struct watch *w); /* since its start; 0 without one */
 
 void watch_stream_start(struct watch *w);
 /* The same with that query, for so long. */

@@ -17,7 +17,6 @@
 #define ABSENT_NS (30 * NS_PER_S)
 #define MISSING_AGAIN_NS (5 * NS_PER_S)
 #define FORBIDDEN_NS (30 * NS_PER_S)
-#define PAGE_TRIES 10 /* of one page; then the list restarts */
 #define FULL_PAGES 16 /* a list in one answer may have so many times the bytes of a page */
 
 void watch_list_abort(struct watch *w)
@@ -33,6 +32,7 @@ void watch_list_abort(struct watch *w)
 
 void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_ns)
 {
+	watch_beside_end(w);
 	PROBE(relist, w->index, (uint32_t)reason);
 	w->counts.relists++;
 	w->counts.relists_for[reason]++;
@@ -47,12 +47,17 @@ void watch_list_again(struct watch *w, enum relist_reason reason, uint64_t wait_
 static void list_done(void *context, const struct http_answer *answer, const char *body,
                       size_t body_bytes);
 
-static uint32_t page_objects(const struct watch *w)
+uint32_t watch_page_objects(const struct watch *w, unsigned halvings)
 {
 	const bool is_map = strcmp(w->resource.plural, "configmaps") == 0;
-	const uint32_t n = (is_map ? LIST_LIMIT_MAPS : LIST_LIMIT) >> w->page_halvings;
+	const uint32_t n = (is_map ? LIST_LIMIT_MAPS : LIST_LIMIT) >> halvings;
 
 	return n > 0 ? n : 1;
+}
+
+static uint32_t page_objects(const struct watch *w)
+{
+	return watch_page_objects(w, w->page_halvings);
 }
 
 /* The page is to be asked for again with fewer objects, which tenants make up to 1.5 MB each. */
@@ -65,41 +70,52 @@ static bool page_halve(struct watch *w, const struct http_answer *answer)
 	return true;
 }
 
-void watch_list_start(struct watch *w)
+struct http_call *watch_page_ask(struct watch *w, uint32_t objects, const char *continue_token,
+                                 size_t answer_bytes, const struct http_handler *handler)
 {
 	struct jsonout query = { 0 };
+	struct http_call *call;
 	char *path;
 	struct http_request request = { .method = "GET",
 		                            .lane = HTTP_LIST,
+		                            .answer_bytes = answer_bytes,
 		                            .timeout_ms = WATCH_CALL_TIMEOUT_MS };
-	struct http_handler handler = { .done = list_done, .context = w };
+
+	/* A page of one object is as long as that is: else the resource could never be listed. */
+	if (objects == 0)
+		request.answer_bytes_max = w->page_bytes_max * FULL_PAGES;
+	else if (objects > 1)
+		request.answer_bytes_max = w->page_bytes_max;
+	if (objects > 0)
+		jsonout_add(&query, "limit=@u", (unsigned long long)objects);
+	if (continue_token)
+		jsonout_add(&query, "&continue=@p", continue_token);
+	path = watch_query(w, query.at ? query.at : "");
+	request.path = path;
+	PROBE(list_ask, w->index);
+	call = w->env->transport->ops->start(w->env->transport, &request, handler);
+	free(path);
+	jsonout_free(&query);
+	if (!call)
+		fatal_memory();
+	return call;
+}
+
+void watch_list_start(struct watch *w)
+{
+	const struct http_handler handler = { .done = list_done, .context = w };
+	const size_t expected = w->continue_token ? w->body.n + w->body.n / 8 : 0;
 
 	if (w->streams && !w->pages_next && !w->continue_token && !w->full_list) {
 		watch_initial_start(w);
 		return;
 	}
-	/* A page of one object is as long as that is: else the resource could never be listed. */
-	if (w->full_list)
-		request.answer_bytes_max = w->page_bytes_max * FULL_PAGES;
-	else if (page_objects(w) > 1)
-		request.answer_bytes_max = w->page_bytes_max;
-	if (!w->full_list)
-		jsonout_add(&query, "limit=@u", (unsigned long long)page_objects(w));
-	if (w->continue_token) {
-		request.answer_bytes = w->body.n + w->body.n / 8;
-		jsonout_add(&query, "&continue=@p", w->continue_token);
-	} else {
+	if (!w->continue_token) {
 		w->begun_ns = env_now(w->env);
 		w->relist_wanted = false;
 	}
-	path = watch_query(w, query.at ? query.at : "");
-	request.path = path;
-	PROBE(list_ask, w->index);
-	w->call = w->env->transport->ops->start(w->env->transport, &request, &handler);
-	free(path);
-	jsonout_free(&query);
-	if (!w->call)
-		fatal_memory();
+	w->call = watch_page_ask(w, w->full_list ? 0 : page_objects(w), w->continue_token, expected,
+	                         &handler);
 	w->state = WATCH_LISTING;
 }
 
@@ -282,14 +298,18 @@ static bool is_forbidden(struct watch *w, const struct http_answer *answer)
 	return now - w->forbidden_ns >= FORBIDDEN_NS;
 }
 
-/* True for a failure of this request alone, where earlier pages are kept. A list of many pages
- * would hardly ever finish while one request in fifty fails, and each restart adds load to the
- * server. */
+/* A list of many pages would hardly ever finish while one request in fifty fails, and each restart
+ * adds load to the server. */
+bool watch_page_again(const struct http_answer *answer)
+{
+	return answer->end != HTTP_ANSWERED || answer->status == 429 || answer->status >= 500;
+}
+
 static bool page_again(struct watch *w, const struct http_answer *answer)
 {
-	if (!w->continue_token || ++w->page_failures == PAGE_TRIES)
+	if (!w->continue_token || ++w->page_failures == WATCH_PAGE_TRIES)
 		return false;
-	return answer->end != HTTP_ANSWERED || answer->status == 429 || answer->status >= 500;
+	return watch_page_again(answer);
 }
 
 static void list_done(void *context, const struct http_answer *answer, const char *body,

@@ -78,10 +78,14 @@ static int event_take(void *context, const char *json, size_t bytes)
 	if (text_is(e.type, "ADDED") || text_is(e.type, "MODIFIED")) {
 		w->counts.events += !w->initial;
 		backoff_reset(&w->backoff); /* the server works: the next failure is a new one */
+		if (w->beside)
+			watch_beside_changed(w, e.object.at, e.object.bytes);
 		watch_put(w, e.object.at, e.object.bytes);
 	} else if (text_is(e.type, "DELETED")) {
 		w->counts.events++;
 		PROBE(watch_removal, w->index);
+		if (w->beside)
+			watch_beside_changed(w, e.object.at, e.object.bytes);
 		watch_remove(w, e.object.at, e.object.bytes);
 	} else if (text_is(e.type, "BOOKMARK") && w->initial) {
 		return watch_initial_bookmark(w, e.object.at, e.object.bytes);

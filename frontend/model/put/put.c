@@ -162,10 +162,15 @@ void model_lacks_anew(struct model *m)
 	memory_lacks_anew(m);
 }
 
-void model_replace_begin(struct model *m, int resource)
+void model_lacks_listed(struct model *m, int resource)
 {
 	assert(resource >= 0 && (size_t)resource < m->resources_n);
 	m->lacks &= ~(UINT32_C(1) << resource);
+}
+
+void model_replace_begin(struct model *m, int resource)
+{
+	model_lacks_listed(m, resource);
 	m->replace[resource].round++;
 	m->replace[resource].active = true;
 	if (m->roles[resource] == ROLE_VOLUMES)

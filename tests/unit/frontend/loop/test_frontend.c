@@ -503,9 +503,13 @@ Test(frontend, what_found_no_room_is_listed_again_when_something_goes)
 	watch_call("/api/v1/pods?watch");
 	b.w.now_ns += SECOND;
 	frontend_poll(b.f);
+	cr_assert_eq(world_open(&b.w), watches() + 1);
+	snprintf(event, sizeof(event), "{\"metadata\":{\"resourceVersion\":\"70\"},\"items\":[%s]}",
+	         world_pod("b", "60", "", ""));
+	world_answer(watch_call("/api/v1/pods?limit"), 200, event);
+	cr_assert(model_pod_by_name(b.m, "ns", "b", &(struct pod_view){ 0 }));
 	cr_assert_eq(world_open(&b.w), watches());
-	world_answer(watch_call("/api/v1/pods?limit"), 200,
-	             "{\"metadata\":{\"resourceVersion\":\"70\"},\"items\":[]}");
+	watch_call("/api/v1/pods?watch");
 }
 
 /* What the pod's labels take is kept of it, as long as there is memory. */

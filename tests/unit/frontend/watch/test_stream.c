@@ -57,7 +57,7 @@ Test(watch_stream, a_stream_replaces_what_was_known_at_its_end)
 	struct http_call *c = streaming();
 
 	world_text(c, INITIAL_END("12"));
-	watch_relist(b.watch, RELIST_ROOM);
+	watch_relist(b.watch, RELIST_LEADING);
 	c = next(STREAM);
 	world_text(c, event_of("ADDED", world_pod("b", "5", "", "")));
 	cr_assert(has_pod("a"));
@@ -77,7 +77,7 @@ Test(watch_stream, a_server_that_refuses_streams_is_asked_for_pages)
 		             list_of("7", "", world_pod("a", "5", "", "")));
 		cr_assert(watch_synced(b.watch) && has_pod("a"));
 		next("/api/v1/pods?watch=1&resourceVersion=7&");
-		watch_relist(b.watch, RELIST_ROOM);
+		watch_relist(b.watch, RELIST_LEADING);
 		next("/api/v1/pods?limit=500");
 	}
 }
@@ -97,7 +97,7 @@ Test(watch_stream, a_stream_that_begins_with_an_error_means_pages)
 	world_fail(c, HTTP_BROKEN);
 	world_answer(next("/api/v1/pods?limit=500"), 200, list_of("7", "", ""));
 	cr_assert(watch_synced(b.watch));
-	watch_relist(b.watch, RELIST_ROOM);
+	watch_relist(b.watch, RELIST_LEADING);
 	next("/api/v1/pods?limit=500");
 }
 
@@ -127,7 +127,7 @@ Test(watch_stream, a_stream_that_breaks_is_no_list)
 	world_answer(next("/api/v1/pods?limit=500"), 200,
 	             list_of("12", "", world_pod("a", "9", "", "")));
 	cr_assert(has_pod("a") && !has_pod("b"));
-	watch_relist(b.watch, RELIST_ROOM);
+	watch_relist(b.watch, RELIST_LEADING);
 	next(STREAM);
 }
 
@@ -146,7 +146,7 @@ Test(watch_stream, a_stream_of_an_older_state_ends_it)
 	struct http_call *c = streaming();
 
 	world_text(c, INITIAL_END("12"));
-	watch_relist(b.watch, RELIST_ROOM);
+	watch_relist(b.watch, RELIST_LEADING);
 	c = next(STREAM);
 	world_piece(c, 200, INITIAL_END("3"), strlen(INITIAL_END("3")));
 	cr_assert(watch_went_back(b.watch));

@@ -546,7 +546,7 @@ Test(watch, a_page_that_is_too_long_has_fewer_objects)
 	world_answer(next(PART("62")), 200, list_of("10", "", world_pod("c", "8", "", "")));
 	cr_assert(watch_synced(b.watch) && has_pod("a") && has_pod("b") && has_pod("c"));
 	cr_assert_eq(watch_counts(b.watch)->relists, 0);
-	watch_relist(b.watch, RELIST_ROOM);
+	watch_relist(b.watch, RELIST_LEADING);
 	next("/api/v1/pods?limit=500");
 }
 
