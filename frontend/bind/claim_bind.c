@@ -98,13 +98,11 @@ bool claim_item_left(const struct claim_item *c, struct live_claim_view *v)
 {
 	const struct pod_claims *w = c->work;
 
-	return !c->extended && live_claim_named(w->cb->live, w->namespace, c->name, w->pod_uid, v) &&
+	return c->uid && live_claim_named(w->cb->live, w->namespace, c->name, w->pod_uid, v) &&
 	       strcmp(v->uid, c->uid) == 0;
 }
 
-/* The pod is gone, or has a node, by another scheduler: what was given to it is not taken back, but
- * what is late must find another version, since the devices are free after that. */
-static enum claim_want judge_left(struct claim_item *c)
+enum claim_want claim_item_judge_left(struct claim_item *c)
 {
 	struct live_claim_view v;
 
@@ -125,7 +123,7 @@ static enum claim_want claim_item_judge(struct claim_item *c)
 	if (c->extended)
 		return claim_extended_judge(c);
 	if (!claim_item_view(c, &v))
-		return judge_left(c);
+		return claim_item_judge_left(c);
 	/* What was given back since may be another's: it is not written again. */
 	c->seen = c->seen || v.allocated;
 	if (c->work->undoing)

@@ -108,8 +108,11 @@ __attribute__((format(printf, 2, 3))) void pod_claims_fail(struct pod_claims *w,
                                                            ...);
 /* False: there is no such claim any more. */
 bool claim_item_view(struct claim_item *c, struct live_claim_view *v);
-/* The same of a pod that waits no more; not of a claim of extended resources. */
+/* The same of a pod that waits no more. */
 bool claim_item_left(const struct claim_item *c, struct live_claim_view *v);
+/* The pod is gone, or has a node, by another scheduler: what was given to it is not taken back, but
+ * what is late must find another version, since the devices are free after that. */
+enum claim_want claim_item_judge_left(struct claim_item *c);
 /* True if another claim has a device of this one, and the pod has failed. */
 bool claim_item_conflicts(struct claim_item *c);
 /* Before anything is written: true if a device of a claim that others have too did not become

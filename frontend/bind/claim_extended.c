@@ -118,7 +118,7 @@ enum claim_want claim_extended_judge(struct claim_item *c)
 		return w->started && !w->failed && !w->undoing && !c->told ? WANT_TELL : WANT_NOTHING;
 	if (c->drop || w->undoing) {
 		if (!there)
-			return WANT_NOTHING;
+			return w->undoing ? claim_item_judge_left(c) : WANT_NOTHING;
 		if (v.finalizer)
 			return WANT_UNFINALIZE;
 		return v.deleting ? WANT_NOTHING : WANT_DELETE;

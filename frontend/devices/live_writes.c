@@ -338,7 +338,7 @@ static void departed_landed(struct live *l, struct live_departed *d, const struc
 {
 	uint32_t kept = 0;
 
-	live_draws_landed(l, c->number, &d->draws);
+	live_draws_landed(l, c->extended ? LIVE_NONE : c->number, &d->draws);
 	for (uint32_t i = 0; i < d->writing_n; i++)
 		if (has_device(c, d->writing[i]))
 			device_free(l, d->writing[i]);
@@ -356,6 +356,12 @@ void live_departed_landed(struct live *l, const struct live_claim *c)
 				departed_landed(l, &l->departed[i], c);
 }
 
+static void departed_name(struct live *l, struct live_departed *d, uint32_t claim)
+{
+	intern_hold(&l->claim_names, claim);
+	d->claims[d->claims_n++] = claim;
+}
+
 void live_writing_depart(struct live *l, uint32_t pod)
 {
 	struct live_pod *p = &l->pods[pod];
@@ -370,12 +376,12 @@ void live_writing_depart(struct live *l, uint32_t pod)
 		live_draws_hold(l, &p->draws, -1);
 	d.uid = must_copy(p->uid);
 	d.draws = p->draws;
-	d.claims = must_array(p->refs_n + 1, sizeof(*d.claims));
+	d.claims = must_array(p->refs_n + live_extended_n(l, p) + 1, sizeof(*d.claims));
 	for (uint32_t i = 0; i < p->refs_n; i++)
-		if (p->refs[i].claim != LIVE_NONE) {
-			intern_hold(&l->claim_names, p->refs[i].claim);
-			d.claims[d.claims_n++] = p->refs[i].claim;
-		}
+		if (p->refs[i].claim != LIVE_NONE)
+			departed_name(l, &d, p->refs[i].claim);
+	for (uint32_t i = 0; i < live_extended_n(l, p); i++)
+		departed_name(l, &d, live_extended_at(l, p, i)->number);
 	p->writing = NULL;
 	p->writing_n = 0;
 	p->draws = (struct live_draws){ 0 };

@@ -651,7 +651,9 @@ static const char *made(const char *post, const char *version, bool finalizer, b
 	         "\"container-0-request-0\",\"exactly\":{\"deviceClassName\":\"gpu\"}}]}}%s}",
 	         name, version, finalizer ? "\"" LIVE_FINALIZER "\"" : "", uid,
 	         !allocated ? ""
-	                    : ",\"status\":{\"allocation\":{\"devices\":{\"results\":[]},"
+	                    : ",\"status\":{\"allocation\":{\"devices\":{\"results\":[{"
+	                      "\"request\":\"container-0-request-0\",\"driver\":\"d\","
+	                      "\"pool\":\"n1\",\"device\":\"gpu-0\"}]},"
 	                      "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":"
 	                      "\"metadata.name\",\"operator\":\"In\",\"values\":[\"n1\"]}]}]}}}");
 	return text;
@@ -688,6 +690,51 @@ Test(claim_bind, a_claim_for_extended_resources_is_made_once_and_deleted_when_it
 	       200, "{}");
 	expect("refused:0 ");
 	cr_assert_eq(world_open(&b.w), 0);
+}
+
+/* Pod e is bound by another scheduler when the effect of the allocation of its claim is unknown. */
+static struct http_call *unsure_of_a_made_claim(char *post, size_t post_bytes)
+{
+	struct http_call *c;
+
+	begin_extended();
+	bind("e", true);
+	c = world_take(&b.w, "POST", CLAIMS);
+	snprintf(post, post_bytes, "%s", c->body);
+	answer(c, 201, made(post, "31", false, false));
+	answer(world_take(&b.w, "PATCH", CLAIMS "/e-extended-resources-"), 200,
+	       made(post, "32", true, false));
+	world_fail(world_take_with(&b.w, "PATCH", CLAIMS "/e-extended-resources-",
+	                           "\"request\":\"container-0-request-0\""),
+	           HTTP_BROKEN);
+	world_put(b.m, RESOURCE_INDEX_PODS, world_pod("e", "25", "\"nodeName\":\"n2\"", ""));
+	world_flush(b.m);
+	turns(8);
+	return world_take(&b.w, "GET", CLAIMS "/e-extended-resources-");
+}
+
+Test(claim_bind, a_late_write_of_a_made_claim_finds_another_version_after_its_pod_is_dropped)
+{
+	char post[2048];
+	struct http_call *read = unsure_of_a_made_claim(post, sizeof(post));
+
+	answer(read, 200, made(post, "32", true, false));
+	cr_assert(is_taken());
+	answer(world_take_with(&b.w, "PATCH", CLAIMS "/e-extended-resources-", "muster.dev/fence"), 200,
+	       made(post, "33", true, false));
+	cr_assert_not(is_taken());
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
+Test(claim_bind, an_allocation_of_a_made_claim_lands_once_after_its_pod_is_dropped)
+{
+	const struct live *l;
+	char post[2048];
+
+	unsure_of_a_made_claim(post, sizeof(post));
+	l = model_live(b.m);
+	put(LIVE_CLAIMS, made(post, "33", true, true));
+	cr_assert_eq(l->taken[l->nodes[0]->keys[0]], 1);
 }
 
 /* Not allocated, so the pod waits for no node: it is deleted before the next one is made. */
