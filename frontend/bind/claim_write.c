@@ -57,8 +57,8 @@ static void refused(struct claim_item *c, const struct http_answer *answer, cons
 		        "the API server refuses to %s resourceclaim %s/%s: HTTP %d: %.200s",
 		        c->work->undoing ? "deallocate" : "allocate", c->work->namespace, c->name,
 		        answer->status, s.message);
-	/* What was made before is still to be deleted. */
-	c->refused = !c->extended || c->work->undoing;
+	/* What was made before is still to be deleted, and what may be late to find another version. */
+	c->refused = c->work->undoing || (!c->extended && !c->unsure);
 	if (!c->work->undoing)
 		pod_claims_fail(c->work, "%s", s.message);
 }

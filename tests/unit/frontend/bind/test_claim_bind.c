@@ -365,6 +365,23 @@ Test(claim_bind, a_write_that_is_late_finds_another_version_after_the_pod_is_bou
 	cr_assert_eq(world_open(&b.w), 0);
 }
 
+Test(claim_bind, a_write_that_is_late_finds_another_version_after_its_retry_is_refused)
+{
+	begin(false);
+	bind("a", true);
+	world_fail(world_take_with(&b.w, "PATCH", CLAIM "/status", "\"device\":\"gpu-0\""),
+	           HTTP_BROKEN);
+	turns(8);
+	answer(world_take(&b.w, "GET", CLAIM), 200, claim_text("11", false));
+	answer(world_take_with(&b.w, "PATCH", CLAIM "/status", "\"device\":\"gpu-0\""), 403,
+	       "{\"kind\":\"Status\",\"message\":\"no\",\"code\":403}");
+	cr_assert(is_taken());
+	answer(world_take_with(&b.w, "PATCH", CLAIM, "muster.dev/fence"), 200, claim_text("12", false));
+	cr_assert_not(is_taken());
+	expect("refused:0 ");
+	cr_assert_eq(world_open(&b.w), 0);
+}
+
 /* The work is undone from the time on that the pod has a node, before the write ends. */
 Test(claim_bind, a_write_in_flight_when_the_pod_is_bound_elsewhere_finds_another_version)
 {
