@@ -2,8 +2,9 @@
 /* Claims of devices in a run: slices and claims; what kube-controller-manager, the drivers and
  * another scheduler do to them.
  *
- * The controller makes the claims of templates, takes pods that are over off `reservedFor`, frees
- * what is reserved for nobody any more, and deletes claims whose pod is over.  A driver says in
+ * The controller makes the claims of templates, puts pods that have a node on `reservedFor` of what
+ * is allocated, takes those that are over off it, frees what is reserved for nobody any more, and
+ * deletes claims whose pod is over.  A driver says in
  * `status.devices` that a device is ready, or that it failed, and may take back that it is ready.
  */
 #include "tests/sim/claims_impl.h"
@@ -298,6 +299,36 @@ static bool tidy(struct claims *c, const struct as_object *claim)
 	return true;
 }
 
+/* resourceclaim controller: syncPod.  Another scheduler gave the pod its node, and what muster
+ * allocated for it was not freed. */
+static bool reserve(struct claims *c, const struct as_object *pod)
+{
+	const struct as_json *status;
+	const struct as_object *claim;
+	char key[NAME_BYTES + 16], others[2048] = "";
+
+	if (pod->deleting || claims_pod_over(pod) || as_object_field(pod, "spec.nodeName")[0] == '\0' ||
+	    !mentions(pod, "resourceClaims") || claims_name(claims_tree(c, pod)) == NULL)
+		return false;
+	snprintf(key, sizeof(key), "default/%s", claims_name(claims_tree(c, pod)));
+	claim = as_index_find(&c->all->index, key);
+	status = claim != NULL ? claims_status(c, claim) : NULL;
+	if (as_json_get(status, "allocation") == NULL)
+		return false;
+	for (const struct as_json *r = claims_first(status, "reservedFor"); r != NULL; r = r->next) {
+		if (strcmp(json_text(r, "uid"), pod->uid) == 0)
+			return false;
+		snprintf(others + strlen(others), sizeof(others) - strlen(others),
+		         "{\"resource\":\"pods\",\"name\":\"%s\",\"uid\":\"%s\"},", json_text(r, "name"),
+		         json_text(r, "uid"));
+	}
+	sim_user(c->sim, "PATCH", path_of(claim->name, "/status"),
+	         "{\"status\":{\"reservedFor\":[%s{\"resource\":\"pods\",\"name\":\"%s\",\"uid\":"
+	         "\"%s\"}]}}",
+	         others, pod->name, pod->uid);
+	return true;
+}
+
 /* What the driver says next of a claim's devices; NULL: nothing now.  Ready is taken back now and
  * then, and given again. */
 static const char *ready_next(struct claims *c, const struct as_json *status)
@@ -348,7 +379,7 @@ static bool act(struct claims *c)
 {
 	claims_trees_begin(c);
 	for (struct as_index_entry *e = c->sim->api->pods->index.first[0]; e != NULL; e = e->next[0])
-		if (make_of(c, e->object))
+		if (make_of(c, e->object) || reserve(c, e->object))
 			return true;
 	for (struct as_index_entry *e = c->all->index.first[0]; e != NULL; e = e->next[0])
 		if (!claims_foreign(e->object->name) && (tidy(c, e->object) || tell(c, e->object)))
