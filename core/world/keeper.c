@@ -38,9 +38,9 @@ void keeper_clear(struct keeper *k)
 	}
 	id_table_clear(&k->namespaces);
 	free(k->pods);
-	free(k->facts);
+	free(k->more);
 	k->pods = NULL;
-	k->facts = NULL;
+	k->more = NULL;
 	k->pods_used = 0;
 	k->flags = 0;
 	k->on = false;
@@ -121,16 +121,21 @@ static void namespace_drop(struct keeper *k, uint32_t name)
 
 static void pod_put(struct keeper *k, const struct event_pod *e)
 {
+	struct kept_pod *p;
+
 	if (!k->pods)
 		k->pods = must_array(k->limits.pods, sizeof(*k->pods));
 	if (e->pod >= k->pods_used)
 		k->pods_used = e->pod + 1;
-	k->pods[e->pod] = (struct kept_pod){ .generation = e->generation,
-		                                 .flags = e->flags,
-		                                 .gang = e->gang,
-		                                 .scheduled_s = e->scheduled_s,
-		                                 .run_s = e->run_s,
-		                                 .expected_s = e->expected_s };
+	p = &k->pods[e->pod];
+	if (p->generation != e->generation)
+		p->start_s = p->facts = 0;
+	p->generation = e->generation;
+	p->flags = e->flags;
+	p->gang = e->gang;
+	p->scheduled_s = e->scheduled_s;
+	p->run_s = e->run_s;
+	p->expected_s = e->expected_s;
 }
 
 static void pod_drop(struct keeper *k, uint32_t id)
@@ -139,11 +144,44 @@ static void pod_drop(struct keeper *k, uint32_t id)
 		k->pods[id].generation = 0;
 }
 
+/* True if the facts are a start and flags, with the defaults of struct event_pod_facts. */
+static bool facts_are_plain(const struct event_pod_facts *f)
+{
+	return f->evicted_s == 0 && f->ends_s == 0 && f->nominated == ID_NONE && f->grace_s == 0 &&
+	       f->deletion_cost == 0 && f->completion_index == -1;
+}
+
 static void facts_put(struct keeper *k, const struct event_pod_facts *f, uint64_t time_ns)
 {
-	if (!k->facts)
-		k->facts = must_array(k->limits.pods, sizeof(*k->facts));
-	facts_keep(&k->facts[f->pod], f, time_ns);
+	struct kept_pod *p = f->pod < k->pods_used ? &k->pods[f->pod] : NULL;
+	const bool is_plain = facts_are_plain(f);
+
+	if (!p || p->generation != f->generation)
+		return; /* of no pod that is here: they follow its record */
+	if (!is_plain && !k->more)
+		k->more = must_array(k->limits.pods, sizeof(*k->more));
+	if (!is_plain && !(p->facts & KEPT_MORE))
+		k->more[f->pod] = (struct kept_facts){ .deleting_ns = 0 };
+	if (!is_plain)
+		facts_keep(&k->more[f->pod], f, time_ns);
+	p->start_s = f->start_s;
+	p->facts = f->flags | KEPT_FACTS | (is_plain ? 0 : KEPT_MORE);
+}
+
+struct kept_facts keeper_facts(const struct keeper *k, uint32_t pod)
+{
+	const struct kept_pod *p = pod < k->pods_used ? &k->pods[pod] : NULL;
+
+	if (!p || p->generation == 0 || !(p->facts & KEPT_FACTS))
+		return (struct kept_facts){ .deleting_ns = 0 };
+	if (p->facts & KEPT_MORE)
+		return k->more[pod];
+	return (struct kept_facts){ .sent = { .pod = pod,
+		                                  .generation = p->generation,
+		                                  .start_s = p->start_s,
+		                                  .flags = p->facts & ~(uint32_t)KEPT_FACTS,
+		                                  .nominated = ID_NONE,
+		                                  .completion_index = -1 } };
 }
 
 static void budget_put(struct keeper *k, const struct record *r)
@@ -282,7 +320,7 @@ uint64_t keeper_changes(const struct keeper *k)
 
 uint64_t keeper_bytes(const struct keeper *k)
 {
-	const size_t each = (k->pods ? sizeof(*k->pods) : 0) + (k->facts ? sizeof(*k->facts) : 0);
+	const size_t each = (k->pods ? sizeof(*k->pods) : 0) + (k->more ? sizeof(*k->more) : 0);
 
 	return k->bytes + k->pods_used * each;
 }

@@ -40,6 +40,7 @@ bool keeper_is_on(const struct keeper *k);
 uint32_t keeper_flags(const struct keeper *k);
 /* Records that may change an answer, so far. */
 uint64_t keeper_changes(const struct keeper *k);
+/* At most; the kernel has no pages for slots that no pod used. */
 uint64_t keeper_bytes(const struct keeper *k);
 
 /* What reclaim would take if it had run for long enough (core/cycle/reclaim.h). */

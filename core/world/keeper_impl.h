@@ -35,6 +35,14 @@ struct kept_pod {
 	uint32_t gang;
 	uint32_t scheduled_s;
 	uint32_t run_s, expected_s;
+	/* Of its facts, which are these two for nearly all pods: */
+	uint32_t start_s;
+	uint32_t facts; /* enum kept_flags, and enum fact_flags */
+};
+
+enum kept_flags {
+	KEPT_FACTS = 1u << 31, /* they came since the pod did */
+	KEPT_MORE = 1u << 30,  /* with others than their defaults: keeper.more has all */
 };
 
 /* A victim that a budget refused: its budgets count as spent for some time. */
@@ -52,8 +60,8 @@ struct keeper {
 	struct id_table namespaces; /* of numbers of names */
 	/* By pod, as many as the limit: slots that are never used take no memory.  NULL: none came. */
 	struct kept_pod *pods;
-	struct kept_facts *facts; /* generation 0: none */
-	uint32_t pods_used;       /* ids below were used */
+	struct kept_facts *more; /* by pod, with KEPT_MORE; NULL: none had it */
+	uint32_t pods_used;      /* ids below were used */
 	uint32_t flags;
 	struct event_preemption terms;
 	struct refused_pod refused[REFUSED_MAX]; /* the latest ones, a ring */
@@ -63,5 +71,8 @@ struct keeper {
 	uint64_t changes;
 	uint64_t bytes;
 };
+
+/* Generation 0: none came since the pod did, or there is no such pod. */
+struct kept_facts keeper_facts(const struct keeper *k, uint32_t pod);
 
 #endif

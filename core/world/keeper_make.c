@@ -427,11 +427,12 @@ static void young_spare(const struct keeper *k, const struct core *world, struct
 	if (k->terms.min_run_s == 0)
 		return;
 	gangs = must_array(k->limits.gangs, sizeof(*gangs));
-	for (pod_id id = 0; k->facts && id < world->pods.used; id++) {
+	for (pod_id id = 0; id < world->pods.used; id++) {
 		const struct pod *p = &world->pods.slots[id];
+		const struct kept_facts kept = keeper_facts(k, id);
 
 		if (p->generation != 0 && p->gang < k->limits.gangs && reservation_is_bound(p) &&
-		    is_young(k, &k->facts[id].sent, now_s))
+		    is_young(k, &kept.sent, now_s))
 			gangs[p->gang] = true;
 	}
 	for (pod_id id = 0; id < world->pods.used; id++) {
@@ -476,16 +477,13 @@ static void pod_facts(const struct keeper *k, const struct core *world, struct k
                       pod_id id)
 {
 	const uint64_t now_s = world->now_ns / 1000000000;
-	static const struct kept_facts unknown = { .deleting_ns = 0 };
 	struct search_pod *out = &m->pods[id];
-	const struct kept_facts *kept = k->facts ? &k->facts[id] : &unknown;
-	const struct event_pod_facts *f = &kept->sent;
+	const struct kept_facts kept = keeper_facts(k, id);
+	const struct event_pod_facts *f = &kept.sent;
 	struct event_pod body;
 	const struct pod_record pod = kept_pod_record(k, world, id, &body);
 	uint32_t gang;
 
-	if (f->generation != pod.body->generation)
-		f = &unknown.sent;
 	gang = pod.body->gang;
 	*out = (struct search_pod){
 		.start_s = f->start_s > 0 ? f->start_s : START_NONE,
@@ -494,7 +492,7 @@ static void pod_facts(const struct keeper *k, const struct core *world, struct k
 		.completion_index = f->completion_index,
 		.spared = (!(f->flags & FACT_OURS) && !(k->terms.flags & PREEMPTION_ALL)) ||
 		          (f->flags & FACT_SPARED) || terms_spare(k, f, now_s),
-		.stuck = facts_overdue(kept, pod.body->generation, k->terms.patience_s, world->now_ns),
+		.stuck = facts_overdue(&kept, pod.body->generation, k->terms.patience_s, world->now_ns),
 		.soon = ends_soon(k, pod.body, now_s),
 		.nominated_room = world->pods.slots[id].reservation == RESERVATION_NOMINATED,
 		.never = f->flags & FACT_NEVER,

@@ -3,7 +3,7 @@
  * and searching in it changes nothing of the world, which still says what the loop says. */
 #include "core/lifecycle/reservation.h"
 #include "core/lifecycle/state.h"
-#include "core/world/keeper.h"
+#include "core/world/keeper_impl.h"
 #include "tests/unit/support_followed.h"
 #include "tests/unit/support_slow.h"
 #include "tests/unit/test.h"
@@ -104,7 +104,8 @@ static void facts_feed(struct loop *l, const struct record *after)
 		                                .pod = e->pod,
 		                                .generation = e->generation,
 		                                .start_s = 1 + e->pod % 3,
-		                                .flags = FACT_OURS };
+		                                .flags = FACT_OURS,
+		                                .completion_index = e->pod % 2 == 0 ? -1 : 3 };
 	loop_step(l, &r.head, UINT32_MAX);
 }
 
@@ -209,4 +210,77 @@ Test(keeper, keeps_nothing_unless_asked_first)
 	cr_assert_eq(keeper_bytes(follower_keeper(l.world)), 0);
 	loop_end(&l);
 	slow_free(s);
+}
+
+static void take(struct keeper *k, enum record_kind kind, const void *body, size_t bytes)
+{
+	struct {
+		struct record head;
+		unsigned char body[sizeof(struct event_pod)];
+	} r = { .head = { .bytes = (uint32_t)(sizeof(r.head) + bytes),
+		              .kind = (uint16_t)kind,
+		              .time_ns = UINT64_C(7000000000) } };
+
+	if (bytes > 0)
+		memcpy(r.body, body, bytes);
+	keeper_take(k, &r.head);
+}
+
+static void take_pod(struct keeper *k, uint32_t pod, uint32_t generation)
+{
+	take(k, EVENT_POD, &(struct event_pod){ .pod = pod, .generation = generation },
+	     sizeof(struct event_pod));
+}
+
+static struct event_pod_facts plain_facts(uint32_t pod)
+{
+	return (struct event_pod_facts){ .pod = pod,
+		                             .generation = 1,
+		                             .start_s = 100 + pod,
+		                             .flags = FACT_OURS,
+		                             .nominated = ID_NONE,
+		                             .completion_index = -1 };
+}
+
+static void take_facts(struct keeper *k, const struct event_pod_facts *f)
+{
+	struct kept_facts kept;
+
+	take(k, EVENT_POD_FACTS, f, sizeof(*f));
+	kept = keeper_facts(k, f->pod);
+	cr_assert_eq(memcmp(&kept.sent, f, sizeof(*f)), 0, "pod %u", f->pod);
+}
+
+/* A cluster has hundreds of thousands of pods; of nearly all the facts are a start and flags. */
+Test(keeper, keeps_32_bytes_of_a_pod_with_plain_facts)
+{
+	const struct event_preemption explain = { .flags = PREEMPTION_EXPLAIN };
+	struct keeper *k = keeper_new(&(struct limits){ .pods = 64 });
+	struct event_pod_facts f;
+
+	take(k, EVENT_BEGIN, NULL, 0);
+	take(k, EVENT_PREEMPTION, &explain, sizeof(explain));
+	for (uint32_t pod = 0; pod < 10; pod++) {
+		take_pod(k, pod, 1);
+		cr_assert_eq(keeper_facts(k, pod).sent.generation, 0);
+		f = plain_facts(pod);
+		take_facts(k, &f);
+	}
+	cr_assert_eq(keeper_bytes(k), 10 * 32);
+
+	f.ends_s = 200;
+	take_facts(k, &f);
+	cr_assert_eq(keeper_facts(k, 9).deleting_ns, UINT64_C(7000000000));
+	take_pod(k, 9, 1);
+	cr_assert_eq(keeper_facts(k, 9).sent.ends_s, 200);
+	take_pod(k, 9, 2);
+	cr_assert_eq(keeper_facts(k, 9).sent.generation, 0, "those of the pod that had the slot");
+	take(k, EVENT_POD_FACTS, &f, sizeof(f));
+	cr_assert_eq(keeper_facts(k, 9).sent.generation, 0, "of another generation");
+	f = plain_facts(9);
+	f.generation = 2;
+	take_facts(k, &f);
+	take(k, EVENT_POD_DROP, &f.pod, sizeof(f.pod));
+	cr_assert_eq(keeper_facts(k, 9).sent.generation, 0);
+	keeper_free(k);
 }
