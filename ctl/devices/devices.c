@@ -23,7 +23,7 @@ static const struct flag flags[] = {
 	{ "selector", 0, "--selector CEL",
 	  "an expression over `device` that each device is compared with; may be\nrepeated", NULL,
 	  option_texts, offsetof(struct options, selectors) },
-	FLAG_OUTPUT(struct options, output, "JSON instead of a table"),
+	FLAG_TABLES(struct options, output, "JSON instead of a table"),
 	{ 0 },
 };
 
@@ -114,7 +114,7 @@ static void print(const struct options *o, struct devices *devices, struct cel_p
 {
 	size_t n, i, k;
 	struct devices_row *rows = devices_list(devices, &n);
-	struct text_table *t = o->output == OUTPUT_TEXT ? table_new(o->selectors.n) : NULL;
+	struct text_table *t = o->output != OUTPUT_JSON ? table_new(o->selectors.n) : NULL;
 	struct answer *answers = must_array(o->selectors.n + 1, sizeof(*answers));
 
 	if (!t)
@@ -130,6 +130,7 @@ static void print(const struct options *o, struct devices *devices, struct cel_p
 			free(answers[k].error);
 	}
 	if (t) {
+		text_table_fit(t, o->output, NULL);
 		text_table_print(t, stdout);
 		text_table_free(t);
 	} else {

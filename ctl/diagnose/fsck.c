@@ -39,7 +39,7 @@ static const struct flag flags[] = {
 	  offsetof(struct options, schedulers) },
 	{ "devices", 0, "--devices", "also the claims: no device is given away twice", NULL, NULL,
 	  offsetof(struct options, devices) },
-	FLAG_OUTPUT(struct options, live.output,
+	FLAG_TABLES(struct options, live.output,
 	            "JSON instead of text; cpu is in milli, memory in bytes"),
 	{ 0 },
 };
@@ -156,7 +156,7 @@ static const char *value_text(const struct finding *x, const struct ledger_look 
 	return units_amount(x->resource, name, value, out, 32);
 }
 
-static void print_rows(const struct findings *f, const struct ledger_look *live)
+static void print_rows(const struct findings *f, const struct ledger_look *live, enum output output)
 {
 	static const char *const heads[] = { "KIND", "NAME", "FIELD", "LIVE", "RECOMPUTED", "" };
 	struct text_table *t = text_table_new("LLLRRL");
@@ -174,16 +174,17 @@ static void print_rows(const struct findings *f, const struct ledger_look *live)
 		text_table_cell(t, "%s", value_text(x, live, x->relisted, text));
 		text_table_cell(t, "%s", x->in_flight ? "in flight" : "");
 	}
+	text_table_fit(t, output, NULL);
 	text_table_print(t, stdout);
 	text_table_free(t);
 }
 
-static void print_text(const struct findings *f, const struct ledger_look *live)
+static void print_text(const struct findings *f, const struct ledger_look *live, enum output output)
 {
 	size_t n = count(f, false);
 
 	if (f->n > 0)
-		print_rows(f, live);
+		print_rows(f, live, output);
 	printf("%zu difference%s in %zu node%s and %zu gang%s", n, n == 1 ? "" : "s", live->nodes.n,
 	       live->nodes.n == 1 ? "" : "s", live->gangs.n, live->gangs.n == 1 ? "" : "s");
 	if (live->in_flight > 0)
@@ -255,10 +256,10 @@ static int check(const struct options *o)
 	if (ok && o->live.output == OUTPUT_JSON)
 		print_json(&f, live, o->devices ? &claims : NULL);
 	else if (ok)
-		print_text(&f, live);
+		print_text(&f, live, o->live.output);
 	else
 		fprintf(stderr, "%s: %s\n", o->live.command, error);
-	if (ok && o->devices && o->live.output == OUTPUT_TEXT)
+	if (ok && o->devices && o->live.output != OUTPUT_JSON)
 		claims_look_print(&claims, OUTPUT_TEXT);
 	rc = !ok ? EXIT_USAGE : count(&f, false) + claims.n > 0 ? EXIT_NO : EXIT_DONE;
 	claims_look_free(&claims);

@@ -27,7 +27,7 @@ static const struct flag flags[] = {
 	  "with --live -f: where muster-frontend serves (default " HTTP_LISTEN ")", NULL, option_text,
 	  offsetof(struct options, listen) },
 	FLAG_SOCKET(struct options, live.socket),
-	FLAG_OUTPUT(struct options, of.output,
+	FLAG_TABLES(struct options, of.output,
 	            "JSON instead of tables: an object, or an array for several pods"),
 	FLAG_SCORE(struct options, of.score),
 	{ 0 },

@@ -191,7 +191,7 @@ static void row_of(const cJSON *item, bool wide, char **cells)
 	for (size_t i = 0; i < n; i++)
 		if (fields[i] != NULL && i != REASON_CELL)
 			cells[i] = must_copy(field_text(item, fields[i]));
-	cells[REASON_CELL] = rows_reason_turned(field_text(item, "gang"), field_text(item, "reason"));
+	cells[REASON_CELL] = ctl_reason_turned(field_text(item, "gang"), field_text(item, "reason"));
 	cells[7] = age_of(item, "age_s");
 	cells[8] = age_of(item, "waited_s");
 	cells[9] = start_of(item);

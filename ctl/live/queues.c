@@ -241,6 +241,11 @@ static int run_live(struct options *o, const char *argument, const char *command
 	return rc;
 }
 
+static enum output output_of(enum list_form form)
+{
+	return form == LIST_JSON ? OUTPUT_JSON : form == LIST_WIDE ? OUTPUT_WIDE : OUTPUT_TEXT;
+}
+
 /* "import SOURCE FILE"; a queue may be named import. */
 static bool imports(int argc, char **argv)
 {
@@ -260,8 +265,8 @@ static int run(int argc, char **argv)
 		arguments_add(&o.files, argv[i]);
 	if (rc == -1 && of_files && (o.files.n == 0 || o.source == NULL))
 		rc = ctl_usage(argv[0], "-f FILE and --queues SOURCE go together; see %s --help", argv[0]);
-	if (rc == -1 && of_files && o.live.list.form != LIST_TEXT && o.live.list.form != LIST_JSON)
-		rc = ctl_usage(argv[0], "of files -o json is the only form");
+	if (rc == -1 && of_files && o.live.list.form > LIST_JSON)
+		rc = ctl_usage(argv[0], "of files -o json and wide are the other forms of output");
 	if (rc == -1 && o.order && !of_files)
 		rc = ctl_usage(argv[0], "--order: -f FILE is missing");
 	if (rc == -1 && o.unshared.n > 0 && !of_files)
@@ -270,7 +275,7 @@ static int run(int argc, char **argv)
 		rc = EXIT_USAGE;
 	if (rc == -1 && of_files)
 		rc = queues_files(&o.files, o.source, &o.unshared, evicts, o.order,
-		                  o.live.list.form == LIST_JSON ? OUTPUT_JSON : OUTPUT_TEXT, argv[0]);
+		                  output_of(o.live.list.form), argv[0]);
 	if (rc == -1 && argc - optind > 1)
 		rc = ctl_usage(argv[0], "one QUEUE at most");
 	if (rc == -1)

@@ -103,14 +103,3 @@ uint64_t rows_gang_age_ns(const struct gang_copy *g, uint64_t now_ns)
 {
 	return g->row.created_ns != 0 && g->row.created_ns < now_ns ? now_ns - g->row.created_ns : 0;
 }
-
-char *rows_reason_turned(const char *gang, const char *reason)
-{
-	char *mark = ctl_print(". gang %s: ", gang);
-	const char *at = strstr(reason, mark), *own = at != NULL ? at + strlen(mark) : NULL;
-	char *text =
-		own == NULL ? must_copy(reason) : ctl_print("%s %.*s.", own, (int)(at - reason), reason);
-
-	free(mark);
-	return text;
-}

@@ -28,11 +28,6 @@ struct gangs rows_gangs(const struct observer *o, const char *wanted);
 /* "4: 1 pending, 3 waiting": how many there are, and in each state that any is in.  Returns out. */
 const char *rows_states_text(const struct gangs *gangs, char out[256]);
 
-/* For tables: muster's own clause of a reason first, kube-scheduler's sentence after it; to be
- * freed.
- */
-char *rows_reason_turned(const char *gang, const char *reason);
-
 /* True if the row has a reason: the gang waits, or members of a placed gang do. */
 bool rows_gang_waits(const struct gang_copy *g);
 

@@ -248,7 +248,7 @@ static void draw_gang(struct styled_text *s, const struct live *l, const struct 
 	bool waits = rows_gang_waits(g), cut = shown->cut && strlen(g->name) > (size_t)shown->name_wide;
 	char age[32] = "-", need[32] = "";
 	char *whole = waits ? live_reason(l, g) : NULL;
-	char *reason = waits ? rows_reason_turned(g->name, whole) : NULL;
+	char *reason = waits ? ctl_reason_turned(g->name, whole) : NULL;
 
 	if (g->row.created_ns != 0)
 		units_age(rows_gang_age_ns(g, look->wall_ns), age, sizeof(age));

@@ -82,7 +82,8 @@ int queues_order(enum output output, const struct queues *q, struct offline *o)
 	}
 	if (output == OUTPUT_JSON)
 		fputs("]}\n", stdout);
-	else
+	text_table_fit(table, output, NULL);
+	if (output != OUTPUT_JSON)
 		text_table_print(table, stdout);
 	text_table_free(table);
 	return EXIT_DONE;

@@ -191,7 +191,7 @@ static cJSON *queue_json(const struct queues *q, const struct shares *s, const s
 }
 
 static void print_queues(const struct queues *q, const struct shares *s, const struct model *model,
-                         const struct counts *all)
+                         const struct counts *all, enum output output)
 {
 	struct text_table *t = text_table_new("LLLLLLRRRL");
 	char *cells[QUEUES_CELLS] = { NULL };
@@ -208,6 +208,7 @@ static void print_queues(const struct queues *q, const struct shares *s, const s
 		}
 		cJSON_Delete(item);
 	}
+	text_table_fit(t, output, queues_spare);
 	text_table_print(t, stdout);
 	text_table_free(t);
 }
@@ -225,7 +226,7 @@ static int show(enum output output, const struct queues *q, struct offline *offl
 			json_print_line(queue_json(q, s, model, i, &all[i]), i == 0);
 		fputs("]}\n", stdout);
 	} else {
-		print_queues(q, s, model, all);
+		print_queues(q, s, model, all, output);
 	}
 	free(all);
 	simulation_free(placed);

@@ -31,7 +31,7 @@ static const struct flag flags[] = {
 	  "$KUBECONFIG, else the pod's service account, else ~/.kube/config",
 	  NULL, option_text, offsetof(struct options, access.kubeconfig) },
 	FLAG_CONTEXT(struct options, access),
-	FLAG_OUTPUT(struct options, output, "JSON instead of tables; cpu is in milli, memory in bytes"),
+	FLAG_TABLES(struct options, output, "JSON instead of tables; cpu is in milli, memory in bytes"),
 	{ "scheduler-name", 0, "--scheduler-name NAME",
 	  "only pods that name this scheduler; may be repeated\n(default: every pending pod)", NULL,
 	  option_texts, offsetof(struct options, names) },

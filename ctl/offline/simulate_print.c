@@ -130,7 +130,7 @@ static void print_json(const struct simulation *s)
 	fputs("}\n", stdout);
 }
 
-static void print_placements(const struct simulation *s)
+static void print_placements(const struct simulation *s, enum output output)
 {
 	struct text_table *t = text_table_new("LLLL");
 
@@ -150,11 +150,12 @@ static void print_placements(const struct simulation *s)
 		                : p->with_gang    ? "waits with its gang"
 		                                  : p->reason);
 	}
+	text_table_fit(t, output, "0010");
 	text_table_print(t, stdout);
 	text_table_free(t);
 }
 
-static void print_gangs(const struct simulation *s)
+static void print_gangs(const struct simulation *s, enum output output)
 {
 	struct text_table *t = text_table_new("LLRRRL");
 
@@ -166,21 +167,25 @@ static void print_gangs(const struct simulation *s)
 	text_table_cell(t, "REASON");
 	for (size_t i = 0; i < s->gangs_n; i++) {
 		const struct gang_result *g = &s->gangs[i];
+		char *reason;
 
 		text_table_cell(t, "%s", g->gang);
 		text_table_cell(t, "%s", gang_state_text(g->life));
 		text_table_cell(t, "%" PRIu32, g->quorum);
 		text_table_cell(t, "%" PRIu32, g->members);
 		text_table_cell(t, "%" PRIu32, g->placed);
-		text_table_cell(t, "%s", g->reason != NULL ? g->reason : "");
+		reason = g->reason != NULL ? ctl_reason_turned(g->gang, g->reason) : NULL;
+		text_table_cell(t, "%s", reason != NULL ? reason : "");
+		free(reason);
 	}
 	fputc('\n', stdout);
+	text_table_fit(t, output, "001320");
 	text_table_print(t, stdout);
 	text_table_free(t);
 }
 
 /* Which device goes to whom, and which ones gangs lack. */
-static void print_devices(const struct simulation *s)
+static void print_devices(const struct simulation *s, enum output output)
 {
 	struct text_table *t = text_table_new("LLLLL");
 	bool any = false;
@@ -207,12 +212,13 @@ static void print_devices(const struct simulation *s)
 	}
 	if (any) {
 		fputc('\n', stdout);
+		text_table_fit(t, output, NULL);
 		text_table_print(t, stdout);
 	}
 	text_table_free(t);
 }
 
-static void print_evictions(const struct simulation *s)
+static void print_evictions(const struct simulation *s, enum output output)
 {
 	struct text_table *t = text_table_new("LLLLL");
 
@@ -231,21 +237,22 @@ static void print_evictions(const struct simulation *s)
 		text_table_cell(t, "%s", rule_of(e));
 	}
 	fputc('\n', stdout);
+	text_table_fit(t, output, NULL);
 	text_table_print(t, stdout);
 	text_table_free(t);
 }
 
-static void print_text(const struct simulation *s)
+static void print_text(const struct simulation *s, enum output output)
 {
 	size_t pending = s->placements_n - s->leaving_n, gangs = 0;
 
 	if (s->placements_n > 0)
-		print_placements(s);
+		print_placements(s, output);
 	if (s->gangs_n > 0)
-		print_gangs(s);
-	print_devices(s);
+		print_gangs(s, output);
+	print_devices(s, output);
 	if (s->evictions_n > 0)
-		print_evictions(s);
+		print_evictions(s, output);
 	for (size_t i = 0; i < s->gangs_n; i++)
 		gangs += s->gangs[i].state == GANG_PLACED;
 	printf("%s%zu of %zu pending pods placed, %zu of %zu gangs",
@@ -261,5 +268,5 @@ void simulation_print(const struct simulation *s, enum output output)
 	if (output == OUTPUT_JSON)
 		print_json(s);
 	else
-		print_text(s);
+		print_text(s, output);
 }

@@ -125,7 +125,7 @@ static void print_devices(struct text_table *t, const struct node_verdict *n)
 	bytes_free(&text);
 }
 
-static void print_table(const struct verdict *v)
+static void print_table(const struct verdict *v, enum output output)
 {
 	const bool devices = has_devices(v);
 	struct text_table *t = text_table_new(devices ? "LLRLL" : "LLRL");
@@ -156,6 +156,7 @@ static void print_table(const struct verdict *v)
 			print_devices(t, n);
 		print_reasons(t, n);
 	}
+	text_table_fit(t, output, devices ? "00010" : NULL);
 	if (v->nodes_n > 0)
 		text_table_print(t, stdout);
 	text_table_free(t);
@@ -168,9 +169,9 @@ int verdict_print(const struct verdict *v, size_t n, enum output output)
 	if (output == OUTPUT_JSON)
 		print_json(v, n, n > 1);
 	for (size_t i = 0; i < n; i++) {
-		if (output == OUTPUT_TEXT) {
+		if (output != OUTPUT_JSON) {
 			fputs(i > 0 ? "\n" : "", stdout);
-			print_table(&v[i]);
+			print_table(&v[i], output);
 		}
 		if (v[i].feasible_n == 0)
 			rc = EXIT_NO;

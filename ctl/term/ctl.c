@@ -88,3 +88,14 @@ bool ctl_flush(const char *command)
 	}
 	return !failed;
 }
+
+char *ctl_reason_turned(const char *gang, const char *reason)
+{
+	char *mark = ctl_print(". gang %s: ", gang);
+	const char *at = strstr(reason, mark), *own = at != NULL ? at + strlen(mark) : NULL;
+	char *text =
+		own == NULL ? must_copy(reason) : ctl_print("%s %.*s.", own, (int)(at - reason), reason);
+
+	free(mark);
+	return text;
+}

@@ -17,7 +17,7 @@ enum {
 	EXIT_CONFIG = 78, /* another memory layout; of a daemon also an address in use */
 };
 
-enum output { OUTPUT_TEXT, OUTPUT_JSON };
+enum output { OUTPUT_TEXT, OUTPUT_WIDE, OUTPUT_JSON };
 
 /* Prints a message, to which it adds the newline. Returns EXIT_USAGE. */
 int ctl_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -40,5 +40,9 @@ int ctl_compare_texts(const void *a, const void *b);
 
 /* Flushes standard output. False, and a message the first time, if it can't be written. */
 bool ctl_flush(const char *command);
+
+/* For tables: muster's own clause of a reason first, kube-scheduler's sentence after it; to be
+ * freed. */
+char *ctl_reason_turned(const char *gang, const char *reason);
 
 #endif

@@ -47,6 +47,15 @@ bool option_output(const char *command, const char *text, void *to)
 	return true;
 }
 
+bool option_output_wide(const char *command, const char *text, void *to)
+{
+	if (strcmp(text, "json") != 0 && strcmp(text, "wide") != 0)
+		return ctl_usage(command, "-o %s: json and wide are the other forms of output", text),
+		       false;
+	*(enum output *)to = text[0] == 'w' ? OUTPUT_WIDE : OUTPUT_JSON;
+	return true;
+}
+
 static size_t count_flags(const struct command *c)
 {
 	size_t n = 0;

@@ -30,6 +30,13 @@ struct flag {
 		"output", 'o', "-o json", text, NULL, option_output, offsetof(type, field)                 \
 	}
 
+/* Of a command that prints tables. */
+#define FLAG_TABLES(type, field, text)                                                             \
+	{                                                                                              \
+		"output", 'o', "-o json|wide", text "\nwide: all columns and whole lines on a terminal",   \
+			"json|wide", option_output_wide, offsetof(type, field)                                 \
+	}
+
 struct command {
 	const char *name;
 	const char *summary;      /* its line of musterctl --help */
@@ -69,5 +76,7 @@ bool option_texts(const char *command, const char *text, void *to); /* struct ar
 bool option_digits(const char *text, uint64_t *out);
 bool option_output(const char *command, const char *text,
                    void *to); /* enum output: "json" alone is valid */
+bool option_output_wide(const char *command, const char *text,
+                        void *to); /* "json" and "wide" are */
 
 #endif

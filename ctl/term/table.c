@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/term/table.h"
 
-#include "ctl/term/ctl.h"
 #include "ctl/term/edge.h"
 
 #include <stdarg.h>
@@ -66,6 +65,12 @@ void text_table_cut(struct text_table *t, size_t edge, const char *spare, char *
 	t->edge = edge;
 	t->spare = spare;
 	t->left_out = left_out;
+}
+
+void text_table_fit(struct text_table *t, enum output output, const char *spare)
+{
+	if (output == OUTPUT_TEXT)
+		text_table_cut(t, edge_columns(stdout), spare, NULL);
 }
 
 /* The widest cell of each column; to be freed. */

@@ -3,6 +3,8 @@
 #ifndef MUSTER_CTL_TABLE_H
 #define MUSTER_CTL_TABLE_H
 
+#include "ctl/term/ctl.h"
+
 #include <stddef.h>
 #include <stdio.h>
 
@@ -24,6 +26,9 @@ void text_table_cell(struct text_table *g, const char *format, ...)
  * table, and leaves out the same columns.  NULL: there is one part. */
 void text_table_cut(struct text_table *g, size_t edge, const char *spare, char *left_out);
 #define EDGE_LAST 24u
+
+/* The same for standard output, if the output is OUTPUT_TEXT: OUTPUT_WIDE has whole lines. */
+void text_table_fit(struct text_table *g, enum output output, const char *spare);
 
 void text_table_print(const struct text_table *g, FILE *to);
 

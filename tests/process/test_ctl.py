@@ -419,6 +419,28 @@ def test_narrow_tables_have_the_columns_that_matter():
         equal(seen[1].split()[-1], "4/8", seen)
 
 
+def test_tables_of_files_end_at_the_edge_of_a_terminal():
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as queues, tempfile.NamedTemporaryFile("w", suffix=".json") as f:
+        queues.write(QUEUE)
+        queues.flush()
+        group, pods = objects.gang("a-gang-with-a-long-name", 3, cpu="3", labels={"muster.dev/queue": "research"})
+        json.dump({"apiVersion": "v1", "kind": "List", "items": [objects.node("n1", cpu="2"), group, *pods]}, f)
+        f.flush()
+        for wanted, *argv in (("have room", "simulate", "-f", f.name), ("Insufficient", "verdict", "-f", f.name, "--pod", f"default/{group['metadata']['name']}-0"),
+                              ("FIRST", "queues", "-f", f.name, "--queues", queues.name)):
+            whole = run("musterctl", *argv)[1].splitlines()
+            if argv[0] != "verdict":
+                check(max(map(len, whole)) > 80, whole)
+            for columns in (45, 80):
+                seen = on_a_terminal(columns, *argv)
+                lines = [line for line in seen if "   " in line]
+                check(max(map(len, lines)) <= columns, columns, seen)
+                equal(len(seen), len(whole), seen)
+            check(any(wanted in line for line in on_a_terminal(80, *argv)), seen)
+            equal(on_a_terminal(40, *argv, "-o", "wide"), whole, argv[0])
+        check("json and wide" in run("musterctl", "simulate", "-f", f.name, "-o", "name")[2], "simulate")
+
+
 def test_watch_leaves_out_the_columns_that_its_head_leaves_out():
     with Cluster(objects.node("n1", cpu="2")) as c:
         wait_with_a_reason(c)
