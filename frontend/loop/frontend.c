@@ -18,6 +18,7 @@
 #include "frontend/watch/watch.h"
 #include "frontend/bind/binder.h"
 #include "frontend/bind/claim_bind.h"
+#include "frontend/bind/taint_rules.h"
 #include "frontend/bind/volume_bind.h"
 
 #include <stdlib.h>
@@ -252,6 +253,7 @@ void frontend_free(struct frontend *f)
 	extender_free(f->extender);
 	preempt_end(f);
 	rights_free(f->claims_rights);
+	taint_rules_free(f->taint_rules);
 	if (f->past)
 		past_end(f);
 	journal_free(f->journal);

@@ -33,15 +33,16 @@ struct frontend {
 	const struct prebind_kind *prebind[2];
 	struct takeover *takeover;
 	struct report *report;
-	struct extender *extender;    /* NULL: off */
-	struct reviewer *reviewer;    /* NULL: the extender is off */
-	struct lease *lease;          /* NULL: no election */
-	struct journal *journal;      /* NULL: none is kept */
-	struct evictor *evictor;      /* NULL: no pod is evicted */
-	struct rights *rights;        /* with it */
-	struct rights *claims_rights; /* NULL: not asked for */
-	int claims_watch;             /* with it: of `watches` */
-	uint64_t told_ticket;         /* whose preemptor got its Event */
+	struct extender *extender;       /* NULL: off */
+	struct reviewer *reviewer;       /* NULL: the extender is off */
+	struct lease *lease;             /* NULL: no election */
+	struct journal *journal;         /* NULL: none is kept */
+	struct evictor *evictor;         /* NULL: no pod is evicted */
+	struct rights *rights;           /* with it */
+	struct rights *claims_rights;    /* NULL: not asked for */
+	struct taint_rules *taint_rules; /* with it */
+	int claims_watch;                /* with it: of `watches` */
+	uint64_t told_ticket;            /* whose preemptor got its Event */
 	struct stuck_told {
 		gang_id gang;
 		uint32_t gang_generation, pod_generation;
@@ -118,7 +119,8 @@ bool past_is_idle(const struct frontend *f);
 /* queue_status.c: only with config.queue_status. */
 uint64_t queue_status_turn(struct frontend *f);
 
-/* figures.c: may muster write claims?  Asked once the cluster has them. */
+/* figures.c: may muster write claims, and are there rules that it ignores?  Asked once the cluster
+ * has claims. */
 void claims_rights_begin(struct frontend *f);
 uint64_t claims_rights_poll(struct frontend *f);
 

@@ -231,6 +231,17 @@ def test_a_missing_right_is_in_the_log_at_the_start():
         check("may not" not in c.ctl.log(), c.ctl.log())
 
 
+def test_rules_that_taint_devices_are_said_to_be_ignored():
+    """One DeviceTaintRule of a server that has the gate on, which muster-apisim does not have."""
+    with World(*nodes(1), device_class()) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        rules = {"apiVersion": "resource.k8s.io/v1beta2", "kind": "DeviceTaintRuleList", "items": [{"metadata": {"name": "hot"}}]}
+        asked = proxy.rule(lambda call: call.path.endswith("/v1beta2/devicetaintrules"), lambda call: call.answer(200, json.dumps(rules).encode()))
+        pair = Pair(c, 1, proxy.kubeconfig, *ON)
+        pair.ready()
+        until(lambda: "DeviceTaintRule hot is ignored" in pair.frontend.log(), 30, pair.frontend.log)
+        equal(asked.hits, 1)
+
+
 def test_another_scheduler_takes_the_same_device():
     """DRA-9, before the Binding."""
     with World(*nodes(1, 2), device_class()) as c, Proxy(c.kubeconfig, c.folder) as proxy:
