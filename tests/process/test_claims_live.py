@@ -423,6 +423,23 @@ def test_pods_that_share_a_claim():
         equal(len(allocated(c)), 1)
 
 
+def test_members_that_share_a_claim_wait_until_it_is_allocated():
+    """muster can't allocate it for them: none of the gang starts, whatever its quorum, and each says why."""
+    with World(*nodes(2, 2), device_class()) as c:
+        c.up(*ON)
+        group, pods = objects.gang("g", 3, 2)
+        for p in pods[:2]:
+            p["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "one"}]
+        c.create(claim("one", claim_spec()), group, *pods)
+        for i in range(2):
+            says(c, f"g-{i}", "muster does not support members of a gang that share a claim which is not allocated yet")
+        c.still("g")
+        equal(allocated(c), [])
+        give(c, "one", "n1", "gpu-0")
+        bound(c, "g-", 3)
+        equal({c.client.get("Pod", f"g-{i}")["spec"]["nodeName"] for i in range(2)}, {"n1"})
+
+
 def test_all_devices_of_a_node():
     """DRA-13."""
     spec = claim_spec()
