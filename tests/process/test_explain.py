@@ -377,7 +377,7 @@ def pod_files_that_are_none(c, of):
     odd = objects.pod("odd", cpu="2")
     odd["spec"]["tolerations"] = [{"operator": "Gt", "key": "k", "value": "1"}]
     claims = objects.pod("claims", cpu="2")
-    claims["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
+    claims["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "mine"}]
     bound = objects.pod("bound", cpu="2", nodeName="n0")
     for items, code, words in (
             ([objects.node("n9", cpu="1")], 2, "there is no pod in the files"),
@@ -385,7 +385,7 @@ def pod_files_that_are_none(c, of):
             ([there], 2, "Pod default/train-0: metadata.name: the cluster has a pod of this name"),
             ([void], 2, 'Pod default/void: spec.containers[0].resources.requests["cpu"]: "many"'),
             ([bound], 2, "Pod default/bound: spec.nodeName"),
-            ([claims], 2, "Pod default/claims: spec.resourceClaims: devices are known"),
+            ([claims], 2, "Pod default/claims: spec.resourceClaims[0]: devices are known for pods of the cluster alone, and gpu is of the ResourceClaim mine"),
             ([odd], 1, "muster would not place default/odd: muster does not support operators other than Exists and Equal")):
         load.save(of, items)
         said = c.ask("verdict", "--live", "-f", of, "--listen", c.listen)

@@ -91,14 +91,15 @@ def lone_pods(c, free):
 def files_that_are_none(c):
     bound = objects.pod("bound", group="g", nodeName="n1")
     claims = objects.pod("claims", group="g")
-    claims["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
+    claims["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": "one-gpu"}]
     for made, code, words in (([objects.node("n9", cpu="1")], 2, "there are no pods"),
                               (job("a", 1) + [objects.pod("alone")], 2, "a gang is asked about, or pods without a gang, not both"),
                               ([objects.pod_group("a", 1), objects.pod("alone")], 2, "is in no gang, and there is a group"),
                               (job("a", 1) + job("b", 1), 2, "is in another gang, and one is asked about"),
                               ([objects.pod_group("train", 1), objects.pod("p", group="train")], 2, "the cluster has a group of this name"),
                               ([objects.pod("train-9", group="train")], 2, "is in a gang that the cluster has"),
-                              ([bound], 2, "spec.nodeName"), ([claims], 2, "devices are known for pods of the cluster alone"),
+                              ([bound], 2, "spec.nodeName"), ([claims], 2, "Pod default/claims: spec.resourceClaims[0]: devices are known for pods of the "
+                               "cluster alone, and gpu is of the ResourceClaimTemplate one-gpu"),
                               ([objects.pod_group("huge", 1500)] + [objects.pod(f"huge-{i}", group="huge") for i in range(1500)], 2,
                                "the gang is too large for a question to muster-core")):
         got = c.what_if(made)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontend/model/put/outsider_impl.h"
 
+#include "frontend/json/jsontree.h"
 #include "frontend/model/base/columns.h"
 #include "frontend/model/shapes/held.h"
 #include "frontend/model/base/objects.h"
@@ -53,6 +54,32 @@ static int fails(const struct pod_object *pod, struct decode_error *error, const
 	return -EINVAL;
 }
 
+/* Names the first claim of the pod, by which it is found in a file. */
+static int claims_fail(struct model *m, const char *json, size_t bytes, const struct meta *meta,
+                       struct decode_error *error)
+{
+	char unread[200];
+	const struct tree *t = jsontree_read(json, bytes, &m->arena, unread, sizeof(unread));
+	const struct tree *ref =
+		t ? jsontree_get(jsontree_get(t, "spec"), "resourceClaims")->first : NULL;
+	struct text name = { 0 }, of = { 0 };
+	const char *kind = "ResourceClaimTemplate";
+
+	if (ref) {
+		name = jsontree_text(jsontree_get(ref, "name"));
+		of = jsontree_text(jsontree_get(ref, "resourceClaimTemplateName"));
+	}
+	if (ref && of.bytes == 0) {
+		kind = "ResourceClaim";
+		of = jsontree_text(jsontree_get(ref, "resourceClaimName"));
+	}
+	decode_error_set(error, meta, "spec.resourceClaims[0]",
+	                 "devices are known for pods of the cluster alone, and %.*s is of the %s %.*s",
+	                 (int)name.bytes, name.bytes > 0 ? name.at : "", kind, (int)of.bytes,
+	                 of.bytes > 0 ? of.at : "");
+	return -EINVAL;
+}
+
 int outsider_read(struct model *m, const char *json, size_t bytes, struct pod_object *pod,
                   struct decode_error *error)
 {
@@ -68,8 +95,7 @@ int outsider_read(struct model *m, const char *json, size_t bytes, struct pod_ob
 		return fails(pod, error, "metadata.name",
 		             "the cluster has a pod of this name: ask for that without -f");
 	if (pod->asks & ASKS_RESOURCE_CLAIM)
-		return fails(pod, error, "spec.resourceClaims",
-		             "devices are known for pods of the cluster alone");
+		return claims_fail(m, json, bytes, &pod->meta, error);
 	return 0;
 }
 

@@ -230,9 +230,15 @@ static int shapes_find_all(struct outside *o)
 
 		if (n == QUESTION_GANG_SHAPES)
 			return fails(o, &none, "", "members of the gang ask for more than 32 shapes");
-		if (e->devices != 0)
-			return fails(o, &none, "spec.containers",
+		if (e->devices != 0) {
+			const char *names = pod_at(o->m, o->pods[i])->texts;
+			const struct meta pod = { .kind = text_of("Pod"),
+				                      .namespace = text_of(names),
+				                      .name = text_of(names + strlen(names) + 1) };
+
+			return fails(o, &pod, "spec.containers",
 			             "ask for devices, which are known for pods of the cluster alone");
+		}
 		if (n < o->shapes_n)
 			continue;
 		o->shapes[o->shapes_n++] = shape;
