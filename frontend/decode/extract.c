@@ -100,10 +100,7 @@ static void pod_metadata(struct json *j, void *out)
 	json_fields(j, metadata_fields, out);
 }
 
-#define POD_FIELDS                                                                                 \
-	JSON_WHOLE("metadata", pod_metadata),                                                          \
-		JSON_FIELD("kind", json_field_text, struct pod_object, meta.kind),                         \
-		JSON_FIELD("apiVersion", json_field_text, struct pod_object, meta.api_version)
+#define POD_FIELDS JSON_WHOLE("metadata", pod_metadata), EXTRACT_KIND_FIELDS(struct pod_object)
 
 static const struct json_field pod_fields[] = {
 	POD_FIELDS,

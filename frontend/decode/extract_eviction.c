@@ -8,11 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define COMMON_FIELDS(type)                                                                        \
-	JSON_FIELD("metadata", extract_metadata, type, meta),                                          \
-		JSON_FIELD("kind", json_field_text, type, meta.kind),                                      \
-		JSON_FIELD("apiVersion", json_field_text, type, meta.api_version)
-
 static const struct json_field budget_spec[] = {
 	JSON_FIELD("selector", extract_selector, struct budget_object, selector),
 };
@@ -23,7 +18,7 @@ static const struct json_field budget_status[] = {
 };
 
 static const struct json_field budget_fields[] = {
-	COMMON_FIELDS(struct budget_object),
+	EXTRACT_OBJECT_FIELDS(struct budget_object),
 	JSON_NESTED("spec", budget_spec),
 	JSON_NESTED("status", budget_status),
 };
@@ -82,8 +77,7 @@ static const struct json_field pod_status[] = {
 
 static const struct json_field pod_fields[] = {
 	JSON_NESTED("metadata", pod_metadata),
-	JSON_FIELD("kind", json_field_text, struct evicted_pod_object, meta.kind),
-	JSON_FIELD("apiVersion", json_field_text, struct evicted_pod_object, meta.api_version),
+	EXTRACT_KIND_FIELDS(struct evicted_pod_object),
 	JSON_NESTED("spec", pod_spec),
 	JSON_NESTED("status", pod_status),
 };
@@ -126,7 +120,7 @@ static const struct json_field group_spec[] = {
 };
 
 static const struct json_field group_fields[] = {
-	COMMON_FIELDS(struct evicted_group_object),
+	EXTRACT_OBJECT_FIELDS(struct evicted_group_object),
 	JSON_NESTED("spec", group_spec),
 };
 
@@ -139,7 +133,7 @@ int extract_evicted_group(const char *json, size_t bytes, struct arena *arena,
 }
 
 static const struct json_field class_fields[] = {
-	COMMON_FIELDS(struct priority_class_object),
+	EXTRACT_OBJECT_FIELDS(struct priority_class_object),
 	JSON_FIELD("preemptionPolicy", json_field_text, struct priority_class_object, policy),
 	JSON_FIELD("globalDefault", json_field_bool, struct priority_class_object, is_default),
 };

@@ -49,9 +49,7 @@ static const struct json_field job_status[] = {
 };
 
 static const struct json_field job_fields[] = {
-	JSON_FIELD("metadata", extract_metadata, struct job_object, meta),
-	JSON_FIELD("kind", json_field_text, struct job_object, meta.kind),
-	JSON_FIELD("apiVersion", json_field_text, struct job_object, meta.api_version),
+	EXTRACT_OBJECT_FIELDS(struct job_object),
 	JSON_NESTED("spec", job_spec),
 	JSON_NESTED("status", job_status),
 };

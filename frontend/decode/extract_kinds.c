@@ -4,17 +4,12 @@
 
 #include <string.h>
 
-#define COMMON_FIELDS(type)                                                                        \
-	JSON_FIELD("metadata", extract_metadata, type, meta),                                          \
-		JSON_FIELD("kind", json_field_text, type, meta.kind),                                      \
-		JSON_FIELD("apiVersion", json_field_text, type, meta.api_version)
-
 static const struct json_field service_spec[] = {
 	JSON_FIELD("selector", extract_text_map, struct service_object, selector),
 };
 
 static const struct json_field service_fields[] = {
-	COMMON_FIELDS(struct service_object),
+	EXTRACT_OBJECT_FIELDS(struct service_object),
 	JSON_NESTED("spec", service_spec),
 };
 
@@ -54,7 +49,7 @@ static void extract_replication(struct json *j, void *selector)
 }
 
 static const struct json_field replication_fields[] = {
-	COMMON_FIELDS(struct controller_object),
+	EXTRACT_OBJECT_FIELDS(struct controller_object),
 	JSON_FIELD("spec", extract_replication, struct controller_object, selector),
 };
 
@@ -63,7 +58,7 @@ static const struct json_field controller_spec[] = {
 };
 
 static const struct json_field controller_fields[] = {
-	COMMON_FIELDS(struct controller_object),
+	EXTRACT_OBJECT_FIELDS(struct controller_object),
 	JSON_NESTED("spec", controller_spec),
 };
 

@@ -44,6 +44,13 @@ void extract_meta_start(struct meta *out); /* all texts "" */
 		JSON_FIELD("labels", extract_text_map, type, meta.labels),                                 \
 		JSON_FIELD("annotations", extract_raw_map, type, meta.annotations)
 
+/* Members of an object, for a structure that has a struct meta `meta`. */
+#define EXTRACT_KIND_FIELDS(type)                                                                  \
+	JSON_FIELD("kind", json_field_text, type, meta.kind),                                          \
+		JSON_FIELD("apiVersion", json_field_text, type, meta.api_version)
+#define EXTRACT_OBJECT_FIELDS(type)                                                                \
+	JSON_FIELD("metadata", extract_metadata, type, meta), EXTRACT_KIND_FIELDS(type)
+
 /* Functions for tables, with the type of *out. */
 void extract_metadata(struct json *j, void *out);       /* struct meta */
 void extract_owners(struct json *j, void *out);         /* struct owner_object: ownerReferences */

@@ -35,6 +35,16 @@ static void read_limit(struct json *j, void *q)
 	amounts_at(j, q, AMOUNT_LIMIT);
 }
 
+static void read_weights(struct json *j, void *q)
+{
+	amounts_at(j, q, AMOUNT_WEIGHT);
+}
+
+static void read_texts(struct json *j, void *q)
+{
+	queue_texts_read(j, q);
+}
+
 static void read_weight(struct json *j, void *q)
 {
 	queue_weights_read(j, q);
@@ -98,8 +108,8 @@ static const struct json_field volcano_queue[] = {
 	JSON_NESTED("status", volcano_status),
 };
 
-/* The JSON of an annotation's text. */
-static void read_inner(struct json *j, struct queue_read *q, enum queue_amount_kind kind)
+/* Reads the JSON of an annotation's text. */
+static void read_inner(struct json *j, void *q, json_read_fn read)
 {
 	struct arena arena = { 0 };
 	struct json inner;
@@ -108,7 +118,7 @@ static void read_inner(struct json *j, struct queue_read *q, enum queue_amount_k
 	if (!json_string(j, &t) || t.bytes == 0)
 		return;
 	json_begin(&inner, t.at, t.bytes, &arena);
-	amounts_at(&inner, q, kind);
+	read(&inner, q);
 	if (!json_end(&inner))
 		json_fail(j, "%s", inner.error);
 	arena_free(&arena);
@@ -116,27 +126,17 @@ static void read_inner(struct json *j, struct queue_read *q, enum queue_amount_k
 
 static void read_shared_weight(struct json *j, void *q)
 {
-	read_inner(j, q, AMOUNT_WEIGHT);
+	read_inner(j, q, read_weights);
 }
 
 static void read_guaranteed(struct json *j, void *q)
 {
-	read_inner(j, q, AMOUNT_DESERVED);
+	read_inner(j, q, read_deserved);
 }
 
 static void read_namespaces(struct json *j, void *q)
 {
-	struct arena arena = { 0 };
-	struct json inner;
-	struct text t;
-
-	if (!json_string(j, &t) || t.bytes == 0)
-		return;
-	json_begin(&inner, t.at, t.bytes, &arena);
-	queue_texts_read(&inner, q);
-	if (!json_end(&inner))
-		json_fail(j, "%s", inner.error);
-	arena_free(&arena);
+	read_inner(j, q, read_texts);
 }
 
 static void read_lent(struct json *j, void *q)

@@ -377,9 +377,7 @@ static const struct json_field metadata_fields[] = {
 };
 
 #define COMMON_FIELDS                                                                              \
-	JSON_NESTED("metadata", metadata_fields),                                                      \
-		JSON_FIELD("apiVersion", json_field_text, struct object_read, meta.api_version),           \
-		JSON_FIELD("kind", json_field_text, struct object_read, meta.kind)
+	JSON_NESTED("metadata", metadata_fields), EXTRACT_KIND_FIELDS(struct object_read)
 
 static const struct json_field claim_fields[] = {
 	COMMON_FIELDS,
