@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pod that no table has, evaluated as if it waited: a class of its own beside a cluster that does
- * not change.
+/* A pod that is in no table, evaluated as if it were pending: a class of its own for a cluster that
+ * does not change.
  *
  *   pod counts of the cluster ──┬── nodes, usage ───────────────► the same
  *                               ├── pods that match its rules ──► counted again, from the pods
  *                               └── terms of placed pods ───────► those that match it
  *
- * So evaluate(&o->counts, o->class, ...) says of the outsider what it would say of the same pod in
- * the cluster.  An outsider is good until the cluster changes.
+ * So evaluate(&o->counts, o->class, ...) has the same result for the outsider as for such a pod in
+ * the cluster.  An outsider is valid until the cluster changes.
  *
  * Its records come from outside the core: work and memory are bounded here, by the rules in them
  * and the size of the cluster.  It has no devices: these are numbers of the core's own questions.

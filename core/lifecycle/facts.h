@@ -2,9 +2,9 @@
 /* The facts of a pod (struct event_pod_facts) as a core and its world keep them, and when a pod
  * that is being deleted has to be gone.
  *
- * That is decided by the clock of records alone: by the time of the first record that says that the
- * pod is being deleted, and its grace.  metadata.deletionTimestamp is of the API server's clock,
- * with which that of records need not agree.  A core or a frontend that starts sees every pod for
+ * The clock of records alone decides that: the time of the first record with the deletion of the
+ * pod, and its grace period.  metadata.deletionTimestamp is of the API server's clock, which need
+ * not agree with that of records.  A core or a frontend that starts sees every pod for
  * the first time, so after that a pod counts as overdue later than it is, never earlier. */
 #ifndef MUSTER_CORE_FACTS_H
 #define MUSTER_CORE_FACTS_H
@@ -19,7 +19,7 @@ struct kept_facts {
 	uint64_t deleting_ns;        /* with sent.ends_s: time of the first record that had one */
 };
 
-/* What a record of that time says. */
+/* Stores the facts of a record of that time. */
 void facts_keep(struct kept_facts *f, const struct event_pod_facts *sent, uint64_t time_ns);
 
 /* When a pod that is being deleted has to be gone; 0: it is not, or another pod has the slot. */

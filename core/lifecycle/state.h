@@ -38,8 +38,8 @@ struct inflight {
 	uint64_t uid[2];  /* of the pod */
 	bool retained;    /* else a binding may be in flight */
 	bool cancelled;   /* ... and is not to be sent again */
-	bool told;        /* by the journal, which is newer than what an earlier epoch left */
-	uint32_t keep_ms; /* of another scheduler's pod; 0: not told */
+	bool told;        /* from the journal, which is newer than the state of an earlier epoch */
+	uint32_t keep_ms; /* of another scheduler's pod; 0: unknown */
 	uint32_t node_bytes;
 	char node[NAME_BYTES_MAX];
 };
@@ -152,7 +152,7 @@ struct turns {
 	/* Scratch of a cycle: what was to be planned when it began. */
 	bool listed;
 	uint32_t *next;                /* by gang */
-	struct turn_list told;         /* which only have to be told why they wait */
+	struct turn_list told;         /* gangs of which only the reason is published */
 	struct turn_list *quorums;     /* by queue */
 	struct turn_list *extras;      /* ... whose quorum has started */
 	struct share_waiting *waiting; /* ... the first of them */

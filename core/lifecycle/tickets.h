@@ -55,12 +55,12 @@ void ticket_answered(struct core *c, const struct record *r, const struct answer
  * memory of the caller. */
 struct record *ticket_take(struct core *c, uint32_t index);
 
-/* The gang's nomination came to nothing: 10 s, doubled to five minutes. */
+/* The gang's nomination failed: no search for 10 s, doubled each time, at most five minutes. */
 void ticket_put_off(struct core *c, uint32_t index);
 
-/* A victim of the group did not go, or others bound a pod on what was nominated to the group or
- * lone pod.  What the reason says of both, until it, or one of the class of the lone pod, starts.
- */
+/* A victim of the gang did not end, or another scheduler bound a pod to capacity that is nominated
+ * to the gang or lone pod.  Reasons report both until the gang, or a pod of the class of the lone
+ * pod, starts. */
 void ticket_note_stuck(struct core *c, gang_id gang, pod_id pod, uint32_t generation);
 void ticket_note_taken(struct core *c, uint32_t index, pod_id pod, uint32_t generation);
 void ticket_reason(struct core *c, uint32_t index, struct reason *r);

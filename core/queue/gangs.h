@@ -56,8 +56,8 @@ struct gang {
 	uint8_t queue;       /* enum gang_queue */
 	uint8_t disruption;  /* enum gang_disruption */
 	uint32_t name_bytes;
-	/* gang_total() when its first placement began; 0: none is under way (core/lifecycle/
-	 * precedence.h) */
+	/* gang_total() when its first placement began; 0: no first placement is in progress
+	 * (core/lifecycle/precedence.h) */
 	uint32_t begun;
 	const char *name;       /* "namespace/name": in the arena, or the lone pod's */
 	struct gang_key queued; /* its key when it was inserted into its queue */

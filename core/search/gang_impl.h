@@ -95,13 +95,13 @@ bool gang_try(struct gang_question *q, uint32_t first, const bool *goes);
  * no better set is. */
 bool gang_offer(struct gang_question *q, uint32_t first, const bool *goes);
 
-/* gang_blocks.c: a good set of a level is offered.  True if it is kept, and of whole gangs alone,
- * beside which no single member of a gang may go.  The decisions of the units are not what they
- * were. */
+/* gang_blocks.c: offers a good set of a level.  True if it is kept and consists of whole gangs, in
+ * addition to which no single member of a gang may be evicted.  Changes the decisions of the
+ * units. */
 bool gang_blocks(struct gang_question *q, uint32_t first);
 
-/* gang_counts.c: the best set of a level for members of one class.  True if it is proved, and kept;
- * false says nothing.  The decisions of the units are not what they were. */
+/* gang_counts.c: the best set of a level for members of one class.  True if the set is proved to be
+ * the best, and kept; false proves nothing.  Changes the decisions of the units. */
 bool gang_counts(struct gang_question *q, uint32_t first);
 
 /* Of two pod ids, for qsort_r() with the search as context. */

@@ -83,10 +83,11 @@ bool pod_is_quick(const struct pod_question *q);
 /* pod_quick.c: memory for it, freed with the question. */
 void pod_quick_begin(struct pod_question *q);
 
-/* pod_quick.c: pod_try_node() by sums; false if it is not sure, and then nothing was done. */
-bool pod_try_quickly(struct pod_question *q, node_id node, enum node_try *said);
+/* pod_quick.c: pod_try_node() by sums of resources.  False if sums do not decide; nothing has
+ * changed then. */
+bool pod_try_quickly(struct pod_question *q, node_id node, enum node_try *result);
 
-/* What the filters said on the node, from one evaluation to the other. */
+/* Copies the filters' results for the node to another evaluation. */
 static inline void copy_whys(struct evaluation *to, const struct evaluation *from, node_id node)
 {
 	to->whys[node] = from->whys[node];

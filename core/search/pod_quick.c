@@ -143,7 +143,7 @@ static void rivals_reprieve(struct pod_question *q, int64_t *row, uint32_t n)
 	}
 }
 
-bool pod_try_quickly(struct pod_question *q, node_id node, enum node_try *said)
+bool pod_try_quickly(struct pod_question *q, node_id node, enum node_try *result)
 {
 	const uint32_t sums_n = q->shape->sums_n;
 	int64_t row[RESOURCES_MAX];
@@ -152,7 +152,7 @@ bool pod_try_quickly(struct pod_question *q, node_id node, enum node_try *said)
 
 	if (q->out->first.whys[node] != FILTER_BIT(FILTER_INSUFFICIENT) || !rivals_find(q, node, &n))
 		return false;
-	*said = TRY_NO_VICTIMS;
+	*result = TRY_NO_VICTIMS;
 	if (n == 0)
 		return true;
 	for (uint32_t k = 0; k < sums_n; k++)
@@ -166,12 +166,12 @@ bool pod_try_quickly(struct pod_question *q, node_id node, enum node_try *said)
 	q->s.steps += 20 + 4 * n;
 	lacks = short_of(q, row);
 	if (lacks) {
-		*said = TRY_NO_ROOM;
+		*result = TRY_NO_ROOM;
 		q->out->after.whys[node] = FILTER_BIT(FILTER_INSUFFICIENT);
 		q->out->after.short_of[node] = lacks;
 		return true;
 	}
-	*said = TRY_VICTIMS;
+	*result = TRY_VICTIMS;
 	rivals_sort(q, n);
 	rivals_reprieve(q, row, n);
 	pod_node_keep(q, node);

@@ -28,8 +28,8 @@ struct search {
 	uint32_t away_n;
 	struct gang_facts *gangs;
 	uint64_t steps;
-	uint64_t asked; /* facts->ends(), at so many steps */
-	bool ended;     /* it said so */
+	uint64_t asked; /* `steps` at the last call of facts->ends() */
+	bool ended;     /* facts->ends() returned true */
 };
 
 void search_begin(struct search *s, struct core *c, const struct search_facts *facts,

@@ -106,12 +106,13 @@ int64_t shares_reserved(const struct shares *s, uint32_t queue, uint32_t resourc
 int64_t shares_limit(const struct shares *s, uint32_t queue, uint32_t resource);
 wide shares_total(const struct shares *s, uint32_t resource);
 
-/* May a gang of the leaf start that asks for so much, by amounts?  False: *out says why not. A gang
- * that has begun is not asked. */
+/* True if a gang of the leaf queue may start that requests `ask`, by guarantees and limits.  False:
+ * *out has the reason.  Not called for a gang that is partially bound. */
 bool shares_allow(const struct shares *s, uint32_t queue, const struct share_ask *ask,
                   struct share_block *out);
 
-/* May a gang of the leaf state so long a run time?  False: *out says which queue allows less. */
+/* True if a gang of the leaf queue may state a run time of `stated_s`.  False: *out has the queue
+ * that allows less. */
 bool shares_allow_run(const struct shares *s, uint32_t queue, uint32_t stated_s,
                       struct share_block *out);
 /* The least maxRunSeconds on the way to the root; UINT32_MAX: there is none. */
@@ -164,21 +165,21 @@ bool shares_owed(const struct shares *s, uint32_t queue, const struct share_ask 
 struct share_waiting {
 	bool waits; /* else the leaf has none, and nothing below is read */
 	bool extra; /* its quorum has started; comes after all others */
-	bool begun; /* some of it has started, its quorum has not */
+	bool begun; /* partially bound: members are bound, fewer than its quorum */
 	uint64_t age_ns;
 	const struct share_ask *ask;
 };
 
-/* waiting[queue], as shares_next() has it, is another one than it was. */
+/* Call after waiting[queue] of shares_next() changed. */
 void shares_waits_anew(struct shares *s, uint32_t queue);
 
-/* The leaf whose turn it is, `waiting` by queue, of what is used and promised; UINT32_MAX: none
- * waits.  The key of a queue is computed when something below it has changed; time else: a
- * comparison for each queue. */
+/* The leaf queue whose gang is planned next, by what queues use and are promised; `waiting` is by
+ * queue.  UINT32_MAX: no gang waits.  The key of a queue is computed again when something below it
+ * has changed; otherwise this costs a comparison for each queue. */
 uint32_t shares_next(struct shares *s, const struct share_waiting *waiting);
 
-/* History: a mean of what a queue used, in which what was longer ago counts less; shares_over() has
- * `factor` thousandths of it beside what is used (decision 101).  Without it nothing is kept.
+/* History: a mean of what a queue used, in which older use counts less; shares_over() adds
+ * `factor` thousandths of it to the present use (decision 101).  Without it nothing is stored.
  *
  *   history += (used - history) * (1 - 2^(-dt / half-life))   dt since the last time, in seconds
  *

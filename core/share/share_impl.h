@@ -7,9 +7,10 @@
 
 #include <stddef.h>
 
-/* Of its turn, with the first gang below it. */
+/* The order in which queues get a turn: the key of a queue, with the first gang below it. */
 struct share_key {
-	uint8_t class; /* extra, begun, inside the guarantee: less comes first */
+	uint8_t class; /* by share_waiting.extra and begun, and whether it is inside the guarantee: less
+	                * comes first */
 	int32_t priority;
 	uint32_t rank;
 	uint64_t age_ns;
@@ -19,7 +20,7 @@ struct share_key {
 struct share {
 	uint32_t rank; /* by name */
 	bool leaf, scaled;
-	bool stale; /* of its key */
+	bool stale; /* the key has to be computed again */
 	uint64_t eased;
 	struct share_key key;
 };
@@ -40,25 +41,24 @@ struct shares {
 	/* Scratch of shares_next(): the leaf that is first below a queue, and the child it is in. */
 	uint32_t *best, *child;
 	struct share_rest *rests;
-	/* NULL: there is none. */
-	struct history *history;
+	struct history *history; /* NULL: use in the past does not count */
 };
 
 /* history.c */
 struct history {
 	uint64_t now_s;
-	uint64_t all_s;    /* when all were brought up */
-	uint64_t *since_s; /* by queue: when it was */
+	uint64_t all_s;    /* when the history of all queues was computed last */
+	uint64_t *since_s; /* by queue: when its history was computed last */
 	wide *past;        /* rows, in parts of QUEUE_PAST_ONE */
 	struct event_queue_terms terms;
 };
-/* The queue's use is about to change. */
+/* Computes the history of a queue up to now; call before its use changes. */
 void history_bring_up(struct shares *s, uint32_t queue);
-/* What it uses with `more`, with its history. */
+/* The use of the queue and `more`, with its history. */
 wide history_effective(const struct shares *s, uint32_t queue, uint32_t resource, wide more);
 void history_free(struct history *h);
 
-/* What a sibling lost by rounding down. */
+/* The remainder by which the share of a sibling was rounded down. */
 struct share_rest {
 	wide rest;
 	uint32_t rank, queue;

@@ -63,7 +63,7 @@ bool core_wants_plan(const struct core *core);
 /* The start that a waiting gang is promised (core/timeline/timeline.h); gang: its number, or
  * limits.gangs + the pod of a lone one.  False: none. */
 struct core_promise {
-	uint64_t first_ns; /* as first told */
+	uint64_t first_ns; /* as first published */
 	uint64_t at_ns;
 	uint32_t earlier, later; /* moves */
 	const char *reason;      /* of the last one to later; "": there was none */

@@ -76,14 +76,14 @@ struct timeline_place {
 struct promise {
 	struct timeline_ask ask;
 	uint64_t at_ns;
-	uint64_t first_ns;       /* as first told */
+	uint64_t first_ns;       /* as first published */
 	uint32_t earlier, later; /* moves */
 	/* Its last moves to later, the oldest first. */
 	struct promised_moved moves[PROMISE_MOVES_MAX];
 	uint32_t moves_n;
-	bool told;      /* since it changed: promise_told() */
-	bool nominated; /* its room is among what is taken: no picture has it */
-	bool stale; /* a shape that it asks for is gone: no picture has it until its gang is planned */
+	bool told;      /* published since it changed: promise_told() */
+	bool nominated; /* its capacity is counted as allocated: no picture contains it */
+	bool stale; /* a shape of it was dropped: no picture contains it until its gang is planned */
 	uint64_t serial; /* order in which they were made */
 	/* Its nodes in the last picture that held: still a proof when more becomes free, where the
 	 * first nodes with room may not be. */

@@ -142,15 +142,15 @@ static inline uint64_t ask_end(const struct timeline *t, const struct timeline_a
 	return time_grain(t, time_add(time_add(at_ns, late_start_ns(t)), ask->length_ns));
 }
 
-/* ends.c: how many are at that time or before. */
+/* ends.c: the number of ends at that time or before. */
 uint32_t ends_until(const struct timeline *t, uint64_t at_ns);
-/* Those that have passed are moved on. */
+/* Moves ends that have passed to a later time: their pods still run. */
 void ends_overrun(struct timeline *t, uint64_t now_ns);
 
-/* profile.c: brings it up to date, with the promises of that rank and above.  For starts up to the
- * end of the window, or up to the last of these promises if that is later; `whole`: for all.  Ends
- * after that are left out: no promise begins after it, so what is free only grows from there on,
- * and a gang that has begun by then keeps its room. */
+/* profile.c: computes the profile again if it is out of date, with the promises of that rank and
+ * above.  It serves starts up to the end of the window, or up to the last of these promises if that
+ * is later; `whole`: any start.  Ends of pods after that are left out: no promise begins after it,
+ * so free capacity only grows, and a gang that started before keeps its capacity. */
 void profile_make(struct timeline *t, int64_t rank, bool whole, uint64_t now_ns);
 /* The first time after the window at which capacity is released; TIME_NEVER: none.  The profile is
  * that of now. */

@@ -53,7 +53,7 @@ struct reclaim_young {
  * the caller's. */
 struct kept {
 	struct core *core;
-	const struct core *world; /* it was made beside */
+	const struct core *world; /* from whose records it was made */
 	struct search_facts facts;
 	struct reclaim_young young; /* of the latest reclaim_marks() */
 	struct kept_memory *memory;

@@ -7,9 +7,9 @@
  *   keeper, world, question ──► a core with the change ──► plans, until the gang's turn has come
  *                                                      ──► a search for victims, if it waits
  *
- * The gangs before it in the queue are planned first, as in the loop.  What the core of a gang that
- * waits does not have, and the answer says beside: the backfill reservation, promises and queues.
- * That of a gang which does not exist has them, and gangs that wait are not planned again in it
+ * The gangs before it in the queue are planned first, as in the loop.  For a gang that exists, the
+ * core has no backfill reservation, promises or queues; the answer has them apart.  For a gang that
+ * does not exist the core has them, and pending gangs are not planned again in it
  * (core/world/keeper_whole.h).
  *
  * A question is input from outside: everything in it is checked here. */
