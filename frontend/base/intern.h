@@ -9,9 +9,10 @@
 #include "frontend/base/arena.h"
 #include "frontend/base/table.h"
 
-/* For the bytes of texts: told of each new one, and when it is freed. */
+/* Accounts for the bytes of texts: pay() is called for each new text, pay_back() when it is freed.
+ */
 struct intern_payer {
-	uint32_t now; /* who pays for texts that are new; they keep it */
+	uint32_t now; /* payer of new texts, stored with each of them */
 	void (*pay)(void *context, uint32_t payer, uint64_t bytes);
 	void (*pay_back)(void *context, uint32_t payer, uint64_t bytes);
 	void *context;

@@ -58,7 +58,8 @@ void window_init(struct window *w, unsigned first, unsigned most);
 /* A success; `waiting`: more requests wait for the window. */
 void window_answered(struct window *w, uint64_t now_ns, uint64_t sent_ns, bool waiting);
 
-/* The server throttles, or did not answer.  False if a request of the same flight told it. */
+/* The server throttled a request or did not answer.  False if the window is smaller already by a
+ * request sent with it. */
 bool window_slower(struct window *w, uint64_t now_ns, uint64_t sent_ns);
 
 #endif

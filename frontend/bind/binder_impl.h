@@ -25,8 +25,8 @@ struct bind {
 	TAILQ_ENTRY(bind) link;
 	struct binder *binder;
 	struct group_read *group; /* that admits or delays it; NULL: none */
-	struct intent *intent;    /* NULL: nothing is to be sent, or no journal is kept */
-	struct held *held;        /* what was written for it; NULL: nothing (prebind.c) */
+	struct intent *intent;    /* NULL: nothing is to be sent, or there is no journal */
+	struct held *held;        /* its works before the Binding; NULL: none (prebind.c) */
 	struct cmd_bind cmd;
 	enum bind_step step; /* next or in flight */
 	struct http_call *call;
@@ -180,13 +180,13 @@ void group_recheck_forget(struct binder *w);
 bool prebind_hold(struct bind *b);
 /* True if it would be, as things are now. */
 bool prebind_expects(struct bind *b);
-/* The same for a CMD_CANCEL_BIND: it waits until what was written for it is taken back. */
+/* The same for a CMD_CANCEL_BIND: it waits until its works are undone. */
 bool prebind_take_back(struct bind *b);
-/* Before each POST of b, which has works and is in no list.  False: something of it, or of its
- * gang, does not hold any more, and b waits. */
+/* Call before each POST of b, which has works and is in no list.  False: the result of a work of b,
+ * or of its gang, is lost, and b waits. */
 bool prebind_admits(struct bind *b);
-/* The last POST of b, which is in no list, certainly had no effect: if its gang has not begun by
- * another one, its members are looked at together again. */
+/* The last POST of b, which is in no list, certainly had no effect: unless a Binding of another
+ * member may have one, all members are checked together again before the next POST. */
 void prebind_had_no_effect(struct bind *b);
 /* The outcome of b, which is in no stage, is known: its works end. */
 void prebind_end(struct bind *b);
@@ -225,7 +225,8 @@ void binder_forget_refused(struct binder *w, pod_id pod);
 
 /* Pauses all requests. */
 void binder_pause(struct binder *w, uint64_t wait_ns);
-/* A Binding was throttled or has no answer; false if another one of its flight told it. */
+/* A Binding was throttled or has no answer.  False if the window is smaller already by a request
+ * sent with it. */
 bool binder_window_slower(struct bind *b);
 /* A Binding was accepted. */
 void binder_window_answered(struct bind *b);

@@ -45,13 +45,13 @@ struct claim_item {
 	bool unsure;   /* ... and may still land on this version */
 	bool seen;     /* it was allocated */
 	bool refused;  /* an undo that the API server refuses */
-	bool unready;  /* its devices can't be had: undone, also if it was allocated before */
+	bool unready;  /* its devices can't become ready: undone, also if it was allocated before */
 	bool extended; /* the claim of extended resources, by its name: `uid` is NULL until it exists */
-	bool drop;     /* extended: it is left from an earlier attempt, and is deleted */
+	bool drop;     /* extended: an earlier attempt left it; it is deleted */
 	bool collided; /* extended: there is a claim of that name */
-	bool told;     /* extended: the pod's status names it; or with `untell` none */
-	bool untell;   /* extended: there is none, and the pod's status names one */
-	char *spec;    /* extended: spec.devices, of one that is to be made */
+	bool told;     /* extended: the pod's status names the claim; with `untell`: names none */
+	bool untell;   /* extended: no claim exists, and the pod's status names one */
+	char *spec;    /* extended: spec.devices of the claim to create */
 	struct http_call *call;
 	struct backoff backoff;
 	uint64_t due_ns;
@@ -67,9 +67,10 @@ struct pod_claims {
 	bool started, suspended, undoing, recovered;
 	bool own; /* freed by claim_bind.c itself */
 	bool failed;
-	bool told;           /* of the wait for binding conditions */
-	uint64_t written_ns; /* when nothing was to be written last; until then of start() */
-	uint64_t waits_ns;   /* for binding conditions, since; 0: not yet */
+	bool told; /* an Event reports the wait for binding conditions */
+	uint64_t
+		written_ns;    /* last time at which nothing was left to write; at first that of start() */
+	uint64_t waits_ns; /* when the wait for binding conditions began; 0: not yet */
 	struct prebind_why why;
 	uint32_t served; /* groups of extended resources that the node has by itself, as bits */
 	uint32_t n;

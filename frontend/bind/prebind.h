@@ -14,28 +14,28 @@
  *
  * The members of a gang without a bound member start together: none has a Binding sent before the
  * work of all has succeeded, and members without work wait as well.  If a member fails and the
- * others are still the quorum, it alone is refused; else all are, once what they wrote is taken
- * back.  Members of a gang that has begun, and lone pods, are held for themselves. kube-scheduler's
- * PreBind, but for a gang as a whole (docs/decisions/075).
+ * others are still the quorum, it alone is refused; else all are, once what they wrote is undone.
+ * Members of a gang of which a Binding was sent before, and lone pods, wait for their own work
+ * alone.  This is kube-scheduler's PreBind, for a gang as a whole (docs/decisions/075).
  *
- * What was done may be lost before the API server has the Binding: another scheduler gives the
- * device away, or its driver takes back that it is ready, while the Binding waits or is to be sent
- * again.  So the works stay until its outcome is known, suspended: they write nothing for a pod
- * that may run already.  Each POST asks look() first; the first one of a gang asks for all that
- * were released with it.  If one of them has lost something, all of them go back to HOLD, which
- * waits for it or undoes; after the first POST it is the member alone, but if the answers say that
- * none of the gang's had an effect (not sent, 401, 429).  A pod on which a POST of
- * this process may land is fenced before, so nothing is taken back from one that runs
- * (docs/decisions/093).
+ * The result of a work may be lost before the API server has the Binding: another scheduler
+ * allocates the device, or its driver withdraws a binding condition, while the Binding waits or is
+ * to be sent again.  So works are kept, suspended, until the outcome of the Binding is known:
+ * suspended works write nothing, since the pod may run already.  look() is called before each POST;
+ * before the first one of a gang for all members that were released with it.  If one of them has
+ * lost a result, all of them return to HOLD, which waits for it or undoes.  After the first POST
+ * only that member does, unless no POST of the gang had an effect (not sent, 401, 429).  A pod on
+ * which a POST of this process may still be applied is fenced first, so that nothing is undone for
+ * a pod that runs (docs/decisions/093).
  *
  * A kind of work is a row of functions.  It makes its own requests and finds its objects in the
  * model; its choice is a function of pod and node and of earlier commands of the core.  Kinds run
  * in the order of binder_config.prebind, one after another.
  *
- * Deaths: the intent of the Binding names pod and node, and is durable before any start().  An
- * instance that comes after sends CMD_RETRY_BIND or CMD_CANCEL_BIND: prepare() takes what an
- * earlier instance has written as its own choice, recover() finds what is to be taken back.  A new
- * core gets the members that were started as in flight; those that were not are dropped. */
+ * If a process dies: the intent of the Binding names pod and node, and is durable before any
+ * start().  For the next instance the core sends CMD_RETRY_BIND or CMD_CANCEL_BIND: prepare()
+ * adopts what an earlier instance has written, recover() finds what has to be undone.  A new core
+ * gets the members that were started as in flight; the others are dropped. */
 #ifndef MUSTER_FRONTEND_PREBIND_H
 #define MUSTER_FRONTEND_PREBIND_H
 
@@ -52,7 +52,7 @@ enum prebind_state {
 	PREBIND_FAILED, /* *why is set */
 };
 
-/* Valid while the work for it is. */
+/* Valid as long as its work. */
 struct prebind_member {
 	pod_id pod;
 	uint32_t generation;
@@ -64,7 +64,7 @@ struct prebind_member {
 };
 
 struct prebind_why {
-	char text[400];    /* told with an event; "": nothing to tell */
+	char text[400];    /* text of an Event; "": no Event */
 	uint32_t retry_ms; /* least time until it is planned again; 0: the core's backoff */
 };
 

@@ -24,7 +24,8 @@ struct held {
 	uint32_t retry_ms;
 };
 
-/* Members that start together, in `binds`; a lone pod, or a member of a gang that has begun. */
+/* Members that start together, in `binds`; or a lone pod, or a member of a gang of which a Binding
+ * was sent before (prebind_has_begun()). */
 struct prebind_stage {
 	TAILQ_ENTRY(prebind_stage) link;
 	struct binder *binder;
@@ -32,9 +33,10 @@ struct prebind_stage {
 	gang_id gang;             /* ID_NONE: its members do not wait for others */
 	uint32_t generation;
 	struct bind_list binds;
-	bool working; /* not gathering any more */
+	bool working; /* the works were started; false: it still waits for members */
 	uint64_t since_ns;
-	uint64_t lines_ns; /* since they wait for lines, then since they have them; 0: no quorum yet */
+	uint64_t
+		lines_ns; /* when they began to wait for lines, then when they got them; 0: no quorum yet */
 	bool lined;
 };
 
@@ -57,14 +59,14 @@ void prebind_sweep(struct binder *w);
 /* Undoes and refuses the members that have not failed yet. */
 void prebind_fail_all(struct prebind_stage *s, const struct prebind_why *why);
 
-/* Of a phase that was started. */
+/* The state of a phase of b that was started. */
 enum prebind_state prebind_look(struct bind *b, unsigned phase, struct prebind_why *why);
 
 /* prebind_admit.c */
 
-/* A Binding of another member of b's gang is on its way, has landed, or may. */
+/* True if a Binding of another member of b's gang is in flight, was applied, or may be. */
 bool prebind_has_begun(const struct bind *b);
-/* All its works are done: it goes on to its Binding.  `begun`: prebind_has_begun(). */
+/* All works of b are done: queues its Binding.  `begun`: prebind_has_begun(). */
 void prebind_release(struct bind *b, bool begun);
 
 /* prebind_lines.c */

@@ -82,14 +82,14 @@ const char *live_resource(struct live *l, uint32_t pod, uint32_t group);
 uint32_t live_asks(const struct live *l, uint32_t pod);
 
 /* "REQUEST CLASS ATTRIBUTE " of one option of a question, as in struct event_question.  False:
- * there is no such option any more. */
+ * the question has no such option. */
 bool live_label(const struct live *l, uint32_t question, uint32_t option, char *out,
                 size_t out_bytes);
 
-/* Records.  Each of the two is repeated until it says that nothing is due. */
+/* Records.  Call each of the two until it returns that nothing is due. */
 
-/* Names of questions are in the core's arena beside those of nodes and gangs.  A record is without
- * names if with them all would take more than `most` bytes; and what they take. */
+/* Names of questions are in the core's arena, as those of nodes and gangs.  A record has no names
+ * if all names would take more than `most` bytes.  live_names_bytes(): the bytes that they take. */
 void live_names_limit(struct live *l, uint64_t most);
 uint64_t live_names_bytes(const struct live *l);
 

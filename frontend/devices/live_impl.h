@@ -145,7 +145,7 @@ struct live_ref {
 	bool owned, not_needed;
 };
 
-/* What a pod asks of extended resources. */
+/* A pod's requests of extended resources. */
 struct live_extended {
 	struct arena arena;
 	struct pod_entry *entry; /* its containers, and their requests with domains */
@@ -336,8 +336,9 @@ void live_conditions_read(struct live_claim *c, const struct tree *status);
 bool live_is_avoided(const struct live *l, uint32_t device);
 
 /* live_shares.c */
-/* Of a result with a shareID in the allocation of the claim, and what is given back of it.  The
- * nodes are due when live_draws_touch() says so: a new version of a claim may have the same. */
+/* Reads the consumed capacity of a result with a shareID in the allocation of the claim, and
+ * releases it.  live_draws_touch() marks the nodes as due; it is apart, since a new version of a
+ * claim may have the same results. */
 void live_draws_read(struct live *l, const struct tree *result, uint32_t device, uint32_t claim,
                      struct live_draws *to);
 void live_draws_give(struct live *l, struct live_draws *d);

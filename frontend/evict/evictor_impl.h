@@ -40,7 +40,7 @@ struct eviction {
 	struct backoff backoff;
 	uint64_t due_ns;
 	bool guarded;
-	bool begun; /* a request was sent: it is in `retries` or `flying` */
+	bool begun; /* a request was sent: the eviction is in `retries` or `flying` */
 	bool cancelled;
 	bool tried; /* a request that evicts was sent, whose outcome was not known */
 	unsigned invalid;

@@ -205,9 +205,9 @@ struct report {
 	double tokens;
 	uint64_t tokens_ns;
 	uint64_t sweep_ns;                          /* when the next sweep begins */
-	bool sweeps;                                /* one has begun ... */
-	size_t sweep_pod, sweep_gang;               /* ... and got there */
-	bool sweep_kept;                            /* ... and is done with `kept` */
+	bool sweeps;                                /* a sweep is in progress ... */
+	size_t sweep_pod, sweep_gang;               /* ... and goes on here */
+	bool sweep_kept;                            /* ... and has done `kept` */
 	struct right conditions, events;            /* patch pods/status; create and patch events */
 	struct right statuses[REPORT_DIALECTS_MAX]; /* patch podgroups/status, by dialect */
 	struct status_where where[REPORT_DIALECTS_MAX];
@@ -237,7 +237,8 @@ void report_held_go(struct report *r, uint64_t now);
 uint64_t report_send_due(struct report *r, uint64_t now, bool binds_waiting);
 /* An Event of a binding was accepted. */
 void report_rate_answered(struct report *r, uint64_t sent_ns);
-/* The server throttles it or did not answer; false if another one of its flight told it. */
+/* The server throttled a request or did not answer.  False if the rate is lower already by a
+ * request sent with it. */
 bool report_rate_slower(struct report *r, uint64_t sent_ns);
 /* Items in the queues and held ones. */
 size_t report_waiting(const struct report *r);
@@ -305,10 +306,10 @@ enum showing report_status_showing(const struct report *r, const struct group *g
                                    const struct gang_view *gang, const char *now);
 /* Writes the status if it is to be written; false if not. */
 bool report_status_send(struct group *g, const struct gang_view *gang);
-/* The patch was answered with 404.  True if the group is to send its next request: it asks
- * discovery, or writes where discovery said while the patch was in flight. */
+/* The patch got 404.  True if the group is to send its next request: discovery, or the status at
+ * the place that discovery returned while the patch was in flight. */
 bool report_status_missing(struct group *g);
-/* The answer of discovery: the next request writes the status, where it says. */
+/* The answer of discovery: the next request writes the status at the place in it. */
 void report_status_discovered(struct group *g, const char *body, size_t body_bytes);
 /* Forgets what was written last. */
 void report_status_forget(struct group *g);
