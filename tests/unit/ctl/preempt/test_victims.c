@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Victims of gangs against brute force: random small clusters as Lists, through the offline loader
  * and the search; each closed set of candidates and each placement is tried beside it.  Half of
- * them have an order in which pods are given back, as reclaim has.
+ * them have an order in which pods are given back, as reclaim has.  With fewer steps than a search
+ * takes, it answers the same or gives up.
  * MUSTER_CLUSTERS=N asks about N of them. */
 #include "ctl/preempt/facts.h"
 #include "tests/unit/support_random.h"
@@ -507,7 +508,55 @@ static bool same_victims(const struct asked *a, const struct brute *q, const str
 
 struct seen {
 	unsigned asked, proved, impossible, broken, violated, ranked;
+	unsigned gave_up, with_victims; /* with fewer steps */
 };
+
+/* The victims, as bits of c->bound. */
+static unsigned set_of(const struct asked *a, const struct cluster *c, const struct gang_search *s)
+{
+	unsigned set = 0;
+	char name[32];
+
+	for (int i = 0; i < c->bound_n; i++) {
+		snprintf(name, sizeof(name), "ns/%s", c->bound[i].name);
+		if (strstr(names_of(a, s->pods, s->objective.pods), name) != NULL)
+			set |= 1u << i;
+	}
+	return set;
+}
+
+/* The search for which `s` took all the steps that it wanted, with fewer: what is proved stays, and
+ * what it gave up with is enough, and no better than the best. */
+static void check_fewer_steps(const struct asked *a, const struct brute *q,
+                              struct search_facts facts, uint64_t steps, const char *text,
+                              struct seen *seen)
+{
+	const struct cluster *c = q->c;
+	struct gang_search s;
+	struct objective o;
+	unsigned set;
+
+	facts.steps_most = steps;
+	cr_assert_eq(search_gang(offline_core(a->offline), &facts, gang_named(a, "w"), &s), 0);
+	cr_assert(s.answer == VICTIMS_PROVED || s.answer == VICTIMS_IMPOSSIBLE ||
+	              s.answer == VICTIMS_GAVE_UP,
+	          "%d\n%s", s.answer, text);
+	if (s.answer == VICTIMS_PROVED)
+		cr_assert(same_victims(a, q, &s), "%s", text);
+	if (s.answer == VICTIMS_IMPOSSIBLE)
+		cr_assert(!q->found, "%s", text);
+	seen->gave_up += s.answer == VICTIMS_GAVE_UP;
+	if (s.answer == VICTIMS_GAVE_UP && s.found) {
+		set = set_of(a, c, &s);
+		o = cost_of(c, set);
+		cr_assert((set & ~q->candidates) == 0 && is_closed(c, set) && is_enough(c, set), "%s",
+		          text);
+		cr_assert(q->found && (!c->respect || o.violations == 0), "%s", text);
+		cr_assert_not(is_better(q, &o, set), "%s", text);
+		seen->with_victims++;
+	}
+	gang_search_free(&s);
+}
 
 /* By pod, to be freed. */
 static uint32_t *ranks_of(const struct asked *a, const struct cluster *c)
@@ -564,6 +613,8 @@ static void check_cluster(struct random *r, struct seen *seen)
 		seen->broken += q.objective.broken > 0;
 		seen->violated += q.objective.violations > 0;
 	}
+	for (uint64_t steps = s.steps / 2; steps > 0; steps /= 4)
+		check_fewer_steps(&a, &q, facts, steps, text, seen);
 	gang_search_free(&s);
 	free(ranks);
 	ask_end(&a);
@@ -581,6 +632,9 @@ Test(victims, are_those_of_brute_force)
 		check_cluster(&r, &seen);
 	fprintf(stderr, "victims: %u asked, %u proved (%u break a gang, %u a budget), %u impossible\n",
 	        seen.asked, seen.proved, seen.broken, seen.violated, seen.impossible);
+	fprintf(stderr, "victims: with fewer steps %u given up, %u of them with victims\n",
+	        seen.gave_up, seen.with_victims);
+	cr_assert(seen.gave_up > clusters / 10 && seen.with_victims > 0);
 	cr_assert(seen.proved > clusters / 10 && seen.impossible > 0 && seen.broken > 0 &&
 	          seen.violated > 0 && seen.ranked > seen.proved / 4);
 }
