@@ -2,6 +2,7 @@
 #include "ctl/live/top.h"
 
 #include "ctl/term/ctl.h"
+#include "ctl/term/table.h"
 #include "ctl/term/units.h"
 #include "ipc/clock.h"
 #include "ipc/order.h"
@@ -13,7 +14,9 @@
 
 #define MAP_ROWS_PLAIN 40u
 #define NAME_WIDE_MAX 48
-#define GANG_WIDE 56u /* of a row, between the name and the reason */
+/* Columns of a row between the name and the reason: all of them, and without numbers. */
+#define GANG_WIDE 56u
+#define GANG_NARROW 32u
 #define LEGEND_WIDE 100u
 #define WHY_ROWS 3u
 #define WHY_HIGH_MIN 20u /* a screen with fewer lines shows gangs only */
@@ -239,7 +242,8 @@ struct shown {
 	const struct gang_copy **at; /* to be freed */
 	size_t n;
 	int name_wide;
-	bool cut; /* longer names are cut */
+	bool cut;    /* longer names are cut */
+	bool narrow; /* PLACED, MEMBERS and PRIORITY are left out in favour of the reason */
 };
 
 static void draw_gang(struct styled_text *s, const struct live *l, const struct top_look *look,
@@ -260,8 +264,11 @@ static void draw_gang(struct styled_text *s, const struct live *l, const struct 
 	else
 		styled_add(s, STYLE_PLAIN, "%-*s   ", shown->name_wide, g->name);
 	styled_add(s, state_ink(g->row.state), "%-10s", gang_state_text(g->row.state));
-	styled_add(s, STYLE_PLAIN, " %9s %6" PRIu32 " %7" PRIu32 " %8" PRId32 " %5s   %s", need,
-	           g->row.bound, g->row.members, g->row.priority, age, waits ? reason : "");
+	styled_add(s, STYLE_PLAIN, " %9s ", need);
+	if (!shown->narrow)
+		styled_add(s, STYLE_PLAIN, "%6" PRIu32 " %7" PRIu32 " %8" PRId32 " ", g->row.bound,
+		           g->row.members, g->row.priority);
+	styled_add(s, STYLE_PLAIN, "%5s   %s", age, waits ? reason : "");
 	free(reason);
 	free(whole);
 }
@@ -285,6 +292,8 @@ static struct shown choose_gangs(const struct top_look *look, struct top_view *v
 		if (name_wide > (size_t)shown.name_wide)
 			shown.name_wide = (int)name_wide;
 	}
+	shown.narrow = screen && view->sort != TOP_PRIORITY && view->sort != TOP_MEMBERS &&
+	               (size_t)shown.name_wide + GANG_WIDE + EDGE_LAST > wide;
 	if (shown.n > 1)
 		qsort_r(shown.at, shown.n, sizeof(*shown.at), compare, view);
 	if (view->first >= shown.n)
@@ -305,8 +314,8 @@ static void draw_gangs(struct styled_text *s, const struct live *l, const struct
 	if (view->filter[0] != '\0' || view->typing)
 		styled_add(s, STYLE_BUSY, ", with \"%s%s\"", view->filter, view->typing ? "_" : "");
 	styled_line(s);
-	styled_add(s, STYLE_STRONG, "%-*s   %-10s %9s %6s %7s %8s %5s   %s", shown->name_wide, "GANG",
-	           "STATE", "FIT/NEED", "PLACED", "MEMBERS", "PRIORITY", "AGE", "REASON");
+	styled_add(s, STYLE_STRONG, "%-*s   %-10s %9s %s%5s   %s", shown->name_wide, "GANG", "STATE",
+	           "FIT/NEED", shown->narrow ? "" : "PLACED MEMBERS PRIORITY ", "AGE", "REASON");
 	for (size_t i = view->first; i < shown->n && i - view->first < rows; i++)
 		draw_gang(s, l, look, shown->at[i], shown);
 }
@@ -321,7 +330,8 @@ static char *why_first(const struct live *l, const struct top_view *view, const 
 	if (g == NULL || !rows_gang_waits(g))
 		return NULL;
 	reason = live_reason(l, g);
-	if ((size_t)shown->name_wide + GANG_WIDE + strlen(reason) > wide)
+	if ((size_t)shown->name_wide + (shown->narrow ? GANG_NARROW : GANG_WIDE) + strlen(reason) >
+	    wide)
 		text = ctl_print("%s: %s", g->name, reason);
 	free(reason);
 	return text;

@@ -315,6 +315,13 @@ def test_a_small_screen_tells_the_reason():
             until(lambda: "3 of 9 members have room" in why() and "Insufficient cpu" in why(), 10, t.text)
             becomes(lambda: t.text().splitlines()[-1], "q ends  s n a p m sort  w waiting  / filter  arrows")
 
+            def heads():
+                return next((line.split() for line in t.text().splitlines() if line.startswith("GANG ")), [])
+            equal(heads(), ["GANG", "STATE", "FIT/NEED", "AGE", "REASON"], t.text())
+            check("3 of 9 members have ro" in t.text(), t.text())
+            t.press("p")
+            becomes(lambda: heads()[3:6], ["PLACED", "MEMBERS", "PRIORITY"])
+
 
 if __name__ == "__main__":
     main(globals())
