@@ -385,10 +385,10 @@ BY_NAME void cycle_run(struct core *c)
 		c->tickets.renominates = false;
 		renominate(c);
 	}
+	if (turns_due(c))
+		turns_make(c); /* before promises of an earlier core are ranked by what queues are owed */
 	if (c->promises.timeline)
 		promises_begin(c);
-	if (turns_due(c))
-		turns_make(c);
 	if (c->turns.shares)
 		turns_begin(c);
 	else if (tickets_retry(c))

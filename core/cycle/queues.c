@@ -2,6 +2,7 @@
 #include "core/cycle/queues.h"
 
 #include "core/cycle/queue_past.h"
+#include "core/cycle/turns.h"
 #include "core/lifecycle/queued.h"
 #include "ipc/memory.h"
 #include "ipc/units.h"
@@ -251,6 +252,8 @@ void turns_make(struct core *c)
 	shares_free(used);
 	defined_set_free(before);
 	rows_clear(c);
+	if (t->shares)
+		turns_capacity(c);
 	while (c->queue.unschedulable.n > 0) {
 		budget_spend(&c->budget, 1);
 		squeue_activate(&c->queue, queue_first(&c->queue.unschedulable));

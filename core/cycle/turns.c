@@ -65,7 +65,7 @@ bool turns_wanted(const struct core *c)
 	return false;
 }
 
-static void capacity_tell(struct core *c)
+void turns_capacity(struct core *c)
 {
 	const uint32_t resources = shares_set(c->turns.shares)->resources;
 	wide total[RESOURCES_MAX] = { 0 };
@@ -138,7 +138,7 @@ void turns_begin(struct core *c)
 	uint32_t next;
 
 	t->listed = false;
-	capacity_tell(c);
+	turns_capacity(c);
 	if (!gone && (!tickets_retry(c) || q->walked_version == c->nodes.freed_version))
 		return;
 	q->walked_version = c->nodes.freed_version;

@@ -22,6 +22,8 @@ uint32_t turns_leaf(const struct core *c, uint32_t index);
 /* True if a gang that no longer waits still blocks a fifo queue. */
 bool turns_wanted(const struct core *c);
 
+/* Tells the queues what all nodes have, if that changed; turns_begin() does, too. */
+void turns_capacity(struct core *c);
 void turns_begin(struct core *c);
 uint32_t turns_pop(struct core *c);
 

@@ -580,6 +580,119 @@ def gang(name, queue):
     return [objects.pod_group(name, 10), *pods(queue, 10, 8, prefix=name, group=name)]
 
 
+def whole(run_s=None):
+    """A gang of the whole cluster in queue a."""
+    return gangs("a", ["whole"], members=10, **({"activeDeadlineSeconds": run_s} if run_s else {}))
+
+
+def test_que_18_a_gang_of_the_whole_cluster_holds():
+    """Ends are not known: b goes on in what ends until the gang has waited long enough, then no more."""
+    with Queues("- name: a\n- name: b\n", *pods("b", 10, 8), core=("--reserve-after", "3")) as c:
+        settles(c, "b", 10)
+        c.create(*whole())
+        until(lambda: "Insufficient nvidia.com/gpu" in c.why_pending("whole-0"), SOON_S, "it waits")
+        c.create(*pods("b", 20, 8, first=10))
+        ended(c, "b-00")
+        until(lambda: c.bound("b-") == 10, SOON_S, "b takes its room")
+
+        def held():
+            return "room is held for default/whole" in c.why_pending("b-29")
+
+        for i in range(1, 9):
+            if held():
+                break
+            ended(c, f"b-{i:02}")
+            time.sleep(1)
+        until(held, SOON_S, "its room is held")
+        ran = [p["metadata"]["name"] for p in c.pods("b-") if p["spec"].get("nodeName")]
+        ended(c, *ran[:-1])
+        steady(lambda: c.bound("b-") == 1, 3, "nobody starts in what ends")
+        ended(c, ran[-1])
+        settles(c, "whole-", 10)
+
+
+def test_que_18_a_gang_of_the_whole_cluster_is_promised():
+    """With known ends: who would be in its way does not start, also in what ends early."""
+    with Queues("- name: a\n- name: b\n", *pods("b", 10, 8, activeDeadlineSeconds=600), core=("--promise-depth", "64")) as c:
+        settles(c, "b", 10)
+        c.create(*whole(60))
+        until(lambda: "(promised)" in c.why_pending("whole-0"), SOON_S, "it is promised a start")
+        c.create(*pods("b", 10, 8, first=10, activeDeadlineSeconds=600))
+        ended(c, "b-00", "b-01")
+        steady(lambda: c.bound("b-") == 8 and c.bound("whole-") == 0, 3, "nothing starts")
+        ended(c, *[f"b-{i:02}" for i in range(2, 10)])
+        settles(c, "whole-", 10)
+        equal(c.bound("b-"), 0)
+
+
+LENT = "- {name: a, guarantee: {nvidia.com/gpu: 80}}\n- name: b\n- {name: c, reclaimable: false}\n"
+HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
+
+
+def start(c, name):
+    """Of the ledger: {} without a promise, or as long as a new core has no row of it."""
+    code, out, _ = c.ask("gangs", f"default/{name}", "-o", "json")
+    return json.loads(out)["gangs"][0]["start"] or {} if code == 0 else {}
+
+
+def promised(c, name):
+    return until(lambda: start(c, name).get("at") and start(c, name), SOON_S, f"{name} is promised a start")
+
+
+def lasts(queue, name, run_s, **rest):
+    return gangs(queue, [name], members=10, activeDeadlineSeconds=run_s, **rest)
+
+
+def restart(c, core, frontend):
+    if core:
+        c.core.kill()
+    if frontend:
+        c.frontend.kill()
+    if core:
+        c.core = c.start_core(*c.core_args)
+    if frontend:
+        c.frontend = c.start_frontend(*c.queue_flags)
+        c.ready(c.frontend)
+    until(lambda: c.metric("muster_promises") == 2, SOON_S, "both promises")
+
+
+def test_bf_11_a_promise_that_borrows_yields_to_the_lender():
+    """What a lends is promised to a gang of b, of higher priority; a comes.  Core, frontend and both are killed: the firm promise
+    stays firm and is not later, and its gang is the one that starts."""
+    with Queues(LENT, HIGH, *pods("c", 10, 8, activeDeadlineSeconds=600), flags=RECLAIM, core=("--promise-depth", "64")) as c:
+        settles(c, "c", 10)
+        c.create(*lasts("b", "h", 500, priorityClassName="high"))
+        before = promised(c, "h")
+        equal(before["firm"], False)
+        c.create(*lasts("a", "g", 300))
+        firm = promised(c, "g")
+        equal((firm["firm"], firm["moves"]), (True, []))
+        check(firm["at"] <= before["at"], firm, before)
+        moved = until(lambda: start(c, "h").get("moves") and start(c, "h"), SOON_S, "h moves")
+        equal([(m["reason"], m["who"]) for m in moved["moves"]], [("Reclaimed", "default/g")])
+        check(moved["at"] > before["at"] and moved["first"] == before["at"], moved, before)
+        time.sleep(6)  # both are written
+        for killed in ((True, False), (False, True), (True, True)):
+            restart(c, *killed)
+            g, h = promised(c, "g"), promised(c, "h")
+            check(g["firm"] and g["at"] <= firm["at"], killed, g, firm)
+            check(not h["firm"] and h["at"] <= moved["at"], killed, h, moved)
+        ended(c, *[f"c-{i:02}" for i in range(10)])
+        settles(c, "g-", 10)
+        equal(c.bound("h-"), 0)
+
+
+def test_bf_11_a_promise_inside_the_guarantee_does_not_move():
+    with Queues(LENT, HIGH, *pods("c", 10, 8, activeDeadlineSeconds=600), flags=RECLAIM, core=("--promise-depth", "64")) as c:
+        settles(c, "c", 10)
+        c.create(*lasts("a", "g", 300))
+        firm = promised(c, "g")
+        c.create(*lasts("b", "h", 500, priorityClassName="high"))
+        check(promised(c, "h")["at"] > firm["at"], start(c, "h"), firm)
+        g = start(c, "g")
+        equal((g["at"], g["firm"], g["moves"]), (firm["at"], True, []))
+
+
 def test_que_19_who_used_little_is_next():
     """With a half-life of a minute: a, whose gang is older, has had all 80 for a while when b comes."""
     for factor, next_one, other in ((1000, "y", "x"), (0, "x", "y")):

@@ -336,6 +336,24 @@ Test(nominations_promises, a_restart_edits_no_queue)
 	cr_assert_eq(h->moves[h->moves_n - 1].why, MOVE_RECLAIMED);
 }
 
+/* The first cycle of an epoch ranks promises before it had made the queues: none was firm, and the
+ * borrower of the higher priority took the lender's time. */
+Test(nominations_promises, a_firm_promise_is_firm_after_a_restart)
+{
+	const struct promise *g;
+
+	lender_and_borrower("\"deserved\":{\"cpu\":\"4\"}", PREEMPTION_RECLAIM);
+	promised_before("a", "g", 10, "2027-01-15T08:19:00Z");
+	promised_before("b", "h", 50, "2027-01-15T08:40:00Z");
+	model_restart(x.m);
+	flush_and_tick(3);
+	g = promise_named("g");
+	cr_assert(g->ask.firm);
+	cr_assert_eq(g->moves_n, 0u);
+	cr_assert_lt(g->at_ns, promise_named("h")->at_ns);
+	cr_assert_eq(later(MOVE_OUTRANKED) + later(MOVE_RECLAIMED) + later(MOVE_QUEUE_CHANGED), 0);
+}
+
 /* BF-11: who borrows moves nobody who is inside, of a higher priority or not. */
 Test(nominations_promises, bf_11_a_promise_inside_the_guarantee_stands)
 {
