@@ -279,6 +279,7 @@ struct timeline *timeline_new(const struct limits *limits, const struct nodes *n
 	t->by_soft = by_soft;
 	t->pods = limits->pods;
 	t->stays = must_array(limits->pods, sizeof(*t->stays));
+	t->marks = must_array(limits->nodes / 64 + 1u, sizeof(*t->marks));
 	t->slots = must_array((size_t)limits->gangs + limits->pods, sizeof(*t->slots));
 	timeline_clear(t);
 	return t;
@@ -289,6 +290,7 @@ void timeline_free(struct timeline *t)
 	if (!t)
 		return;
 	free(t->stays);
+	free(t->marks);
 	free(t->slots);
 	free(t->ends);
 	for (uint32_t i = 0; i < t->promises_n; i++)
@@ -300,6 +302,7 @@ void timeline_free(struct timeline *t)
 	free(t->starts);
 	free(t->places);
 	free(t->standing);
+	free(t->fits);
 	free(t->order);
 	free(t);
 }

@@ -21,6 +21,16 @@ int64_t promise_binding(const struct timeline *t, int64_t rank)
 	return promises_some_lower(t, rank) ? rank : RANK_ALL;
 }
 
+/* From when on a start is tried after one at at_ns, which left a gang without nodes: not before
+ * that gang has begun. */
+static uint64_t after_failed(const struct timeline *t, const struct timeline_ask *ask,
+                             uint64_t at_ns)
+{
+	const struct promise *late = t->late == ask->gang ? NULL : promise_of(t, t->late);
+
+	return late && late->at_ns > at_ns ? late->at_ns : at_ns + 1;
+}
+
 uint64_t promise_earliest(struct timeline *t, const struct timeline_ask *ask, uint32_t without,
                           uint64_t from_ns, uint64_t until_ns, uint64_t now_ns)
 {
@@ -30,15 +40,19 @@ uint64_t promise_earliest(struct timeline *t, const struct timeline_ask *ask, ui
 	uint32_t i = 0;
 
 	budget_spend(t->budget, t->profile.n);
-	for (uint32_t tries = 0; tries < PICTURES_MOST;) {
-		p.at_ns = profile_find(t, ask, &i);
-		if (p.at_ns == TIME_NEVER || p.at_ns >= until_ns)
+	for (uint32_t tries = 0; tries < PICTURES_MOST; tries++) {
+		do
+			p.at_ns = profile_find(t, ask, &i);
+		while (p.at_ns < from_ns);
+		/* The sums sufficed where single nodes do not: there may be thousands of such times. */
+		if (tries > 0 && p.at_ns < until_ns)
+			p.at_ns = picture_next(t, &p, p.at_ns, until_ns);
+		if (p.at_ns >= until_ns)
 			return TIME_NEVER;
-		if (p.at_ns < from_ns)
-			continue;
 		if (picture_holds(t, &p))
 			return p.at_ns;
-		tries++;
+		from_ns = after_failed(t, ask, p.at_ns);
+		i = profile_row(t, from_ns);
 	}
 	return TIME_NEVER;
 }

@@ -13,15 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void change(struct timeline *t, node_id node, const struct shape *s, int64_t times)
-{
-	int64_t *free = &t->free[(size_t)node * t->nodes->stride];
-
-	for (uint32_t i = 0; i < s->sums_n; i++)
-		free[s->requests[i].resource] =
-			wide_cut(free[s->requests[i].resource] + (wide)times * s->requests[i].value);
-}
-
 /* How many pods of the shape the node takes, at most `most`. */
 static uint32_t count(const struct timeline *t, node_id node, const struct shape *s, uint32_t most)
 {
@@ -36,6 +27,31 @@ static uint32_t count(const struct timeline *t, node_id node, const struct shape
 		                           s->requests[i].inverse, least)
 		            : 0;
 	return least;
+}
+
+/* Members of the gang that picture_next() asks for which fit on the node now. */
+static void fits_follow(struct timeline *t, node_id node)
+{
+	const struct timeline_ask *ask = t->fits_of;
+
+	for (uint32_t k = 0; k < ask->wants_n; k++) {
+		uint32_t *fits = &t->fits[(size_t)node * ask->wants_n + k];
+
+		t->fits_sum[k] -= *fits;
+		*fits = count(t, node, &t->shapes->slots[ask->wants[k].shape], ask->wants[k].members);
+		t->fits_sum[k] += *fits;
+	}
+}
+
+static void change(struct timeline *t, node_id node, const struct shape *s, int64_t times)
+{
+	int64_t *free = &t->free[(size_t)node * t->nodes->stride];
+
+	for (uint32_t i = 0; i < s->sums_n; i++)
+		free[s->requests[i].resource] =
+			wide_cut(free[s->requests[i].resource] + (wide)times * s->requests[i].value);
+	if (t->fits_of)
+		fits_follow(t, node);
 }
 
 static void place_put(struct timeline *t, node_id node, shape_id shape, uint32_t members)
@@ -179,6 +195,20 @@ static bool place_kept(struct timeline *t, const struct promise *p)
 	return p->places_n > 0;
 }
 
+/* False: it has no nodes at its time. */
+static bool start_place(struct timeline *t, struct sweep *w, struct start *s, bool kept)
+{
+	sweep_to(t, w, s->at_ns);
+	s->first = t->places_n;
+	if (!(kept ? place_kept(t, &t->promises[s->promise]) : place(t, s->ask)))
+		return false;
+	s->n = t->places_n - s->first;
+	t->standing[w->standing].end_ns = ask_end(t, s->ask, s->at_ns);
+	t->standing[w->standing].first = s->first;
+	t->standing[w->standing++].n = s->n;
+	return true;
+}
+
 static bool holds(struct timeline *t, const struct picture *p, bool kept)
 {
 	struct sweep w = { .p = p, .more_end_ns = p->more_n > 0 ? p->more_end_ns : TIME_NEVER };
@@ -192,16 +222,10 @@ static bool holds(struct timeline *t, const struct picture *p, bool kept)
 	for (uint32_t i = 0; i < t->starts_n; i++) {
 		struct start *s = &t->starts[i];
 
-		sweep_to(t, &w, s->at_ns);
-		s->first = t->places_n;
-		if (!(kept ? place_kept(t, &t->promises[s->promise]) : place(t, s->ask))) {
+		if (!start_place(t, &w, s, kept)) {
 			t->late = kept ? t->late : s->ask->gang;
 			return false;
 		}
-		s->n = t->places_n - s->first;
-		t->standing[w.standing].end_ns = ask_end(t, s->ask, s->at_ns);
-		t->standing[w.standing].first = s->first;
-		t->standing[w.standing++].n = s->n;
 		if (s->promise == ID_NONE) {
 			t->asked_first = s->first;
 			t->asked_n = s->n;
@@ -219,6 +243,71 @@ bool picture_kept_holds(struct timeline *t, const struct picture *p)
 {
 	assert(!p->ask);
 	return holds(t, p, true);
+}
+
+static void fits_begin(struct timeline *t, const struct timeline_ask *ask)
+{
+	const size_t n = (size_t)t->nodes->used * ask->wants_n;
+
+	if (t->fits_room < n) {
+		t->fits_room = n;
+		t->fits = must_grow(t->fits, n * sizeof(*t->fits));
+	}
+	memset(t->fits, 0, n * sizeof(*t->fits));
+	memset(t->fits_sum, 0, sizeof(t->fits_sum));
+	t->fits_of = ask;
+	for (node_id node = 0; node < t->nodes->used; node++)
+		fits_follow(t, node);
+	budget_spend(t->budget, n);
+}
+
+static bool fits_suffice(const struct timeline *t)
+{
+	for (uint32_t k = 0; k < t->fits_of->wants_n; k++)
+		if (t->fits_sum[k] < t->fits_of->wants[k].members)
+			return false;
+	return true;
+}
+
+/* When the sweep next comes to an end or a start. */
+static uint64_t sweep_next_ns(const struct timeline *t, const struct sweep *w, uint32_t start)
+{
+	uint64_t at_ns = w->end < t->ends_n ? t->ends[w->end].end_ns : TIME_NEVER;
+
+	if (start < t->starts_n && t->starts[start].at_ns < at_ns)
+		at_ns = t->starts[start].at_ns;
+	for (uint32_t i = 0; i < w->standing; i++)
+		if (t->standing[i].end_ns < at_ns)
+			at_ns = t->standing[i].end_ns;
+	return at_ns;
+}
+
+uint64_t picture_next(struct timeline *t, const struct picture *p, uint64_t from_ns,
+                      uint64_t until_ns)
+{
+	struct picture others = *p;
+	struct sweep w = { .p = &others, .more_end_ns = TIME_NEVER };
+	uint64_t at_ns = from_ns;
+	bool placed = true;
+
+	assert(p->ask && p->more_n == 0);
+	others.ask = NULL;
+	t->starts_n = starts_find(t, &others);
+	budget_spend(t->budget, (uint64_t)t->starts_n * t->nodes->used);
+	free_copy(t);
+	t->places_n = t->asked_n = 0;
+	fits_begin(t, p->ask);
+	for (uint32_t i = 0; at_ns < until_ns; at_ns = sweep_next_ns(t, &w, i)) {
+		for (; placed && i < t->starts_n && t->starts[i].at_ns <= at_ns; i++)
+			placed = start_place(t, &w, &t->starts[i], false);
+		if (!placed)
+			break;
+		sweep_to(t, &w, at_ns);
+		if (fits_suffice(t))
+			break;
+	}
+	t->fits_of = NULL;
+	return placed && at_ns < until_ns ? at_ns : TIME_NEVER;
 }
 
 void picture_keep(struct timeline *t, uint32_t asked)

@@ -200,6 +200,11 @@ uint64_t profile_find(const struct timeline *t, const struct timeline_ask *ask, 
 	return TIME_NEVER;
 }
 
+uint32_t profile_row(const struct timeline *t, uint64_t at_ns)
+{
+	return row_at(&t->profile, at_ns);
+}
+
 void profile_begin(struct timeline *t, uint64_t at_ns)
 {
 	row_from(&t->profile, at_ns);

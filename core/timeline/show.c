@@ -28,25 +28,29 @@ const struct promise *promise_next_untold(struct timeline *t)
 	return NULL;
 }
 
-static bool has_place(const struct promise *p, node_id node)
+static void places_mark(struct timeline *t, const struct promise *p)
 {
 	for (uint32_t i = 0; i < p->places_n; i++)
-		if (p->places[i].node == node)
-			return true;
-	return false;
+		t->marks[p->places[i].node / 64] |= UINT64_C(1) << p->places[i].node % 64;
+}
+
+static void places_unmark(struct timeline *t, const struct promise *p)
+{
+	for (uint32_t i = 0; i < p->places_n; i++)
+		t->marks[p->places[i].node / 64] = 0;
 }
 
 /* The last ends before the start, on its nodes: those are what it waits for. */
-static void show_waits(const struct timeline *t, const struct promise *p, struct promised *out)
+static void show_waits(struct timeline *t, const struct promise *p, struct promised *out)
 {
-	uint32_t n = 0, last = 0;
+	uint32_t n = 0;
 
-	while (last < t->ends_n && t->ends[last].end_ns <= p->at_ns)
-		last++;
-	for (uint32_t i = last; i > 0 && n < PROMISE_WAITS_MAX; i--) {
+	places_mark(t, p);
+	for (uint32_t i = ends_until(t, p->at_ns); i > 0 && n < PROMISE_WAITS_MAX; i--) {
 		const struct known_end *e = &t->ends[i - 1];
+		const node_id node = t->stays[e->pod].node;
 
-		if (!has_place(p, t->stays[e->pod].node))
+		if (!(t->marks[node / 64] >> node % 64 & 1))
 			continue;
 		if (t->stays[e->pod].soft)
 			out->flags |= PROMISE_SOFT;
@@ -57,6 +61,7 @@ static void show_waits(const struct timeline *t, const struct promise *p, struct
 				                                     .who = t->stays[e->pod].gang,
 				                                     .pods = 1 };
 	}
+	places_unmark(t, p);
 	out->waits_n = n;
 	for (uint32_t i = 0; i < n / 2; i++) {
 		const struct promise_wait w = out->waits[i];
@@ -66,7 +71,7 @@ static void show_waits(const struct timeline *t, const struct promise *p, struct
 	}
 }
 
-void promise_show(const struct timeline *t, const struct promise *p, struct promised *out)
+void promise_show(struct timeline *t, const struct promise *p, struct promised *out)
 {
 	*out = (struct promised){ .at_ns = p->at_ns,
 		                      .first_ns = p->first_ns,

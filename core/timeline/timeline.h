@@ -27,10 +27,12 @@
  *   a pod comes or goes   O(E) moves of 16 bytes, O(log E) compares
  *   profile               O((E + P) R) once after such a change; E: those in the window
  *   earliest start        O((E + P) R), and a picture for each start that the profile allows, at
- *                         most PICTURES_MOST
+ *                         most PICTURES_MOST; after the first that fails each is found by the
+ *                         members that fit on single nodes, O(E P + (E + P M + N) R)
  *   picture               O(E + P (N + P)) and a copy of the free capacity, O(N R)
- *   memory                16 E, 40 bytes for each pod, 4 for each pod and gang, 8 N R, 144 P and
- *                         the places; the profile 16 (E + P) R; arrays that grow up to twice that
+ *   memory                16 E, 40 bytes for each pod, 4 for each pod and gang, 8 N R, a bit and 4
+ *                         bytes for each kind of member for each node, 144 P and the places; the
+ *                         profile 16 (E + P) R; arrays that grow up to twice that
  */
 #ifndef MUSTER_CORE_TIMELINE_H
 #define MUSTER_CORE_TIMELINE_H
@@ -179,8 +181,8 @@ const struct timeline_counts *promises_counts(const struct timeline *t);
 /* True if the gang has a promise, of what it asks for. */
 bool promise_suits(const struct timeline *t, const struct timeline_ask *ask);
 
-/* The promise as it is shown.  O(ends before it x its nodes). */
-void promise_show(const struct timeline *t, const struct promise *p, struct promised *out);
+/* The promise as it is shown.  O(ends before it + its nodes). */
+void promise_show(struct timeline *t, const struct promise *p, struct promised *out);
 
 /* The gang of promise i, by promise_at(), is of that queue, and firm or not, from here on; true if
  * it was otherwise firm.  `edited`: because queues were; then the next promises_look() moves

@@ -56,6 +56,8 @@ struct timeline {
 	struct known_end *ends;
 	uint32_t ends_n, ends_room;
 
+	uint64_t *marks; /* a bit for each node: of promise_show(), else 0 */
+
 	struct promise *promises;
 	uint32_t promises_n, promises_room;
 	uint32_t *slots; /* by gang: index + 1 of its promise */
@@ -102,6 +104,11 @@ struct timeline {
 	uint32_t order_room;
 	uint32_t asked_first, asked_n; /* of places: of the gang that asked */
 	uint32_t late;                 /* the gang without a place in the last picture of first nodes */
+
+	const struct timeline_ask *fits_of; /* of picture_next(); else NULL, and the others are old */
+	uint32_t *fits; /* [node * wants_n + k]: how many members of want k the node takes */
+	size_t fits_room;
+	uint64_t fits_sum[PROMISE_SHAPES_MAX];
 };
 
 static inline uint64_t time_add(uint64_t at_ns, uint64_t length_ns)
@@ -161,6 +168,8 @@ void profile_change(struct timeline *t, const struct timeline_ask *ask, uint64_t
 /* The first time from row *i on at which the sums suffice for the whole length; TIME_NEVER: none.
  * *i: where to go on for a later one. */
 uint64_t profile_find(const struct timeline *t, const struct timeline_ask *ask, uint32_t *i);
+/* The row of a time. */
+uint32_t profile_row(const struct timeline *t, uint64_t at_ns);
 
 /* A row begins at the time. */
 void profile_begin(struct timeline *t, uint64_t at_ns);
@@ -186,6 +195,11 @@ struct picture {
 bool picture_holds(struct timeline *t, const struct picture *p);
 /* The same with the places that were kept with each promise; without a gang that asks. */
 bool picture_kept_holds(struct timeline *t, const struct picture *p);
+/* The first time from `from_ns` on, before `until_ns`, at which the members of the gang that asks
+ * fit on single nodes, each kind for itself, beside the promises that have begun by then on first
+ * nodes: no picture of a start before it holds.  TIME_NEVER: none.  The picture has no `more`. */
+uint64_t picture_next(struct timeline *t, const struct picture *p, uint64_t from_ns,
+                      uint64_t until_ns);
 /* Keeps the places of the last picture, which held; those of the gang that asked with promise
  * `asked` (ID_NONE: nowhere). */
 void picture_keep(struct timeline *t, uint32_t asked);

@@ -585,3 +585,39 @@ drop shapes
 pod c cpu=1 run=200 created=10
 	on c=n0
 	start b=200:GangChanged
+
+story capacity_in_parts_of_nodes_delays_a_promise
+# Each node of two cores has two pods.  The first twelve that end free a core of each node: eleven times at which the sums
+# suffice for a whole node.  Whole nodes are free from 101 s on, one each second.
+cluster hold_ms=0 promises=2 grain_ms=1
+node n0 n1 n2 n3 n4 n5 n6 n7 n8 n9 n10 n11 cpu=2 memory=8
+pod a0 cpu=1 node=n0 run=10
+pod b0 cpu=1 node=n0 run=100
+pod a1 cpu=1 node=n1 run=11
+pod b1 cpu=1 node=n1 run=101
+pod a2 cpu=1 node=n2 run=12
+pod b2 cpu=1 node=n2 run=102
+pod a3 cpu=1 node=n3 run=13
+pod b3 cpu=1 node=n3 run=103
+pod a4 cpu=1 node=n4 run=14
+pod b4 cpu=1 node=n4 run=104
+pod a5 cpu=1 node=n5 run=15
+pod b5 cpu=1 node=n5 run=105
+pod a6 cpu=1 node=n6 run=16
+pod b6 cpu=1 node=n6 run=106
+pod a7 cpu=1 node=n7 run=17
+pod b7 cpu=1 node=n7 run=107
+pod a8 cpu=1 node=n8 run=18
+pod b8 cpu=1 node=n8 run=108
+pod a9 cpu=1 node=n9 run=19
+pod b9 cpu=1 node=n9 run=109
+pod a10 cpu=1 node=n10 run=20
+pod b10 cpu=1 node=n10 run=110
+pod a11 cpu=1 node=n11 run=21
+pod b11 cpu=1 node=n11 run=111
+plan
+pod one cpu=2 run=50
+gang two quorum=2
+pods 2 two gang=two cpu=2 run=50
+plan
+	start one=101 two=103
