@@ -311,20 +311,20 @@ def test_a_written_annotation_alone_is_not_believed():
 
 
 def test_kept_over_the_death_of_either_and_both():
-    """BF-13: ten gangs of two behind each other; core, frontend, then both are killed."""
+    """BF-13: twenty gangs of two behind each other; core, frontend, then both are killed."""
     with Cluster(node("n0"), node("n1")) as c:
         c.pair(core=CORE)
         c.create(*gang("a", 2, 1000))
         until(lambda: c.bound("a-") == 2, SOON_S, "a runs")
-        names = [f"g{i}" for i in range(10)]
+        names = [f"g{i}" for i in range(20)]
         for i, name in enumerate(names):
             c.create(*gang(name, 2, 100 + 10 * i))
-        until(lambda: all(told(c, f"{n}-0") for n in names), 60, "ten promises")
+        until(lambda: all(told(c, f"{n}-0") for n in names), 60, "twenty promises")
         before = {}
         while not before or before != {n: told(c, f"{n}-0") for n in names}:
             before = {n: told(c, f"{n}-0") for n in names}
             time.sleep(TOLD_S)
-        check(len(set(before.values())) == 10, before)
+        check(len(set(before.values())) == 20, before)
         for who in ((True, False), (False, True), (True, True)):
             if who[0]:
                 c.core.kill()
@@ -335,7 +335,7 @@ def test_kept_over_the_death_of_either_and_both():
             if who[1]:
                 c.frontend = c.start_frontend()
                 c.ready(c.frontend)
-            until(lambda: c.metric("muster_promises") == 10, SOON_S, f"ten promises, {who}")
+            until(lambda: c.metric("muster_promises") == 20, SOON_S, f"twenty promises, {who}")
             until(lambda: all(start(c, n).get("at") for n in names), SOON_S, "all are shown")
             after = {n: start(c, n)["at"] for n in names}
             later = {n: (before[n], after[n]) for n in names if seconds(after[n]) > seconds(before[n])}
