@@ -13,6 +13,8 @@
 #include "frontend/model/base/state.h"
 #include "frontend/model/pods/named.h"
 
+struct namespace_entry;
+
 enum owner_kind { /* struct named_key's kind */
 	              OWNER_NONE,
 	              OWNER_SERVICE,
@@ -66,6 +68,10 @@ int owner_put(struct model *m, int resource, const char *json, size_t bytes,
               struct decode_error *error);
 void owner_remove(struct model *m, int resource, const struct meta *meta);
 void owner_forget(struct model *m, uint32_t owner);
+/* True if a change of what the namespace's pods refer to has to wait for model_respread(). */
+bool respread_waits(struct model *m, struct namespace_entry *n);
+/* One was applied: none more for a time that depends on the pods that got another shape by it. */
+void respread_rest(const struct model *m, struct namespace_entry *n, uint64_t pods);
 /* It selects nothing until it is put again. */
 void owner_withdraw(struct model *m, uint32_t owner);
 

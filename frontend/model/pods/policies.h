@@ -8,6 +8,8 @@
 #include "frontend/model/base/state.h"
 #include "frontend/model/pods/named.h"
 
+struct namespace_entry;
+
 /* The content of a policy; each number is referenced. */
 struct policy_rules {
 	uint32_t topology;
@@ -29,6 +31,7 @@ struct policy_entry {
 	char *refusal;              /* why it cannot be applied; NULL: it can, or there is no object */
 	struct policy_rules *rules; /* NULL: none that can be applied */
 	uint32_t pods_first;        /* a chain over pod_entry.policy_link */
+	bool waits;                 /* its latest change: its pods are refused until it applies */
 };
 
 static inline struct policy_entry *policy_at(const struct model *m, uint32_t s)
@@ -63,6 +66,8 @@ void policy_remove(struct model *m, const struct meta *meta);
 uint64_t policy_part_bytes(const struct model *m, uint32_t policy);
 /* It refuses its pods with that text until it is put again. */
 void policy_withdraw(struct model *m, uint32_t policy, const char *text);
+/* Apply what waits in the namespace; returns to how many pods. */
+uint64_t policies_apply(struct model *m, const struct namespace_entry *n);
 void policy_forget_object(struct model *m, uint32_t policy); /* nothing without one */
 
 #endif

@@ -6,6 +6,7 @@
 #include "frontend/model/pods/namespaces.h"
 #include "frontend/model/base/objects.h"
 #include "frontend/model/pods/owners.h"
+#include "frontend/model/pods/policies.h"
 #include "frontend/model/shapes/pod_shape.h"
 #include "frontend/model/pods/pods.h"
 
@@ -28,12 +29,29 @@ static bool concerns(const struct owner_entry *e, const struct label_rules *old,
 #define RESPREAD_SAME 8u
 #define RESPREAD_PASSED 64u
 
+void respread_rest(const struct model *m, struct namespace_entry *n, uint64_t pods)
+{
+	const uint64_t rest_ns = pods * RESPREAD_POD_NS;
+
+	n->respread_ns = m->now_ns + (rest_ns < RESPREAD_MOST_NS ? rest_ns : RESPREAD_MOST_NS);
+}
+
+bool respread_waits(struct model *m, struct namespace_entry *n)
+{
+	if (m->now_ns == 0 || m->now_ns >= n->respread_ns)
+		return false;
+	n->respread_due = true;
+	if (n->respread_ns < m->respread_ns)
+		m->respread_ns = n->respread_ns;
+	return true;
+}
+
 /* Derives the default spreads of the pods that `e` concerns, or concerned with `old`; NULL: of all
- * pods of the namespace. */
+ * pods of the namespace, after its policies. */
 static void respread(struct model *m, struct namespace_entry *n, const struct owner_entry *e,
                      const struct label_rules *old)
 {
-	uint64_t changed = 0, same = 0, passed = 0, rest_ns;
+	uint64_t changed = e ? 0 : policies_apply(m, n), same = 0, passed = 0;
 	uint32_t next, shape;
 
 	for (uint32_t p = n->pods_first; p != SLOT_NONE; p = next) {
@@ -51,9 +69,8 @@ static void respread(struct model *m, struct namespace_entry *n, const struct ow
 	}
 	if (e && n->respread_due)
 		return; /* one withdrawn: others are still deferred */
-	rest_ns = (changed + same / RESPREAD_SAME + passed / RESPREAD_PASSED) * RESPREAD_POD_NS;
 	n->respread_due = false;
-	n->respread_ns = m->now_ns + (rest_ns < RESPREAD_MOST_NS ? rest_ns : RESPREAD_MOST_NS);
+	respread_rest(m, n, changed + same / RESPREAD_SAME + passed / RESPREAD_PASSED);
 }
 
 uint64_t model_respread(struct model *m, uint64_t now_ns)
@@ -88,13 +105,8 @@ static void owner_set_rules(struct model *m, uint32_t owner, struct label_rules 
 		return;
 	}
 	old = owner_swap_rules(m, owner, rules);
-	if (!may_wait || m->now_ns == 0 || m->now_ns >= n->respread_ns) {
+	if (!may_wait || !respread_waits(m, n))
 		respread(m, n, e, old);
-	} else {
-		n->respread_due = true;
-		if (n->respread_ns < m->respread_ns)
-			m->respread_ns = n->respread_ns;
-	}
 	rules_free(m, old);
 }
 

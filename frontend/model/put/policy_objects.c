@@ -4,6 +4,8 @@
 #include "frontend/model/base/objects.h"
 #include "frontend/model/shapes/pod_shape.h"
 #include "frontend/model/pods/memory.h"
+#include "frontend/model/pods/namespaces.h"
+#include "frontend/model/pods/owners.h"
 #include "frontend/model/pods/pods.h"
 #include "frontend/model/pods/policies.h"
 #include "ipc/memory.h"
@@ -67,8 +69,53 @@ static bool content_equal(const struct policy_rules *a, const struct policy_rule
 	       memcmp(a->shares, b->shares, a->shares_n * sizeof(a->shares[0])) == 0;
 }
 
+/* Returns how many pods name it. */
+static uint64_t pods_join(struct model *m, const struct policy_entry *e)
+{
+	uint64_t n = 0;
+
+	for (uint32_t p = e->pods_first; p != SLOT_NONE; p = pod_at(m, p)->policy_link.next, n++) {
+		pod_join_policy(m, p);
+		store_mark_dirty(&m->pods, p);
+	}
+	return n;
+}
+
+/* Each change makes the core plan all its pods again, before gangs of others that are created
+ * later: those that follow each other wait.  Its rules are hard, so until then its pods do, too. */
+static void apply_or_wait(struct model *m, struct policy_entry *e, bool may_wait)
+{
+	struct namespace_entry *n = namespace_at(m, e->key.namespace);
+	const bool waited = e->waits;
+	uint64_t pods;
+
+	e->waits = may_wait && e->pods_first != SLOT_NONE && respread_waits(m, n);
+	if (waited && e->waits)
+		return;
+	pods = pods_join(m, e);
+	if (!e->waits && pods > 0 && !n->respread_due)
+		respread_rest(m, n, pods);
+}
+
+uint64_t policies_apply(struct model *m, const struct namespace_entry *n)
+{
+	uint64_t pods = 0;
+
+	STORE_EACH(&m->policies, i)
+	{
+		struct policy_entry *e = policy_at(m, i);
+
+		if (!e->waits || namespace_at(m, e->key.namespace) != n)
+			continue;
+		e->waits = false;
+		pods += pods_join(m, e);
+	}
+	return pods;
+}
+
 /* Replace the content: takes over `rules` and `refusal`. */
-static void policy_set(struct model *m, uint32_t policy, struct policy_rules *rules, char *refusal)
+static void policy_set(struct model *m, uint32_t policy, struct policy_rules *rules, char *refusal,
+                       bool may_wait)
 {
 	struct policy_entry *e = policy_at(m, policy);
 	struct policy_rules *old = e->rules;
@@ -77,10 +124,7 @@ static void policy_set(struct model *m, uint32_t policy, struct policy_rules *ru
 	e->rules = rules;
 	free(e->refusal);
 	e->refusal = refusal;
-	for (uint32_t p = e->pods_first; p != SLOT_NONE; p = pod_at(m, p)->policy_link.next) {
-		pod_join_policy(m, p);
-		store_mark_dirty(&m->pods, p);
-	}
+	apply_or_wait(m, e, may_wait);
 	content_free(m, old);
 }
 
@@ -91,7 +135,7 @@ void policy_forget_object(struct model *m, uint32_t policy)
 	if (!e->entry.stamp)
 		return;
 	stamp_clear(&e->entry);
-	policy_set(m, policy, NULL, NULL);
+	policy_set(m, policy, NULL, NULL, true);
 	policy_release_if_unused(m, policy);
 }
 
@@ -107,7 +151,7 @@ uint64_t policy_part_bytes(const struct model *m, uint32_t policy)
 
 void policy_withdraw(struct model *m, uint32_t policy, const char *text)
 {
-	policy_set(m, policy, NULL, must_copy(text));
+	policy_set(m, policy, NULL, must_copy(text), false);
 	policy_at(m, policy)->entry.retry = true;
 	model_note_lack_of(m, ROLE_POLICIES, 0);
 }
@@ -128,7 +172,7 @@ static void policy_accept(struct model *m, uint32_t policy, const struct policy_
 	if (had_object && rules && content_equal(e->rules, rules))
 		content_free(m, rules);
 	else
-		policy_set(m, policy, rules, fault ? must_copy(fault) : NULL);
+		policy_set(m, policy, rules, fault ? must_copy(fault) : NULL, true);
 }
 
 /* It is applied, but not as it is written. */

@@ -108,7 +108,9 @@ static char *policy_refusal(struct model *m, const struct pod_entry *p)
 	const char *name = intern_text(&m->values, e->key.name), *why = e->refusal;
 	char *text;
 
-	if (!e->entry.stamp)
+	if (e->waits)
+		why = "it was changed again soon after a change, which applies within a minute";
+	else if (!e->entry.stamp)
 		why = arena_printf(&m->scratch, "workloadpolicies.kosmos.io \"%s\" not found", name);
 	if (asprintf(&text,
 	             "running PreFilter plugin \"LeafNodeWorkloadPolicy\": "
@@ -123,14 +125,15 @@ void pod_join_policy(struct model *m, uint32_t pod)
 	struct pod_entry *p = pod_at(m, pod);
 	struct derivation d;
 	char *text = NULL;
-	int rc;
+	int rc = 0;
 
 	assert(p->entry.slot.live && p->policy != ID_NONE);
 	derive_start(m, p, &d);
-	rc = derive(m, p, &d);
+	if (!policy_at(m, p->policy)->waits)
+		rc = derive(m, p, &d);
 	if (rc < 0)
 		text = must_copy(trouble_text(m, rc, &d.trouble, p->namespace));
-	else if (!d.change.policy)
+	else if (!d.change.policy || policy_at(m, p->policy)->waits)
 		text = policy_refusal(m, p);
 	pod_set_rare(p, POD_POLICY_REFUSAL, text);
 	pod_flag_refused(p);

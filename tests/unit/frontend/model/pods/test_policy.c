@@ -80,6 +80,51 @@ Test(model_policy, comes_before_or_after_its_pods)
 	cr_assert_eq(pod("after")->shape, pod("w")->shape);
 }
 
+/* Each change of 50 a second made the core plan 2,000 pods again, of a shape each. */
+Test(model_policy, that_changes_again_and_again_lets_its_pods_wait)
+{
+	const uint64_t rest = UINT64_C(100000000), first = 1000 * rest;
+	char name[16], spec[256];
+
+	cr_assert_eq(model_respread(s.m, first), UINT64_MAX);
+	put_pod("w", BY("p"), "");
+	for (int i = 1; i < 20; i++) {
+		snprintf(name, sizeof(name), "p%d", i);
+		put_pod(name, BY("p"), "");
+	}
+	flush();
+	put_policy("ns", "p", SELECTOR "," SHARES);
+	expect_policy("zone Preferred Balance: app In web; a=5 b=3 ");
+	for (int i = 0; i < 50; i++) {
+		model_respread(s.m, first + (uint64_t)i * rest / 51);
+		snprintf(spec, sizeof(spec),
+		         SELECTOR ",\"allocationPolicy\":[{\"name\":\"a\",\"replicas\":%d}]", i + 10);
+		put_policy("ns", "p", spec);
+		cr_assert_eq(flush(), i == 0 ? 20 : 0, "change %d", i);
+		cr_assert(pod("w")->flags & POD_REFUSED, "the old rules are over, the new ones not there");
+	}
+	cr_assert_str_eq(view_of("w").refusal,
+	                 NOT_FOUND "it was changed again soon after a change, which applies within a "
+	                           "minute");
+	put_pod("after", BY("p"), "");
+	flush();
+	cr_assert(pod("after")->flags & POD_REFUSED, "as the others");
+	put_policy("elsewhere", "p", SELECTOR "," SHARES);
+	cr_assert_eq(model_respread(s.m, first + rest - 1), first + rest);
+	cr_assert_eq(model_respread(s.m, first + rest), UINT64_MAX);
+	expect_policy("zone Preferred Balance: app In web; a=59 ");
+	flush();
+	cr_assert_str_eq(policy_of("after"), policy_of("w"));
+	/* Deleting and creating it again is no way around. */
+	delete (API, KIND, "ns", "p");
+	flush();
+	cr_assert(strstr(view_of("w").refusal, "changed again"), "%s", view_of("w").refusal);
+	put_policy("ns", "p", SELECTOR "," SHARES);
+	cr_assert_eq(flush(), 0);
+	model_respread(s.m, first + 3 * rest);
+	expect_policy("zone Preferred Balance: app In web; a=5 b=3 ");
+}
+
 Test(model_policy, that_changes_changes_the_shapes)
 {
 	put_policy("ns", "p", SELECTOR "," SHARES);
