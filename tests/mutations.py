@@ -86,6 +86,8 @@ BUGS = [
         (KEEPER_MAKE, "\t\t                        .labels_n = labels->n,\n", "")),
     bug("keeper: asked late it keeps the rest", unit("core/world/test_keeper"),
         (KEEPER, "\tif (k->begun)\n\t\tk->on =", "\tif (true)\n\t\tk->on =")),
+    bug("columns: a node that is out of balance keeps its ratio", unit("core/index/test_vectors"),
+        ("core/index/columns.c", "\t    f->cpu_used * units != used * f->cpu)\n", "\t    false)\n")),
     bug("keeper: facts of the slot's former pod", unit("core/world/test_keeper"),
         (KEEPER, "\tif (p->generation != e->generation)\n\t\tp->start_s = p->facts = 0;\n", "")),
     bug("facts: each record begins the grace again", unit("core/lifecycle/test_facts"),

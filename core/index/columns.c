@@ -51,7 +51,37 @@ static bool is_exact(const struct node_fit *f)
 	       f->memory < COLUMN_MOST * COLUMN_UNIT && f->pods_left < COLUMN_PODS;
 }
 
-static void node_set(const struct columns *c, uint32_t rank, const struct node_fit *f)
+static bool is_whole(double units)
+{
+	return units <= (double)(uint64_t)units;
+}
+
+/* Products of two whole numbers below 2^24 are exact. */
+uint32_t columns_ratio(const struct columns *c, double cpu, double units)
+{
+	for (uint32_t i = 0; i < c->ratios_n; i++)
+		if (c->ratios[i].cpu * units == c->ratios[i].units * cpu)
+			return i + 1;
+	return 0;
+}
+
+/* The ratio of a node that is exact. */
+static uint32_t ratio_of(struct columns *c, const struct node_fit *f)
+{
+	const double units = f->memory / COLUMN_UNIT, used = f->memory_used / COLUMN_UNIT;
+	uint32_t ratio;
+
+	if (f->cpu_used > f->cpu || used > units || !is_whole(units) || !is_whole(used) ||
+	    f->cpu_used * units != used * f->cpu)
+		return 0;
+	ratio = columns_ratio(c, f->cpu, units);
+	if (ratio > 0 || c->ratios_n == COLUMN_RATIOS)
+		return ratio;
+	c->ratios[c->ratios_n++] = (struct column_ratio){ .cpu = f->cpu, .units = units };
+	return c->ratios_n;
+}
+
+static void node_set(struct columns *c, uint32_t rank, const struct node_fit *f)
 {
 	struct columns_step *s = &c->steps[rank / COLUMN_LANES];
 	const uint32_t lane = rank % COLUMN_LANES;
@@ -72,7 +102,8 @@ static void node_set(const struct columns *c, uint32_t rank, const struct node_f
 	s->memory_left[lane] = (float)positive((f->memory - f->memory_scored) * 100 / f->memory);
 	s->cpu_share[lane] = (float)(100 / f->cpu);
 	s->memory_share[lane] = (float)(100 / f->memory * COLUMN_UNIT);
-	s->others[lane] = (uint32_t)pods | (COLUMN_EVEN - (uint32_t)f->balance) << COLUMN_BALANCE;
+	s->others[lane] = (uint32_t)pods | ratio_of(c, f) << COLUMN_RATIO |
+	                  (COLUMN_EVEN - (uint32_t)f->balance) << COLUMN_BALANCE;
 }
 
 static uint32_t first_of(const node_id *ids, uint32_t n)

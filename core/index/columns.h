@@ -26,11 +26,15 @@ struct columns_step {
 	float memory_left[COLUMN_LANES];
 	float cpu_share[COLUMN_LANES];    /* percent of allocatable that one milli-CPU is */
 	float memory_share[COLUMN_LANES]; /* percent of allocatable that one unit is */
-	uint32_t others[COLUMN_LANES];    /* pods that fit by their number; from bit COLUMN_BALANCE on
-	                                   * COLUMN_EVEN - balance */
+	uint32_t others[COLUMN_LANES];    /* pods that fit by their number; from bit COLUMN_RATIO on the
+	                                   * node's ratio; from bit COLUMN_BALANCE on COLUMN_EVEN -
+	                                   * balance */
 };
 
+#define COLUMN_RATIO 20
 #define COLUMN_BALANCE 24
+#define COLUMN_RATIO_BITS ((1 << COLUMN_BALANCE) - (1 << COLUMN_RATIO))
+#define COLUMN_RATIOS 15u
 /* A new balance plus this, less the old one, halved is the score of fit_points() and the 1 of a
  * key. */
 #define COLUMN_EVEN 152
@@ -38,6 +42,11 @@ struct columns_step {
 /* Marks a node that is not exact: every pod fits once, and one unit of memory is so many percent
  * that no score is certain. */
 #define COLUMN_UNSURE 2.0f
+
+/* Allocatable CPU by allocatable memory, both whole. */
+struct column_ratio {
+	double cpu, units;
+};
 
 struct columns {
 	struct columns_step *steps; /* zeros from the last node to the end of its block */
@@ -50,6 +59,8 @@ struct columns {
 	uint64_t order_version; /* of the ranks; UINT64_MAX: never computed */
 	uint64_t order_log;     /* position in the log of the order */
 	uint32_t nodes;         /* that have a rank */
+	struct column_ratio ratios[COLUMN_RATIOS]; /* the first that were met */
+	uint32_t ratios_n;
 };
 
 void columns_init(struct columns *c, const struct limits *limits);
@@ -57,5 +68,10 @@ void columns_free(struct columns *c);
 
 /* Applies the changes of nodes; the ranks are up to date. */
 void columns_follow(struct columns *c, const struct nodes *ns);
+
+/* The ratio of these whole amounts, from 1; 0: no node has it.  A node has it in its column if its
+ * requests have it too, or there are none: after a pod of the same ratio the shares of both that
+ * are requested are equal, and the balance is 100. */
+uint32_t columns_ratio(const struct columns *c, double cpu, double units);
 
 #endif

@@ -12,7 +12,10 @@
  * The error, in units of 100 * 2^-24 percent, which is one rounding of a hundred: percent left on
  * the node 1, the shape's part of it 3 (its amount, the share of one unit, their product), the
  * difference 1.  Balance: 2 for each free amount and 1 for their difference, of which half counts,
- * and 1 for the difference from 100.  That is 5 at most, half of NEAR. */
+ * and 1 for the difference from 100.  That is 5 at most, half of NEAR.
+ *
+ * A balance of 100 is a whole number, and each node has it whose CPU, memory and requests are in
+ * the ratio of the shape's requests.  These are known by their column, and not scanned again. */
 #include "core/index/views_impl.h"
 
 #include "core/base/simd.h"
@@ -33,6 +36,7 @@ struct amount_lanes {
 struct request_lanes {
 	struct amount_lanes cpu, memory;
 	f32x8 cpu_scored, memory_scored;
+	int32_t ratio; /* of the shape, as columns have it; 0: no node has it */
 	const struct request *rest[RESTS_MOST]; /* resources without a column */
 	uint32_t rest_n;
 };
@@ -85,9 +89,10 @@ INLINE f32x8 distance(f32x8 value, i32x8 whole)
 	return above - above * above;
 }
 
-/* fit_points() + 1 of nodes on which a pod fits, and where that may be rounded wrongly. */
+/* fit_points() + 1 of nodes on which a pod fits, and where that may be rounded wrongly.  `even`:
+ * after the pod the shares of both are equal. */
 INLINE i32x8 keys_of(const struct request_lanes *a, const struct columns_step *s, f32x8 cpu_free,
-                     f32x8 memory_free, i32x8 balance_now, i32x8 *unsure)
+                     f32x8 memory_free, i32x8 balance_now, i32x8 even, i32x8 *unsure)
 {
 	const f32x8 cpu_share = column_load(s->cpu_share), memory_share = column_load(s->memory_share);
 	/* Every value below one half is 0 percent. */
@@ -95,34 +100,38 @@ INLINE i32x8 keys_of(const struct request_lanes *a, const struct columns_step *s
 		f32x8_max(f32x8_set(0.5f), column_load(s->cpu_left) - a->cpu_scored * cpu_share);
 	const f32x8 memory =
 		f32x8_max(f32x8_set(0.5f), column_load(s->memory_left) - a->memory_scored * memory_share);
-	const f32x8 apart =
+	const f32x8 differ =
 		(cpu_free - a->cpu.value) * cpu_share - (memory_free - a->memory.value) * memory_share;
+	const f32x8 apart = (f32x8)((i32x8)differ & ~even);
 	const f32x8 balance = 100.0f - absolute(apart) * 0.5f;
 	const i32x8 cpu_whole = truncate(cpu), memory_whole = truncate(memory),
 				balance_whole = truncate(balance);
 	/* Free memory was rounded down to whole units. */
 	const f32x8 least = distance(balance, balance_whole) - memory_share * 0.5f;
+	const f32x8 others = (f32x8)((i32x8)least & ~even) + (f32x8)((i32x8)f32x8_set(1) & even);
 
 	*unsure = f32x8_min(f32x8_min(distance(cpu, cpu_whole), distance(memory, memory_whole)),
-	                    least) < NEAR;
+	                    others) < NEAR;
 	return ((cpu_whole + memory_whole) >> 1) + ((balance_whole + balance_now) >> 1);
 }
 
 /* The results of eight nodes, of those with a bit in `allowed`; key -1: may be rounded wrongly. */
 INLINE void step(const struct request_lanes *a, struct totals *totals, const struct columns_step *s,
-                 uint32_t allowed, tree_key *keys, uint32_t *counts)
+                 uint32_t allowed, bool ratio, tree_key *keys, uint32_t *counts)
 {
 	static const i32x8 bits = { 1, 2, 4, 8, 16, 32, 64, 128 };
 	const f32x8 cpu = column_load(s->cpu_free), memory = column_load(s->memory_free);
-	i32x8 others, count, open, key, unsure;
+	i32x8 others, count, open, key, unsure, even = { 0 };
 	keyx8 narrow;
 
 	memcpy(&others, s->others, sizeof(others));
 	count = counts_of(a, cpu, memory,
-	                  __builtin_convertvector(others & ((1 << COLUMN_BALANCE) - 1), f32x8));
+	                  __builtin_convertvector(others & ((1 << COLUMN_RATIO) - 1), f32x8));
 	count &= (((i32x8){ 0 } + (int32_t)allowed) & bits) == bits;
 	open = count > 0;
-	key = keys_of(a, s, cpu, memory, others >> COLUMN_BALANCE, &unsure) | unsure;
+	if (ratio)
+		even = (others & COLUMN_RATIO_BITS) == a->ratio;
+	key = keys_of(a, s, cpu, memory, others >> COLUMN_BALANCE, even, &unsure) | unsure;
 	narrow = __builtin_convertvector(key & open, keyx8);
 	memcpy(keys, &narrow, sizeof(narrow));
 	memcpy(counts, &count, sizeof(count));
@@ -152,6 +161,13 @@ INLINE void request_load(struct request_lanes *a, const struct shape *s)
 	for (uint32_t i = 0; i < s->requests_n; i++)
 		if (!has_column(s->requests[i].resource))
 			a->rest[a->rest_n++] = &s->requests[i];
+}
+
+/* As columns have it. */
+static int32_t shape_ratio(const struct views *vs, const struct shape *s)
+{
+	return (int32_t)(columns_ratio(&vs->columns, s->fit.cpu_used, s->fit.memory_used / COLUMN_UNIT)
+	                 << COLUMN_RATIO);
 }
 
 /* A bit for each of n nodes of a block that the rules over one node allow. */
@@ -240,14 +256,14 @@ static uint64_t unsure_scan(const struct views *vs, const struct view *v, const 
 }
 
 INLINE uint64_t block_steps(const struct request_lanes *a, const struct columns_step *steps,
-                            uint32_t n, uint64_t allowed, tree_key *keys, uint32_t *counts,
-                            bool *unsure)
+                            uint32_t n, uint64_t allowed, bool ratio, tree_key *keys,
+                            uint32_t *counts, bool *unsure)
 {
 	struct totals totals = { .sum = { 0 }, .unsure = { 0 } };
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		step(a, &totals, &steps[i], allowed >> (i * F32_LANES) & ((1u << F32_LANES) - 1),
+		step(a, &totals, &steps[i], allowed >> (i * F32_LANES) & ((1u << F32_LANES) - 1), ratio,
 		     keys + i * F32_LANES, counts + i * F32_LANES);
 	*unsure = false;
 	for (uint32_t i = 0; i < F32_LANES; i++) {
@@ -257,8 +273,9 @@ INLINE uint64_t block_steps(const struct request_lanes *a, const struct columns_
 	return sum;
 }
 
-INLINE uint64_t all_steps(const struct views *vs, const struct view *v, const struct shape *s,
-                          tree_key *keys, uint32_t *counts)
+/* `ratio`: the shape has that of some nodes. */
+INLINE uint64_t ratio_steps(const struct views *vs, const struct view *v, const struct shape *s,
+                            bool ratio, tree_key *keys, uint32_t *counts)
 {
 	const uint32_t nodes_n = vs->nodes->count;
 	struct request_lanes a __attribute__((uninitialized));
@@ -266,6 +283,7 @@ INLINE uint64_t all_steps(const struct views *vs, const struct view *v, const st
 	bool unsure;
 
 	request_load(&a, s);
+	a.ratio = ratio ? shape_ratio(vs, s) : 0;
 	for (uint32_t rank = 0; rank < nodes_n; rank += COLUMN_BLOCK) {
 		const uint32_t n = nodes_n - rank < COLUMN_BLOCK ? nodes_n - rank : COLUMN_BLOCK,
 					   steps_n = (n + F32_LANES - 1) / F32_LANES;
@@ -279,14 +297,22 @@ INLINE uint64_t all_steps(const struct views *vs, const struct view *v, const st
 			memset(counts + rank, 0, n * sizeof(*counts));
 			continue;
 		}
-		sum += block_steps(&a, &vs->columns.steps[rank / F32_LANES], steps_n, allowed, keys + rank,
-		                   counts + rank, &unsure);
+		sum += block_steps(&a, &vs->columns.steps[rank / F32_LANES], steps_n, allowed, ratio,
+		                   keys + rank, counts + rank, &unsure);
 		if (unsure)
 			sum += unsure_scan(vs, v, s, block, n, keys + rank, counts + rank);
 		if (a.rest_n > 0)
 			sum -= rest_scan(vs->nodes, &a, block, allowed, counts + rank);
 	}
 	return sum;
+}
+
+/* Two loops, so that shapes of no ratio pay nothing for it. */
+INLINE uint64_t all_steps(const struct views *vs, const struct view *v, const struct shape *s,
+                          tree_key *keys, uint32_t *counts)
+{
+	return shape_ratio(vs, s) > 0 ? ratio_steps(vs, v, s, true, keys, counts)
+	                              : ratio_steps(vs, v, s, false, keys, counts);
 }
 
 #ifdef __x86_64__
