@@ -105,6 +105,7 @@ bool bench_extender(struct bench_report *report, const struct bench_options *opt
 bool bench_compare(struct bench_report *report, const struct bench_options *options);
 bool bench_trace(struct bench_report *report, const struct bench_options *options);
 bool bench_openb(struct bench_report *report, const struct bench_options *options);
+bool bench_queues(struct bench_report *report, const struct bench_options *options);
 bool bench_preempt(struct bench_report *report, const struct bench_options *options);
 
 #endif

@@ -6,6 +6,7 @@
 #include "bench/cluster_records.h"
 #include "core/world/feed.h"
 #include "ipc/clock.h"
+#include "ipc/units.h"
 
 #define GIB (INT64_C(1) << 30)
 #define SPARE_NAMES 256u
@@ -30,6 +31,25 @@ pod_id cluster_pod(struct cluster *c, gang_id gang, uint32_t shape)
 
 	tell_pod(c, &(struct pod_spec){ .pod = pod, .gang = gang, .shape = shape, .node = ID_NONE });
 	return pod;
+}
+
+pod_id cluster_pod_on(struct cluster *c, gang_id gang, uint32_t shape, struct cluster_terms terms)
+{
+	pod_id pod = pod_begin(c, gang, shape);
+
+	tell_pod(c, &(struct pod_spec){ .pod = pod,
+	                                .gang = gang,
+	                                .shape = shape,
+	                                .node = terms.node,
+	                                .foreign = terms.node != ID_NONE,
+	                                .queue = terms.queue,
+	                                .run_s = terms.run_s });
+	return pod;
+}
+
+void cluster_queue(struct cluster *c, uint32_t queue, uint32_t parent, bool guaranteed)
+{
+	tell_queue(c, queue, parent, guaranteed);
 }
 
 pod_id cluster_pod_labelled(struct cluster *c, uint32_t shape, uint32_t labels)
@@ -133,19 +153,26 @@ static void show(struct cluster *c)
 }
 
 /* In the measured path: only what the core's own loop does. */
+bool cluster_turn(struct cluster *c)
+{
+	const struct record r = {
+		.bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = 1, .time_ns = c->time_ns
+	};
+
+	if (!core_wants_plan(c->core))
+		return false;
+	c->time_ns += 1000;
+	if (!c->feed(c, &r))
+		exit(1);
+	show(c);
+	ring_publish(&c->commands);
+	return true;
+}
+
 void cluster_decide(struct cluster *c)
 {
-	while (core_wants_plan(c->core)) {
-		const struct record r = {
-			.bytes = sizeof(r), .kind = EVENT_PLAN, .epoch = 1, .time_ns = c->time_ns
-		};
-
-		c->time_ns += 1000;
-		if (!c->feed(c, &r))
-			exit(1);
-		show(c);
-		ring_publish(&c->commands);
-	}
+	while (cluster_turn(c))
+		;
 }
 
 void cluster_take(struct cluster *c)
@@ -301,7 +328,7 @@ static bool no_room(struct cluster *c, const char *what)
 	return false;
 }
 
-static bool core_init(struct cluster *c)
+static bool core_init(struct cluster *c, uint32_t promises)
 {
 	/* muster-core's default. */
 	struct core_config config = { .limits = c->limits,
@@ -309,7 +336,9 @@ static bool core_init(struct cluster *c)
 		                          .make = make,
 		                          .context = c,
 		                          .clock_ns = clock_monotonic_ns,
-		                          .reserve_after_ns = UINT64_C(60000000000) };
+		                          .reserve_after_ns = UINT64_C(60000000000),
+		                          .promise_depth = promises,
+		                          .promise_grain_ns = NS_PER_S };
 	const char *what = NULL;
 	uint64_t bytes = core_ledger_bytes(&config.limits, &what);
 	unsigned char *ring;
@@ -346,7 +375,7 @@ bool cluster_init(struct cluster *c, const struct cluster_setup *setup)
 	c->bind = malloc(CLUSTER_BINDS * sizeof(*c->bind));
 	if (!c->free_pods || !c->pods || !c->gang_generations || !c->bind)
 		return no_room(c, NULL);
-	if (!c->feed && !core_init(c))
+	if (!c->feed && !core_init(c, setup->promises))
 		return false;
 	fill(c, setup->bare);
 	if (c->core)

@@ -106,6 +106,7 @@ struct cluster_setup {
 	bool racks;         /* nodes have blocks and racks, gangs keep to them */
 	bool scattered;     /* names of nodes are in no order, as a cloud makes them */
 	uint32_t spare;     /* ids of nodes besides those: cluster_node_join() */
+	uint32_t promises;  /* of a start that stand at most; ends are in whole seconds */
 	/* NULL: a core of its own, in this thread. */
 	cluster_feed_fn feed;
 	void *feed_context;
@@ -121,6 +122,17 @@ void cluster_free(struct cluster *c);
 /* A pending pod; gang ID_NONE: alone.  Returns its id. */
 pod_id cluster_pod(struct cluster *c, gang_id gang, uint32_t shape);
 void cluster_gang(struct cluster *c, gang_id gang, uint32_t quorum);
+
+/* A pod of a queue with a deadline; of another scheduler if it has a node. */
+struct cluster_terms {
+	uint32_t queue; /* 0 without queues */
+	uint32_t run_s; /* 0: no deadline */
+	node_id node;   /* ID_NONE: pending */
+};
+pod_id cluster_pod_on(struct cluster *c, gang_id gang, uint32_t shape, struct cluster_terms terms);
+
+/* A queue, as a child of one with a lower id; the root is 0, its own parent. */
+void cluster_queue(struct cluster *c, uint32_t queue, uint32_t parent, bool guaranteed);
 
 /* The same with labels of its own that no selector asks for. */
 pod_id cluster_pod_labelled(struct cluster *c, uint32_t shape, uint32_t labels);
@@ -148,7 +160,10 @@ void cluster_node_leave(struct cluster *c, node_id node);
 /* Its memory grows (more) or has its first value again. */
 void cluster_node(struct cluster *c, node_id node, bool more);
 
-/* Feeds EVENT_PLAN until the core has nothing more to plan; its commands are on the ring. */
+/* Feeds one EVENT_PLAN; false: the core has nothing to plan. */
+bool cluster_turn(struct cluster *c);
+
+/* Feeds them until the core has nothing more to plan; its commands are on the ring. */
 void cluster_decide(struct cluster *c);
 
 /* Reads the commands. */

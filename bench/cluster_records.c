@@ -358,7 +358,9 @@ void tell_pod(struct cluster *c, const struct pod_spec *s)
 		                   .labels_n = 1,
 		                   .namespace = VALUE_NAMESPACE,
 		                   .created_ns = pod_created_ns(c->pods[s->pod].generation),
-		                   .uid = { s->pod, c->pods[s->pod].generation } };
+		                   .uid = { s->pod, c->pods[s->pod].generation },
+		                   .run_s = s->run_s,
+		                   .queue = s->queue };
 
 	for (; e.labels_n <= s->labels && e.labels_n < 16; e.labels_n++)
 		labels[e.labels_n] =
@@ -383,6 +385,23 @@ void tell_gang(struct cluster *c, gang_id gang, uint32_t quorum)
 	tell(
 		c, EVENT_GANG,
 		PARTS({ &e, sizeof(e) }, { levels, e.levels_n * sizeof(levels[0]) }, { name, name_bytes }));
+}
+
+void tell_queue(struct cluster *c, uint32_t queue, uint32_t parent, bool guaranteed)
+{
+	const struct queue_amount cpu = {
+		.resource = RESOURCE_CPU, .guarantee = 1000, .limit = QUEUE_NO_LIMIT, .weight = 1
+	};
+	char name[32];
+	const int name_bytes = snprintf(name, sizeof(name), "queue-%u", queue);
+	const struct event_queue e = { .queue = queue,
+		                           .parent = parent,
+		                           .amounts_n = guaranteed,
+		                           .name_bytes = (uint32_t)name_bytes,
+		                           .weight = 1 };
+
+	tell(c, EVENT_QUEUE,
+	     PARTS({ &e, sizeof(e) }, { &cpu, guaranteed ? sizeof(cpu) : 0 }, { name, name_bytes }));
 }
 
 void tell_drop(struct cluster *c, enum record_kind kind, uint32_t id, uint32_t generation)

@@ -19,6 +19,8 @@ struct pod_spec {
 	node_id node; /* ID_NONE: pending */
 	bool foreign;
 	uint32_t labels; /* of its own */
+	uint32_t queue;  /* not read without queues */
+	uint32_t run_s;  /* its deadline; 0: none */
 };
 
 /* What a shape asks for, by its number in bench/cluster.h; SHAPE_NEW differs each time. */
@@ -38,6 +40,8 @@ void tell_devices(struct cluster *c, uint32_t node, uint32_t taken);
 void tell_pod(struct cluster *c, const struct pod_spec *s);
 /* With racks: one block is required, one rack preferred. */
 void tell_gang(struct cluster *c, gang_id gang, uint32_t quorum);
+/* Without limits; `guaranteed`: a core of CPU. The parent of the root is itself. */
+void tell_queue(struct cluster *c, uint32_t queue, uint32_t parent, bool guaranteed);
 void tell_drop(struct cluster *c, enum record_kind kind, uint32_t id, uint32_t generation);
 
 #endif

@@ -26,6 +26,7 @@ static const struct {
 	{ "trace",
 	  "a log of jobs, or a recording, through the core in virtual time: waits, promises kept",
 	  bench_trace, true },
+	{ "queues", "what queues and promised starts cost the core", bench_queues, true },
 	{ "preempt", "searches for victims, and what an answer costs the core", bench_preempt, true },
 	{ "openb", "share of GPUs that policies for shares allocate on a real trace", bench_openb,
 	  true },
