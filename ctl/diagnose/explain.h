@@ -22,7 +22,7 @@ struct help_nodes {
 	uint32_t there; /* nodes of that class */
 };
 
-/* What a live scheduler has reserved besides bound pods. */
+/* Capacity that a live scheduler has reserved in addition to bound pods. */
 struct reservations {
 	uint64_t pods_binding; /* bindings in flight */
 	uint64_t pods_assumed; /* assumed pods of other schedulers */
@@ -91,11 +91,11 @@ struct usage_figures *explain_usage(const struct ledger *l);
 
 struct access_options; /* ctl/offline/fetch.h */
 
-/* explain_pod.c: a pod without a gang, x->gang its name, from the objects. The exit code; -1: there
- * is none of that name. */
+/* explain_pod.c: explains a pod without a gang, whose name is x->gang, from the objects.  Returns
+ * the exit code; -1: there is none of that name. */
 int explain_pod(const struct explanation *x, enum output output);
-/* The same of the API server, as muster told the pod. -1: none, or *gang is the gang of the pod, to
- * be freed. */
+/* The same from the conditions of the pod in the API server.  -1: there is no such pod, or *gang is
+ * its gang, to be freed. */
 int explain_pod_asked(const char *command, const struct access_options *access, const char *name,
                       enum output output, char **gang);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a pod asks for of GPUs by annotations, and as whole ones.
+/* A pod's requests of GPUs: shares by annotations, and whole ones.
  *
  *     KAI      gpu-fraction: "0.5", or gpu-memory: "4096" (MiB), of gpu-fraction-num-devices GPUs
  *              (pkg/common/resources: ValidateGPUFractionRequest)
@@ -20,7 +20,7 @@
 
 struct gpu_ask {
 	uint32_t count;                     /* GPUs; 0: none */
-	uint32_t parts;                     /* of each, GPU_WHOLE: all of it; 0: `memory_mib` says it */
+	uint32_t parts;                     /* of each, GPU_WHOLE: all of it; 0: see `memory_mib` */
 	uint32_t memory_mib;                /* of each */
 	bool shares;                        /* by annotations; else whole ones, as a resource */
 	const char *models[GPU_MODELS_MAX]; /* one of them; none: any */

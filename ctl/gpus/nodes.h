@@ -27,15 +27,16 @@ void gpu_nodes_free(struct gpu_nodes *nodes);
 /* NULL: it has no GPUs. */
 struct gpu_node *gpu_nodes_find(const struct gpu_nodes *nodes, struct text name);
 
-/* Where the pod says on which GPUs it is: alibabacloud.com/gpu-index, or KAI's group of a GPU. */
+/* How the GPUs of a bound pod are known: GPU_SAID, by alibabacloud.com/gpu-index or KAI's group of
+ * a GPU; else they are chosen. */
 enum gpu_place { GPU_SAID, GPU_SHARED, GPU_ALONE, GPU_PLACES };
 enum gpu_place gpu_place_of(struct arena *arena, struct text pod, const struct gpu_ask *ask);
 /* A pod of KAI's that only holds the GPU for others. */
 bool gpu_holds_for_others(struct arena *arena, struct text pod, const struct gpu_ask *ask);
 
-/* The GPUs of a bound pod, in order of their numbers, and the parts that it has of each: those that
- * it says, else the first with room.  Pods come in the order of enum gpu_place.  The number of
- * them. */
+/* The GPUs of a bound pod, in order of their numbers, and its parts of each: those in its
+ * annotations, else the first with enough free.  Call for pods in the order of enum gpu_place.
+ * Returns the number of GPUs. */
 uint32_t gpu_node_take(struct arena *arena, struct gpu_node *node, struct text pod,
                        const struct gpu_ask *ask, uint32_t gpus[GPU_COUNT_MAX], uint32_t *parts);
 

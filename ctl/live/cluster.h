@@ -31,7 +31,7 @@ void cluster_free(struct cluster *c);
 /* Its gangs with a member of these schedulers, sorted by name; `at` is to be freed. */
 struct gangs cluster_gangs(const struct cluster *c);
 
-/* Why that gang waits, as muster told its pods; NULL: nothing is known. */
+/* Why that gang waits, from the conditions that muster wrote to its pods; NULL: unknown. */
 const char *cluster_reason(const struct cluster *c, const char *gang);
 
 /* True if the selector matches a pod of the gang. */

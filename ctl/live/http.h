@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where muster-frontend serves by default. */
+/* The default address of muster-frontend. */
 #define HTTP_LISTEN "127.0.0.1:10261"
 
 /* The URL of a path of the muster-frontend that has --listen `listen`: ":PORT" is every address for

@@ -58,7 +58,7 @@ struct list_kind {
 	const char *spare; /* of text_table_cut(), for heads; NULL: none */
 };
 
-/* Sorts `items` as --sort-by says; false, and a message: items of the kind have no such field. */
+/* Sorts `items` by --sort-by; false, and a message: items of the kind have no such field. */
 bool list_sort(const char *command, const struct list_options *o, const struct list_kind *kind,
                cJSON *items);
 

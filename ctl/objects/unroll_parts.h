@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of unroll.c and unroll_kinds.c alone. */
+/* Private to unroll.c, unroll_kinds.c and unroll_groups.c. */
 #ifndef MUSTER_CTL_UNROLL_PARTS_H
 #define MUSTER_CTL_UNROLL_PARTS_H
 
@@ -9,7 +9,7 @@
 #define UNROLL_NUMBER_MAX 2147483647 /* the fields are int32 */
 #define LWS "leaderworkerset.sigs.k8s.io/"
 
-/* What stands in the files before anything is made. */
+/* The objects of the files, before pods are made of them. */
 struct existing {
 	const char *kind;
 	const char *namespace;

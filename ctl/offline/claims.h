@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resource claims of offline pods, in one of two ways (docs/decisions/094):
  *
- *   by the search    lone pods: the evaluation of nodes asks for each node that passed all filters
+ *   by the search    lone pods: the evaluation searches on each node that passed all filters
  *                    before DynamicResources (core/devices/choice.h, frontend/devices/devices.h)
- *   by records       as in the daemons: the core has the devices of all nodes, plans gangs with
- *                    them and says which ones (core/devices/inventory.h, frontend/devices/live.h)
+ *   by records       as in the daemons: the core has the devices of all nodes, and plans gangs with
+ *                    them (core/devices/inventory.h, frontend/devices/live.h)
  */
 #ifndef MUSTER_CTL_CLAIMS_H
 #define MUSTER_CTL_CLAIMS_H
@@ -57,7 +57,7 @@ bool claims_write(struct claims *c, const struct pod_view *pod, node_id node);
 
 /* Before an evaluation of the pod (its id in the model) whose devices are wanted. */
 void claims_begin(struct claims *c, uint32_t pod);
-/* Of the last evaluation: the devices on a feasible node. */
+/* The devices on a feasible node, of the last evaluation. */
 const struct claim_devices *claims_on(struct claims *c, uint32_t node);
 /* ... and the error that failed it, NULL: none. */
 const char *claims_error(const struct claims *c);
@@ -67,7 +67,7 @@ const char *claims_error_of(const struct claims *c, const char *namespace, const
 /* By the search: the pod was placed: writes its allocations.  NULL: it needs no devices there. */
 const struct claim_devices *claims_place(struct claims *c, const char *namespace, const char *name,
                                          uint32_t node);
-/* What that pod got; NULL: it was not placed, or has no claims. */
+/* The devices of that pod; NULL: it was not placed, or has no claims. */
 const struct claim_devices *claims_placed(const struct claims *c, const char *namespace,
                                           const char *name);
 const struct claim_written *claims_written(const struct claims *c, size_t *n);

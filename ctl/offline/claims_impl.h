@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two ways to allocate claims share. */
+/* Shared by the two ways to allocate claims. */
 #ifndef MUSTER_CTL_CLAIMS_IMPL_H
 #define MUSTER_CTL_CLAIMS_IMPL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which devices the members of a gang that waits lack, in numbers. */
+/* Numbers of the devices that members of a pending gang lack. */
 #ifndef MUSTER_CTL_LACK_H
 #define MUSTER_CTL_LACK_H
 

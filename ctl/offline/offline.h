@@ -124,7 +124,7 @@ struct claims *offline_claims(const struct offline *o);
 
 /* True if gangs may evict (config.evicts). */
 bool offline_evicts(const struct offline *o);
-/* Who was evicted, in that order; good as long as `o`. */
+/* The evicted pods, in order of eviction; valid as long as `o`. */
 const struct eviction *offline_evictions(const struct offline *o, size_t *n);
 
 /* Of a started core, for searches (core/search/search.h). */

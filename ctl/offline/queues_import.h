@@ -15,7 +15,7 @@
 bool queues_import_yunikorn(const char *path, const struct bytes *yaml, FILE *out, char *error,
                             size_t error_bytes);
 
-/* Of a file, to standard output; returns the exit code. */
+/* Converts a file, to standard output; returns the exit code. */
 int queues_import(const char *source, const char *path, const char *command);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a search for victims needs beside the core (core/search/search.h), read from the objects of
- * files: starts, budgets, modes of gangs, nominations, and which pods are excluded. */
+/* Input of a search for victims in addition to the core (core/search/search.h), read from the
+ * objects of files: starts, budgets, modes of gangs, nominations, and which pods are excluded. */
 #ifndef MUSTER_CTL_FACTS_H
 #define MUSTER_CTL_FACTS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was meant by a word with a typing error. */
+/* The known word that is nearest to one with a typing error. */
 #ifndef MUSTER_CTL_NEAR_H
 #define MUSTER_CTL_NEAR_H
 

@@ -67,10 +67,9 @@ struct pod_claims {
 	bool started, suspended, undoing, recovered;
 	bool own; /* freed by claim_bind.c itself */
 	bool failed;
-	bool told; /* an Event reports the wait for binding conditions */
-	uint64_t
-		written_ns;    /* last time at which nothing was left to write; at first that of start() */
-	uint64_t waits_ns; /* when the wait for binding conditions began; 0: not yet */
+	bool told;           /* an Event reports the wait for binding conditions */
+	uint64_t written_ns; /* last time with nothing left to write; at first that of start() */
+	uint64_t waits_ns;   /* when the wait for binding conditions began; 0: not yet */
 	struct prebind_why why;
 	uint32_t served; /* groups of extended resources that the node has by itself, as bits */
 	uint32_t n;
