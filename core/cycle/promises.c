@@ -42,7 +42,7 @@ static bool want_add(struct timeline_ask *ask, shape_id shape, uint32_t members)
 }
 
 /* What the gang asks for: of one class the members that have to start together, else all that are
- * ready. */
+ * ready.  One that is partially bound precedes all priorities (decision 046). */
 static void ask_find(struct core *c, uint32_t index)
 {
 	const struct gang *g = &c->gangs.slots[index];
@@ -51,10 +51,11 @@ static void ask_find(struct core *c, uint32_t index)
 	uint64_t most_s = 0;
 	uint32_t n = 0;
 
-	*ask = (struct timeline_ask){ .gang = index,
-		                          .queue = c->turns.shares ? queued_id(c, queued_gang(c, index))
-		                                                   : QUEUE_MISSING,
-		                          .priority = gang_priority(g) };
+	*ask =
+		(struct timeline_ask){ .gang = index,
+		                       .queue = c->turns.shares ? queued_id(c, queued_gang(c, index))
+		                                                : QUEUE_MISSING,
+		                       .priority = gang_partially_bound(g) ? INT32_MAX : gang_priority(g) };
 	for (pod_id id = g->first; n < g->counts[MEMBER_READY]; id = c->pods.slots[id].next) {
 		const struct pod *p = &c->pods.slots[id];
 		const uint32_t run_s = timeline_run_s(c->promises.timeline, id);

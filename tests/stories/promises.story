@@ -405,6 +405,24 @@ pod g-1 gang=g cpu=2 run=100
 plan
 	placed g*=1
 
+story a_partially_bound_gang_outranks_all_promises
+# The binding of its second member is refused, and the room of that is gone (decision 046).
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=1 run=100
+node n1 cpu=2 memory=8
+gang g quorum=2
+pods 2 g gang=g cpu=1 run=60
+plan
+	placed g*=2
+pod b cpu=1 run=30 priority=100
+	start b=60
+bound g-0
+refused g-1 retry_ms=100
+node n1 cpu=1 memory=8
+tick 5000
+	start g=60 b=101:Outranked
+
 story a_promise_that_moves_earlier_outranks_a_lower_one
 cluster hold_ms=0 promises=64 grain_ms=1
 node n0 cpu=2 memory=8
