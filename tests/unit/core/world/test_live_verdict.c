@@ -396,8 +396,9 @@ Test(live_verdict, a_pod_of_a_file_that_is_no_pending_one)
 	pod_fails(pod_json("there", &pods_of_files[0]), "metadata.name");
 	pod_fails("{\"metadata\":{\"name\":\"p\"},\"spec\":{\"nodeName\":\"n1\"}}", "spec.nodeName");
 	pod_fails("{\"metadata\":{\"name\":\"p\"},\"status\":{\"phase\":\"Failed\"}}", "status.phase");
-	pod_fails("{\"metadata\":{\"name\":\"p\"},\"spec\":{\"resourceClaims\":[{\"name\":\"c\"}]}}",
-	          "spec.resourceClaims");
+	pod_fails("{\"metadata\":{\"name\":\"p\"},\"spec\":{\"resourceClaims\":[{\"name\":\"c\","
+	          "\"resourceClaimName\":\"mine\"}]}}",
+	          "spec.resourceClaims[0]");
 	pod_fails("{\"metadata\":{\"name\":\"p\"},\"spec\":{\"tolerations\":[{\"operator\":\"Gt\"}]}}",
 	          "spec.tolerations[0]");
 	r = records_of("{\"metadata\":{\"name\":\"p\"},\"spec\":{\"tolerations\":[{\"operator\":\"Gt\","
