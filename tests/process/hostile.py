@@ -5,10 +5,12 @@
     tests/process/hostile.py [--seconds=600]
 
 The tenant makes pods with resource names of their own, with requests that all differ, with a group
-each, PodGroups without pods, gangs whose quorum it raises, large annotations, marks that cannot be
-read, gates, and storms of creation and deletion.  Two clusters run at once, one of which has no tenant, and the other
-namespace's gangs start in them by turns: what else the machine does delays both alike.  Prints the p50 and p99 from the
-creation of a gang's last member to its first binding, alone and beside the tenant, and how often the second p99 is the first."""
+each, PodGroups without pods, gangs whose quorum it raises, large annotations, labels and selectors of a
+MiB, marks that cannot be read, gates, and storms of creation and deletion.  It changes what its waiting pods refer to, again
+and again: the selector of a Service, a WorkloadPolicy, a ResourceClaim that it deletes and makes again.
+Two clusters run at once, one of which has no tenant, and the other namespace's gangs start in them by turns: what else the
+machine does delays both alike.  Prints the p50 and p99 from the creation of a gang's last member to its first binding, alone
+and beside the tenant, and how often the second p99 is the first."""
 import contextlib
 import multiprocessing
 import os
@@ -17,12 +19,26 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import kube, objects  # noqa: E402
+from lib import claims, dialects, kube, objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
 from lib.harness import check, figure, option, until  # noqa: E402
 
 NODES, MEMBERS = 20, 4
+CHANGES = 40  # of one object in turn
 LIMITS = ["--max-shapes", 256, "--max-gangs", 256, "--max-pods", 2048]
+
+
+def claim():
+    made = claims.claim("claim", claims.claim_spec(1))
+    made["metadata"]["namespace"] = "evil"
+    return made
+
+
+def referred():
+    """What the tenant's pods refer to."""
+    return [{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "service", "namespace": "evil"},
+             "spec": {"clusterIP": "None", "selector": {"app": "evil"}}},
+            dialects.workload_policy("policy", {"z0": 1}, "evil", {"matchLabels": {"app": "evil"}}), claim()]
 
 
 class Tenant(multiprocessing.Process):
@@ -37,7 +53,7 @@ class Tenant(multiprocessing.Process):
         self.n += 1
         name = f"evil-{self.n:06}"
         self.names.append(name)
-        return objects.pod(name, namespace="evil", **options)
+        return objects.pod(name, namespace="evil", labels={"app": "evil", dialects.POLICY_LABEL: "policy"}, **options)
 
     def resource_names(self):
         for i in range(28):
@@ -67,6 +83,31 @@ class Tenant(multiprocessing.Process):
                                               "note": "z" * 200000}
             yield pod
 
+    def large(self):
+        for i in range(2):
+            pod = self.pod(cpu="1000")
+            for k in range(900):
+                pod["metadata"]["labels"][f"{f'l{self.n}-{k}.'.ljust(240, 'a')}.io/{'b' * 60}"] = "v" * 60
+            values = [f"x{self.n}-{k}".ljust(60, "d") for k in range(3500)]
+            pod["spec"]["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "NotIn", "values": values}]}]}}}
+            yield pod
+
+    def selectors(self):
+        for i in range(CHANGES):
+            yield {"patch": ("Service", "service", {"spec": {"selector": {"app": "evil", "not-there": "1" if i % 2 else None}}})}
+
+    def policies(self):
+        for i in range(CHANGES):
+            yield {"patch": ("WorkloadPolicy", "policy", {"spec": {"allocationPolicy": [{"name": "z0", "replicas": 1 + i % 2}]}})}
+
+    def claims(self):
+        for _ in range(20):
+            yield self.pod(cpu=f"{1000000 + self.rng.randrange(10**6)}m",
+                           resourceClaims=[{"name": "device", "resourceClaimName": "claim"}])
+        for _ in range(CHANGES):
+            yield {"remake": claim()}
+
     def gates(self):
         for _ in range(20):
             yield self.pod(schedulingGates=[{"name": "evil.com/gate"}])
@@ -78,7 +119,8 @@ class Tenant(multiprocessing.Process):
 
     def run(self):
         self.client = kube.Client(self.kubeconfig)
-        attacks = [self.resource_names, self.shapes, self.groups, self.quorum, self.annotations, self.gates, self.storm]
+        attacks = [self.resource_names, self.shapes, self.groups, self.quorum, self.annotations, self.large, self.selectors,
+                   self.policies, self.claims, self.gates, self.storm]
         while not self.over.is_set():
             for what in self.rng.choice(attacks)():
                 if self.over.is_set():
@@ -90,6 +132,12 @@ class Tenant(multiprocessing.Process):
     def write(self, what):
         if "raise" in what:
             self.client.patch("PodGroup", what["raise"], {"spec": {"minMember": 25}}, "evil")
+        elif "patch" in what:
+            kind, name, change = what["patch"]
+            self.client.patch(kind, name, change, "evil")
+        elif "remake" in what:
+            self.client.delete("ResourceClaim", what["remake"]["metadata"]["name"], "evil")
+            self.client.create(what["remake"])
         elif "clear" in what:
             self.rng.shuffle(self.names)
             gone, self.names = self.names[:int(len(self.names) * what["clear"])], self.names[int(len(self.names) * what["clear"]):]
@@ -109,7 +157,7 @@ def start_gang(c, i):
 
     def bound():
         return c.client.get("Pod", first, "good")["spec"].get("nodeName")
-    until(bound, 60, f"gang {i} starts")
+    until(bound, 60, f"gang {i} starts", every_s=0.004)
     took = time.monotonic() - since
     until(lambda: c.bound(f"good-{i}-", "good") == MEMBERS, 60, f"gang {i} is whole")
     for m in members:
@@ -124,9 +172,11 @@ def quantile(times, q):
 
 @contextlib.contextmanager
 def cluster():
-    with Cluster(*(objects.node(f"n{i:02}", cpu="8") for i in range(NODES))) as c:
-        c.create(kube.namespace("evil"), kube.namespace("good"))
-        c.pair(core=LIMITS)
+    with Cluster(*(objects.node(f"n{i:02}", cpu="8", labels={"workload-test": f"z{i % 2}"}) for i in range(NODES)),
+                 *(claims.slice_of(f"n{i:02}", 4) for i in range(NODES)), claims.device_class(),
+                 kube.namespace("evil"), kube.namespace("good"), *referred(),
+                 apisim=("--gate", "DynamicResourceAllocation", "--crd", dialects.CRDS[2])) as c:
+        c.pair(core=LIMITS, frontend=("--devices", "auto", "--max-memory", "256Mi"))
         yield c
 
 
