@@ -20,6 +20,7 @@ struct options {
 	const char *add; /* "4xNODE" */
 	const char *priority;
 	struct arguments what_if;
+	struct arguments schedulers;
 	const char *listen; /* NULL: the default */
 	bool try;           /* also look for what would help */
 	bool asks_server;   /* for a name that is none of a gang */
@@ -43,6 +44,10 @@ static const struct flag flags[] = {
 	{ "context", 0, "--context NAME",
 	  "of the kubeconfig, instead of its current-context; as --kubeconfig", NULL, option_text,
 	  offsetof(struct options, access.context) },
+	{ "scheduler-name", 0, "--scheduler-name NAME",
+	  "of the API server's pods: those of this scheduler (default muster); of\n"
+	  "files: pending pods of others are left out. May be repeated",
+	  NULL, option_texts, offsetof(struct options, schedulers) },
 	FLAG_OUTPUT(struct options, live.output, "JSON instead of text"),
 	{ "add-node", 0, "--add-node NxNODE",
 	  "test N more nodes like this one, with the objects of -f or of the\nAPI server", NULL,
@@ -128,11 +133,18 @@ static char *gang_of_member(const struct model *m, const char *name)
 	return found ? ctl_print("%s/%s", pod.namespace, pod.gang) : NULL;
 }
 
+/* Files are of pods that muster is to place; in a cluster other schedulers have theirs. */
 static struct trial_config config_of(const struct options *o, const struct files *files)
 {
+	static const char *const usual[] = { "muster" };
+	const bool named = o->schedulers.n > 0, is_cluster = o->files.n == 0;
+
 	return (struct trial_config){ .files = files,
-		                          .offline = { .score = o->score,
-		                                       .reads_devices = o->files.n > 0,
+		                          .offline = { .scheduler_names = named ? o->schedulers.at : usual,
+		                                       .scheduler_names_n =
+		                                           named ? o->schedulers.n : is_cluster,
+		                                       .score = o->score,
+		                                       .reads_devices = !is_cluster,
 		                                       .pack_steps = OFFLINE_PACK_STEPS } };
 }
 
@@ -167,7 +179,9 @@ static int explain_objects(const struct options *o, const char *command, const s
 	if (x.result == NULL) {
 		rc = explain_pod(&x, o->live.output);
 		if (rc < 0)
-			rc = ctl_usage(command, "%s: there is no such gang or pod in these objects", o->gang);
+			rc = ctl_usage(command, "%s: there is no such gang or pod %s", o->gang,
+			               o->files.n > 0 ? "in these objects"
+			                              : "of this scheduler (--scheduler-name)");
 	} else {
 		/* With a change the result is whether it starts; nothing more is tried. */
 		if (o->add != NULL || o->priority != NULL) {

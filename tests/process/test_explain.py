@@ -17,7 +17,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from lib import load, muster, objects  # noqa: E402
+from lib import kube, load, muster, objects  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, eventually, figure, main, until  # noqa: E402
 from lib.objects import pod_group  # noqa: E402
@@ -249,6 +249,21 @@ def test_a_live_cluster():
         said = json.loads(out)
         equal(said["help"], [{"kind": "nodes", "like": "n0", "count": 2}])
         check("2 of 4 members have room" in said["reason"], said)
+        # What waits for another scheduler is not before it.
+        c.create(kube.priority_class("high", 9), pod_group("other", 2),
+                 *(objects.pod(f"other-{i}", cpu="8", scheduler="other", group="other", priorityClassName="high") for i in range(2)),
+                 objects.pod("lone", cpu="8", scheduler="other"))
+        server = ("explain", "--kubeconfig", c.kubeconfig, "-o", "json")
+        code, out, err = run("musterctl", *server, "default/train")
+        equal((code, json.loads(out)), (1, said), err)
+        code, out, err = run("musterctl", *server, "default/other")
+        check(code == 1 and "of another scheduler" in json.loads(out)["reason"], code, out, err)
+        code, out, err = run("musterctl", *server, "default/lone")
+        equal((code, out), (2, ""))
+        check("default/lone: there is no such gang or pod of this scheduler (--scheduler-name)" in err, err)
+        equal(run("musterctl", *server, "--scheduler-name", "other", "default/other")[0], 1)
+        code, out, err = run("musterctl", *server, "--scheduler-name", "other", "--scheduler-name", "muster", "default/train")
+        equal((code, json.loads(out)["before"]), (1, ["default/other"]), err)
         c.create(objects.node("n2", cpu="8"))
         equal(run("musterctl", "explain", "default/train", env={"KUBECONFIG": str(c.kubeconfig)})[0], 0)
         c.apisim.stop()
