@@ -10,6 +10,7 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -166,9 +167,11 @@ static void begin_with(const char *script, const char *scheme, unsigned lane_max
 	struct sockaddr_in address = { .sin_family = AF_INET,
 		                           .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t n = sizeof(address);
-	struct curl_config config = {
-		.access = &b.access, .env = &b.env, .may_write = may_write, .context = &b
-	};
+	struct curl_config config = { .access = &b.access,
+		                          .env = &b.env,
+		                          .may_write = may_write,
+		                          .context = &b,
+		                          .unacknowledged_ms = 1234 };
 	const char *error;
 
 	memset(&b, 0, sizeof(b));
@@ -294,6 +297,34 @@ Test(curl, sends_what_it_was_given_over_one_connection)
 	cr_assert(strstr(b.server.seen, "{}GET /api/x"));
 	cr_assert_null(strstr(b.server.seen, "Accept-Encoding"));
 	cr_assert_null(strstr(b.server.seen, "Expect"));
+}
+
+/* TCP_USER_TIMEOUT of the connection to the server. */
+static unsigned user_timeout_ms(void)
+{
+	for (int fd = 3; fd < 1024; fd++) {
+		struct sockaddr_in peer;
+		socklen_t n = sizeof(peer);
+		unsigned ms = 0;
+
+		if (getpeername(fd, (struct sockaddr *)&peer, &n) < 0 || n != sizeof(peer) ||
+		    peer.sin_family != AF_INET || ntohs(peer.sin_port) != b.server.port)
+			continue;
+		n = sizeof(ms);
+		cr_assert_eq(getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, &n), 0);
+		return ms;
+	}
+	cr_assert_fail("no connection");
+	return 0;
+}
+
+/* The kernel sends nothing again after that, so that no Binding lands once another leads. */
+Test(curl, bytes_that_are_not_acknowledged_are_given_up)
+{
+	begin("rara");
+	ask("GET", NULL, 1);
+	cr_assert_eq(user_timeout_ms(), 1234);
+	ask("GET", NULL, 2);
 }
 
 Test(curl, nobody_there_is_not_sent)
