@@ -154,8 +154,9 @@ int model_remove(struct model *m, int resource, const char *json, size_t bytes,
 /* True if objects of the resource were left out, or parts of them withdrawn, since its last list
  * began: a list reads them again. */
 bool model_lacks(const struct model *m, int resource);
-/* A list that replaces nothing begins. */
-void model_lacks_listed(struct model *m, int resource);
+/* A list that replaces nothing begins; it has all objects, but those put or removed since. */
+void model_lacks_begin(struct model *m, int resource);
+void model_lacks_end(struct model *m, int resource);
 /* What is left out from now on counts for memory_free: lists of all such resources begin. */
 void model_lacks_anew(struct model *m);
 

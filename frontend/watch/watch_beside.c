@@ -55,7 +55,7 @@ void watch_beside_start(struct watch *w)
 	w->counts.relists_for[RELIST_ROOM]++;
 	w->relist_wanted = false;
 	w->no_room = false;
-	model_lacks_listed(w->model, w->index);
+	model_lacks_begin(w->model, w->index);
 	l->begun_ns = env_now(w->env);
 	l->backoff = BACKOFF_REFLECTOR;
 	intern_init(&l->changed, key, CHANGES_MOST);
@@ -131,6 +131,7 @@ static void list_taken(struct watch *w)
 	w->took_ns = env_now(w->env) - w->beside->begun_ns;
 	w->error[0] = '\0';
 	w->counts.lists++;
+	model_lacks_end(w->model, w->index);
 	watch_beside_end(w);
 }
 

@@ -162,16 +162,23 @@ void model_lacks_anew(struct model *m)
 	memory_lacks_anew(m);
 }
 
-void model_lacks_listed(struct model *m, int resource)
+void model_lacks_begin(struct model *m, int resource)
 {
 	assert(resource >= 0 && (size_t)resource < m->resources_n);
 	m->lacks &= ~(UINT32_C(1) << resource);
+	m->replace[resource].round++;
+}
+
+void model_lacks_end(struct model *m, int resource)
+{
+	assert(resource >= 0 && (size_t)resource < m->resources_n && !m->replace[resource].active);
+	if (m->roles[resource] == ROLE_PODS)
+		unaccounted_listed(m, m->replace[resource].round);
 }
 
 void model_replace_begin(struct model *m, int resource)
 {
-	model_lacks_listed(m, resource);
-	m->replace[resource].round++;
+	model_lacks_begin(m, resource);
 	m->replace[resource].active = true;
 	if (m->roles[resource] == ROLE_VOLUMES)
 		volumes_replace_begin(m->volumes, m->which[resource]);

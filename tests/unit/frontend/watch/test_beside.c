@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists beside the watch, for objects that were left out. */
+#include "tests/unit/support_replay.h"
 #include "tests/unit/support_watch.h"
 
 TestSuite(watch_beside, .fini = end);
@@ -144,4 +145,48 @@ Test(watch_beside, one_at_a_time)
 	world_answer(calls.list, 200, list_of("10", "", ""));
 	next(PAGE);
 	cr_assert(calls.watch->open);
+}
+
+/* The core gets amounts of the node, so that pods can be placed there. */
+static bool has_amounts(struct replay *r, const char *node)
+{
+	while (!replay_flush(r, b.m, 10000))
+		continue;
+	cr_assert(replay_node(r, node), "no node %s", node);
+	return replay_node(r, node)->amounts_n > 0;
+}
+
+/* The node of a bound pod that was left out gets no pods until that is counted: it got none until
+ * the watch expired. */
+Test(watch_beside, a_node_gets_pods_again_once_its_own_are_listed)
+{
+	const char *bound = "\"nodeName\":\"n2\"";
+	struct limits limits = world_limits;
+	struct replay r;
+
+	limits.pods = 1;
+	calls.watch = watching();
+	cr_assert_eq(model_set_limits(b.m, &limits), 0);
+	replay_start(&r, &limits);
+	world_put(b.m, RESOURCE_INDEX_NODES,
+	          "{\"metadata\":{\"name\":\"n2\",\"uid\":\"u-n2\",\"resourceVersion\":\"1\"},"
+	          "\"status\":{\"allocatable\":{\"cpu\":\"8\",\"pods\":\"110\"}}}");
+	cr_assert(has_amounts(&r, "n2"));
+	world_text(calls.watch, event_of("ADDED", world_pod("b", "11", bound, "")));
+	cr_assert_not(has_amounts(&r, "n2"));
+	watch_relist(b.watch, RELIST_ROOM);
+	calls.list = next(PAGE);
+	world_text(calls.watch, event_of("ADDED", world_pod("c", "12", bound, "")));
+	world_answer(calls.list, 200, list_of("12", "", world_pod("b", "11", bound, "")));
+	cr_assert_not(has_amounts(&r, "n2"), "b and c are still left out");
+	world_text(calls.watch, event_of("DELETED", world_pod("c", "13", bound, "")));
+	world_text(calls.watch, event_of("DELETED", world_pod("a", "14", "", "")));
+	cr_assert_not(has_amounts(&r, "n2"));
+	watch_relist(b.watch, RELIST_ROOM);
+	calls.list = next(PAGE);
+	cr_assert_not(has_amounts(&r, "n2"), "the list is not over");
+	world_answer(calls.list, 200, list_of("14", "", world_pod("b", "11", bound, "")));
+	cr_assert_str_eq(node_of("b"), "n2");
+	cr_assert(has_amounts(&r, "n2"));
+	replay_free(&r);
 }
