@@ -193,10 +193,11 @@ bool watch_renew(struct watch *w, const struct http_answer *answer, enum watch_s
 	return true;
 }
 
-/* A server that was restored from a backup, or another one at the same address. */
+/* A server that was restored from a backup, or another one at the same address.  A list beside the
+ * watch ends by itself: this may be called while the transport has data, when nothing may be
+ * cancelled. */
 int watch_went_backwards(struct watch *w, const char *version)
 {
-	watch_beside_end(w);
 	w->went_back = true;
 	env_log(w->env, "warn",
 	        "the resourceVersion of %s went back from %s to %s: the API server was restored or is "

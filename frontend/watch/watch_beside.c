@@ -175,6 +175,10 @@ static void page_done(void *context, const struct http_answer *answer, const cha
 	struct watch_beside *l = w->beside;
 
 	l->call = NULL;
+	if (w->went_back) {
+		watch_beside_end(w);
+		return;
+	}
 	if (answer->end == HTTP_ANSWERED && answer->status == 200) {
 		page_put(w, body, body_bytes);
 		return;

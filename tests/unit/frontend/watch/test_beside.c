@@ -190,3 +190,17 @@ Test(watch_beside, a_node_gets_pods_again_once_its_own_are_listed)
 	cr_assert(has_amounts(&r, "n2"));
 	replay_free(&r);
 }
+
+/* An event shows that the server was restored, and libcurl takes no cancellation while it has data:
+ * the list ends by itself, unread. */
+Test(watch_beside, no_request_is_cancelled_while_data_comes)
+{
+	listing();
+	world_text(calls.watch, event_of("MODIFIED", world_pod("a", "8", "", "")));
+	cr_assert(watch_went_back(b.watch));
+	cr_assert(calls.list->open);
+	world_answer(calls.list, 200, list_of("10", "t", world_pod("b", "9", "", "")));
+	cr_assert(!has_pod("b"));
+	cr_assert_eq(watch_poll(b.watch), UINT64_MAX);
+	cr_assert_eq(world_open(&b.w), 1, "the watch alone");
+}
