@@ -41,7 +41,8 @@ static const struct rights_kind kinds[] = {
 	                    .resource = "resourceclaims",
 	                    .flag = "--devices auto",
 	                    .without = "no pod with claims can be bound until it may (deploy/devices "
-	                               "has the rights)",
+	                               "has the rights; before Kubernetes 1.36 resourceclaims/binding "
+	                               "is not needed)",
 	                    .with = "the rights are there" },
 };
 
