@@ -21,14 +21,14 @@ int64_t promise_binding(const struct timeline *t, int64_t rank)
 	return promises_some_lower(t, rank) ? rank : RANK_ALL;
 }
 
-/* From when on a start is tried after one at at_ns, which left a gang without nodes: not before
- * that gang has begun. */
+/* From when on a start is tried after one at at_ns, which left a gang without nodes: the next may
+ * have other nodes, but most have the same, so after some not before that gang has begun. */
 static uint64_t after_failed(const struct timeline *t, const struct timeline_ask *ask,
-                             uint64_t at_ns)
+                             uint64_t at_ns, uint32_t tries)
 {
 	const struct promise *late = t->late == ask->gang ? NULL : promise_of(t, t->late);
 
-	return late && late->at_ns > at_ns ? late->at_ns : at_ns + 1;
+	return tries >= PICTURES_NEAR && late && late->at_ns > at_ns ? late->at_ns : at_ns + 1;
 }
 
 uint64_t promise_earliest(struct timeline *t, const struct timeline_ask *ask, uint32_t without,
@@ -51,7 +51,7 @@ uint64_t promise_earliest(struct timeline *t, const struct timeline_ask *ask, ui
 			return TIME_NEVER;
 		if (picture_holds(t, &p))
 			return p.at_ns;
-		from_ns = after_failed(t, ask, p.at_ns);
+		from_ns = after_failed(t, ask, p.at_ns, tries);
 		i = profile_row(t, from_ns);
 	}
 	return TIME_NEVER;

@@ -282,6 +282,22 @@ static uint64_t sweep_next_ns(const struct timeline *t, const struct sweep *w, u
 	return at_ns;
 }
 
+/* Places the starts from *i on that come before one of the gang at that time; false: one has no
+ * nodes. */
+static bool starts_place(struct timeline *t, struct sweep *w, uint32_t *i, uint64_t at_ns,
+                         uint32_t gang)
+{
+	for (; *i < t->starts_n; ++*i) {
+		struct start *s = &t->starts[*i];
+
+		if (s->at_ns > at_ns || (s->at_ns == at_ns && s->ask->gang >= gang))
+			return true;
+		if (!start_place(t, w, s, false))
+			return false;
+	}
+	return true;
+}
+
 uint64_t picture_next(struct timeline *t, const struct picture *p, uint64_t from_ns,
                       uint64_t until_ns)
 {
@@ -298,12 +314,14 @@ uint64_t picture_next(struct timeline *t, const struct picture *p, uint64_t from
 	t->places_n = t->asked_n = 0;
 	fits_begin(t, p->ask);
 	for (uint32_t i = 0; at_ns < until_ns; at_ns = sweep_next_ns(t, &w, i)) {
-		for (; placed && i < t->starts_n && t->starts[i].at_ns <= at_ns; i++)
-			placed = start_place(t, &w, &t->starts[i], false);
+		placed = starts_place(t, &w, &i, at_ns, p->ask->gang);
 		if (!placed)
 			break;
 		sweep_to(t, &w, at_ns);
 		if (fits_suffice(t))
+			break;
+		placed = starts_place(t, &w, &i, at_ns, ID_NONE);
+		if (!placed)
 			break;
 	}
 	t->fits_of = NULL;

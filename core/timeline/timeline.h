@@ -44,7 +44,8 @@
 
 #define TIME_NEVER UINT64_MAX
 #define PROMISE_SHAPES_MAX 8u
-#define PICTURES_MOST 8u
+#define PICTURES_MOST 11u
+#define PICTURES_NEAR 3u /* the first of these: each at the next time that is not ruled out */
 
 /* What a gang asks for: members of some shapes, together, for a time. */
 struct timeline_ask {

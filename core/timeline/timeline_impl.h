@@ -196,8 +196,9 @@ bool picture_holds(struct timeline *t, const struct picture *p);
 /* The same with the places that were kept with each promise; without a gang that asks. */
 bool picture_kept_holds(struct timeline *t, const struct picture *p);
 /* The first time from `from_ns` on, before `until_ns`, at which the members of the gang that asks
- * fit on single nodes, each kind for itself, beside the promises that have begun by then on first
- * nodes: no picture of a start before it holds.  TIME_NEVER: none.  The picture has no `more`. */
+ * fit on single nodes, each kind for itself, beside the promises that are placed before it, on
+ * first nodes: no picture of an earlier start holds.  TIME_NEVER: none.  The picture has no `more`.
+ */
 uint64_t picture_next(struct timeline *t, const struct picture *p, uint64_t from_ns,
                       uint64_t until_ns);
 /* Keeps the places of the last picture, which held; those of the gang that asked with promise

@@ -639,3 +639,39 @@ gang two quorum=2
 pods 2 two gang=two cpu=2 run=50
 plan
 	start one=101 two=103
+
+story a_start_that_breaks_a_promise_is_tried_again_before_it
+# At 10 s the first node with room for y is n1, which x is promised; at 12 s n0 is free.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=1 memory=8
+node n1 n2 cpu=2 memory=8
+pod a cpu=1 node=n0 run=12
+pod b cpu=2 node=n1 run=10
+pod c cpu=2 node=n2 run=1000
+plan
+gang x quorum=2
+pods 2 x gang=x cpu=2 run=100
+plan
+	start x=1001
+pod y cpu=1 run=5000
+plan
+	start x=1001 y=13
+
+story what_starts_at_the_same_time_need_not_be_placed_first
+# From 5 s on the sums suffice for g.  At 10 s the pod of y would take n0 first, but the gang comes before it, and y has n1.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=2 memory=8
+node n1 cpu=1 memory=8
+node n2 n3 cpu=1 memory=1
+pod a cpu=2 node=n0 run=10
+pod b cpu=1 node=n1 run=10
+pod c cpu=1 node=n2 run=5
+pod d cpu=1 node=n3 run=5
+plan
+pod y cpu=1 memory=8 run=100
+plan
+	start y=11
+gang g quorum=1
+pod g-0 gang=g cpu=2 run=100
+plan
+	start g=11 y=11
