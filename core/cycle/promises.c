@@ -6,6 +6,7 @@
 #include "core/cycle/turns.h"
 #include "core/lifecycle/members.h"
 #include "core/lifecycle/nominate.h"
+#include "core/lifecycle/precedence.h"
 #include "core/lifecycle/queued.h"
 #include "ipc/memory.h"
 #include "ipc/units.h"
@@ -51,11 +52,10 @@ static void ask_find(struct core *c, uint32_t index)
 	uint64_t most_s = 0;
 	uint32_t n = 0;
 
-	*ask =
-		(struct timeline_ask){ .gang = index,
-		                       .queue = c->turns.shares ? queued_id(c, queued_gang(c, index))
-		                                                : QUEUE_MISSING,
-		                       .priority = gang_partially_bound(g) ? INT32_MAX : gang_priority(g) };
+	*ask = (struct timeline_ask){ .gang = index,
+		                          .queue = c->turns.shares ? queued_id(c, queued_gang(c, index))
+		                                                   : QUEUE_MISSING,
+		                          .priority = precedence_priority(c, g) };
 	for (pod_id id = g->first; n < g->counts[MEMBER_READY]; id = c->pods.slots[id].next) {
 		const struct pod *p = &c->pods.slots[id];
 		const uint32_t run_s = timeline_run_s(c->promises.timeline, id);

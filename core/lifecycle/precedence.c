@@ -19,6 +19,11 @@ bool precedence_is_over(const struct core *c, const struct gang *g)
 	       gang_partially_bound(g);
 }
 
+int32_t precedence_priority(const struct core *c, const struct gang *g)
+{
+	return gang_partially_bound(g) && !precedence_is_over(c, g) ? INT32_MAX : gang_priority(g);
+}
+
 void precedence_end(struct core *c, uint32_t index)
 {
 	struct gang *g = &c->gangs.slots[index];

@@ -34,6 +34,9 @@ void precedence_note(struct core *c, struct gang *g);
 /* True if the gang is partially bound and its time is over. */
 bool precedence_is_over(const struct core *c, const struct gang *g);
 
+/* The gang's priority beside promises: the highest as long as it precedes all others. */
+int32_t precedence_priority(const struct core *c, const struct gang *g);
+
 /* Ends it; the gang is queued as others are and retains nothing. */
 void precedence_end(struct core *c, uint32_t index);
 

@@ -6,6 +6,7 @@
 #include "core/cycle/reclaim.h"
 #include "core/filter/evaluate.h"
 #include "core/index/views.h"
+#include "core/lifecycle/precedence.h"
 #include "core/lifecycle/reservation.h"
 #include "core/lifecycle/state.h"
 #include "core/step/core.h"
@@ -279,7 +280,7 @@ static bool pod_find(struct judged *j, const char *name, struct live_answer *out
 	j->class = p->class;
 	j->shape = class_shape(j->counts, p->class);
 	j->gang = p->gang;
-	j->priority = p->gang != ID_NONE ? gang_priority(&c->gangs.slots[p->gang]) : 0;
+	j->priority = p->gang != ID_NONE ? precedence_priority(c, &c->gangs.slots[p->gang]) : 0;
 	j->run_s = c->promises.timeline ? timeline_run_s(c->promises.timeline, id) : 0;
 	j->behind = p->gang != ID_NONE && backfill_is_behind(c, p->gang);
 	return true;

@@ -675,3 +675,25 @@ gang g quorum=1
 pod g-0 gang=g cpu=2 run=100
 plan
 	start g=11 y=11
+
+story precedence_beside_promises_ends
+# 600 s after the gang first needed it (decision 046), also without backfill reservations.
+cluster hold_ms=0 promises=64 grain_ms=1
+node n0 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=1 run=5000
+node n1 cpu=2 memory=8
+gang g quorum=2
+pods 2 g gang=g cpu=1 run=9000
+plan
+	placed g*=2
+bound g-0
+refused g-1 retry_ms=100
+node n1 cpu=1 memory=8
+tick 5000
+	start g=5001
+pod b cpu=1 run=30 priority=100
+tick 5000
+	start g=5001 b=9000
+tick 700000
+tick 5000
+	start b=5001 g=5031:Outranked
