@@ -57,6 +57,8 @@ void live_pod_drop(struct live *l, uint32_t pod);
 void live_pod_judge_again(struct live *l, uint32_t pod);
 /* The next pod that is to be judged again; false: none. */
 bool live_next_pod(struct live *l, uint32_t *pod);
+/* A claim that it and other waiting pods name was put or removed since live_judge(). */
+bool live_shared_changed(const struct live *l, uint32_t pod);
 
 struct live_verdict {
 	const char *refusal;  /* NULL: none; good until the next call */

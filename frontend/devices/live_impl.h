@@ -174,8 +174,9 @@ struct live_pod {
 	uint32_t question;              /* LIVE_NONE */
 	struct live_extended *extended; /* NULL: it asks for none */
 	bool due;
-	bool unasked;      /* there was no question for it */
-	uint32_t *writing; /* devices */
+	bool shared_changed; /* live_shared_changed() */
+	bool unasked;        /* there was no question for it */
+	uint32_t *writing;   /* devices */
 	uint32_t writing_n;
 	struct live_draws draws; /* of claims that are being written */
 	bool asks;               /* by its last verdict; not with `left` */

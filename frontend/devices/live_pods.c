@@ -55,10 +55,20 @@ void live_pods_note_all(struct live *l)
 
 void live_claim_note(struct live *l, uint32_t claim)
 {
+	const struct live_users *u;
+
 	if (claim >= l->users_n)
 		return;
-	for (size_t i = 0; i < l->users[claim].n; i++)
-		live_pod_note(l, l->users[claim].at[i].pod);
+	u = &l->users[claim];
+	for (size_t i = 0; i < u->n; i++) {
+		live_pod_note(l, u->at[i].pod);
+		l->pods[u->at[i].pod].shared_changed |= u->n > 1;
+	}
+}
+
+bool live_shared_changed(const struct live *l, uint32_t pod)
+{
+	return pod < l->pods_n && l->pods[pod].shared_changed;
 }
 
 void live_pod_landed(struct live *l, uint32_t pod, uint32_t claim)
@@ -467,6 +477,7 @@ void live_judge(struct live *l, uint32_t pod, bool placed, struct live_verdict *
 	struct live_pod *p = &l->pods[pod];
 
 	*out = (struct live_verdict){ 0 };
+	p->shared_changed = false;
 	unasked_set(l, p, false);
 	live_conflict_end(l, pod);
 	if (!placed)

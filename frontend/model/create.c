@@ -237,6 +237,7 @@ void model_free(struct model *m)
 	free(m->image_uses);
 	free(m->evicted);
 	free(m->stated);
+	free(m->storage_waits);
 	for (size_t i = 0; i < m->scheduler_names_n; i++)
 		free(m->scheduler_names[i]);
 	free(m->scheduler_names);

@@ -192,10 +192,11 @@ const struct queues_past *model_past(const struct model *m);
  * first; for callers that count shapes before that. */
 void model_refresh(struct model *m);
 
-/* Changes of services and controllers (to default spreads) and of policies apply to pending pods at
- * once, but where they follow each other in a namespace: those of a period that depends on its pods
- * apply together, when it is called with a time after that.  Returns the next such time, or
- * UINT64_MAX. A model that it is never called for derives them at once. */
+/* Changes of services and controllers (to default spreads), of policies and of claims that several
+ * pods name apply to pending pods at once, but where they follow each other in a namespace: those
+ * of a period that depends on its pods apply together, when it is called with a time after that.
+ * Returns the next such time, or UINT64_MAX. A model that it is never called for derives them at
+ * once. */
 uint64_t model_respread(struct model *m, uint64_t now_ns);
 
 /* Send what is dirty.  True: all is sent; false: the sink is full. */

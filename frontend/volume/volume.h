@@ -107,7 +107,8 @@ struct pod_storage {
 };
 
 /* Sets the pod of that number; its identity and volumes are copied.  NULL or a pod without volumes
- * removes it.  The pod is clean afterwards: call volumes_join_pod() at once. */
+ * removes it.  The pod is clean afterwards: call volumes_join_pod() at once, or
+ * volumes_join_again() if it is refused until then. */
 void volumes_set_pod(struct volumes *vs, uint32_t pod, const struct pod_object *object);
 
 #define VOLUME_BYTES 256u /* of one of a pod, without its texts */
@@ -126,6 +127,10 @@ void volumes_join_pod(struct volumes *vs, uint32_t pod, bool bound, struct arena
 
 /* Removes a pod from the dirty ones, to be joined again; false if there is none. */
 bool volumes_next_pod(struct volumes *vs, uint32_t *pod);
+/* A claim that it and other pods name was put or removed since volumes_join_pod(). */
+bool volumes_shared_changed(const struct volumes *vs, uint32_t pod);
+/* The pod is dirty. */
+void volumes_join_again(struct volumes *vs, uint32_t pod);
 
 struct volume_limit_object {
 	struct text driver;

@@ -133,6 +133,7 @@ void volume_user_clean(struct volume_facts *fs, bool of_node, uint32_t user)
 		edge_drop(fs, edge);
 	}
 	us->at[user].edges_first = SLOT_NONE;
+	us->at[user].shared_changed = false;
 	dirty_remove(us, user);
 }
 
@@ -190,7 +191,13 @@ void volume_fact_look(struct volume_facts *fs, uint64_t fact, bool of_node, uint
 	us->at[user].edges_first = edge;
 }
 
-void volume_fact_changed(struct volume_facts *fs, uint64_t fact)
+void volume_user_mark(struct volume_facts *fs, bool of_node, uint32_t user)
+{
+	if (volume_user(fs, of_node, user))
+		dirty_push(&fs->users[of_node], user);
+}
+
+void volume_fact_changed(struct volume_facts *fs, uint64_t fact, bool shared)
 {
 	const struct volume_keyed *keyed = volume_keys_find(&fs->keys, fact);
 	uint32_t edge = keyed ? keyed->first : SLOT_NONE;
@@ -199,6 +206,7 @@ void volume_fact_changed(struct volume_facts *fs, uint64_t fact)
 		const struct volume_edge *e = edge_at(fs, edge);
 
 		dirty_push(&fs->users[e->of_node], e->user);
+		fs->users[e->of_node].at[e->user].shared_changed |= shared;
 		edge = e->of_fact.next;
 	}
 }

@@ -171,6 +171,7 @@ struct volume_user {
 	uint32_t edges_first; /* or SLOT_NONE */
 	uint32_t dirty_next, dirty_prev;
 	bool dirty;
+	bool shared_changed; /* volumes_shared_changed() */
 	bool waits;
 	void *what; /* struct volume_pod or volume_node_labels; NULL: no such user */
 };
@@ -206,7 +207,9 @@ void volume_user_clean(struct volume_facts *fs, bool of_node, uint32_t user);
 bool volume_user_next(struct volume_facts *fs, bool of_node, uint32_t *user);
 /* The user depends on the fact from now on. */
 void volume_fact_look(struct volume_facts *fs, uint64_t fact, bool of_node, uint32_t user);
-void volume_fact_changed(struct volume_facts *fs, uint64_t fact);
+/* `shared`: it is a claim that several pods name. */
+void volume_fact_changed(struct volume_facts *fs, uint64_t fact, bool shared);
+void volume_user_mark(struct volume_facts *fs, bool of_node, uint32_t user); /* dirty */
 
 struct volume_entry {
 	struct entry entry;

@@ -113,6 +113,15 @@ static void ungroup(struct volume_table *t, uint32_t entry)
 	e->group = SLOT_NONE;
 }
 
+/* Several pods name the claim. */
+static bool is_shared(const struct volumes *vs, struct text namespace, struct text name)
+{
+	const struct volume_keyed *k =
+		volume_keys_find(&vs->shared, fact_hash(vs, FACT_SHARED, namespace, name));
+
+	return k && k->count > 1;
+}
+
 /* Marks the users of an entry dirty: called before and after its object is replaced. */
 static void entry_changed(struct volumes *vs, enum volume_kind kind, const struct volume_entry *e)
 {
@@ -121,10 +130,12 @@ static void entry_changed(struct volumes *vs, enum volume_kind kind, const struc
 	struct text group_name;
 
 	vs->epoch += kind != VOLUME_KIND_CLAIM && kind != VOLUME_KIND_ATTACHMENT;
-	volume_fact_changed(&vs->facts, fact_hash(vs, FACT_OBJECT + kind, namespace, name));
+	volume_fact_changed(&vs->facts, fact_hash(vs, FACT_OBJECT + kind, namespace, name),
+	                    kind == VOLUME_KIND_CLAIM && is_shared(vs, namespace, name));
 	if (e->object && group_of(kind, e->object, &group_name))
 		volume_fact_changed(&vs->facts,
-		                    fact_hash(vs, FACT_GROUP + kind, (struct text){ "", 0 }, group_name));
+		                    fact_hash(vs, FACT_GROUP + kind, (struct text){ "", 0 }, group_name),
+		                    false);
 }
 
 /* NULL: there is an object, but it can't be read. */
@@ -304,7 +315,7 @@ static void count_claims(struct volumes *vs, const struct volume_pod *pod, bool 
 		assert(more || k->count > 0);
 		k->count += more ? 1u : UINT32_MAX;
 		if (k->count == (more ? 2 : 1))
-			volume_fact_changed(&vs->facts, hash);
+			volume_fact_changed(&vs->facts, hash, false);
 		if (k->count == 0)
 			store_remove(&vs->shared, key);
 	}
@@ -340,6 +351,18 @@ bool volumes_next_pod(struct volumes *vs, uint32_t *pod)
 	return volume_user_next(&vs->facts, false, pod);
 }
 
+bool volumes_shared_changed(const struct volumes *vs, uint32_t pod)
+{
+	const struct volume_users *pods = &vs->facts.users[0];
+
+	return pod < pods->n && pods->at[pod].shared_changed;
+}
+
+void volumes_join_again(struct volumes *vs, uint32_t pod)
+{
+	volume_user_mark(&vs->facts, false, pod);
+}
+
 static bool same_labels(const struct pairs *a, const struct pairs *b)
 {
 	if (a->n != b->n)
@@ -356,7 +379,7 @@ static void nodes_changed(struct volumes *vs)
 
 	vs->epoch++;
 	if (vs->can_wait)
-		volume_fact_changed(&vs->facts, fact_hash(vs, FACT_NODES, none, none));
+		volume_fact_changed(&vs->facts, fact_hash(vs, FACT_NODES, none, none), false);
 }
 
 void volumes_set_node(struct volumes *vs, uint32_t node, struct text name,
@@ -437,9 +460,6 @@ void volume_look_nodes(struct volume_join *j)
 
 bool volume_look_shared(struct volume_join *j, struct text namespace, struct text name)
 {
-	const struct volume_keyed *k;
-
 	depend(j, FACT_SHARED, namespace, name);
-	k = volume_keys_find(&j->vs->shared, fact_hash(j->vs, FACT_SHARED, namespace, name));
-	return k && k->count > 1;
+	return is_shared(j->vs, namespace, name);
 }

@@ -111,8 +111,10 @@ struct model {
 	uint32_t shape_empty;               /* without requests and rules; always there */
 	uint64_t now_ns;                    /* of model_respread() */
 	uint64_t respread_ns;               /* the next time that a namespace with respread_due has */
-	uint64_t name_bytes;                /* name_bytes_of() of the names of nodes and gangs */
-	uint64_t terms;                     /* shape_entry.terms of all shapes */
+	uint32_t *storage_waits;            /* pods with that, and some that were */
+	size_t storage_waits_n, storage_waits_cap;
+	uint64_t name_bytes; /* name_bytes_of() of the names of nodes and gangs */
+	uint64_t terms;      /* shape_entry.terms of all shapes */
 
 	/* pods/memory.h */
 	uint64_t memory_limit; /* 0: any */

@@ -229,7 +229,7 @@ static bool flush_live(const struct flush *f)
 	if (!flush_devices(f))
 		return false;
 	while (live_next_pod(l, &slot))
-		pod_join_again(f->m, slot);
+		pod_storage_changed(f->m, slot);
 	/* A question that was given back may be another pod's by now. */
 	return flush_questions(f) && flush_shapes(f);
 }
@@ -240,9 +240,9 @@ static bool refresh_storage(struct model *m)
 	uint32_t left = volumes_are_live(m->volumes) ? VOLUME_JOINS_MAX : UINT32_MAX, slot;
 
 	while (left-- > 0 && volumes_next_pod(m->volumes, &slot))
-		pod_join_again(m, slot);
+		pod_storage_changed(m, slot);
 	while (m->live && live_next_pod(m->live, &slot))
-		pod_join_again(m, slot);
+		pod_storage_changed(m, slot);
 	while (volumes_next_node(m->volumes, &slot)) {
 		struct node_entry *n = node_at(m, slot);
 

@@ -16,8 +16,10 @@ struct namespace_entry {
 	uint64_t memory_lack;  /* bytes of the smallest that memory_lack() was of in that round */
 	uint64_t lack_round;
 	uint32_t pods_first;  /* a chain over pod_entry.spread_link */
-	bool respread_due;    /* default spreads of its pods may be old, or policies wait */
+	bool respread_due;    /* default spreads of its pods may be old, or policies or claims wait */
 	uint64_t respread_ns; /* ... and are derived again from this time on */
+	uint64_t claims_ns;   /* a change of claims applied at that time, */
+	uint64_t claims_pods; /* ... to so many pods */
 	bool spared;          /* no pod in it may be evicted: muster.dev/preemption */
 	bool relabelled;      /* since queues_refresh() */
 	uint32_t selected;    /* groups/queues.c; 0: not known */

@@ -61,6 +61,8 @@ struct pod_entry {
 	uint16_t intent;          /* of POD_INTENTS: of an earlier instance */
 	bool withdrawn : 1;       /* some of its entries gave way: shares.h */
 	bool spreads : 1;         /* by default: it is in the list of its namespace */
+	bool storage_met : 1;     /* it could be planned with its claims: pod_storage_changed() */
+	bool storage_waits : 1;   /* it is refused until storage_apply() */
 	bool unaccounted;         /* its usage on its node is not known */
 	bool storage_unaccounted; /* ... because the shape with its volumes could not be stored */
 	bool has_volumes;         /* frontend/volume/ has it */

@@ -47,11 +47,11 @@ bool respread_waits(struct model *m, struct namespace_entry *n)
 }
 
 /* Derives the default spreads of the pods that `e` concerns, or concerned with `old`; NULL: of all
- * pods of the namespace, after its policies. */
+ * pods of the namespace, after its policies and claims. */
 static void respread(struct model *m, struct namespace_entry *n, const struct owner_entry *e,
                      const struct label_rules *old)
 {
-	uint64_t changed = e ? 0 : policies_apply(m, n), same = 0, passed = 0;
+	uint64_t changed = e ? 0 : policies_apply(m, n) + storage_apply(m, n), same = 0, passed = 0;
 	uint32_t next, shape;
 
 	for (uint32_t p = n->pods_first; p != SLOT_NONE; p = next) {

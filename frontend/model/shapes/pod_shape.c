@@ -266,7 +266,7 @@ static void join_claims(struct model *m, uint32_t pod, struct pod_storage *stora
 	const bool placed = p->node != ID_NONE || (begun && live_is_chosen(m->live, pod));
 	struct live_verdict verdict = { 0 };
 
-	if (p->has_claims)
+	if (p->has_claims && !p->storage_waits)
 		live_judge(m->live, pod, placed, &verdict);
 	change->devices_change = true;
 	change->pod = pod;
@@ -289,6 +289,12 @@ static void join_claims(struct model *m, uint32_t pod, struct pod_storage *stora
 		join_nodes(m, &verdict, storage);
 }
 
+/* No Binding of it may be in flight either. */
+static bool awaits_node(const struct pod_entry *p)
+{
+	return p->node == ID_NONE && p->binding == ID_NONE;
+}
+
 static void pod_join_storage(struct model *m, uint32_t pod)
 {
 	struct pod_entry *p = pod_at(m, pod);
@@ -298,8 +304,14 @@ static void pod_join_storage(struct model *m, uint32_t pod)
 
 	assert(p->entry.slot.live);
 	derive_start(m, p, &d);
-	if (p->has_volumes)
+	p->storage_waits = p->storage_waits && awaits_node(p);
+	if (p->storage_waits) {
+		storage.refused = VOLUME_REFUSED_OURS;
+		storage.refusal = "its claims were changed again soon after a change, which applies within "
+						  "a minute";
+	} else if (p->has_volumes) {
 		volumes_join_pod(m->volumes, pod, p->node != ID_NONE, &m->scratch, &storage);
+	}
 	if (m->live)
 		join_claims(m, pod, &storage, &d.change);
 	if (storage.refused != VOLUME_REFUSED_NOT)
@@ -311,6 +323,7 @@ static void pod_join_storage(struct model *m, uint32_t pod)
 		return;
 	}
 	set_storage_refusal(p, storage.refused, storage.refusal);
+	p->storage_met = p->storage_met || storage.refused == VOLUME_REFUSED_NOT;
 	if (p->storage_unaccounted) {
 		p->storage_unaccounted = p->unaccounted = false;
 		unaccounted_end(m, p->node);
@@ -338,6 +351,20 @@ void pod_set_storage(struct model *m, uint32_t pod, const struct pod_object *obj
 		pod_join_storage(m, pod);
 }
 
+static void pod_join_again(struct model *m, uint32_t pod)
+{
+	const struct pod_entry *p = pod_at(m, pod);
+	const uint32_t shape = p->shape, flags = p->flags;
+	const char *refusal = pod_rare(p, POD_STORAGE_REFUSAL);
+	char *before = refusal ? must_copy(refusal) : NULL;
+
+	pod_join_storage(m, pod);
+	if (p->shape != shape || p->flags != flags ||
+	    !same_text(before, pod_rare(p, POD_STORAGE_REFUSAL)))
+		store_mark_dirty(&m->pods, pod);
+	free(before);
+}
+
 void pod_set_claims(struct model *m, uint32_t pod, const char *json, size_t bytes)
 {
 	struct pod_entry *p = pod_at(m, pod);
@@ -352,16 +379,71 @@ void pod_set_claims(struct model *m, uint32_t pod, const char *json, size_t byte
 	pod_join_again(m, pod);
 }
 
-void pod_join_again(struct model *m, uint32_t pod)
+/* True if a change of claims that several pods name is deferred, which makes the core plan the pod
+ * once more.  Those that apply at one time are one change. */
+static bool claims_wait(struct model *m, const struct pod_entry *p)
 {
-	const struct pod_entry *p = pod_at(m, pod);
-	const uint32_t shape = p->shape, flags = p->flags;
-	const char *refusal = pod_rare(p, POD_STORAGE_REFUSAL);
-	char *before = refusal ? must_copy(refusal) : NULL;
+	struct namespace_entry *n = namespace_at(m, p->namespace);
 
-	pod_join_storage(m, pod);
-	if (p->shape != shape || p->flags != flags ||
-	    !same_text(before, pod_rare(p, POD_STORAGE_REFUSAL)))
-		store_mark_dirty(&m->pods, pod);
-	free(before);
+	if (n->claims_ns != m->now_ns) {
+		if (respread_waits(m, n))
+			return true;
+		n->claims_ns = m->now_ns;
+		n->claims_pods = 0;
+	}
+	respread_rest(m, n, ++n->claims_pods);
+	return false;
+}
+
+void pod_storage_changed(struct model *m, uint32_t pod)
+{
+	struct pod_entry *p = pod_at(m, pod);
+	/* The first claims of a pod are a part of its creation. */
+	const bool again = p->storage_met && awaits_node(p) &&
+	                   ((p->has_claims && live_shared_changed(m->live, pod)) ||
+	                    (p->has_volumes && volumes_shared_changed(m->volumes, pod)));
+	const bool refused = p->storage_refused != VOLUME_REFUSED_NOT;
+	const uint32_t shape = p->shape;
+
+	if (p->storage_waits && awaits_node(p))
+		return;
+	pod_join_again(m, pod);
+	if (!again || p->storage_refused != VOLUME_REFUSED_NOT || (!refused && p->shape == shape) ||
+	    !claims_wait(m, p))
+		return;
+	if (m->storage_waits_n == m->storage_waits_cap) {
+		m->storage_waits_cap = m->storage_waits_cap * 2 + 64;
+		m->storage_waits =
+			must_grow(m->storage_waits, m->storage_waits_cap * sizeof(*m->storage_waits));
+	}
+	m->storage_waits[m->storage_waits_n++] = pod;
+	p->storage_waits = true;
+	pod_join_again(m, pod);
+}
+
+uint64_t storage_apply(struct model *m, const struct namespace_entry *n)
+{
+	size_t left = 0;
+	uint64_t pods = 0;
+
+	for (size_t i = 0; i < m->storage_waits_n; i++) {
+		const uint32_t pod = m->storage_waits[i];
+		struct pod_entry *p = pod_at(m, pod);
+
+		if (!p->entry.slot.live || !p->storage_waits)
+			continue;
+		if (namespace_at(m, p->namespace) != n) {
+			m->storage_waits[left++] = pod;
+			continue;
+		}
+		/* The next join is as its first one, so that it waits once. */
+		p->storage_waits = p->storage_met = false;
+		if (p->has_volumes)
+			volumes_join_again(m->volumes, pod);
+		if (p->has_claims)
+			live_pod_judge_again(m->live, pod);
+		pods++;
+	}
+	m->storage_waits_n = left;
+	return pods;
 }

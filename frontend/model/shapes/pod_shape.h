@@ -23,8 +23,11 @@ void pod_check_columns(struct model *m, uint32_t pod);
 /* Refuse a pending pod whose entries were withdrawn (shares.h), until it is put again. */
 void pod_refuse_until_put(struct model *m, uint32_t pod, const char *text);
 
-/* What storage and claims say of it may have changed. */
-void pod_join_again(struct model *m, uint32_t pod);
+/* What storage and devices make of the pod may have changed.  If that is by a claim that other
+ * pods name too, repeatedly, and it would be planned again, it is refused until storage_apply(). */
+void pod_storage_changed(struct model *m, uint32_t pod);
+/* Join these pods of the namespace, at the next flush; returns how many there are. */
+uint64_t storage_apply(struct model *m, const struct namespace_entry *n);
 /* The pod, whose object was put, has resource claims or had some. */
 void pod_set_claims(struct model *m, uint32_t pod, const char *json, size_t bytes);
 
