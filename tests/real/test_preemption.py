@@ -460,13 +460,16 @@ def test_what_was_not_sent_stays():
         time.sleep(1)  # one in flight
         check(len(world.gone()) < 20, world.gone())
         world.rests()
-        world.runs(machine("n00", "10"), *low)
+        # Held, so that n00 is full however late n01 comes.
+        world.runs(machine("n00", "10"), *runs_on("n00", names("held", 20), cpu="500m", held=True))
         world.create(*gang("g", 10, 10))
         until(lambda: len(world.gone()) >= 2, SOON_S, "the first")
         world.create(machine("n01", "10"))
         world.starts("g", 10)
         check(len(world.gone()) < 20, world.gone())
         equal({p["spec"]["nodeName"] for p in world.pods("g-")}, {"n01"})
+        for name in world.gone():
+            world.release(name)
 
 
 def test_freed_room_is_the_gangs():
