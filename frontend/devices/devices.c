@@ -284,7 +284,7 @@ const char *devices_unsupported(struct devices *d, uint32_t pod)
 	return NULL;
 }
 
-static void device_account(struct device_entry *e, const struct tree *result)
+static void device_account(void *context, struct device_entry *e, const struct tree *result)
 {
 	const struct tree *consumed = jsontree_get(result, "consumedCapacity");
 
@@ -303,7 +303,8 @@ static void device_account(struct device_entry *e, const struct tree *result)
 	}
 }
 
-void claim_account(struct devices *d, const struct claim_entry *c)
+void claim_devices_each(struct devices *d, const struct claim_entry *c, claim_device_fn each,
+                        void *context)
 {
 	TREE_EACH(result, jsontree_get(jsontree_get(c->allocation, "devices"), "results"))
 	{
@@ -320,9 +321,14 @@ void claim_account(struct devices *d, const struct claim_entry *c)
 				continue;
 			for (size_t k = 0; k < s->devices_n; k++)
 				if (text_equal(s->devices[k].name, name))
-					device_account(&s->devices[k], result);
+					each(context, &s->devices[k], result);
 		}
 	}
+}
+
+void claim_account(struct devices *d, const struct claim_entry *c)
+{
+	claim_devices_each(d, c, device_account, NULL);
 }
 
 int slice_order(const void *a, const void *b)

@@ -220,6 +220,11 @@ const struct tree *condition_true(const struct tree *statuses, const struct tree
 
 /* devices.c */
 void claim_account(struct devices *d, const struct claim_entry *c);
+/* Calls `each` for each device of the claim's allocation, but those by adminAccess. */
+typedef void (*claim_device_fn)(void *context, struct device_entry *device,
+                                const struct tree *result);
+void claim_devices_each(struct devices *d, const struct claim_entry *c, claim_device_fn each,
+                        void *context);
 void devices_prepare(struct devices *d); /* sorts the slices by driver, pool and name */
 
 /* extended.c: the claim of the pod's extended resources on a node, which may have no requests. */
@@ -228,6 +233,22 @@ struct claim_entry *extended_claim(struct devices *d, const struct pod_entry *po
 /* Adds to a JSON list which container has the devices of which request (requestMappings of the
  * pod's status), for one resource that devices serve (createRequestsAndMappings). */
 void extended_mappings(const struct pod_entry *pod, struct text resource, struct bytes *list);
+
+/* slices.c: the slices of a pool, which are neighbours after devices_prepare().  Those of its
+ * newest generation count. */
+struct slice_pool {
+	struct slice **slices;
+	size_t n;
+	int64_t generation;
+	int64_t found, wanted; /* slices of that */
+};
+/* The pool that begins with that slice. */
+struct slice_pool slice_pool_at(const struct devices *d, size_t first);
+/* What the pool's allocated devices draw of one of its counters; shares of a device draw once. */
+nano_t counter_drawn(const struct slice_pool *p, const struct device_counter *counter);
+/* "driver/pool/name" and "ns/name", in d->arena. */
+const char *device_id(struct devices *d, struct text driver, struct text pool, struct text name);
+const char *claim_id(struct devices *d, const struct claim_entry *c);
 
 bool same_pool(const struct slice *a, const struct slice *b);
 const struct class_entry *class_find(const struct devices *d, struct text name);

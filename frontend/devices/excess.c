@@ -32,9 +32,7 @@ static struct devices_excess *add(struct excesses *e, const char *of, const char
 
 static void add_device(struct excesses *e, const struct device_entry *device, const char *what)
 {
-	const char *id = arena_printf(&e->d->arena, "%.*s/%.*s/%.*s", (int)device->slice->driver.bytes,
-	                              device->slice->driver.at, (int)device->slice->pool.bytes,
-	                              device->slice->pool.at, (int)device->name.bytes, device->name.at);
+	const char *id = device_id(e->d, device->slice->driver, device->slice->pool, device->name);
 	const struct devices_row *row = bsearch(id, e->rows, e->rows_n, sizeof(*row), row_order);
 	struct devices_excess *x = add(e, id, what);
 
@@ -74,35 +72,10 @@ static void look_at_device(struct excesses *e, const struct device_entry *device
 	}
 }
 
-/* Slices of one pool; those of its newest generation count. */
-struct newest {
-	struct slice **slices;
-	size_t n;
-	int64_t generation;
-};
-
-/* What the pool's allocated devices draw of one of its counters; shares of a device draw once. */
-static nano_t drawn(const struct newest *p, const struct device_counter *counter)
-{
-	nano_t sum = 0;
-
-	for (size_t i = 0; i < p->n; i++)
-		for (size_t k = 0; p->slices[i]->generation == p->generation && k < p->slices[i]->devices_n;
-		     k++) {
-			const struct device_entry *device = &p->slices[i]->devices[k];
-
-			for (size_t u = 0; device->taken + device->shares > 0 && u < device->uses_n; u++)
-				if (text_equal(device->uses[u].set, counter->set) &&
-				    text_equal(device->uses[u].name, counter->name))
-					sum = quantity_add(sum, device->uses[u].value);
-		}
-	return sum;
-}
-
-static void look_at_counter(struct excesses *e, const struct newest *p,
+static void look_at_counter(struct excesses *e, const struct slice_pool *p,
                             const struct device_counter *counter)
 {
-	const nano_t sum = drawn(p, counter);
+	const nano_t sum = counter_drawn(p, counter);
 	const struct slice *s = p->slices[0];
 	const char *name;
 
@@ -116,7 +89,7 @@ static void look_at_counter(struct excesses *e, const struct newest *p,
 	    amounts(e, "counter ", text_of(name), sum, counter->value));
 }
 
-static void look_at_pool(struct excesses *e, const struct newest *p)
+static void look_at_pool(struct excesses *e, const struct slice_pool *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct slice *s = p->slices[i];
@@ -137,12 +110,10 @@ struct devices_excess *devices_excesses(struct devices *d, size_t *n)
 
 	e.rows = rows;
 	for (size_t i = 0; i < d->slices_n;) {
-		struct newest p = { &d->slices[i], 0, d->slices[i]->generation };
+		const struct slice_pool p = slice_pool_at(d, i);
 
-		for (; i < d->slices_n && same_pool(p.slices[0], d->slices[i]); i++, p.n++)
-			if (d->slices[i]->generation > p.generation)
-				p.generation = d->slices[i]->generation;
 		look_at_pool(&e, &p);
+		i += p.n;
 	}
 	free(rows);
 	*n = e.n;

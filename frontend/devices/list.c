@@ -7,30 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *id_of(struct devices *d, struct text driver, struct text pool, struct text name)
-{
-	return arena_printf(&d->arena, "%.*s/%.*s/%.*s", (int)driver.bytes, driver.at, (int)pool.bytes,
-	                    pool.at, (int)name.bytes, name.at);
-}
-
 static int row_order(const void *a, const void *b)
 {
 	const struct devices_row *x = a, *y = b;
 
 	return strcmp(x->id, y->id);
-}
-
-/* The slices of a pool are neighbours: devices_prepare() sorts them.  Returns the end of its pool.
- */
-static size_t pool_end(const struct devices *d, size_t first, int64_t *newest)
-{
-	size_t i = first;
-
-	*newest = d->slices[first]->generation;
-	for (; i < d->slices_n && same_pool(d->slices[first], d->slices[i]); i++)
-		if (d->slices[i]->generation > *newest)
-			*newest = d->slices[i]->generation;
-	return i;
 }
 
 static size_t slice_list(struct devices *d, const struct slice *s, struct devices_row *rows)
@@ -40,7 +21,7 @@ static size_t slice_list(struct devices *d, const struct slice *s, struct device
 		struct text own = jsontree_text(jsontree_get(e->tree, "nodeName"));
 
 		rows[i] = (struct devices_row){
-			.id = id_of(d, s->driver, s->pool, e->name),
+			.id = device_id(d, s->driver, s->pool, e->name),
 			.node = arena_copy(&d->arena, own.bytes > 0 ? own : s->node),
 			.tainted = !tolerated(e, jsontree_get(e->tree, "")),
 			.device = &e->facts,
@@ -54,7 +35,7 @@ static void claim_list(struct devices *d, const struct claim_entry *c, struct de
 {
 	TREE_EACH(result, jsontree_get(jsontree_get(c->allocation, "devices"), "results"))
 	{
-		const struct devices_row wanted = { .id = id_of(
+		const struct devices_row wanted = { .id = device_id(
 												d, jsontree_text(jsontree_get(result, "driver")),
 												jsontree_text(jsontree_get(result, "pool")),
 												jsontree_text(jsontree_get(result, "device"))) };
@@ -64,24 +45,22 @@ static void claim_list(struct devices *d, const struct claim_entry *c, struct de
 			continue;
 		row->claims = arena_grow(&d->arena, row->claims, row->claims_n, &row->claims_cap,
 		                         sizeof(*row->claims));
-		row->claims[row->claims_n++] =
-			arena_printf(&d->arena, "%.*s/%.*s", (int)c->namespace.bytes, c->namespace.at,
-		                 (int)c->name.bytes, c->name.at);
+		row->claims[row->claims_n++] = claim_id(d, c);
 	}
 }
 
 struct devices_row *devices_list(struct devices *d, size_t *n)
 {
 	struct devices_row *rows = must_array((size_t)d->devices_n + 1, sizeof(*rows));
-	int64_t newest;
 
 	devices_prepare(d);
 	*n = 0;
-	for (size_t i = 0, end; i < d->slices_n; i = end) {
-		end = pool_end(d, i, &newest);
-		for (size_t k = i; k < end; k++)
-			if (d->slices[k]->generation == newest)
-				*n += slice_list(d, d->slices[k], &rows[*n]);
+	for (size_t i = 0; i < d->slices_n;) {
+		const struct slice_pool p = slice_pool_at(d, i);
+
+		for (size_t end = i + p.n; i < end; i++)
+			if (d->slices[i]->generation == p.generation)
+				*n += slice_list(d, d->slices[i], &rows[*n]);
 	}
 	qsort(rows, *n, sizeof(*rows), row_order);
 	for (size_t i = 0; i < d->claims_n; i++)

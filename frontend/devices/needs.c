@@ -9,14 +9,6 @@
 
 #define TEXT(t) (int)(t).bytes, (t).at
 
-/* The slices of a pool; those of its newest generation count. */
-struct slice_pool {
-	struct slice **slices;
-	size_t n;
-	int64_t generation;
-	int64_t found, wanted; /* slices of that */
-};
-
 /* A free device of the request. */
 struct spare {
 	struct text node; /* bytes 0: of several */
@@ -31,32 +23,26 @@ struct need {
 	struct devices_need *out;
 	struct spare *spares;
 	size_t spares_n, spares_cap;
-	const struct claim_entry **holders; /* by age */
-	uint32_t *held;                     /* devices, by holder */
-	const char **first;                 /* by holder */
-	size_t holders_n, holders_cap;
+	struct taken *taken; /* by device_entry.index */
 };
 
-static struct slice_pool slice_pool_at(const struct devices *d, size_t first)
-{
-	struct slice_pool p = { .slices = &d->slices[first],
-		                    .generation = d->slices[first]->generation };
+/* A device of the request that is taken. */
+struct taken {
+	uint32_t rank;                     /* from 1, in order of slices; 0: it is another device */
+	const struct claim_entry *counted; /* the last that it was counted for */
+};
 
-	for (; first + p.n < d->slices_n && same_pool(p.slices[0], p.slices[p.n]); p.n++)
-		if (p.slices[p.n]->generation > p.generation)
-			p.generation = p.slices[p.n]->generation;
-	for (size_t i = 0; i < p.n; i++)
-		if (p.slices[i]->generation == p.generation) {
-			p.found++;
-			p.wanted = p.slices[i]->count;
-		}
-	return p;
-}
+/* What a claim has of the devices that are taken. */
+struct holding {
+	struct taken *taken;
+	const struct claim_entry *claim;
+	const struct device_entry *first; /* by rank */
+	uint32_t devices;
+};
 
 static const char *id_of(struct devices *d, const struct device_entry *e)
 {
-	return arena_printf(&d->arena, "%.*s/%.*s/%.*s", TEXT(e->slice->driver), TEXT(e->slice->pool),
-	                    TEXT(e->name));
+	return device_id(d, e->slice->driver, e->slice->pool, e->name);
 }
 
 /* Selectors of the class, then of the request, as kube-scheduler evaluates them. */
@@ -98,24 +84,6 @@ static bool has_room(const struct need *n, const struct device_entry *e)
 	return true;
 }
 
-/* What devices in use take of a counter of the pool; shares of a device take it once. */
-static nano_t drawn(const struct slice_pool *p, const struct device_counter *counter)
-{
-	nano_t sum = 0;
-
-	for (size_t i = 0; i < p->n; i++)
-		for (size_t k = 0; p->slices[i]->generation == p->generation && k < p->slices[i]->devices_n;
-		     k++) {
-			const struct device_entry *e = &p->slices[i]->devices[k];
-
-			for (size_t u = 0; e->taken + e->shares > 0 && u < e->uses_n; u++)
-				if (text_equal(e->uses[u].set, counter->set) &&
-				    text_equal(e->uses[u].name, counter->name))
-					sum = quantity_add(sum, e->uses[u].value);
-		}
-	return sum;
-}
-
 static bool counters_suffice(const struct slice_pool *p, const struct device_entry *e)
 {
 	for (size_t u = 0; u < e->uses_n; u++)
@@ -125,7 +93,7 @@ static bool counters_suffice(const struct slice_pool *p, const struct device_ent
 				const struct device_counter *c = &p->slices[i]->counters[k];
 
 				if (text_equal(c->set, e->uses[u].set) && text_equal(c->name, e->uses[u].name) &&
-				    drawn(p, c) + e->uses[u].value > c->value)
+				    counter_drawn(p, c) + e->uses[u].value > c->value)
 					return false;
 			}
 	return true;
@@ -143,35 +111,13 @@ static void spare_add(struct need *n, const struct device_entry *e)
 	};
 }
 
-static bool names(const struct claim_entry *c, const struct device_entry *e)
-{
-	TREE_EACH(result, jsontree_get(jsontree_get(c->allocation, "devices"), "results"))
-	if (text_equal(jsontree_text(jsontree_get(result, "device")), e->name) &&
-	    text_equal(jsontree_text(jsontree_get(result, "pool")), e->slice->pool) &&
-	    text_equal(jsontree_text(jsontree_get(result, "driver")), e->slice->driver) &&
-	    !jsontree_true(jsontree_get(result, "adminAccess")))
-		return true;
-	return false;
-}
-
-static void holders_add(struct need *n, const struct device_entry *e)
-{
-	for (size_t i = 0; i < n->holders_n; i++) {
-		if (!names(n->holders[i], e))
-			continue;
-		if (n->held[i]++ == 0)
-			n->first[i] = id_of(n->d, e);
-	}
-}
-
 static void device_count(struct need *n, const struct slice_pool *p, const struct device_entry *e)
 {
 	struct device_lack *l = &n->out->lack;
 
 	l->match++;
 	if (!has_room(n, e)) {
-		l->taken++;
-		holders_add(n, e);
+		n->taken[e->index].rank = ++l->taken;
 	} else if (!tolerated(e, jsontree_get(n->option->tree, "tolerations"))) {
 		l->tainted++;
 	} else if (!n->option->admin && !counters_suffice(p, e)) {
@@ -223,20 +169,6 @@ static int claim_age(const void *a, const void *b)
 	return order != 0 ? order : text_order(x->name, y->name);
 }
 
-static void holders_find(struct need *n)
-{
-	const struct devices *d = n->d;
-
-	n->holders = arena_array(&n->d->arena, d->claims_n + 1, sizeof(*n->holders));
-	n->held = arena_array(&n->d->arena, d->claims_n + 1, sizeof(*n->held));
-	n->first = arena_array(&n->d->arena, d->claims_n + 1, sizeof(*n->first));
-	for (size_t i = 0; i < d->claims_n; i++)
-		if (d->claims[i]->allocation != NULL)
-			n->holders[n->holders_n++] = d->claims[i];
-	if (n->holders_n > 1)
-		qsort(n->holders, n->holders_n, sizeof(*n->holders), claim_age);
-}
-
 static const char *pod_of(struct devices *d, const struct claim_entry *c, size_t consumer)
 {
 	const struct tree *at = c->consumers->first;
@@ -252,35 +184,58 @@ static const char *pod_of(struct devices *d, const struct claim_entry *c, size_t
 	                  : NULL;
 }
 
-static const char *claim_name(struct devices *d, const struct claim_entry *c)
+static void holding_add(void *context, struct device_entry *e, const struct tree *result)
 {
-	return arena_printf(&d->arena, "%.*s/%.*s", TEXT(c->namespace), TEXT(c->name));
+	struct holding *h = context;
+	struct taken *t = &h->taken[e->index];
+
+	if (t->rank == 0 || t->counted == h->claim)
+		return;
+	t->counted = h->claim;
+	h->devices++;
+	if (h->first == NULL || t->rank < h->taken[h->first->index].rank)
+		h->first = e;
+}
+
+static void holder_tell(struct need *n, const struct claim_entry *c)
+{
+	struct devices_need *out = n->out;
+	struct holding held = { .taken = n->taken, .claim = c };
+	struct devices_holder *h;
+
+	claim_devices_each(n->d, c, holding_add, &held);
+	if (held.devices == 0 || out->holders_all++ >= NEED_HOLDERS_MAX)
+		return;
+	h = &out->holders[out->holders_n++];
+	*h = (struct devices_holder){ .claim = claim_id(n->d, c),
+		                          .devices = held.devices,
+		                          .device = id_of(n->d, held.first) };
+	h->pods = (uint32_t)c->reserved_n;
+	if (h->pods > 0)
+		h->pod = pod_of(n->d, c, 0);
 }
 
 static void holders_tell(struct need *n)
 {
-	struct devices_need *out = n->out;
+	const struct devices *d = n->d;
+	const struct claim_entry **claims = must_array(d->claims_n + 1, sizeof(*claims));
+	size_t allocated = 0;
 
-	for (size_t i = 0; i < n->holders_n; i++) {
-		struct devices_holder *h;
-
-		if (n->held[i] == 0 || out->holders_all++ >= NEED_HOLDERS_MAX)
-			continue;
-		h = &out->holders[out->holders_n++];
-		*h = (struct devices_holder){ .claim = claim_name(n->d, n->holders[i]),
-			                          .devices = n->held[i],
-			                          .device = n->first[i] };
-		h->pods = (uint32_t)n->holders[i]->reserved_n;
-		if (h->pods > 0)
-			h->pod = pod_of(n->d, n->holders[i], 0);
-	}
+	for (size_t i = 0; i < d->claims_n; i++)
+		if (d->claims[i]->allocation != NULL)
+			claims[allocated++] = d->claims[i];
+	if (allocated > 1)
+		qsort(claims, allocated, sizeof(*claims), claim_age);
+	for (size_t i = 0; i < allocated; i++)
+		holder_tell(n, claims[i]);
+	free(claims);
 }
 
 static void need_count(struct need *n, const struct class_entry *class)
 {
 	struct devices *d = n->d;
 
-	holders_find(n);
+	n->taken = must_array((size_t)d->devices_n + 1, sizeof(*n->taken));
 	for (size_t i = 0; i < d->slices_n;) {
 		const struct slice_pool p = slice_pool_at(d, i);
 
@@ -296,7 +251,9 @@ static void need_count(struct need *n, const struct class_entry *class)
 		}
 	}
 	spares_count(n);
-	holders_tell(n);
+	if (n->out->lack.taken > 0)
+		holders_tell(n);
+	free(n->taken);
 }
 
 /* The first attribute that devices of the option have to have in common. */
@@ -325,7 +282,7 @@ static bool option_need(struct devices *d, const struct claim_entry *c,
 	if (class == NULL)
 		return false;
 	*out = (struct devices_need){
-		.claim = claim_name(d, c),
+		.claim = claim_id(d, c),
 		.names = arena_printf(&d->arena, "%.*s%s%.*s %.*s %.*s ", TEXT(r->name),
 		                      r->prioritized ? "/" : "", TEXT(o->name), TEXT(o->class),
 		                      TEXT(n.attribute.bytes > 0 ? n.attribute : text_of("-"))),
@@ -340,10 +297,10 @@ static const char *allocated_of(struct devices *d, const struct claim_entry *c)
 	const char *text = "";
 
 	TREE_EACH(result, jsontree_get(jsontree_get(c->allocation, "devices"), "results"))
-	text = arena_printf(&d->arena, "%s%s%.*s/%.*s/%.*s", text, text[0] != '\0' ? ", " : "",
-	                    TEXT(jsontree_text(jsontree_get(result, "driver"))),
-	                    TEXT(jsontree_text(jsontree_get(result, "pool"))),
-	                    TEXT(jsontree_text(jsontree_get(result, "device"))));
+	text = arena_printf(&d->arena, "%s%s%s", text, text[0] != '\0' ? ", " : "",
+	                    device_id(d, jsontree_text(jsontree_get(result, "driver")),
+	                              jsontree_text(jsontree_get(result, "pool")),
+	                              jsontree_text(jsontree_get(result, "device"))));
 	return text;
 }
 
@@ -361,8 +318,7 @@ static size_t claim_needs(struct devices *d, const struct claim_entry *c, struct
 	size_t n = 0;
 
 	if (c->allocation != NULL) {
-		out[0] =
-			(struct devices_need){ .claim = claim_name(d, c), .allocated = allocated_of(d, c) };
+		out[0] = (struct devices_need){ .claim = claim_id(d, c), .allocated = allocated_of(d, c) };
 		return 1;
 	}
 	for (size_t i = 0; i < c->requests_n; i++)
