@@ -124,28 +124,24 @@ static int take_change(const struct options *o, const char *command, const struc
 /* The gang of the pod "ns/name"; NULL: there is none.  To be freed. */
 static char *gang_of_member(const struct model *m, const char *name)
 {
-	const char *slash = strchr(name, '/');
-	char *namespace = ctl_print("%.*s", (int)(slash - name), name);
 	struct pod_view pod;
-	const bool found = model_pod_by_name(m, namespace, slash + 1, &pod) && pod.gang[0] != '\0';
 
-	free(namespace);
-	return found ? ctl_print("%s/%s", pod.namespace, pod.gang) : NULL;
+	return offline_pod_named(m, name, &pod) && pod.gang[0] != '\0'
+	           ? ctl_print("%s/%s", pod.namespace, pod.gang)
+	           : NULL;
 }
 
-/* Files are of pods that muster is to place; in a cluster other schedulers have theirs. */
 static struct trial_config config_of(const struct options *o, const struct files *files)
 {
-	static const char *const usual[] = { "muster" };
-	const bool named = o->schedulers.n > 0, is_cluster = o->files.n == 0;
+	struct trial_config config = { .files = files, .offline = offline_config_of(&o->schedulers) };
 
-	return (struct trial_config){ .files = files,
-		                          .offline = { .scheduler_names = named ? o->schedulers.at : usual,
-		                                       .scheduler_names_n =
-		                                           named ? o->schedulers.n : is_cluster,
-		                                       .score = o->score,
-		                                       .reads_devices = !is_cluster,
-		                                       .pack_steps = OFFLINE_PACK_STEPS } };
+	/* Files are of pods that muster is to place; in a cluster other schedulers have theirs. */
+	if (o->files.n > 0 && o->schedulers.n == 0)
+		config.offline.scheduler_names_n = 0;
+	config.offline.score = o->score;
+	config.offline.reads_devices = o->files.n > 0;
+	config.offline.pack_steps = OFFLINE_PACK_STEPS;
+	return config;
 }
 
 /* Explains from objects alone. */

@@ -2,6 +2,7 @@
 #include "ctl/diagnose/explain_devices.h"
 
 #include "ctl/offline/lack.h"
+#include "ctl/offline/offline.h"
 #include "ctl/term/print.h"
 #include "frontend/devices/needs.h"
 
@@ -50,12 +51,9 @@ static bool name_of(const void *context, const struct device_lack *lack, char *o
 /* NULL: none, or the pod is not known. */
 static const char *gang_of(const struct model *m, const char *pod, char *out, size_t out_bytes)
 {
-	const char *slash = strchr(pod, '/');
-	char *namespace = ctl_print("%.*s", (int)(slash - pod), pod);
 	struct pod_view view;
-	const bool has = model_pod_by_name(m, namespace, slash + 1, &view) && view.gang[0] != '\0';
+	const bool has = offline_pod_named(m, pod, &view) && view.gang[0] != '\0';
 
-	free(namespace);
 	if (has)
 		snprintf(out, out_bytes, "%s/%s", view.namespace, view.gang);
 	return has ? out : NULL;

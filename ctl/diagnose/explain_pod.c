@@ -75,16 +75,6 @@ static struct finding finding_of(const char *name, const struct pod_view *pod)
 	return f;
 }
 
-static bool find(const struct model *m, const char *name, struct pod_view *pod)
-{
-	const char *slash = strchr(name, '/');
-	char *namespace = ctl_print("%.*s", (int)(slash - name), name);
-	const bool found = model_pod_by_name(m, namespace, slash + 1, pod);
-
-	free(namespace);
-	return found;
-}
-
 /* As the simulation left them.  Where a member of a gang has claims, the core placed the pods by
  * records: then as the files have them, before any pod was placed.  *own is to be freed. */
 static struct devices *devices_of(const struct explanation *x, struct devices **own)
@@ -106,7 +96,7 @@ int explain_pod(const struct explanation *x, enum output output)
 	struct finding f;
 	struct pod_view pod;
 
-	if (!find(offline_model(x->now.offline), x->gang, &pod) || pod.gang[0] != '\0')
+	if (!offline_pod_named(offline_model(x->now.offline), x->gang, &pod) || pod.gang[0] != '\0')
 		return -1;
 	f = finding_of(x->gang, &pod);
 	f.model = offline_model(x->now.offline);
@@ -178,7 +168,7 @@ int explain_pod_asked(const char *command, const struct access_options *access, 
 	free(namespace);
 	if (c == NULL)
 		return -1;
-	if (find(cluster_model(c), name, &pod)) {
+	if (offline_pod_named(cluster_model(c), name, &pod)) {
 		struct finding f = finding_of(name, &pod);
 
 		if (pod.gang[0] != '\0') {

@@ -64,8 +64,7 @@ static bool is_settled(void *context, const struct object *object, struct text *
 static bool work_out(const struct options *o, struct ledger_look *out, char *error,
                      size_t error_bytes)
 {
-	struct offline_config config = { .scheduler_names = o->schedulers.at,
-		                             .scheduler_names_n = o->schedulers.n };
+	const struct offline_config config = offline_config_of(&o->schedulers);
 	struct files *files = files_new();
 	struct offline *offline = offline_new(&config);
 	struct observer *mine = must_alloc(sizeof(*mine));
@@ -274,8 +273,6 @@ static int run(int argc, char **argv)
 	struct options o = { .live = { .command = argv[0] } };
 	int rc = command_read_flags(&fsck_command, argc, argv, &o);
 
-	if (o.schedulers.n == 0)
-		arguments_add(&o.schedulers, "muster");
 	if (o.node_selector != NULL && *o.node_selector == '\0')
 		o.node_selector = NULL;
 	if (rc == -1) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ctl/diagnose/fsck_claims.h"
 
+#include "ctl/diagnose/explain_devices.h"
 #include "ctl/offline/fetch.h"
 #include "ctl/term/print.h"
 #include "frontend/base/bytes.h"
@@ -55,22 +56,15 @@ bool claims_look_take(const struct access_options *access, struct claims_look *o
 {
 	struct files *files = files_new();
 	struct devices *d = devices_new();
-	char text[512];
 	size_t n;
 	const struct object *objects;
-	bool ok = fetch_claims(files, access, false, error, error_bytes);
+	const bool ok = fetch_claims(files, access, false, error, error_bytes) &&
+	                explain_devices_put(d, files, error, error_bytes);
 
 	*out = (struct claims_look){ 0 };
 	objects = files_objects(files, &n);
-	for (size_t i = 0; ok && i < n; i++) {
-		const struct object *o = &objects[i];
-
-		ok = devices_put(d, o->kind, o->json.at, o->json.bytes, text, sizeof(text));
-		if (!ok)
-			snprintf(error, error_bytes, "%s %s%s%s: %s", o->kind, o->namespace,
-			         o->namespace[0] != '\0' ? "/" : "", o->name, text);
-		out->claims += strcmp(o->kind, "ResourceClaim") == 0 && is_allocated(o);
-	}
+	for (size_t i = 0; ok && i < n; i++)
+		out->claims += strcmp(objects[i].kind, "ResourceClaim") == 0 && is_allocated(&objects[i]);
 	if (ok)
 		compare(d, out);
 	devices_free(d);

@@ -83,11 +83,7 @@ static bool fill(struct cluster *c, const char *command, const struct cluster_qu
 
 struct cluster *cluster_new(const char *command, const struct cluster_question *q)
 {
-	static const char *const usual[] = { "muster" };
-	const struct offline_config config = { .scheduler_names =
-		                                       q->schedulers->n > 0 ? q->schedulers->at : usual,
-		                                   .scheduler_names_n =
-		                                       q->schedulers->n > 0 ? q->schedulers->n : 1 };
+	const struct offline_config config = offline_config_of(q->schedulers);
 	struct cluster *c = must_alloc(sizeof(*c));
 
 	c->chosen_by = q->selector;

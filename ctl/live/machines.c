@@ -40,11 +40,7 @@ static bool fill(struct machines *m, const char *command, const struct machines_
 
 struct machines *machines_new(const char *command, const struct machines_question *q)
 {
-	static const char *const usual[] = { "muster" };
-	const struct offline_config config = { .scheduler_names =
-		                                       q->schedulers->n > 0 ? q->schedulers->at : usual,
-		                                   .scheduler_names_n =
-		                                       q->schedulers->n > 0 ? q->schedulers->n : 1 };
+	const struct offline_config config = offline_config_of(q->schedulers);
 	struct machines *m = must_alloc(sizeof(*m));
 
 	m->files = files_new();

@@ -57,6 +57,25 @@ static void model_make(struct offline *o)
 	model_set_evicts(o->model, true);
 }
 
+struct offline_config offline_config_of(const struct arguments *schedulers)
+{
+	static const char *const usual[] = { "muster" };
+	const bool named = schedulers->n > 0;
+
+	return (struct offline_config){ .scheduler_names = named ? schedulers->at : usual,
+		                            .scheduler_names_n = named ? schedulers->n : 1 };
+}
+
+bool offline_pod_named(const struct model *m, const char *name, struct pod_view *pod)
+{
+	const char *slash = strchr(name, '/');
+	char *namespace = ctl_print("%.*s", (int)(slash - name), name);
+	const bool found = model_pod_by_name(m, namespace, slash + 1, pod);
+
+	free(namespace);
+	return found;
+}
+
 struct offline *offline_new(const struct offline_config *config)
 {
 	struct offline *o = must_alloc(sizeof(*o));

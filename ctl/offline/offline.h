@@ -35,6 +35,9 @@ struct offline_config {
 	bool reads_budgets; /* PodDisruptionBudgets are used, so they are not passed over */
 };
 
+/* Of objects of an API server: pods of these schedulers, without one of "muster". */
+struct offline_config offline_config_of(const struct arguments *schedulers);
+
 struct offline *offline_new(const struct offline_config *config);
 void offline_free(struct offline *o);
 
@@ -113,6 +116,8 @@ bool offline_place(struct offline *o, char *error, size_t error_bytes);
 /* Until pods are read: another one may follow then (claims.h). */
 struct model *offline_own_model(const struct offline *o);
 const struct model *offline_model(const struct offline *o);
+/* The pod "ns/name"; false: the model has none. */
+bool offline_pod_named(const struct model *m, const char *name, struct pod_view *pod);
 const struct ledger *offline_ledger(const struct offline *o);
 
 /* The core's evaluation of a pending pod on each node, without other pending pods; good until the
