@@ -18,6 +18,7 @@ struct namespace_entry {
 	uint32_t pods_first;  /* a chain over pod_entry.spread_link */
 	bool respread_due;    /* default spreads of its pods may be old, or policies or claims wait */
 	uint64_t respread_ns; /* ... and are derived again from this time on */
+	bool policies_wait;   /* a policy of it may wait: policies_apply() */
 	uint64_t claims_ns;   /* a change of claims applied at that time, */
 	uint64_t claims_pods; /* ... to so many pods */
 	bool spared;          /* no pod in it may be evicted: muster.dev/preemption */

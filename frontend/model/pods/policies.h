@@ -67,7 +67,7 @@ uint64_t policy_part_bytes(const struct model *m, uint32_t policy);
 /* It refuses its pods with that text until it is put again. */
 void policy_withdraw(struct model *m, uint32_t policy, const char *text);
 /* Apply what waits in the namespace; returns to how many pods. */
-uint64_t policies_apply(struct model *m, const struct namespace_entry *n);
+uint64_t policies_apply(struct model *m, struct namespace_entry *n);
 void policy_forget_object(struct model *m, uint32_t policy); /* nothing without one */
 
 #endif

@@ -90,6 +90,7 @@ static void apply_or_wait(struct model *m, struct policy_entry *e, bool may_wait
 	uint64_t pods;
 
 	e->waits = may_wait && e->pods_first != SLOT_NONE && respread_waits(m, n);
+	n->policies_wait = n->policies_wait || e->waits;
 	if (waited && e->waits)
 		return;
 	pods = pods_join(m, e);
@@ -97,10 +98,13 @@ static void apply_or_wait(struct model *m, struct policy_entry *e, bool may_wait
 		respread_rest(m, n, pods);
 }
 
-uint64_t policies_apply(struct model *m, const struct namespace_entry *n)
+uint64_t policies_apply(struct model *m, struct namespace_entry *n)
 {
 	uint64_t pods = 0;
 
+	if (!n->policies_wait)
+		return 0;
+	n->policies_wait = false;
 	STORE_EACH(&m->policies, i)
 	{
 		struct policy_entry *e = policy_at(m, i);
