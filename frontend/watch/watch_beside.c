@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHANGES_MOST (UINT32_C(1) << 17) /* objects, about 100 bytes each */
+#define CHANGES_MOST (UINT32_C(1) << 17) /* objects: some 70 bytes and the name */
 
 struct watch_beside {
 	struct http_call *call;
