@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of the frontend. frontend.c: loop and connections; commands.c: the core's commands;
  * preempt.c: those about evictions; past.c: the history of queues; queue_status.c: their usage, for
- * their objects; figures.c: metrics. */
+ * their objects; claims_rights.c: rights to write claims; figures.c: metrics. */
 #ifndef MUSTER_FRONTEND_FRONTEND_IMPL_H
 #define MUSTER_FRONTEND_FRONTEND_IMPL_H
 
@@ -119,8 +119,7 @@ bool past_is_idle(const struct frontend *f);
 /* queue_status.c: only with config.queue_status. */
 uint64_t queue_status_turn(struct frontend *f);
 
-/* figures.c: may muster write claims, and are there rules that it ignores?  Asked once the cluster
- * has claims. */
+/* claims_rights.c: asked once the cluster has claims; nothing without config.reviews_claims. */
 void claims_rights_begin(struct frontend *f);
 uint64_t claims_rights_poll(struct frontend *f);
 
