@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A core that makes no progress: it is noticed, disconnected and, where another instance stands by, replaced."""
+"""A core that makes no progress: it is noticed, disconnected and, where another instance stands by, replaced.  The tests
+of LONG_S have the bound that is the default, the others one of BOUND_S; they all run at a time, since they wait."""
 import os
 import signal
 import sys
@@ -8,12 +9,13 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from lib import objects  # noqa: E402
 from lib.cluster import Cluster  # noqa: E402
-from lib.harness import becomes, check, equal, main, until  # noqa: E402
+from lib.harness import becomes, check, equal, figure, main, until  # noqa: E402
 from lib.instances import started  # noqa: E402
 from lib.objects import node, pod_group  # noqa: E402
 
 BOUND_S = 2
 FLAGS = ("--core-stall-seconds", str(BOUND_S))
+LONG_S, DEFAULT_BOUND_S = 45, 10
 SAID = "muster-core makes no progress"
 
 
@@ -27,6 +29,55 @@ def stops(process):
 
 def goes_on(process):
     os.kill(process.pid, signal.SIGCONT)
+
+
+def left(start):
+    """What remains of LONG_S since then."""
+    return start + LONG_S - time.monotonic()
+
+
+def test_45_s_without_another_instance():
+    with Cluster(node("n1"), judged=True) as c:
+        c.pair()
+        gang(c, "a")
+        until(lambda: c.bound("a") == 3, 20, "a bound")
+        stops(c.core)
+        start = time.monotonic()
+        gang(c, "b")
+        until(lambda: c.fetch("/livez") == (500, SAID + "\n"), left(start), "/livez", exactly=True)
+        noticed_s = time.monotonic() - start
+        check(noticed_s > DEFAULT_BOUND_S - 1, f"noticed after {noticed_s:.1f} s")
+        becomes(lambda: c.fetch("/readyz"), (503, SAID + "\n"))
+        time.sleep(max(0, left(start)))
+        equal((c.bound("b"), c.metric("muster_core_stalled")), (0, 1), "bound by a core that is stopped, and stalled")
+        goes_on(c.core)
+        start = time.monotonic()
+        until(lambda: c.bound("b") == 3, 30, "b bound")
+        figure(f"a core stopped for {LONG_S} s: noticed after {noticed_s:.1f} s; {time.monotonic() - start:.1f} s after it went on all is bound")
+        until(lambda: c.fetch("/livez")[0] == 200 and c.fetch("/readyz")[0] == 200, 20, "healthy")
+        becomes(lambda: c.metric("muster_core_stalled"), 0, "stalled")
+        c.well(c.core, c.frontend)
+
+
+def test_45_s_with_another_instance():
+    with Cluster(*(node(f"n{i}") for i in range(2)), judged=True) as c:
+        one, two = started(c, 2)
+        gang(c, "a")
+        until(lambda: c.bound("a") == 3, 20, "a bound")
+        stops(one.core)
+        start = time.monotonic()
+        gang(c, "b")
+        until(lambda: two.leads(c), left(start), "the other one leads", exactly=True)
+        until(lambda: c.bound("b") == 3, left(start), "b bound", exactly=True)
+        figure(f"a leader's core stopped for {LONG_S} s: the other instance has bound all after {time.monotonic() - start:.1f} s")
+        time.sleep(max(0, left(start)))
+        check(two.leads(c) and not one.leads(c), "two leads")
+        goes_on(one.core)
+        one.ready(c)
+        gang(c, "c")
+        until(lambda: c.bound("c") == 3, 20, "c bound")
+        check(two.leads(c) and not one.leads(c), "the lease moved again")
+        c.well(one.core, one.frontend, two.core, two.frontend)
 
 
 def test_without_another_instance_it_is_reported_and_taken_on_again():
@@ -95,4 +146,4 @@ def test_a_pause_of_both_is_no_stall():
 
 
 if __name__ == "__main__":
-    main(globals())
+    main(globals(), jobs=6)
