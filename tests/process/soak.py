@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Both daemons under churn for SECONDS, a fault every half minute: nothing grows.
 
-    tests/process/soak.py [--seconds=600] [--rate=500] [--seed=1]
+    tests/process/soak.py [--seconds=600] [--rate=500] [--seed=1] [--kill-every=0]
 
 Gangs of 1 to 50 are created at RATE pods a second if the machine permits, run for a few
 seconds and are deleted; their names, their sizes and some of their requests are always new.
@@ -13,7 +13,13 @@ the line of least squares, by GROWTH of its size or by GROWTH_KIB at most, and f
 at most FEW above the maximum of the first half.  Connections to the API server are kept for a
 while, so the sockets of a frontend come and go with its faults: at some time of the second half
 there are again at most FEW more than that maximum.  At the end all is at rest, no invariant is
-violated and nothing is left."""
+violated and nothing is left.
+
+With --kill-every=S one gets SIGKILL each S seconds, and musterctl up starts it again: the core in the first third
+of the time, the frontend in the second, both in the last.  Then pods are bound again within AGAIN_S, and
+tests/history.py judges every write: no node over its allocatable, no gang torn.  Who outlives the other one's
+deaths is judged as above, musterctl up for the whole time.  Who dies is judged at the end of each life, all of them
+S seconds long: on average those of the second half of the third may exceed those of the first by no more."""
 import os
 import random
 import signal
@@ -28,6 +34,10 @@ from lib.cluster import Cluster  # noqa: E402
 from lib.harness import Failed, check, figure, option, until  # noqa: E402
 
 NODES, CORES = 100, 64
+CORE, FRONTEND = "muster-core", "muster-frontend"
+VICTIMS = [[CORE], [FRONTEND], [CORE, FRONTEND]]  # of each third of the time
+AGAIN_S = 60
+LIVES = 5  # of each half, or it is no average
 RUNS_S = 3  # a job that fits
 LIVES_S = 6  # from its creation until it is deleted
 TICK_S = 0.25
@@ -100,10 +110,11 @@ def as_delete(client, obj):
 
 def fault(c, rng, name):
     if name.startswith("stop "):
-        pid = c.daemons()["muster-" + name[5:]]
-        os.kill(pid, signal.SIGSTOP)
-        time.sleep(rng.uniform(0.2, 2))
-        os.kill(pid, signal.SIGCONT)
+        pid = c.ctl.daemon_pid("muster-" + name[5:])
+        if pid:
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(rng.uniform(0.2, 2))
+            os.kill(pid, signal.SIGCONT)
     else:
         c.arm(name, count=rng.randint(1, 200) if name in BINDS else rng.randint(1, 20), ms=rng.randint(1, 1500))
 
@@ -132,29 +143,101 @@ def rise(samples):
     return slope * (n - 1)
 
 
+def more_files(name, first, second):
+    """What is open at most in each part, as (text, what grew)."""
+    sockets, files, threads = ([(min(s[i] for s in part), max(s[i] for s in part)) for part in (first, second)]
+                               for i in (1, 2, 3))
+    text = "first half and second: " + ", ".join(f"{what} {a} to {b} and {c} to {d}" for what, ((a, b), (c, d)) in
+                                                 (("sockets", sockets), ("files", files), ("threads", threads)))
+    grew = sockets[1][0] > sockets[0][1] + FEW or any(of[1][1] > of[0][1] + FEW for of in (files, threads))
+    return text, [f"{name}: sockets, files or threads grow"] if grew else []
+
+
 def growth(name, samples):
     """What grew in the second half."""
     half = len(samples) // 2
     first, second = samples[:half], samples[half:]
     memory = [s[0] for s in second]
     grew, allowed = rise(memory), max(GROWTH * memory[0], GROWTH_KIB)
-    sockets, files, threads = ([(min(s[i] for s in part), max(s[i] for s in part)) for part in (first, second)]
-                               for i in (1, 2, 3))
+    text, wrong = more_files(name, first, second)
     figure(f"{name}: memory {memory[0] / 1024:.1f} MiB at half time, {memory[-1] / 1024:.1f} at the end, line rises by "
-           f"{grew / 1024:+.2f} MiB in {len(second)} s (allowed {allowed / 1024:.1f}); first half and second: "
-           + ", ".join(f"{what} {a} to {b} and {c} to {d}" for what, ((a, b), (c, d)) in
-                       (("sockets", sockets), ("files", files), ("threads", threads))))
-    wrong = []
-    if grew > allowed:
-        wrong.append(f"{name}: memory grows")
-    if sockets[1][0] > sockets[0][1] + FEW or any(of[1][1] > of[0][1] + FEW for of in (files, threads)):
-        wrong.append(f"{name}: sockets, files or threads grow")
-    return wrong
+           f"{grew / 1024:+.2f} MiB in {len(second)} s (allowed {allowed / 1024:.1f}); {text}")
+    return wrong + ([f"{name}: memory grows"] if grew > allowed else [])
 
 
-def churn(c, rng, seconds, rate):
-    """{daemon: samples} of each second"""
-    pids, samples = c.daemons(), {}
+def growth_of_lives(name, lives):
+    """What the later lives have more at their end than the earlier ones.  The first is of another length."""
+    half = (len(lives) + 1) // 2
+    first, second = lives[1:half], lives[half:]
+    if len(first) < LIVES:
+        return []
+    early, late = (sum(s[0] for s in part) / len(part) for part in (first, second))
+    allowed = max(GROWTH * early, GROWTH_KIB)
+    text, wrong = more_files(name, first, second)
+    figure(f"{name}: {len(lives)} lives, memory at their end {early / 1024:.1f} MiB on average of the first half, "
+           f"{late / 1024:.1f} of the second, {(late - early) / 1024:+.2f} (allowed {allowed / 1024:.1f}); {text}")
+    return wrong + ([f"{name}: memory grows"] if late - early > allowed else [])
+
+
+class Kills:
+    """Whose turn it is, and what was read of each: {name: sizes each second} and {name: sizes at each death}."""
+
+    def __init__(self, c, seconds, every_s):
+        self.c, self.seconds, self.every_s = c, seconds, every_s
+        self.start = time.monotonic()
+        self.next_at = self.start + every_s if every_s else float("inf")
+        self.samples, self.lives, self.again = {}, {}, []
+        self.pids, self.killed_at, self.bound = c.daemons(), None, 0
+
+    def victims(self):
+        if not self.every_s:
+            return []
+        return VICTIMS[min(2, int((time.monotonic() - self.start) * 3 / self.seconds))]
+
+    def sample(self):
+        """Who outlives the others' deaths now: each second."""
+        victims = self.victims()
+        for daemon in (CORE, FRONTEND):
+            if daemon not in victims:
+                check(self.c.ctl.daemon_pid(daemon) == self.pids[daemon], daemon, "was started again")
+                name = f"{daemon} while {victims[0]} dies" if victims else daemon
+                self.samples.setdefault(name, []).append(sizes(self.pids[daemon]))
+        if victims:
+            self.samples.setdefault("musterctl up", []).append(sizes(self.c.ctl.pid))
+
+    def kill(self):
+        victims, there = self.victims(), self.c.daemons()
+        check(there == self.pids, f"a daemon ended by itself: {self.pids}, {there}")
+        for daemon in victims:
+            name = f"{daemon} that dies" + (" with the other" if len(victims) > 1 else "")
+            self.lives.setdefault(name, []).append(sizes(there[daemon]))
+        for daemon in victims:
+            os.kill(there[daemon], signal.SIGKILL)
+        self.killed_at, self.bound = time.monotonic(), self.c.stats()["binds"]
+        self.next_at += self.every_s
+
+    def tick(self):
+        """Kills when it is time, and sees to it that pods are bound again."""
+        now = time.monotonic()
+        if self.killed_at and self.c.fetch("/readyz")[0] == 200 and self.c.stats()["binds"] > self.bound:
+            self.again.append(now - self.killed_at)
+            self.killed_at, self.pids = None, self.c.daemons()
+        check(not self.killed_at or now - self.killed_at < AGAIN_S, f"no pod is bound {AGAIN_S} s after", self.victims(), "died")
+        if now >= self.next_at and not self.killed_at:
+            self.kill()
+
+    def growths(self):
+        again = sorted(self.again)
+        if again:
+            figure(f"{len(again)} times killed; ready and a pod bound after {again[len(again) // 2]:.2f} s (median), "
+                   f"{again[-1]:.2f} s (worst)")
+        return [w for name in sorted(self.samples) for w in growth(name, self.samples[name])] + \
+            [w for name in sorted(self.lives) for w in growth_of_lives(name, self.lives[name])]
+
+
+def churn(c, rng, seconds, rate, kill_every_s):
+    """The Kills, with what was read of each."""
+    kills = Kills(c, seconds, kill_every_s)
     driver = Churn(c.client, rng, rate)
     met = Counter()
     start = time.monotonic()
@@ -167,9 +250,9 @@ def churn(c, rng, seconds, rate):
             fault(c, rng, name)
             fault_at += FAULT_EVERY_S
         driver.tick(now)
+        kills.tick()
         if now >= sample_at:
-            for daemon, pid in pids.items():
-                samples.setdefault(daemon, []).append(sizes(pid))
+            kills.sample()
             sample_at += 1
         due = max(due + TICK_S, time.monotonic() - TICK_S)  # what was missed is not made up for
         time.sleep(max(0, due - time.monotonic()))
@@ -177,30 +260,32 @@ def churn(c, rng, seconds, rate):
     c.client.request("DELETE", "/apisim/faults")
     figure(f"{took:.0f} s of churn: {driver.jobs} gangs, {driver.pods} pods, {driver.pods / took:.0f} pods/s of {rate} "
            f"wanted, {c.stats()['binds']} bindings; faults: " + ", ".join(f"{n} {f}" for f, n in sorted(met.items())))
+    c.ctl.wait_ready()
     figure(f"{c.metric('muster_reports_queued'):.0f} reports wait at the end of the churn")
     until(lambda: not c.metric("muster_gangs_binding"), 30, "no binding is on its way")
     c.well()
     driver.sweep(float("inf"))
-    check(c.daemons() == pids, f"a daemon was started again: {pids}, {c.daemons()}")
-    return samples
+    if not kill_every_s:
+        check(c.daemons() == kills.pids, f"a daemon was started again: {kills.pids}, {c.daemons()}")
+    return kills
 
 
-def soak(seconds, rate):
+def soak(seconds, rate, kill_every_s):
     rng = random.Random(load.seed())
     with Cluster(*(objects.node(f"n{i:03}", cpu=str(CORES), memory="256Gi", pods="500") for i in range(NODES)),
-                 apisim=["--start-ms", 20, "--grace-ms", 50]) as c:
+                 apisim=["--start-ms", 20, "--grace-ms", 50], judged=kill_every_s > 0) as c:
         c.up("--report-qps", REPORT_QPS)
-        samples = churn(c, rng, seconds, rate)
+        kills = churn(c, rng, seconds, rate, kill_every_s)
         left = ("muster_objects_pods", "muster_objects_gangs", "muster_pods", "muster_gangs")
         until(lambda: not any(c.metric(m) for m in left), 30, lambda: {m: c.metric(m) for m in left})
         code, out, _ = c.ask("fsck", "--kubeconfig", c.kubeconfig)
         check(code == 0, f"fsck: {out}")
-        return [w for name in sorted(samples) for w in growth(name, samples[name])]
+        return kills.growths()
 
 
 def main():
     try:
-        wrong = soak(max(60, option("seconds", 600)), option("rate", 500))
+        wrong = soak(max(60, option("seconds", 600)), option("rate", 500), option("kill-every", 0))
     except AssertionError as error:
         wrong = [str(error)]
     print(*wrong, sep="\n", end="\n" if wrong else "")
