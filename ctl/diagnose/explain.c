@@ -198,27 +198,53 @@ static int explain_objects(const struct options *o, const char *command, const s
 	return rc;
 }
 
-/* The objects of the files, or those of the API server when there are none. */
-static bool read_objects(const struct options *o, struct files *files, char *error,
-                         size_t error_bytes)
+/* The objects of the files, or those of the API server when there are none. 0, or as fetch_all().
+ */
+static int read_objects(const struct options *o, struct files *files, char *error,
+                        size_t error_bytes)
 {
-	bool ok = o->files.n > 0 || fetch_all(files, &o->access, error, error_bytes);
+	int rc = o->files.n > 0 ? 0 : fetch_all(files, &o->access, error, error_bytes);
+	bool ok = rc == 0;
 
 	for (size_t i = 0; ok && i < o->files.n; i++)
 		ok = files_read(files, o->files.at[i], error, error_bytes);
 	/* A cluster has the pods that its controllers made, and the daemons read no annotations for
 	 * shares of GPUs. */
-	return ok && (o->files.n == 0 ? files_check(files, error, error_bytes)
-	                              : offline_expand(files, true, error, error_bytes));
+	ok = ok && (o->files.n == 0 ? files_check(files, error, error_bytes)
+	                            : offline_expand(files, true, error, error_bytes));
+	return ok || rc < 0 ? rc : -EIO;
+}
+
+static struct told_question question_of(const struct options *o, const char *command)
+{
+	return (struct told_question){ .command = command,
+		                           .name = o->gang,
+		                           .access = &o->access,
+		                           .schedulers = &o->schedulers,
+		                           .output = o->live.output };
+}
+
+/* A user who may read one namespace cannot have anything placed, but muster has told its pods. */
+static int explain_refused(const struct options *o, const char *command, const char *error)
+{
+	const struct told_question q = question_of(o, command);
+
+	if (o->add != NULL || o->priority != NULL)
+		return ctl_usage(command, "%s", error);
+	fprintf(stderr, "%s: from the pods of its namespace alone: %s\n", command, error);
+	return explain_told(&q);
 }
 
 static int explain_offline(const struct options *o, const char *command)
 {
 	struct files *files = files_new();
 	char error[2048] = "";
-	int rc = read_objects(o, files, error, sizeof(error)) ? explain_objects(o, command, files)
-	                                                      : ctl_usage(command, "%s", error);
+	int rc = read_objects(o, files, error, sizeof(error));
 
+	if (rc == 0)
+		rc = explain_objects(o, command, files);
+	else
+		rc = rc == -EACCES ? explain_refused(o, command, error) : ctl_usage(command, "%s", error);
 	files_free(files);
 	return rc;
 }
@@ -231,7 +257,7 @@ static bool try_helps(const struct options *o, struct explanation *x, struct fil
 
 	*config = config_of(o, files);
 	x->config = config;
-	if (!read_objects(o, files, error, error_bytes) ||
+	if (read_objects(o, files, error, error_bytes) < 0 ||
 	    !world_make(config, &(struct change){ 0 }, &x->now, error, error_bytes))
 		return false;
 	g = world_gang(&x->now, x->gang);
@@ -260,11 +286,12 @@ static int explain_live(struct options *o, const struct live *l);
 /* A ledger has no pods: the API server is asked where the name is none of a gang. */
 static int explain_named(struct options *o, const struct live *l)
 {
+	const struct told_question question = question_of(o, l->command);
 	char *gang = NULL;
 	int rc = -1;
 
 	if (o->asks_server)
-		rc = explain_pod_asked(l->command, &o->access, o->gang, o->live.output, &gang);
+		rc = explain_pod_asked(&question, &gang);
 	if (gang != NULL) {
 		o->gang = gang;
 		o->asks_server = false;
@@ -296,10 +323,7 @@ static int explain_live(struct options *o, const struct live *l)
 		rc = ctl_usage(l->command, "--try: %s", error);
 	} else {
 		explain_print(&x, o->live.output);
-		rc = x.result->state == GANG_PLACED || x.result->state == GANG_BINDING ||
-		             x.result->life == GANG_FINISHED
-		         ? EXIT_DONE
-		         : EXIT_NO;
+		rc = explain_exit(x.result);
 	}
 	free(x.ends);
 	world_free(&x.first);
@@ -386,7 +410,7 @@ static int explain(struct options *o)
 		rc = explain_live(o, &o->live);
 		live_close(&o->live);
 	} else if (rc == EXIT_NO && !socket_given) {
-		fprintf(stderr, "%s: so the API server's objects are placed here\n", command);
+		fprintf(stderr, "%s: so the API server is asked\n", command);
 		rc = explain_offline(o, command);
 	}
 	return rc;
@@ -451,6 +475,7 @@ const struct command explain_command = {
 			 "by placing everything that is pending again, offline, as simulate does: the objects\n"
 			 "are those of the files, or are listed from the API server. Each answer was tried:\n"
 			 "with it the gang starts, with half of it, it does not. Nothing is written anywhere.\n"
+			 "A caller who may not list nodes gets what muster wrote into the gang's pods.\n"
 			 "\n"
 			 "With --what-if muster-core answers, beside its loop, from what it knows at that\n"
 			 "moment: would the gang start if that were so, and where; else why not, and which\n"

@@ -55,6 +55,7 @@ struct explanation {
 	struct world now;            /* placement of the objects, with the change */
 	const struct change *change; /* --add-node, --priority; NULL: neither */
 	bool starts_without;         /* it starts without the change as well */
+	bool told; /* from conditions of pods alone: no queue is known, and nothing was tried */
 
 	bool helps_tried; /* the fields below are set */
 	bool starts_now;  /* placed from these objects it starts, though the live one waits: for a
@@ -77,6 +78,9 @@ struct explanation {
  * is refused is in no queue: nodes, its position or the end of others would not start it. */
 bool explain_is_queued(const struct gang_result *g);
 
+/* The exit code for a gang that nothing was changed for. */
+int explain_exit(const struct gang_result *g);
+
 /* explain_help.c: fills in what would help. Progress goes to a terminal. */
 void explain_help(struct explanation *x);
 
@@ -94,10 +98,20 @@ struct access_options; /* ctl/offline/fetch.h */
 /* explain_pod.c: explains a pod without a gang, whose name is x->gang, from the objects.  Returns
  * the exit code; -1: there is none of that name. */
 int explain_pod(const struct explanation *x, enum output output);
+
+/* What is asked of one namespace of the API server. */
+struct told_question {
+	const char *command, *name; /* the latter "ns/name" */
+	const struct access_options *access;
+	const struct arguments *schedulers;
+	enum output output;
+};
+
 /* The same from the conditions of the pod in the API server.  -1: there is no such pod, or *gang is
  * its gang, to be freed. */
-int explain_pod_asked(const char *command, const struct access_options *access, const char *name,
-                      enum output output, char **gang);
+int explain_pod_asked(const struct told_question *q, char **gang);
+/* A gang or a pod by the conditions of the pods in its namespace alone; returns the exit code. */
+int explain_told(const struct told_question *q);
 
 /* explain_change.c: whether the gang starts with x->change, and where. */
 void explain_change_print(const struct explanation *x);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pod without a gang: where it is, or why it waits. */
+/* One pod without a gang: where it is, or why it waits.  And what muster wrote into pods, for a
+ * caller who may not list what a placement depends on. */
 #include "ctl/diagnose/explain.h"
 #include "ctl/diagnose/explain_devices.h"
 #include "ctl/live/cluster.h"
@@ -152,36 +153,84 @@ static struct devices *devices_asked(const char *command, const struct access_op
 	return NULL;
 }
 
-int explain_pod_asked(const char *command, const struct access_options *access, const char *name,
-                      enum output output, char **gang)
+/* The namespace of a question; NULL after a message. */
+static struct cluster *cluster_asked(const struct told_question *q)
 {
-	const struct arguments usual = { 0 };
-	const char *slash = strchr(name, '/');
-	char *namespace = ctl_print("%.*s", (int)(slash - name), name);
-	struct cluster *c =
-		cluster_new(command, &(struct cluster_question){
-								 .access = access, .namespace = namespace, .schedulers = &usual });
+	const char *slash = strchr(q->name, '/');
+	char *namespace = ctl_print("%.*s", (int)(slash - q->name), q->name);
+	struct cluster *c = cluster_new(
+		q->command, &(struct cluster_question){
+						.access = q->access, .namespace = namespace, .schedulers = q->schedulers });
+
+	free(namespace);
+	return c;
+}
+
+/* As explain_pod_asked(). */
+static int pod_told(const struct told_question *q, const struct cluster *c, char **gang)
+{
+	struct finding f;
 	struct pod_view pod;
+
+	if (!offline_pod_named(cluster_model(c), q->name, &pod))
+		return -1;
+	if (pod.gang[0] != '\0') {
+		*gang = ctl_print("%s/%s", pod.namespace, pod.gang);
+		return -1;
+	}
+	f = finding_of(q->name, &pod);
+	f.model = cluster_model(c);
+	f.devices = has_claims(c, &pod) ? devices_asked(q->command, q->access, c) : NULL;
+	print_finding(&f, q->output);
+	if (f.devices != NULL)
+		devices_free(f.devices);
+	return f.node != NULL ? EXIT_DONE : EXIT_NO;
+}
+
+int explain_pod_asked(const struct told_question *q, char **gang)
+{
+	struct cluster *c = cluster_asked(q);
 	int rc = -1;
 
 	*gang = NULL;
-	free(namespace);
-	if (c == NULL)
-		return -1;
-	if (offline_pod_named(cluster_model(c), name, &pod)) {
-		struct finding f = finding_of(name, &pod);
-
-		if (pod.gang[0] != '\0') {
-			*gang = ctl_print("%s/%s", pod.namespace, pod.gang);
-		} else {
-			f.model = cluster_model(c);
-			f.devices = has_claims(c, &pod) ? devices_asked(command, access, c) : NULL;
-			print_finding(&f, output);
-			if (f.devices != NULL)
-				devices_free(f.devices);
-			rc = f.node != NULL ? EXIT_DONE : EXIT_NO;
-		}
+	if (c != NULL) {
+		rc = pod_told(q, c, gang);
+		cluster_free(c);
 	}
+	return rc;
+}
+
+/* Without nodes its reason is that of its pods alone, and it has no place in a queue. */
+static int gang_told(const struct told_question *q, const struct cluster *c, const char *name)
+{
+	const struct gang_result *g = cluster_gang(c, name);
+	struct gang_result told;
+
+	if (g == NULL)
+		return ctl_usage(q->command,
+		                 "%s: the API server has no such gang or pod of this scheduler "
+		                 "(--scheduler-name)",
+		                 name);
+	told = *g;
+	/* Only printed, which changes no text. */
+	told.reason = (char *)(uintptr_t)cluster_reason(c, name);
+	told.why = (struct reason){ 0 };
+	explain_print(&(struct explanation){ .gang = name, .result = &told, .told = true }, q->output);
+	return explain_exit(g);
+}
+
+int explain_told(const struct told_question *q)
+{
+	struct cluster *c = cluster_asked(q);
+	char *gang = NULL;
+	int rc;
+
+	if (c == NULL)
+		return EXIT_USAGE;
+	rc = pod_told(q, c, &gang);
+	if (rc < 0)
+		rc = gang_told(q, c, gang != NULL ? gang : q->name);
+	free(gang);
 	cluster_free(c);
 	return rc;
 }

@@ -35,11 +35,18 @@ bool explain_is_queued(const struct gang_result *g)
 	        g->members - g->placed < g->pending);
 }
 
+int explain_exit(const struct gang_result *g)
+{
+	return g->state == GANG_PLACED || g->state == GANG_BINDING || g->life == GANG_FINISHED
+	           ? EXIT_DONE
+	           : EXIT_NO;
+}
+
 /* True if it has a position in the queue, of a live scheduler the one that `gangs` shows. */
 static bool has_position(const struct explanation *x, const struct gang_result *g)
 {
-	return gang_is_queued(g->state, g->why.why) ||
-	       (x->reservations == NULL && explain_is_queued(g));
+	return !x->told && (gang_is_queued(g->state, g->why.why) ||
+	                    (x->reservations == NULL && explain_is_queued(g)));
 }
 
 static struct gang_key key_of(const struct gang_result *g)
@@ -271,8 +278,9 @@ static void print_json(const struct explanation *x)
 	json_reclaim(o, x);
 	if (x->change != NULL)
 		explain_change_json(o, x);
-	if (g->reason != NULL) {
+	if (g->reason != NULL)
 		json_add_text(o, "reason", g->reason);
+	if (g->reason != NULL && !x->told) {
 		json_add_number(o, "need", g->why.need);
 		json_add_number(o, "fit", g->why.fit);
 		json_add_shortfalls(o, &g->why, true, x->names.resource, x->names.context);
@@ -290,7 +298,7 @@ static void print_json(const struct explanation *x)
 		if (x->reservations == NULL)
 			json_add_number(o, "before_pods", (int64_t)pods_before(x));
 	}
-	if (g->reason != NULL && explain_is_queued(g)) {
+	if (g->reason != NULL && !x->told && explain_is_queued(g)) {
 		if (x->helps_tried || (x->reservations == NULL && g->state == GANG_WAITING))
 			json_help(o, x);
 		if (x->helps_tried) {
@@ -458,7 +466,7 @@ static void print_text(const struct explanation *x)
 	explain_selector_print(x);
 	if (has_position(x, g))
 		print_before(x);
-	if (!explain_is_queued(g))
+	if (x->told || !explain_is_queued(g))
 		return;
 	if (is_promised(x))
 		start_print(x->observer, &g->why.promised);

@@ -68,7 +68,7 @@ static bool work_out(const struct options *o, struct ledger_look *out, char *err
 	struct files *files = files_new();
 	struct offline *offline = offline_new(&config);
 	struct observer *mine = must_alloc(sizeof(*mine));
-	bool ok = fetch_selected(files, &o->access, o->node_selector, error, error_bytes) &&
+	bool ok = fetch_selected(files, &o->access, o->node_selector, error, error_bytes) == 0 &&
 	          files_check(files, error, error_bytes) &&
 	          offline_put_changed(offline, files, is_settled, NULL, error, error_bytes) &&
 	          offline_place(offline, error, error_bytes);

@@ -159,10 +159,10 @@ struct gangs cluster_gangs(const struct cluster *c)
 	return out;
 }
 
-static const struct gang_result *result_of(const struct cluster *c, const char *gang)
+const struct gang_result *cluster_gang(const struct cluster *c, const char *name)
 {
 	for (size_t i = 0; i < c->simulation->gangs_n; i++)
-		if (strcmp(c->simulation->gangs[i].gang, gang) == 0)
+		if (strcmp(c->simulation->gangs[i].gang, name) == 0)
 			return &c->simulation->gangs[i];
 	return NULL;
 }
@@ -177,7 +177,7 @@ const char *cluster_reason(const struct cluster *c, const char *gang)
 
 	if (told != NULL)
 		return told->reason;
-	g = result_of(c, gang);
+	g = cluster_gang(c, gang);
 	/* Without nodes only these are right. */
 	return g != NULL && (g->why.why == WAIT_MEMBERS || g->why.why == WAIT_REFUSED) ? g->reason
 	                                                                               : NULL;

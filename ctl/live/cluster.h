@@ -10,6 +10,7 @@
 #include "ctl/objects/files.h"
 #include "frontend/model/model.h"
 #include "ctl/offline/fetch.h"
+#include "ctl/offline/simulate.h"
 #include "ctl/term/options.h"
 
 #include <cjson/cJSON.h>
@@ -30,6 +31,9 @@ void cluster_free(struct cluster *c);
 
 /* Its gangs with a member of these schedulers, sorted by name; `at` is to be freed. */
 struct gangs cluster_gangs(const struct cluster *c);
+
+/* The gang of that name, "ns/name", as a core without nodes has it; NULL: there is none. */
+const struct gang_result *cluster_gang(const struct cluster *c, const char *name);
 
 /* Why that gang waits, from the conditions that muster wrote to its pods; NULL: unknown. */
 const char *cluster_reason(const struct cluster *c, const char *gang);

@@ -11,6 +11,7 @@
 #include "frontend/json/jsonout.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -160,14 +161,14 @@ bool fetch_claims(struct files *files, const struct access_options *options, boo
 	return ok;
 }
 
-bool fetch_all(struct files *files, const struct access_options *options, char *error,
-               size_t error_bytes)
+int fetch_all(struct files *files, const struct access_options *options, char *error,
+              size_t error_bytes)
 {
 	return fetch_selected(files, options, NULL, error, error_bytes);
 }
 
-bool fetch_selected(struct files *files, const struct access_options *options,
-                    const char *node_selector, char *error, size_t error_bytes)
+int fetch_selected(struct files *files, const struct access_options *options,
+                   const char *node_selector, char *error, size_t error_bytes)
 {
 	struct offline *offline = offline_new(&(struct offline_config){ 0 });
 	struct model *m = offline_own_model(offline);
@@ -185,7 +186,7 @@ bool fetch_selected(struct files *files, const struct access_options *options,
 	apiclient_free(f.client);
 	jsonout_free(&f.path);
 	offline_free(offline);
-	return ok;
+	return ok ? 0 : f.status == 403 ? -EACCES : -EIO;
 }
 
 static size_t group_kinds(void)

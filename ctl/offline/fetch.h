@@ -21,15 +21,15 @@
 			option_text, offsetof(type, field.context)                                             \
 	}
 
-/* Lists all of them into `files`; kinds that the cluster does not serve are skipped. False and
- * `error`. */
-bool fetch_all(struct files *files, const struct access_options *options, char *error,
-               size_t error_bytes);
+/* Lists all of them into `files`; kinds that the cluster does not serve are skipped. 0, or `error`
+ * and -EACCES: the caller may not list one of them, -EIO: anything else. */
+int fetch_all(struct files *files, const struct access_options *options, char *error,
+              size_t error_bytes);
 
 /* The same with only the nodes that have these labels, as muster-frontend --node-selector; NULL:
  * all. */
-bool fetch_selected(struct files *files, const struct access_options *options,
-                    const char *node_selector, char *error, size_t error_bytes);
+int fetch_selected(struct files *files, const struct access_options *options,
+                   const char *node_selector, char *error, size_t error_bytes);
 
 /* ResourceSlices and ResourceClaims, and if wanted DeviceClasses.  False and `error`, also where
  * they are not served. */

@@ -71,7 +71,7 @@ static bool read_objects(const struct options *o, struct files *files, struct of
 {
 	if (o->files.n > 0)
 		return offline_read(offline, files, o->files.at, o->files.n, error, error_bytes);
-	return fetch_all(files, &o->access, error, error_bytes) &&
+	return fetch_all(files, &o->access, error, error_bytes) == 0 &&
 	       files_check(files, error, error_bytes) &&
 	       offline_put_all(offline, files, error, error_bytes);
 }

@@ -394,7 +394,7 @@ def write_kubeconfig(path, server, token, ca_file=None, tls_server_name=None, us
         lines.append(f"    certificate-authority: {ca_file}")
     if tls_server_name:
         lines.append(f"    tls-server-name: {tls_server_name}")
-    lines += ["users:", f"- name: {user}", "  user:", f"    token: {token}"]
+    lines += ["users:", f"- name: {user}", "  user:", *[f"    token: {token}"] * bool(token)]
     if pair:
         lines += [f"    client-certificate: {pair[0]}", f"    client-key: {pair[1]}"]
     lines += ["contexts:", "- name: test", "  context:", "    cluster: test", f"    user: {user}",

@@ -163,6 +163,36 @@ def test_a_tenant_sees_its_namespace():
         check("no right to list" in err and "podgroups.scheduling.x-k8s.io" in err and err.count("\n") == 1, err)
 
 
+def test_a_tenant_is_told_why():
+    """Without the right to nodes nothing can be placed: what muster wrote into the pods of its namespace is there."""
+    with Cluster(objects.node("n1", cpu="8")) as c, tempfile.TemporaryDirectory() as folder, Proxy(c.kubeconfig, folder) as proxy:
+        c.up()
+        fill(c)
+        c.create(objects.pod("lone", namespace="a", cpu="100"))
+        until(lambda: c.stats()["binds"] == 4, 30, "bound")
+        until(lambda: c.why_pending("lone", "a") and c.why_pending("big-0", "a"), 30, "told")
+        may_read(proxy, "a")
+        where = ("explain", "--kubeconfig", proxy.kubeconfig)
+        for name, exits, first, reason in (
+                ("a/big", NO, "gang a/big (scheduler-plugins): Waiting, 0 of 2 members placed, quorum 2", "0 of 2 members have room; cpu: need 18, have 0."),
+                ("a/big-1", NO, "gang a/big (scheduler-plugins): Waiting, 0 of 2 members placed, quorum 2", "cpu: need 18"),
+                ("a/train", DONE, "gang a/train (scheduler-plugins): Running, 2 of 2 members placed, quorum 2", ""),
+                ("a/lone", NO, "pod a/lone, without a gang: Waiting", "1 Insufficient cpu.")):
+            code, out, err = run("musterctl", *where, name)
+            equal((code, out.splitlines()[0]), (exits, first), (name, err))
+            check(reason in out and len(out.splitlines()) == (3 if reason else 1), name, out)
+            check("of its namespace alone" in err and "403" in err and err.count("\n") == 1, name, err)
+        big = json.loads(run("musterctl", *where, "a/big", "-o", "json")[1])
+        equal(sorted(big), ["dialect", "formerState", "former_state", "gang", "members", "placed", "quorum", "reason", "state"], "fields that are known")
+        for name, said in (("b/secret", "namespaces/b/pods"), ("b/none", "namespaces/b/pods"), ("a/none", "no such gang or pod")):
+            code, out, err = run("musterctl", *where, name)
+            equal((code, out), (USAGE, ""), name)
+            check(said in err, name, err)
+        code, out, err = run("musterctl", *where, "--add-node", "1xn1", "a/big")
+        equal((code, out), (USAGE, ""), "what would be with another node")
+        check("403" in err and err.count("\n") == 1, err)
+
+
 def test_the_role_is_what_is_read():
     with Cluster(objects.node("n1")) as c, tempfile.TemporaryDirectory() as folder, Proxy(c.kubeconfig, folder) as proxy:
         equal(gangs("--kubeconfig", proxy.kubeconfig, "-n", "a", "-l", "app")[0], DONE, "gangs")
