@@ -164,7 +164,7 @@
 #define FIELDS_evict_cause(F, s) \
 	F(s, rule) F(s, resource) F(s, taker) F(s, giver) F(s, taker_branch) F(s, giver_branch) \
 	F(s, taker_used) F(s, taker_guarantee) F(s, giver_used) F(s, giver_guarantee) \
-	F(s, extra) F(s, reserved)
+	F(s, extra) F(s, breaks_at)
 #define FIELDS_cmd_cancel_evict(F, s) F(s, ticket) F(s, pod) F(s, pod_generation)
 #define FIELDS_cmd_nominate(F, s) F(s, ticket) F(s, pod) F(s, pod_generation) F(s, node) \
 	F(s, node_generation)

@@ -27,7 +27,9 @@
  *      by a binding is not cleared: the API server does that.
  *   C  CMD_CANCEL_EVICT for each victim whose result has not come, when the nomination ends
  *      otherwise                            F  what was not sent yet gets RESULT_EVICT_NOT_SENT,
- *                                              what was gets its own result; no second result
+ *                                              what was gets its own result; no second result.
+ *                                              The rest of a gang that goes whole is evicted
+ *                                              though, if it has lost its quorum (breaks_at)
  *   C  CMD_NOMINATE with ID_NONE for each member then, unless it is nominated again
  *
  * An unknown answer (5xx, timeout, another 429) is F's: it reads the pod and tries again until it
@@ -166,14 +168,15 @@ enum evict_rule {
 /* Why a pod of another queue is evicted: amounts of one resource that the gang asks for and the pod
  * frees, of the branches below the lowest queue above both, when it was decided. */
 struct evict_cause {
-	uint32_t rule;         /* enum evict_rule; EVICT_PRIORITY: the rest but `extra` is not set */
+	uint32_t rule;         /* enum evict_rule; EVICT_PRIORITY: up to `extra` none is set */
 	uint32_t resource;     /* a column */
 	uint32_t taker, giver; /* queues: the gang's and the pod's */
 	uint32_t taker_branch, giver_branch; /* queues */
 	int64_t taker_used, taker_guarantee; /* with the gang */
 	int64_t giver_used, giver_guarantee; /* without all that goes */
 	uint32_t extra; /* 1: with reclaim, a member beyond the quorum of a gang that keeps its own */
-	uint32_t reserved;
+	/* All of the pod's gang go, which is below its quorum when so many have; 0: not all do. */
+	uint32_t breaks_at;
 };
 
 struct cmd_evict {

@@ -202,6 +202,7 @@ bool victims_commit(struct core *c, uint32_t index, bool behind, const struct an
 	if (holds) {
 		victims_count(&t);
 		victims_leave(&t);
+		victims_break(&t);
 		gang_release_finally(c, &c->gangs.slots[index]);
 		victims_inherit(&t);
 		n = slot_clear(&t, n);

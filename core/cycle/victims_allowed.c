@@ -235,6 +235,46 @@ uint32_t victims_broken(struct trial *t)
 	return n;
 }
 
+/* So many of its bound members are beyond its quorum, or those of its roles. */
+static uint32_t members_spare(const struct trial *t, const struct gang *g)
+{
+	uint32_t left = members_left(t, g, ID_NONE, MARK_OTHERS) + g->succeeded;
+	uint32_t least = left > g->declared ? left - g->declared : 0;
+
+	for (uint32_t r = 0; r < gang_roles_n(g) && least > 0; r++) {
+		const struct gang_role *role = &g->parts->roles[r];
+
+		left = members_left(t, g, role->role, MARK_OTHERS);
+		if (left < role->quorum + least)
+			least = left > role->quorum ? left - role->quorum : 0;
+	}
+	return least;
+}
+
+void victims_break(struct trial *t)
+{
+	const struct core *c = t->c;
+
+	for (uint32_t i = 0; i < t->own; i++) {
+		const uint32_t gang = c->pods.slots[t->victims[i].pod].gang;
+		uint8_t *marks;
+		uint32_t breaks_at;
+
+		if (gang == ID_NONE || !gang_is_group(&c->gangs, gang))
+			continue;
+		marks = &t->marks[c->gangs.slots[gang].first];
+		if (*marks & MARK_BREAKS)
+			continue;
+		*marks |= MARK_BREAKS;
+		if (victims_unit(t, i) == ID_NONE)
+			continue;
+		breaks_at = members_spare(t, &c->gangs.slots[gang]) + 1;
+		for (uint32_t k = i; k < t->own; k++)
+			if (c->pods.slots[t->victims[k].pod].gang == gang)
+				t->victims[k].cause.breaks_at = breaks_at;
+	}
+}
+
 void victims_leave(struct trial *t)
 {
 	struct core *c = t->c;

@@ -36,6 +36,7 @@ enum mark {
 	MARK_LOWER = 1u << 3,   /* ... whose priority was */
 	MARK_COUNTED = 1u << 4, /* ... that was counted, if it is broken */
 	MARK_KEEPS = 1u << 5,   /* ... that keeps its quorum without all that goes */
+	MARK_BREAKS = 1u << 6,  /* ... whose victims have `breaks_at` */
 };
 
 #define MARKS_GO ((uint8_t)(MARK_OWN | MARK_OTHERS))
@@ -52,6 +53,9 @@ uint32_t victims_unit(const struct trial *t, uint32_t i);
 
 /* victims_allowed.c: gangs that have their quorum, and lose it by the answer's victims. */
 uint32_t victims_broken(struct trial *t);
+
+/* victims_allowed.c: sets `breaks_at` of the answer's victims. */
+void victims_break(struct trial *t);
 
 /* victims_allowed.c: with reclaim, those that lose it are away (core/lifecycle/evicted.h). */
 void victims_leave(struct trial *t);

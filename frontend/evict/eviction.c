@@ -41,6 +41,8 @@ void eviction_end(struct eviction *v, enum record_kind kind)
 
 	PROBE(evict_ended, v->cmd.pod, v->cmd.pod_generation, (uint32_t)kind);
 	if (v->ticket) {
+		if (kind != RESULT_EVICT_NOT_SENT || !v->cancelled)
+			ticket_cut(v, kind == RESULT_EVICT_SENT);
 		v->ticket->is_void = v->ticket->is_void || (kind != RESULT_EVICT_SENT && !v->cancelled);
 		e->config.result(e->config.context, kind, &r);
 	}
@@ -182,7 +184,7 @@ static void write_done(void *context, const struct http_answer *answer, const ch
 		eviction_free(v);
 		return;
 	}
-	if (step == EVICT_STEP_MARK && v->cancelled) {
+	if (step == EVICT_STEP_MARK && eviction_is_withdrawn(v)) {
 		not_sent(v);
 		return;
 	}
@@ -213,7 +215,7 @@ static void read_decide(struct eviction *v, const struct bind_pod *pod)
 		gone(v);
 	else if (!v->ticket)
 		eviction_free(v);
-	else if (v->cancelled)
+	else if (eviction_is_withdrawn(v))
 		not_sent(v);
 	else
 		later(v, EVICT_STEP_SEND, backoff_failed(&v->backoff, e->config.env));
@@ -251,7 +253,7 @@ static bool is_wanted(struct eviction *v)
 		gone(v);
 		return false;
 	}
-	if (v->cancelled) {
+	if (eviction_is_withdrawn(v)) {
 		not_sent(v);
 		return false;
 	}

@@ -85,8 +85,66 @@ void ticket_leave(struct evictor *e, struct ticket *t)
 	if (--t->open > 0)
 		return;
 	TAILQ_REMOVE(&e->tickets, t, link);
+	free(t->cuts);
 	free(t->scheduler);
 	free(t);
+}
+
+static struct cut *cut_find(const struct eviction *v)
+{
+	const struct ticket *t = v->ticket;
+
+	for (uint32_t i = t->cuts_n; i-- > 0;)
+		if (t->cuts[i].gang == v->gang && t->cuts[i].generation == v->gang_generation)
+			return &t->cuts[i];
+	return NULL;
+}
+
+void ticket_cut(struct eviction *v, bool gone)
+{
+	struct ticket *t = v->ticket;
+	struct cut *cut;
+
+	if (v->cmd.cause.breaks_at == 0)
+		return;
+	cut = cut_find(v);
+	if (!cut) {
+		t->cuts = must_reach(t->cuts, &t->cuts_cap, t->cuts_n, 4, sizeof(*t->cuts));
+		cut = &t->cuts[t->cuts_n++];
+		*cut = (struct cut){ .gang = v->gang, .generation = v->gang_generation };
+	}
+	cut->gone += gone;
+	cut->is_refused = cut->is_refused || !gone;
+}
+
+/* Of those in the list that are of v's gang and ticket, so many may have gone. */
+static uint32_t open_n(const struct eviction_list *list, const struct eviction *v)
+{
+	const struct eviction *other;
+	uint32_t n = 0;
+
+	TAILQ_FOREACH (other, list, link)
+		n += other->ticket == v->ticket && other->gang == v->gang &&
+		     (other->step == EVICT_STEP_READ ? other->tried
+		                                     : other->step == EVICT_STEP_SEND && other->call);
+	return n;
+}
+
+/* True if its gang goes whole, and has lost its quorum by the ticket. */
+static bool is_cut(const struct eviction *v)
+{
+	const struct evictor *e = v->evictor;
+	const struct cut *cut = cut_find(v);
+
+	if (v->cmd.cause.breaks_at == 0 || (cut && cut->is_refused))
+		return false;
+	return (cut ? cut->gone : 0) + open_n(&e->flying, v) + open_n(&e->retries, v) >=
+	       v->cmd.cause.breaks_at;
+}
+
+bool eviction_is_withdrawn(const struct eviction *v)
+{
+	return v->cancelled && !is_cut(v);
 }
 
 static const char *text_put(char **at, const char *text)
@@ -106,9 +164,6 @@ static void texts_set(struct eviction *v, const struct pod_view *pod)
 	v->target.namespace = text_put(&at, pod->namespace);
 	v->target.name = text_put(&at, pod->name);
 	v->target.uid = text_put(&at, pod->uid);
-	v->gang = pod->gang_id;
-	v->gang_generation =
-		pod->gang_id != ID_NONE ? model_gang_generation(v->evictor->config.model, pod->gang_id) : 0;
 	v->node = text_put(&at, pod->node);
 }
 
@@ -150,6 +205,7 @@ int evictor_evict(struct evictor *e, const struct cmd_evict *cmd)
 {
 	struct eviction *v;
 	struct pod_view pod;
+	bool there;
 
 	if (cmd->ticket == 0 || find(e, cmd->pod, cmd->pod_generation, cmd->ticket))
 		return -EPROTO;
@@ -167,8 +223,10 @@ int evictor_evict(struct evictor *e, const struct cmd_evict *cmd)
 	v->ticket->read++;
 	v->ticket->open++;
 	v->ticket->whole_ns = env_now(e->config.env) + WHOLE_NS;
-	if (!model_pod(e->config.model, cmd->pod, cmd->pod_generation, &pod) || pod.deleting ||
-	    !pod.node[0]) {
+	there = model_pod(e->config.model, cmd->pod, cmd->pod_generation, &pod);
+	v->gang = there ? pod.gang_id : ID_NONE;
+	v->gang_generation = v->gang != ID_NONE ? model_gang_generation(e->config.model, v->gang) : 0;
+	if (!there || pod.deleting || !pod.node[0]) {
 		e->counts.gone++;
 		eviction_end(v, RESULT_EVICT_SENT);
 		return 0;
@@ -180,6 +238,17 @@ int evictor_evict(struct evictor *e, const struct cmd_evict *cmd)
 	return 0;
 }
 
+/* True if it is. */
+static bool withdraw(struct evictor *e, struct eviction *v)
+{
+	if (!eviction_is_withdrawn(v))
+		return false;
+	queue_remove(e, v);
+	e->counts.withdrawn++;
+	eviction_end(v, RESULT_EVICT_NOT_SENT);
+	return true;
+}
+
 void evictor_cancel(struct evictor *e, const struct cmd_cancel_evict *cmd)
 {
 	struct eviction *v = find(e, cmd->pod, cmd->pod_generation, cmd->ticket);
@@ -187,11 +256,8 @@ void evictor_cancel(struct evictor *e, const struct cmd_cancel_evict *cmd)
 	if (!v)
 		return;
 	v->cancelled = true;
-	if (v->begun)
-		return; /* its own answer is its result */
-	queue_remove(e, v);
-	e->counts.withdrawn++;
-	eviction_end(v, RESULT_EVICT_NOT_SENT);
+	if (!v->begun) /* else its own answer is its result */
+		withdraw(e, v);
 }
 
 static void tokens_fill(struct evictor *e, uint64_t now)
@@ -234,7 +300,7 @@ static bool may_begin(const struct evictor *e, const struct eviction *v, uint64_
 	const struct eviction *other = e->by_pod[v->cmd.pod];
 	const struct ticket *t = v->ticket;
 
-	if (t->is_void || (t->read < v->cmd.victims && now < t->whole_ns))
+	if ((t->is_void && !is_cut(v)) || (t->read < v->cmd.victims && now < t->whole_ns))
 		return false;
 	if (!v->guarded && t->guarded > 0)
 		return false;
@@ -252,7 +318,7 @@ static void queue_send(struct evictor *e, size_t most, uint64_t now)
 
 	for (v = TAILQ_FIRST(&e->queue); v && e->flying_n < most && e->tokens >= 1; v = after) {
 		after = TAILQ_NEXT(v, link);
-		if (!may_begin(e, v, now))
+		if (withdraw(e, v) || !may_begin(e, v, now))
 			continue;
 		queue_remove(e, v);
 		e->tokens -= 1;

@@ -12,7 +12,8 @@
  * Each command gets exactly one result while its core lives (ipc/abi_victims.h).  Commands of a
  * ticket are sent when all are there: first those of pods that a budget matches, which may be
  * refused, and the others when these have gone, so that a refusal costs as few pods as possible:
- * after it none of the ticket is sent, and the core withdraws them.
+ * after it none of the ticket is sent, and the core withdraws them.  Except for a gang that goes
+ * whole and has lost its quorum by then: the rest of it is sent, whatever the core withdraws.
  *
  * Sending is paced by a token bucket, and waits for bindings.  Nothing is sent whose line is not in
  * the journal.  The lease is checked right before each request by the transport.

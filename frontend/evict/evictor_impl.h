@@ -13,6 +13,14 @@
 
 enum evict_step { EVICT_STEP_MARK, EVICT_STEP_SEND, EVICT_STEP_READ };
 
+/* A gang that goes whole for a ticket. */
+struct cut {
+	gang_id gang;
+	uint32_t generation;
+	uint32_t gone;   /* members */
+	bool is_refused; /* one can't be evicted: what is left stays, too */
+};
+
 /* The open evictions of one ticket. */
 struct ticket {
 	TAILQ_ENTRY(ticket) link;
@@ -23,8 +31,11 @@ struct ticket {
 	struct eviction *plain; /* the first in the queue of the others; NULL: none */
 	uint64_t whole_ns;      /* sent at the latest then, though commands are missing */
 	uint32_t counted;       /* bits of enum evict_rule: it is in gangs_by[] */
-	bool is_void;           /* one was refused, or can't be sent: the core withdraws the others */
+	bool is_void;           /* one was refused, or can't be sent: the core cancels the others */
 	char *scheduler;        /* of the preemptor: its name is in the condition of its victims */
+	struct cut *cuts;
+	size_t cuts_cap;
+	uint32_t cuts_n;
 };
 TAILQ_HEAD(ticket_list, ticket);
 
@@ -83,6 +94,13 @@ const char *evictor_scheduler(const struct evictor *e, const struct cmd_evict *c
 
 /* The last of its evictions has ended, or goes on without it. */
 void ticket_leave(struct evictor *e, struct ticket *t);
+
+/* Of a gang that goes whole: v has gone, or can't be evicted. */
+void ticket_cut(struct eviction *v, bool gone);
+/* It was cancelled, and is not sent, or sent again.  False of a gang that goes whole and has lost
+ * its quorum by the ticket: what is left of it is of no use to anybody.  Evictions whose outcome is
+ * not known yet count. */
+bool eviction_is_withdrawn(const struct eviction *v);
 
 /* eviction.c: v is in no list before these; afterwards it is in one, or freed. */
 void eviction_step(struct eviction *v);

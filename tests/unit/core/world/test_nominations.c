@@ -180,6 +180,28 @@ Test(nominations, gangs_go_whole_when_they_fall_below_their_quorum)
 	cr_assert_eq(counts()->victims.sum, 4);
 	cr_assert_eq(counts()->broken.sum, 1);
 	cr_assert_eq(counts()->broken.n[victims_bucket(1)], 1, "one gang, of one plan");
+	cr_assert_eq(api.evict.cause.breaks_at, 1);
+}
+
+/* A gang of six with a quorum of four, for a gang of so many. */
+static uint32_t breaks_at(int members, unsigned evicts, const char *mode)
+{
+	node("n1", 6);
+	group_with("v", 4, mode);
+	pods("v", 0, 6, 0, "v", "n1");
+	model_set_synced(x.m);
+	waits("g", members, 10);
+	preempt_evicts(evicts);
+	return api.evict.cause.breaks_at;
+}
+
+Test(nominations, the_frontend_is_given_when_a_gang_breaks_that_goes_whole)
+{
+	cr_assert_eq(breaks_at(3, 6, ""), 3);
+	start_with(MODEL_QUEUES_NONE, 0, 0);
+	cr_assert_eq(breaks_at(2, 2, ""), 0, "it keeps its quorum");
+	start_with(MODEL_QUEUES_NONE, 0, 0);
+	cr_assert_eq(breaks_at(3, 3, ",\"annotations\":{\"muster.dev/disruption-mode\":\"pod\"}"), 0);
 }
 
 /* Terms of the record: sixty seconds of running, and every pod started at the same time. */

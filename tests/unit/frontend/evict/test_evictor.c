@@ -124,15 +124,24 @@ static void end(void)
 
 TestSuite(evictor, .fini = end);
 
-static int evict(const char *name, uint64_t ticket, uint32_t victims)
+static int evict_of(const char *name, uint64_t ticket, uint32_t victims, uint32_t breaks_at)
 {
 	struct pod_view pod;
-	struct cmd_evict cmd = { .ticket = ticket, .gang = ID_NONE, .victims = victims, .members = 1 };
+	struct cmd_evict cmd = { .ticket = ticket,
+		                     .gang = ID_NONE,
+		                     .victims = victims,
+		                     .members = 1,
+		                     .cause.breaks_at = breaks_at };
 
 	cr_assert(model_pod_by_name(b.m, "ns", name, &pod));
 	cmd.pod = pod.id;
 	cmd.pod_generation = pod.generation;
 	return evictor_evict(b.e, &cmd);
+}
+
+static int evict(const char *name, uint64_t ticket, uint32_t victims)
+{
+	return evict_of(name, ticket, victims, 0);
 }
 
 static void cancel(const char *name, uint64_t ticket)
@@ -382,6 +391,116 @@ Test(evictor, what_is_in_flight_has_its_own_result)
 	world_answer(c, 504, "?");
 	world_answer(take("GET", POD("b")), 200, bound("b", "8"));
 	expect("not-sent:3 ");
+}
+
+/* Bound members of a gang, which all go for ticket 1. */
+static void gang_goes(const char *names, uint32_t breaks_at)
+{
+	const uint32_t n = (uint32_t)strlen(names);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const char name[] = { names[i], '\0' };
+
+		world_put(b.m, RESOURCE_INDEX_PODS, world_member(name, "6", "v", "\"nodeName\":\"n1\""));
+		evict_of(name, 1, n, breaks_at);
+	}
+}
+
+/* The preemptor starts in the room of two, and the third one's eviction may not have been done. */
+Test(evictor, a_gang_that_lost_its_quorum_goes_whole_although_it_is_cancelled)
+{
+	begin();
+	gang_goes("abc", 1);
+	world_answer(take("POST", POD("a") "/eviction"), 201, "{}");
+	world_answer(take("POST", POD("b") "/eviction"), 504, "?");
+	world_answer(take("POST", POD("c") "/eviction"), 201, "{}");
+	expect("sent:1 sent:1 ");
+	cancel("b", 1);
+	world_answer(take("GET", POD("b")), 200, bound("b", "8"));
+	expect("");
+	world_answer(take("POST", POD("b") "/eviction"), 201, "{}");
+	expect("sent:1 ");
+}
+
+/* Six of its seven members break it: of five that may have gone the rest stays. */
+Test(evictor, a_gang_that_kept_its_quorum_is_not_evicted_when_it_is_cancelled)
+{
+	struct http_call *a, *c;
+
+	begin_of(false, false, 1); /* five at once */
+	gang_goes("abcdefg", 6);
+	a = take("POST", POD("a") "/eviction");
+	for (char name = 'b'; name <= 'e'; name++)
+		c = take("POST", "");
+	world_answer(a, 201, "{}");
+	expect("sent:1 ");
+	cancel("f", 1);
+	cancel("g", 1);
+	expect("not-sent:1 not-sent:1 ");
+	world_answer(c, 504, "?");
+	cancel("e", 1);
+	b.w.now_ns += SECOND;
+	poll();
+	world_answer(take("GET", POD("e")), 200, bound("e", "8"));
+	expect("not-sent:1 ");
+}
+
+/* Five members are in flight when the other two are cancelled. */
+static void answers_decide(int status, unsigned sent)
+{
+	struct http_call *calls[5];
+
+	begin_of(false, false, 1);
+	gang_goes("abcdefg", 1);
+	for (int i = 0; i < 5; i++)
+		calls[i] = take("POST", "");
+	cancel("f", 1);
+	cancel("g", 1);
+	expect("");
+	for (int i = 0; i < 5; i++)
+		world_answer(calls[i], status, "{}");
+	b.said[0] = '\0';
+	for (int i = 0; i < 3; i++) {
+		b.w.now_ns += SECOND;
+		poll();
+	}
+	cr_expect_eq(world_open(&b.w), sent);
+	expect(sent > 0 ? "" : "not-sent:1 not-sent:1 ");
+}
+
+Test(evictor, members_that_are_cancelled_wait_for_those_in_flight)
+{
+	answers_decide(201, 2);
+	end();
+	answers_decide(403, 0);
+}
+
+/* A lone pod can't be evicted: the ticket is void, but one of its gangs has lost a member. */
+Test(evictor, a_gang_that_lost_its_quorum_goes_whole_although_its_ticket_is_void)
+{
+	struct http_call *a, *g;
+
+	begin_of(false, false, 1);
+	evict("g", 1, 7);
+	gang_goes("abcdef", 1);
+	g = take("POST", POD("g"));
+	a = take("POST", POD("a"));
+	for (int i = 0; i < 3; i++)
+		world_answer(take("POST", ""), 429, "Too many requests");
+	world_answer(g, 403, "{}");
+	expect("not-sent:1 ");
+	b.w.now_ns += SECOND;
+	poll();
+	world_answer(a, 201, "{}");
+	expect("sent:1 ");
+	cancel("e", 1);
+	cancel("f", 1);
+	for (int i = 0; i < 3; i++) {
+		b.w.now_ns += SECOND;
+		poll();
+	}
+	cr_expect_eq(world_open(&b.w), 5);
+	expect("");
 }
 
 /* Each command of a pod is found by its ticket, whatever others the pod has. */
