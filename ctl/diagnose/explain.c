@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* musterctl explain: why a gang waits, and what would let it start. */
-#include "ctl/diagnose/explain.h"
+#include "ctl/diagnose/explain_impl.h"
 #include "ctl/offline/fetch.h"
 #include "ctl/live/http.h"
 #include "ctl/live/live.h"

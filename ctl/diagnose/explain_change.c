@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain --add-node and --priority: whether the gang starts with the change, and where. */
-#include "ctl/diagnose/explain.h"
+#include "ctl/diagnose/explain_impl.h"
 #include "ctl/term/print.h"
 #include "ipc/memory.h"
 

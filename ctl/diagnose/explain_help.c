@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What would let a gang start: each change is tried with a placement of its own. */
-#include "ctl/diagnose/explain.h"
+#include "ctl/diagnose/explain_impl.h"
 
 #include <cjson/cJSON.h>
 #include <stdio.h>

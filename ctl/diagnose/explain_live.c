@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gangs and reservations of a live scheduler, from its ledger alone: rows are copied under their
  * sequence counters, so that muster-core neither waits nor notices. */
-#include "ctl/diagnose/explain.h"
+#include "ctl/diagnose/explain_impl.h"
 #include "ctl/live/live.h"
 #include "ctl/live/rows.h"
 #include "frontend/dialect/dialects.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What nodes say about the reason of a gang: capacity that is free in pieces, and labels that its
  * nodeSelector or required node affinity asks for and no node has. */
-#include "ctl/diagnose/explain.h"
+#include "ctl/diagnose/explain_impl.h"
 #include "ctl/term/print.h"
 #include "ctl/term/units.h"
 #include "ipc/observe.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One pod without a gang: where it is, or why it waits.  And what muster wrote into pods, for a
  * caller who may not list what a placement depends on. */
-#include "ctl/diagnose/explain.h"
+#include "ctl/diagnose/explain_impl.h"
 #include "ctl/diagnose/explain_devices.h"
 #include "ctl/live/cluster.h"
 #include "ctl/offline/claims.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ctl/diagnose/explain.h"
+#include "ctl/diagnose/explain_impl.h"
 #include "ctl/live/starts.h"
 #include "ctl/offline/lack.h"
 #include "ctl/term/units.h"

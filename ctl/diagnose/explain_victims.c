@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who would have to be evicted so that a gang of a live scheduler can start. */
-#include "ctl/diagnose/explain.h"
+#include "ctl/diagnose/explain_impl.h"
 #include "ctl/live/live.h"
 #include "ctl/preempt/preempt.h"
 #include "ctl/term/print.h"

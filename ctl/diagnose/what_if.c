@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain --what-if: the running core says whether a gang would start with a change, or a gang or
  * pods of files if they were created. */
-#include "ctl/diagnose/explain.h"
+#include "ctl/diagnose/explain_impl.h"
 #include "ctl/diagnose/file_gang.h"
 #include "ctl/live/live.h"
 #include "ctl/term/print.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result of `musterctl explain` for one gang. */
-#ifndef MUSTER_CTL_EXPLAIN_H
-#define MUSTER_CTL_EXPLAIN_H
+/* Internals of `musterctl explain`: the result for one gang, which explain.c fills in and hands to
+ * the parts of the answer. */
+#ifndef MUSTER_CTL_EXPLAIN_IMPL_H
+#define MUSTER_CTL_EXPLAIN_IMPL_H
 
 #include "ctl/term/options.h"
 #include "ctl/offline/trial.h"
