@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "frontend/page/answer.h"
+
 #include "frontend/page/answer_impl.h"
 
 bool answer_write(const struct answer_source *s, const struct question *q, struct jsonout *out)

@@ -3,7 +3,7 @@
 #ifndef MUSTER_FRONTEND_ANSWER_IMPL_H
 #define MUSTER_FRONTEND_ANSWER_IMPL_H
 
-#include "frontend/page/answer.h"
+#include "frontend/page/answer_source.h"
 #include "ipc/order.h"
 
 typedef unsigned long long ull;

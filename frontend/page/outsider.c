@@ -2,6 +2,7 @@
 /* The records of a pod that the cluster does not have, for musterctl verdict; and of a gang or of
  * pods without a gang, which come as an array of objects, for musterctl explain. */
 #include "frontend/model/put/outsider_gang.h"
+#include "frontend/page/answer.h"
 #include "frontend/page/answer_impl.h"
 
 #include <stdlib.h>
