@@ -20,6 +20,7 @@
 #include "ipc/ring.h"
 #include "ipc/wake.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -632,6 +633,7 @@ uint64_t loop_epoch(const struct loop *l)
 
 void loop_offer(struct loop *l, const struct link_peer *peer)
 {
+	assert(loop_peer(l) == PEER_FREE);
 	l->peer = peer;
 	atomic_store_explicit(&l->state, PEER_OFFERED, memory_order_release); /* R1 */
 	loop_poke(l);
@@ -639,12 +641,14 @@ void loop_offer(struct loop *l, const struct link_peer *peer)
 
 void loop_take_back(struct loop *l)
 {
+	assert(loop_peer(l) == PEER_SERVED || loop_peer(l) == PEER_BROKEN);
 	atomic_store_explicit(&l->state, PEER_LEAVING, memory_order_release); /* R1 */
 	loop_poke(l);
 }
 
 void loop_free(struct loop *l)
 {
+	assert(loop_peer(l) == PEER_LEFT);
 	l->peer = NULL;
 	atomic_store_explicit(&l->state, PEER_FREE, memory_order_release); /* R1 */
 }

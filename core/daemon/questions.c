@@ -3,6 +3,7 @@
 
 #include "ipc/memory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -87,6 +88,7 @@ bool questions_take(struct questions *q, uint32_t slot, struct live_answer *out)
 	struct slot *s = &q->slots[slot];
 	bool answered;
 
+	assert(slot < ASKED_MAX);
 	pthread_mutex_lock(&q->lock);
 	answered = s->state == SLOT_ANSWERED;
 	if (answered) {
@@ -101,6 +103,7 @@ void questions_forget(struct questions *q, uint32_t slot)
 {
 	struct slot *s = &q->slots[slot];
 
+	assert(slot < ASKED_MAX);
 	pthread_mutex_lock(&q->lock);
 	if (s->state == SLOT_ASKED)
 		waiting_add(q, UINT32_MAX);
@@ -137,6 +140,7 @@ bool questions_next(struct questions *q, uint32_t *slot, struct asked_question *
 
 static void answer(struct slot *s, const struct live_answer *a)
 {
+	assert(s->state == SLOT_ASKED || s->state == SLOT_OPEN);
 	s->answer = *a;
 	s->state = s->forgotten ? SLOT_FREE : SLOT_ANSWERED;
 }

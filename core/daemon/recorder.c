@@ -22,6 +22,7 @@
 #include "ipc/memory.h"
 #include "ipc/wake.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -96,6 +97,7 @@ static void ring(struct whole *r)
 
 static void end(struct whole *r, enum recording_end why)
 {
+	assert(r->tap.tail_published <= r->tap.tail); /* S1 */
 	r->tap.off = true;
 	r->tap.tail = r->tap.tail_published;
 	/* R3 */
@@ -107,6 +109,7 @@ static uint64_t waiting(struct whole *r)
 {
 	/* A2: the writer is done with the buffer before head (R2). */
 	r->tap.head_seen = atomic_load_explicit(&r->head, memory_order_acquire);
+	assert(r->tap.tail - r->tap.head_seen <= r->tap.mask + 1); /* S1 */
 	return r->tap.tail - r->tap.head_seen;
 }
 

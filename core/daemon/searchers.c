@@ -13,6 +13,7 @@
 #include "ipc/memory.h"
 #include "ipc/wake.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -349,8 +350,10 @@ int searchers_start(struct searchers *s, struct ledger *ledger)
 	const struct follower_config config = { .core = s->config.core,
 		                                    .feed = s->feed,
 		                                    .stats = stats };
-	int rc = follower_new(&s->follower, &config);
+	int rc;
 
+	assert(!s->runs && !s->follower);
+	rc = follower_new(&s->follower, &config);
 	s->stats = stats;
 	if (rc == 0) {
 		s->snapshots = snapshots_new();

@@ -3,6 +3,7 @@
  * other orders of nodes, other prices and more patience until one of them has seen everything. */
 #include "core/pack/pack_impl.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,6 +173,8 @@ static void price(struct pack_search *s, uint64_t way)
 
 static enum pack_answer attempts(struct pack_search *s)
 {
+	const uint64_t pieces = s->left_n;
+
 	for (uint64_t way = 0; s->steps > 0; way++) {
 		const uint64_t more = way / PATIENCE < 24 ? way / PATIENCE : 24;
 		enum pack_answer answer;
@@ -182,6 +185,8 @@ static enum pack_answer attempts(struct pack_search *s)
 		s->fails_most = (uint64_t)FAILS_FIRST << more;
 		s->least_left_n = UINT64_MAX;
 		answer = attempt(s);
+		/* The next attempt begins with all of them. */
+		assert(answer == PACK_PLACED || s->left_n == pieces);
 		if (answer != PACK_GAVE_UP)
 			return answer;
 	}
@@ -192,6 +197,7 @@ static void tell(const struct pack_search *s, uint16_t *placed)
 {
 	const uint32_t kinds = s->p->kinds;
 
+	assert(s->left_n <= s->p->omit);
 	memset(placed, 0, (size_t)s->p->nodes * kinds * sizeof(*placed));
 	for (uint32_t d = 0; d < s->depth; d++) {
 		const struct pack_frame *f = &s->frames[d];

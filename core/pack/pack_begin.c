@@ -5,6 +5,7 @@
 
 #include "ipc/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,6 +179,8 @@ bool pack_begin(struct pack_search *s)
 
 	if (!within_limits(p))
 		return false;
+	for (uint32_t k = 0; k < p->kinds; k++)
+		assert(p->role[k] < p->roles);
 	s->takes = must_array(amounts, sizeof(*s->takes));
 	s->by_amount = must_array(amounts, sizeof(*s->by_amount));
 	s->order = must_array(p->nodes + 1, sizeof(*s->order));

@@ -4,6 +4,7 @@
 
 #include "ipc/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +165,7 @@ bool pack_fillings(struct pack_search *s, uint32_t node, struct pack_frame *fram
 	if (s->steps == 0)
 		return false;
 	pack_spend(s, f.n * 4ul);
+	assert(s->filled == frame->first + f.n);
 	qsort_r(pack_filling_at(s, frame->first), f.n, s->filling_bytes, most_worth_first, s);
 	frame->n = f.n < s->width ? f.n : s->width;
 	s->cut = s->cut || frame->n < f.n;

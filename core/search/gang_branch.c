@@ -113,6 +113,7 @@ static bool unit_go(struct gang_question *q, struct gang_unit *u)
 
 	if (t && is_broken(q, u->gang, t->goes + 1) && (t->stays > 0 || !f->goes_whole))
 		return false;
+	assert(u->decision == UNDECIDED);
 	u->decision = GOES;
 	before(q, u)->objective = q->objective;
 	for (uint32_t i = 0; i < u->n; i++) {
@@ -130,6 +131,7 @@ static bool unit_go(struct gang_question *q, struct gang_unit *u)
 
 static void unit_ungo(struct gang_question *q, struct gang_unit *u)
 {
+	assert(u->decision == GOES);
 	if (u->gang != ID_NONE && !u->whole)
 		q->tallies[u->gang].goes--;
 	for (uint32_t i = 0; i < u->n; i++)
@@ -152,6 +154,7 @@ static void unit_stay(struct gang_question *q, struct gang_unit *u)
 {
 	struct tally *t = tally_of(q, u);
 
+	assert(u->decision == UNDECIDED);
 	u->decision = STAYS;
 	for (uint32_t i = 0; i < u->n; i++)
 		search_restore(&q->s, q->pods[u->pods + i]);
@@ -163,6 +166,7 @@ static void unit_unstay(struct gang_question *q, struct gang_unit *u)
 {
 	struct tally *t = tally_of(q, u);
 
+	assert(u->decision == STAYS);
 	for (uint32_t i = 0; i < u->n; i++)
 		search_remove(&q->s, q->pods[u->pods + i]);
 	if (t)

@@ -47,6 +47,7 @@ void search_restore(struct search *s, pod_id id)
 
 	if (!s->away[id])
 		return;
+	assert(p->node != ID_NONE && s->away_n > 0);
 	pod_counts_allocate(&s->c->pod_counts, p->node, p->class, p->leaving);
 	s->away[id] = false;
 	s->away_n--;

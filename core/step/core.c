@@ -21,6 +21,7 @@
 #include "core/lifecycle/state.h"
 #include "ipc/memory.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,10 @@ static int on_begin(struct core *c, const struct record *r)
 	turns_clear(c);
 	taken_clear(&c->taken);
 	ledger_clear(&c->ledger);
+	assert(c->nodes.count == 0 && c->nodes.present == 0);
+	assert(c->shapes.count == 0);
+	assert(c->gangs.count == 0);
+	assert(c->pods.count == 0);
 	PROBE(tables_cleared, r->epoch, inflight_n);
 	c->names_n = 0;
 	c->synced = false;
@@ -280,6 +285,7 @@ static void node_reach(struct core *c, node_id id)
 	if (id < from)
 		return;
 	c->nodes.span = span_with(from, id, c->nodes.limit);
+	assert(id < c->nodes.span && c->nodes.span <= c->nodes.limit);
 	shapes_reach(&c->shapes, c->nodes.span);
 	pod_counts_reach(&c->pod_counts, from);
 	views_reach(&c->views);

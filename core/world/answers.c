@@ -3,6 +3,7 @@
 
 #include "ipc/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Positions count records and never wrap in practice; the slot is position % ANSWERS_MAX. */
@@ -38,6 +39,7 @@ bool answers_push(struct answers *a, struct record *r)
 	/* Relaxed: its own. */
 	const uint64_t tail = atomic_load_explicit(&a->tail, memory_order_relaxed);
 
+	assert(r->kind == EVENT_ANSWER);
 	/* A2 */
 	if (tail - atomic_load_explicit(&a->head, memory_order_acquire) == ANSWERS_MAX)
 		return false;

@@ -14,6 +14,7 @@
 #include "ipc/memory.h"
 #include "ipc/wake.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -74,6 +75,7 @@ static uint64_t unread(struct feed *f)
 {
 	/* A2: the consumer is done with what is before head (R2). */
 	f->head_seen = atomic_load_explicit(&f->head, memory_order_acquire);
+	assert(f->tail - f->head_seen <= f->mask + 1); /* S1 */
 	return f->tail - f->head_seen;
 }
 

@@ -6,6 +6,7 @@
 #include "ipc/logline.h"
 #include "ipc/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct follower {
@@ -82,6 +83,7 @@ int follower_new(struct follower **out, const struct follower_config *config)
 
 static void drop(struct follower *w, enum world_state why)
 {
+	assert(w->state == WORLD_FOLLOWS && w->core);
 	feed_leave(w->config.feed);
 	core_free(w->core);
 	keeper_clear(w->keeper);

@@ -3,6 +3,7 @@
 
 #include "ipc/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ void keeper_clear(struct keeper *k)
 		free(t->at);
 		*t = (struct record_table){ 0 };
 	}
+	assert(k->bytes == 0);
 	id_table_clear(&k->namespaces);
 	free(k->pods);
 	free(k->more);

@@ -12,6 +12,7 @@
 #include "core/world/rcu.h"
 #include "ipc/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -68,7 +69,10 @@ struct snapshot_chunk *snapshot_chunk_new(uint32_t resources, uint32_t shapes_n,
 static void chunk_unref(struct snapshots *s, struct snapshot_chunk *c)
 {
 	/* R1, A1 */
-	if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) > 1)
+	const uint32_t refs = atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel);
+
+	assert(refs > 0);
+	if (refs > 1)
 		return;
 	free(c);
 	/* Relaxed: a figure. */
@@ -180,6 +184,7 @@ void snapshots_publish(struct snapshots *s, struct snapshot *fresh, uint32_t *co
 	struct published *before = s->root, *now = must_alloc(sizeof(*now));
 
 	static_assert(offsetof(struct published, head) == 0, "retired() finds it by its head");
+	assert(snapshots_has_room(s));
 	*shared = before ? share(fresh, before->snapshot) : 0;
 	*copied = fresh->chunks_n - *shared;
 	atomic_fetch_add_explicit(&s->chunks, *copied, memory_order_relaxed);

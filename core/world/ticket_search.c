@@ -5,6 +5,7 @@
 #include "core/world/reclaim_marks.h"
 #include "ipc/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ static struct record *record_of(const struct found *f)
 	struct record *r = must_alloc(bytes);
 	unsigned char *at = (unsigned char *)(r + 1);
 
+	assert(f->body.victims_n + f->body.places_n <= ANSWER_PODS_MAX);
 	*r = (struct record){ .bytes = bytes, .kind = EVENT_ANSWER };
 	memcpy(at, &f->body, sizeof(f->body));
 	memcpy(at + sizeof(f->body), f->pods, pods);

@@ -6,6 +6,7 @@
 #include "core/shm/ledger.h"
 #include "ipc/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,6 +145,7 @@ enum victims_answer victims_row_set(struct victims_row *row, const struct victim
 		                        .young = f->young.pods,
 		                        .young_until_s = f->young.until_s };
 
+	assert(f->generation != 0);
 	if (f->search->found)
 		set_fill(f, &made);
 	row_write(row, &made);
