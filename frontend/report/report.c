@@ -9,14 +9,19 @@
 #include <string.h>
 
 #define EVENTS_FIRST 4u /* at once, if the config has no number */
-/* How long the Event of a binding yields to other Bindings. */
-#define BIND_EVENT_NS (5 * NS_PER_S)
+
+static const struct item_ops *const kinds[ITEM_KINDS] = {
+	[ITEM_POD] = &report_pod_ops,
+	[ITEM_BIND] = &report_bind_ops,
+	[ITEM_GROUP] = &report_group_ops,
+};
 
 struct report *report_new(const struct report_config *config)
 {
 	struct report *r = must_alloc(sizeof(*r));
 
 	r->config = *config;
+	r->ops = kinds;
 	snprintf(r->instance, sizeof(r->instance), "%s", config->instance);
 	r->config.instance = r->instance;
 	if (r->config.connections == 0)
@@ -48,10 +53,7 @@ static void list_free(struct report *r, struct item_list *list)
 		report_item_unlist(i);
 		if (i->call)
 			r->config.env->transport->ops->cancel(r->config.env->transport, i->call);
-		if (i->kind == ITEM_GROUP)
-			report_group_free(group_of_item(i));
-		else
-			report_item_free(i);
+		report_item_free(i);
 	}
 }
 
@@ -70,64 +72,12 @@ void report_free(struct report *r)
 	free(r->by_pod);
 	for (size_t i = 0; i < r->by_gang_n; i++)
 		if (r->by_gang[i])
-			report_group_free(r->by_gang[i]);
+			report_item_free(&r->by_gang[i]->item);
 	free(r->by_gang);
 	jsonout_free(&r->text);
 	jsonout_free(&r->path);
 	jsonout_free(&r->body);
 	free(r);
-}
-
-static void happening_queue(struct report *r, enum report_happening what,
-                            const char *const texts[BIND_TEXTS])
-{
-	size_t bytes = 0;
-	struct bind_item *b;
-	char *to;
-
-	for (int i = 0; i < BIND_TEXTS; i++)
-		bytes += strlen(texts[i]) + 1;
-	b = must_alloc(sizeof(*b) + bytes);
-	to = b->texts;
-	for (int i = 0; i < BIND_TEXTS; i++)
-		to = stpcpy(to, texts[i]) + 1;
-	b->item.report = r;
-	b->item.kind = ITEM_BIND;
-	b->item.step = STEP_EVENT;
-	b->what = (uint8_t)what;
-	report_item_happened(&b->item);
-	b->item.due_ns = b->item.since_ns + BIND_EVENT_NS;
-	report_item_queue(&b->item);
-}
-
-void report_bind(struct report *r, const struct bind_notice *n)
-{
-	const char *const texts[BIND_TEXTS] = {
-		[BIND_NAMESPACE] = n->namespace,
-		[BIND_NAME] = n->name,
-		[BIND_UID] = n->uid,
-		[BIND_SCHEDULER] = n->scheduler,
-		[BIND_DETAIL] = n->error ? n->error : n->node,
-		[BIND_API_VERSION] = "",
-		[BIND_KIND] = "",
-	};
-
-	happening_queue(r, n->error ? REPORT_BIND_REFUSED : REPORT_BOUND, texts);
-}
-
-void report_happened(struct report *r, const struct report_event *e)
-{
-	const char *const texts[BIND_TEXTS] = {
-		[BIND_NAMESPACE] = e->namespace,
-		[BIND_NAME] = e->name,
-		[BIND_UID] = e->uid,
-		[BIND_SCHEDULER] = e->scheduler,
-		[BIND_DETAIL] = e->note,
-		[BIND_API_VERSION] = e->api_version ? e->api_version : "",
-		[BIND_KIND] = e->kind ? e->kind : "",
-	};
-
-	happening_queue(r, e->what, texts);
 }
 
 static uint64_t sooner(uint64_t a, uint64_t b)

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Internals of the reports. report.c: Events of bindings; report_rate.c: what is sent when, and how
- * much at once; report_reason.c: the
- * reasons of what waits; report_item.c: a pod; report_group.c: a group; report_status.c: the status
- * of its object; report_queue.c: items in their queues; report_sweep.c: the comparison of all that
- * is reported with what should be, every 30 s. */
+/* Internals of the reports, from the bottom up; a file calls those before it alone.
+ *
+ *   report_queue.c       texts, and items in their queues
+ *   report_request.c     requests, and what their answers mean
+ *   report_bind.c        Events of bindings and of what else happened
+ *   report_pod.c         a pod that waits: its condition and Events
+ *   report_status.c      the status of a group's object
+ *   report_group.c       what is known of groups
+ *   report_start.c       promised starts
+ *   report_reason.c      the reasons of what waits
+ *   report_group_send.c  requests of groups: status and Events
+ *   report_rate.c        what is sent when, and how much at once
+ *   report_sweep.c       every 30 s all that is reported is compared with what should be
+ *   report.c             the whole, and its calls into the kinds of reports (struct item_ops) */
 #ifndef MUSTER_FRONTEND_REPORT_IMPL_H
 #define MUSTER_FRONTEND_REPORT_IMPL_H
 
@@ -59,6 +68,29 @@ struct item {
 	bool kept; /* in `kept`; not queued */
 	bool flying;
 };
+
+/* What one kind of reports does on its own.  report_request.c sends the requests of all kinds, and
+ * knows what the answers mean. */
+struct item_ops {
+	const char *what; /* for the log: what STEP_CONDITION writes, and the right to it */
+	/* Starts the next request; false if none is left. The item is in no list then. */
+	bool (*send)(struct item *i);
+	/* The request of its step was accepted. */
+	void (*written)(struct item *i);
+	/* It was rejected, and would be again; NULL: nothing has to be remembered. */
+	void (*give_up)(struct item *i);
+	/* It was not written: a later sweep retries. */
+	void (*defer)(struct item *i);
+	/* All is written for now; the item may be freed. */
+	void (*finish)(struct item *i);
+	/* True if the answer is not one to a report, but says how to send it; NULL: there are none. */
+	bool (*answered)(struct item *i, const struct http_answer *answer, const char *body,
+	                 size_t body_bytes);
+	/* The right to what STEP_CONDITION writes; NULL: it has no such step. */
+	struct right *(*right)(const struct item *i);
+	void (*free)(struct item *i);
+};
+extern const struct item_ops report_pod_ops, report_bind_ops, report_group_ops;
 
 /* The promised start that was reported last (report_start.c). */
 struct start_told {
@@ -182,6 +214,7 @@ struct status_where {
 
 struct report {
 	struct report_config config;
+	const struct item_ops *const *ops; /* by enum item_kind */
 	char instance[129];
 	struct item_list queues[ITEM_KINDS]; /* waiting to be written */
 	size_t queued_n[ITEM_KINDS];
@@ -235,11 +268,6 @@ void report_item_keep(struct item *i);
 void report_held_go(struct report *r, uint64_t now);
 /* Sends what may be sent. Returns the monotonic time of the next call. */
 uint64_t report_send_due(struct report *r, uint64_t now, bool binds_waiting);
-/* An Event of a binding was accepted. */
-void report_rate_answered(struct report *r, uint64_t sent_ns);
-/* The server throttled a request or did not answer.  False if the rate is lower already by a
- * request sent with it. */
-bool report_rate_slower(struct report *r, uint64_t sent_ns);
 /* Items in the queues and held ones. */
 size_t report_waiting(const struct report *r);
 /* Removes it from its list. */
@@ -256,7 +284,7 @@ static inline struct group *group_of_item(const struct item *i)
 	return (struct group *)(uintptr_t)i;
 }
 
-/* The item of a pod or Binding; it must be in no list. */
+/* It must be in no list. */
 void report_item_free(struct item *i);
 /* The item of that pod; made if there is none. */
 struct pod_item *report_item_of_pod(struct report *r, pod_id pod, uint32_t generation);
@@ -288,11 +316,19 @@ uint64_t report_group_timeout(const struct report *r, const struct cmd_reason *c
 /* True if no member has come for HELD_BACK_NS. */
 bool report_group_held_back(const struct report *r, const struct cmd_reason *cmd,
                             const struct gang_view *gang);
-/* Sends the next request; false if there is none. The item is in no list then. */
-bool report_group_send(struct item *i);
-void report_group_written(struct item *i);
-/* All is written for now; the item may be freed. */
-void report_group_finish(struct item *i);
+/* NULL: none is known. */
+struct group *report_group_find(const struct report *r, gang_id gang, uint32_t generation);
+/* Made if none is known. */
+struct group *report_group_of(struct report *r, gang_id gang, uint32_t generation);
+/* Schedules the group for due_ns or earlier. */
+void report_group_wake(struct group *g, uint64_t due_ns);
+/* ... for when a reason is old enough to be written. */
+void report_group_wake_soon(struct group *g);
+/* When the timeout expires, or NEVER_NS. */
+uint64_t report_group_timeout_due(const struct group *g, const struct gang_view *gang);
+/* When its reason is to name what may hold members back, or NEVER_NS. */
+uint64_t report_group_held_back_due(const struct group *g);
+
 #define ECHO_NS (5 * NS_PER_S) /* by then the watch shows what was written, or it was lost */
 
 enum showing {
@@ -316,10 +352,6 @@ void report_status_forget(struct group *g);
 
 /* Compares what is reported of the gang with what should be, and writes what differs. */
 void report_group_sweep(struct report *r, gang_id gang, const char *now);
-/* Its Event was rejected and would be again. */
-void report_group_give_up(struct group *g);
-/* The right to write its status. */
-struct right *report_group_right(const struct item *i);
 void report_group_free(struct group *g);
 
 #define REPORT_SWEEP_NS (30 * NS_PER_S)

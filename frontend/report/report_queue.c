@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Items and their texts: their making, the queues, what is held or kept, and their end. */
+/* Items of all kinds and their texts: the queues, what is held or kept, and their end. */
 #include "frontend/report/report_impl.h"
 
 #include "frontend/json/json_scan.h"
@@ -34,54 +34,9 @@ void report_note_drop(struct note **n)
 	*n = NULL;
 }
 
-static void pod_item_clear(struct pod_item *p)
-{
-	struct report *r = p->item.report;
-
-	if (p->pod < r->by_pod_n && r->by_pod[p->pod] == p)
-		r->by_pod[p->pod] = NULL;
-	if (p->recent)
-		TAILQ_REMOVE(&r->recent, p, recent_link);
-	report_note_drop(&p->item.note);
-	report_note_drop(&p->next_note);
-	report_note_drop(&p->standing);
-	report_note_drop(&p->event_note);
-	free(p->event_name);
-	free(p->nominated);
-}
-
 void report_item_free(struct item *i)
 {
-	assert(i->kind != ITEM_GROUP);
-	if (i->kind == ITEM_POD)
-		pod_item_clear(pod_of(i));
-	free(i);
-}
-
-struct pod_item *report_item_of_pod(struct report *r, pod_id pod, uint32_t generation)
-{
-	struct pod_item *p;
-
-	r->by_pod = must_reach(r->by_pod, &r->by_pod_n, pod, 1024, sizeof(struct pod_item *));
-	p = r->by_pod[pod];
-	if (p && p->generation != generation) {
-		/* Another pod owns the slot; an item in flight ends by itself. */
-		r->by_pod[pod] = NULL;
-		if (!p->item.flying) {
-			report_item_unlist(&p->item);
-			report_item_free(&p->item);
-		}
-		p = NULL;
-	}
-	if (!p) {
-		p = must_alloc(sizeof(*p));
-		p->item.report = r;
-		p->item.kind = ITEM_POD;
-		p->pod = pod;
-		p->generation = generation;
-		r->by_pod[pod] = p;
-	}
-	return p;
+	i->report->ops[i->kind]->free(i);
 }
 
 void report_item_unlist(struct item *i)
@@ -199,75 +154,12 @@ void report_held_go(struct report *r, uint64_t now)
 	}
 }
 
-bool report_event_owed(const struct pod_item *p)
-{
-	return p->standing && (!p->event_note || strcmp(p->event_note->text, p->standing->text) != 0);
-}
-
-void report_item_owe(struct pod_item *p)
-{
-	struct item *i = &p->item;
-
-	assert(!i->queued && !i->flying);
-	report_note_drop(&i->note);
-	i->note = report_note_use(p->standing);
-	p->reason = p->standing_reason;
-	i->step = STEP_EVENT;
-	i->tries = 0;
-	i->due_ns = env_now(i->report->config.env);
-	report_item_queue(i);
-}
-
 void report_item_happened(struct item *i)
 {
 	const struct env *env = i->report->config.env;
 
 	i->since_ns = env_now(env);
 	i->since_wall_ns = env->wall_ns(env->context);
-}
-
-void report_item_set(struct pod_item *p, struct note *note, const char *reason)
-{
-	struct item *i = &p->item;
-	struct report *r = i->report;
-	struct note *before = p->standing;
-
-	p->standing = report_note_use(note);
-	p->standing_reason = reason;
-	report_note_drop(&before);
-	if (i->flying) {
-		if (p->next_note)
-			r->counts.coalesced++;
-		report_note_drop(&p->next_note);
-		p->next_note = report_note_use(note);
-		p->next_reason = reason;
-		return;
-	}
-	if (i->queued)
-		r->counts.coalesced++;
-	report_note_drop(&p->next_note); /* older; left by a write that failed and is tried again */
-	report_note_drop(&i->note);
-	i->note = report_note_use(note);
-	p->reason = reason;
-	i->step = STEP_CONDITION;
-	i->tries = 0;
-	if (i->queued)
-		return;
-	i->due_ns = env_now(r->config.env) + r->config.delay_ns;
-	report_item_queue(i);
-}
-
-void report_nominate(struct report *r, pod_id pod, uint32_t generation, const char *node)
-{
-	struct pod_item *p;
-
-	if (!node && (pod >= r->by_pod_n || !r->by_pod[pod]))
-		return;
-	p = report_item_of_pod(r, pod, generation);
-	free(p->nominated);
-	p->nominated = must_copy(node ? node : "");
-	if (p->standing)
-		report_item_set(p, p->standing, p->standing_reason);
 }
 
 bool report_may_ask(struct right *right, size_t object)

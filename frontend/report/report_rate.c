@@ -153,14 +153,3 @@ uint64_t report_send_due(struct report *r, uint64_t now, bool binds_waiting)
 		item_go(i);
 	return report_waiting(r) == 0 ? NEVER_NS : next_due(r, now, binds_waiting);
 }
-
-void report_rate_answered(struct report *r, uint64_t sent_ns)
-{
-	window_answered(&r->window, env_now(r->config.env), sent_ns,
-	                !r->binds_waiting && r->queued_n[ITEM_BIND] > 0);
-}
-
-bool report_rate_slower(struct report *r, uint64_t sent_ns)
-{
-	return window_slower(&r->window, env_now(r->config.env), sent_ns);
-}
