@@ -8,28 +8,6 @@
 
 #define TEXT(t) (int)(t).bytes, (t).at
 
-const struct tree *condition_true(const struct tree *statuses, const struct tree *result,
-                                  struct text type)
-{
-	static const char *const keys[] = { "driver", "pool", "device", "shareID" };
-
-	TREE_EACH(status, statuses)
-	{
-		bool same = true;
-
-		for (int i = 0; i < 4; i++)
-			same = same && text_equal(jsontree_text(jsontree_get(status, keys[i])),
-			                          jsontree_text(jsontree_get(result, keys[i])));
-		if (!same)
-			continue;
-		TREE_EACH(condition, jsontree_get(status, "conditions"))
-		if (text_equal(jsontree_text(jsontree_get(condition, "type")), type) &&
-		    text_is(jsontree_text(jsontree_get(condition, "status")), "True"))
-			return condition;
-	}
-	return NULL;
-}
-
 /* dynamicresources: isClaimReadyForBinding, but a failure counts whatever the others say. */
 static enum live_conditions state_of(const struct tree *statuses, const struct tree *result,
                                      const struct tree **failed)
@@ -95,11 +73,6 @@ void live_conditions_read(struct live_claim *c, const struct tree *status)
 }
 
 /* Devices that are avoided. */
-
-bool live_is_avoided(const struct live *l, uint32_t device)
-{
-	return device < l->avoided_n && l->avoided[device] > 0;
-}
 
 static void avoid_add(struct live *l, uint32_t device, int sign)
 {

@@ -213,7 +213,7 @@ struct expression *expression_of(struct devices *d, struct text text);
 int expression_result(struct devices *d, struct text text, const struct device_entry *e,
                       const char **error);
 
-/* conditions.c: the condition of that type that is True in status.devices of the claim, for the
+/* question.c: the condition of that type that is True in status.devices of the claim, for the
  * device of a result of its allocation; NULL: there is none. */
 const struct tree *condition_true(const struct tree *statuses, const struct tree *result,
                                   struct text type);

@@ -27,15 +27,6 @@ static char *copy_of(struct text t)
 	return copy;
 }
 
-uint32_t live_number(struct intern *in, struct text t)
-{
-	uint32_t number;
-
-	if (intern_take(in, t, &number) < 0)
-		fatal_memory(); /* 2^32 of them */
-	return number;
-}
-
 struct live *live_new(const uint64_t key[2])
 {
 	struct live *l = must_alloc(sizeof(*l));
@@ -146,23 +137,6 @@ void live_free(struct live *l)
 	free(l->text);
 	arena_free(&l->scratch);
 	free(l);
-}
-
-void live_names_recycle(struct live *l)
-{
-	intern_recycle(&l->slice_names);
-	intern_recycle(&l->node_names);
-	intern_recycle(&l->claim_names);
-	intern_recycle(&l->device_names);
-	intern_recycle(&l->draw_names);
-	intern_recycle(&l->common_names);
-	intern_recycle(&l->spaces);
-	intern_recycle(&l->owners);
-}
-
-const struct live_claim *live_claim_at(const struct live *l, uint32_t number)
-{
-	return number < l->claims_n ? l->claims[number] : NULL;
 }
 
 /* Classes. */

@@ -72,10 +72,29 @@ static uint32_t ours_of(const struct live_pod *p, const struct live_claim *c, si
 	return 1 + c->written[at] + own;
 }
 
+/* Allocations have more of a capacity of `of` than there is; the device.  `own`: the same pod's,
+ * what it still writes is counted with the claim too. */
+static bool is_overdrawn(const struct live *l, const struct live_draws *of,
+                         const struct live_draws *own, uint32_t *device)
+{
+	for (size_t i = 0; i < of->n; i++) {
+		const struct live_drawn *d = &l->drawn[of->at[i].number];
+		device_amount sum = d->sum;
+
+		for (size_t k = 0; k < own->n; k++)
+			if (own->at[k].number == of->at[i].number)
+				sum -= own->at[k].amount;
+		*device = of->at[i].device;
+		if (d->known && sum > d->value)
+			return true;
+	}
+	return false;
+}
+
 static const char *conflict_of(const struct live *l, uint32_t pod, const struct live_claim *c,
                                uint32_t *device)
 {
-	if (live_overdrawn(l, &c->draws, &l->pods[pod].draws, device))
+	if (is_overdrawn(l, &c->draws, &l->pods[pod].draws, device))
 		return intern_text(&l->device_names, *device);
 	for (size_t k = 0; k < c->devices_n; k++) {
 		*device = c->devices[k];

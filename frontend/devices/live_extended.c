@@ -78,20 +78,6 @@ void live_claim_disown(struct live *l, const struct live_claim *c)
 	intern_give(&l->owners, c->owned);
 }
 
-uint32_t live_extended_n(const struct live *l, const struct live_pod *p)
-{
-	const size_t n =
-		p->extended && p->extended->owner < l->owned_n ? l->owned[p->extended->owner].n : 0;
-
-	return n < POD_MADE_MAX ? (uint32_t)n : POD_MADE_MAX;
-}
-
-const struct live_claim *live_extended_at(const struct live *l, const struct live_pod *p,
-                                          uint32_t i)
-{
-	return live_claim_at(l, l->owned[p->extended->owner].claims[i]);
-}
-
 /* Pods. */
 
 void live_claims_alone(struct live *l)
@@ -400,4 +386,36 @@ void live_extended_cut(const struct live_question *q, uint32_t claim, uint32_t s
 		if (!(served & ~1u & 1u << live_group_of_request(all->spec, i)))
 			out->requests[out->requests_n++] = all->requests[i];
 	}
+}
+
+/* The claim of its extended resources: one that is allocated, else the one that would be made. */
+static const struct live_claim *extended_of(struct live *l, struct live_pod *p, bool allocated)
+{
+	for (uint32_t i = 0; i < live_extended_n(l, p); i++) {
+		const struct live_claim *c = live_extended_at(l, p, i);
+
+		if (c->allocation && !c->deleting)
+			return allocated ? c : NULL;
+	}
+	return allocated ? NULL : live_extended_made(l, p);
+}
+
+uint32_t live_claims_of(struct live *l, struct live_pod *p, bool allocated,
+                        const struct live_claim **out)
+{
+	const struct live_claim *extended = extended_of(l, p, allocated);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->refs_n && n < POD_CLAIMS_MAX; i++) {
+		const struct live_claim *c = live_claim_at(l, p->refs[i].claim);
+		bool known = !c || p->refs[i].not_needed || (c->allocation != NULL) != allocated;
+
+		for (uint32_t k = 0; !known && k < n; k++)
+			known = out[k] == c;
+		if (!known)
+			out[n++] = c;
+	}
+	if (extended)
+		out[n++] = extended;
+	return n;
 }

@@ -286,6 +286,26 @@ static inline struct text live_namespace(const struct tree *meta)
 	return name.bytes > 0 ? name : text_of("default");
 }
 
+/* live_tables.c: lookups, below all the others. */
+uint32_t live_number(struct intern *in, struct text t);
+/* Numbers that nothing has are free. */
+void live_names_recycle(struct live *l);
+const struct live_claim *live_claim_at(const struct live *l, uint32_t number);
+/* The claims that were made for the pod's extended resources, of this attempt or an earlier one;
+ * the first POD_MADE_MAX, since tenants can make any number.  Others follow as these are
+ * deleted. */
+uint32_t live_extended_n(const struct live *l, const struct live_pod *p);
+const struct live_claim *live_extended_at(const struct live *l, const struct live_pod *p,
+                                          uint32_t i);
+/* Those that the pod names, then those that were made for its extended resources. */
+const struct live_claim *live_claim_of(const struct live *l, const struct live_pod *p, uint32_t i);
+bool live_is_reserved(const struct live_claim *c, const char *uid);
+bool live_is_avoided(const struct live *l, uint32_t device);
+/* The pod is to be judged again. */
+void live_pod_note(struct live *l, uint32_t pod);
+/* So are pods without a question: one is free. */
+void live_unasked_note(struct live *l);
+
 /* live_nodes.c */
 void live_slice_put(struct live *l, const struct tree *t, struct live_slice *s);
 void live_slice_drop(struct live *l, uint32_t number);
@@ -334,7 +354,6 @@ void live_common_rematch(struct live *l, uint32_t common);
 /* conditions.c */
 /* After its devices are known. */
 void live_conditions_read(struct live_claim *c, const struct tree *status);
-bool live_is_avoided(const struct live *l, uint32_t device);
 
 /* live_shares.c */
 /* Reads the consumed capacity of a result with a shareID in the allocation of the claim, and
@@ -363,9 +382,6 @@ void live_share_take(struct live *l, const struct live_node *n, uint32_t device,
                      const struct option_entry *o, uint32_t claim, struct live_draws *to);
 device_amount *live_share_amounts(const struct device_entry *e, const struct option_entry *o,
                                   struct arena *arena);
-/* Allocations have more of a capacity of `of` than there is; the device.  `own`: the same pod's. */
-bool live_overdrawn(const struct live *l, const struct live_draws *of, const struct live_draws *own,
-                    uint32_t *device);
 
 /* live_conflicts.c */
 /* A device of the allocated claim that another claim has too, if consumers but the pod have the
@@ -397,7 +413,6 @@ void live_question_free(struct live_question *q);
 void live_errors_forget(struct live *l, const struct live_node *n);
 
 /* live_pods.c */
-void live_pod_note(struct live *l, uint32_t pod);
 /* NULL: no pod had such a number yet. */
 static inline struct live_pod *live_pod_of(const struct live *l, uint32_t pod)
 {
@@ -413,18 +428,7 @@ void live_claim_note(struct live *l, uint32_t claim);
 void live_claim_landed(struct live *l, uint32_t claim);
 void live_pod_landed(struct live *l, uint32_t pod, uint32_t claim);
 void live_pods_note_all(struct live *l);
-bool live_is_reserved(const struct live_claim *c, const char *uid);
-/* The claims of the pod in their order, each once: those that are allocated, or those that are not,
- * with the one of its extended resources last, though it may not exist yet.  At most
- * POD_CLAIMS_MAX + 1. */
-uint32_t live_claims_of(struct live *l, struct live_pod *p, bool allocated,
-                        const struct live_claim **out);
 void live_pod_free(struct live_pod *p);
-/* Pods without a question are to be judged again: one is free. */
-void live_unasked_note(struct live *l);
-
-/* live_writes.c: those that the pod names, then those that were made for its extended resources. */
-const struct live_claim *live_claim_of(const struct live *l, const struct live_pod *p, uint32_t i);
 
 /* live_extended.c */
 /* A claim comes, or goes: those made for extended resources are found by their pods. */
@@ -434,11 +438,11 @@ void live_claim_disown(struct live *l, const struct live_claim *c);
 bool live_extended_set(struct live *l, uint32_t pod, const struct tree *t);
 void live_extended_drop(struct live *l, struct live_pod *p);
 void live_extended_free(struct live_pod *p); /* the memory alone */
-/* The claims that were made for it, of this attempt or an earlier one; the first POD_MADE_MAX,
- * since tenants can make any number.  Others follow as these are deleted. */
-uint32_t live_extended_n(const struct live *l, const struct live_pod *p);
-const struct live_claim *live_extended_at(const struct live *l, const struct live_pod *p,
-                                          uint32_t i);
+/* The claims of the pod in their order, each once: those that are allocated, or those that are not,
+ * with the one of its extended resources last, though it may not exist yet.  At most
+ * POD_CLAIMS_MAX + 1. */
+uint32_t live_claims_of(struct live *l, struct live_pod *p, bool allocated,
+                        const struct live_claim **out);
 /* The one that would be made on a node that has none of the resources; NULL: none. */
 const struct live_claim *live_extended_made(struct live *l, struct live_pod *p);
 /* Of a request of the claim, by its spec; 0: it exists, and no node serves it otherwise. */
@@ -447,10 +451,5 @@ uint32_t live_group_of_request(const struct tree *spec, uint32_t request);
  * in *out. */
 void live_extended_cut(const struct live_question *q, uint32_t claim, uint32_t served,
                        struct claim_entry *out, uint32_t *to, struct arena *arena);
-
-/* Numbers that nothing has are free. */
-void live_names_recycle(struct live *l);
-uint32_t live_number(struct intern *in, struct text t);
-const struct live_claim *live_claim_at(const struct live *l, uint32_t number);
 
 #endif

@@ -8,25 +8,6 @@
 #include <string.h>
 
 #define SPECS_BYTES_MAX 65536u /* of a pod's claims: a question keeps a copy */
-#define UNASKED_ONCE 16u
-
-void live_pod_note(struct live *l, uint32_t pod)
-{
-	struct live_pod *p = &l->pods[pod];
-
-	if (!p->name || p->due)
-		return;
-	p->due = true;
-	if (l->due_first > 0 && l->due_first + l->due_n == l->due_cap) {
-		memmove(l->due, l->due + l->due_first, l->due_n * sizeof(*l->due));
-		l->due_first = 0;
-	}
-	if (l->due_n == l->due_cap) {
-		l->due_cap = l->due_cap * 2 + 64;
-		l->due = must_grow(l->due, l->due_cap * sizeof(*l->due));
-	}
-	l->due[l->due_first + l->due_n++] = pod;
-}
 
 void live_pod_judge_again(struct live *l, uint32_t pod)
 {
@@ -183,20 +164,6 @@ static void unasked_set(struct live *l, struct live_pod *p, bool unasked)
 	p->unasked = unasked;
 }
 
-/* Some at a time: each costs a comparison with all questions. */
-void live_unasked_note(struct live *l)
-{
-	uint32_t left = UNASKED_ONCE;
-
-	for (size_t i = 0; l->unasked_n > 0 && left > 0 && i < l->pods_n; i++) {
-		l->unasked_at = (l->unasked_at + 1) % (uint32_t)l->pods_n;
-		if (!l->pods[l->unasked_at].unasked)
-			continue;
-		live_pod_note(l, l->unasked_at);
-		left--;
-	}
-}
-
 void live_pod_drop(struct live *l, uint32_t pod)
 {
 	if (pod >= l->pods_n || !l->pods[pod].name)
@@ -340,46 +307,6 @@ bool live_claims_exist(struct live *l, uint32_t pod)
 	for (uint32_t i = 0; pod < l->pods_n && i < l->pods[pod].refs_n && !v.refusal; i++)
 		ref_refused(l, &l->pods[pod], &l->pods[pod].refs[i], &v);
 	return !v.refusal;
-}
-
-bool live_is_reserved(const struct live_claim *c, const char *uid)
-{
-	for (size_t i = 0; i < c->reserved_n; i++)
-		if (strcmp(c->reserved[i], uid) == 0)
-			return true;
-	return false;
-}
-
-/* The claim of its extended resources: one that is allocated, else the one that would be made. */
-static const struct live_claim *extended_of(struct live *l, struct live_pod *p, bool allocated)
-{
-	for (uint32_t i = 0; i < live_extended_n(l, p); i++) {
-		const struct live_claim *c = live_extended_at(l, p, i);
-
-		if (c->allocation && !c->deleting)
-			return allocated ? c : NULL;
-	}
-	return allocated ? NULL : live_extended_made(l, p);
-}
-
-uint32_t live_claims_of(struct live *l, struct live_pod *p, bool allocated,
-                        const struct live_claim **out)
-{
-	const struct live_claim *extended = extended_of(l, p, allocated);
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < p->refs_n && n < POD_CLAIMS_MAX; i++) {
-		const struct live_claim *c = live_claim_at(l, p->refs[i].claim);
-		bool known = !c || p->refs[i].not_needed || (c->allocation != NULL) != allocated;
-
-		for (uint32_t k = 0; !known && k < n; k++)
-			known = out[k] == c;
-		if (!known)
-			out[n++] = c;
-	}
-	if (extended)
-		out[n++] = extended;
-	return n;
 }
 
 static void judge_allocated(struct live *l, struct live_pod *p, struct live_verdict *out)

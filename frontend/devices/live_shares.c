@@ -236,21 +236,3 @@ device_amount *live_share_amounts(const struct device_entry *e, const struct opt
 		capacity_takes(e, i, o, &amounts[i]);
 	return amounts;
 }
-
-/* What the pod still writes is counted with the claim too. */
-bool live_overdrawn(const struct live *l, const struct live_draws *of, const struct live_draws *own,
-                    uint32_t *device)
-{
-	for (size_t i = 0; i < of->n; i++) {
-		const struct live_drawn *d = &l->drawn[of->at[i].number];
-		device_amount sum = d->sum;
-
-		for (size_t k = 0; k < own->n; k++)
-			if (own->at[k].number == of->at[i].number)
-				sum -= own->at[k].amount;
-		*device = of->at[i].device;
-		if (d->known && sum > d->value)
-			return true;
-	}
-	return false;
-}

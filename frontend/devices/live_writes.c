@@ -30,13 +30,6 @@ static const char *others_of(const struct live *l, const struct live_claim *c, c
 	return list.at;
 }
 
-const struct live_claim *live_claim_of(const struct live *l, const struct live_pod *p, uint32_t i)
-{
-	if (i < p->refs_n)
-		return p->refs[i].not_needed ? NULL : live_claim_at(l, p->refs[i].claim);
-	return i - p->refs_n < live_extended_n(l, p) ? live_extended_at(l, p, i - p->refs_n) : NULL;
-}
-
 static void view_fill(const struct live *l, const struct live_claim *c, const char *pod_uid,
                       struct live_claim_view *out)
 {

@@ -5,6 +5,28 @@
 #include <stdio.h>
 #include <string.h>
 
+const struct tree *condition_true(const struct tree *statuses, const struct tree *result,
+                                  struct text type)
+{
+	static const char *const keys[] = { "driver", "pool", "device", "shareID" };
+
+	TREE_EACH(status, statuses)
+	{
+		bool same = true;
+
+		for (int i = 0; i < 4; i++)
+			same = same && text_equal(jsontree_text(jsontree_get(status, keys[i])),
+			                          jsontree_text(jsontree_get(result, keys[i])));
+		if (!same)
+			continue;
+		TREE_EACH(condition, jsontree_get(status, "conditions"))
+		if (text_equal(jsontree_text(jsontree_get(condition, "type")), type) &&
+		    text_is(jsontree_text(jsontree_get(condition, "status")), "True"))
+			return condition;
+	}
+	return NULL;
+}
+
 /* dynamicresources: Filter.  A device whose binding failed, or whose conditions are still missing:
  * offline all waits are over. */
 static bool binding_failed(const struct claim_entry *c)
