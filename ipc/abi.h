@@ -149,8 +149,8 @@ struct core_gauges {
 /* The world that follows the loop (core/world/follower.h). */
 enum world_state {
 	WORLD_OFF,      /* --searchers 0 */
-	WORLD_FOLLOWS,  /* it says what the loop said */
-	WORLD_MISMATCH, /* dropped: it would have said something else */
+	WORLD_FOLLOWS,  /* its commands are those of the loop */
+	WORLD_MISMATCH, /* dropped: its commands would have been others */
 	WORLD_FULL,     /* dropped: its ring was full */
 	WORLD_STATES
 };
@@ -439,8 +439,8 @@ enum record_kind {
 	/* Result ring: the outcome of a CMD_BIND, CMD_RETRY_BIND or CMD_CANCEL_BIND. */
 	RESULT_BOUND,   /* struct result: the pod is bound */
 	RESULT_REFUSED, /* the pod is not bound, and this attempt will not bind it */
-	RESULT_UNKNOWN, /* in flight: the reservation stays until the next result */
-	/* ... of a CMD_EVICT: struct evict_result; who sends what when is in ipc/abi_victims.h. */
+	RESULT_UNKNOWN, /* in flight: the reservation is kept until the next result */
+	/* ... of a CMD_EVICT: struct evict_result; the protocol is in ipc/abi_victims.h. */
 	RESULT_EVICT_SENT,     /* the pod is ending, or gone */
 	RESULT_EVICT_REFUSED,  /* by a budget; nothing happened */
 	RESULT_EVICT_NOT_SENT, /* and will not be */

@@ -7,11 +7,11 @@
  *     CMD_DEVICES          the devices that the core has chosen, before the CMD_BIND of the pod
  *
  * A device is a number of its node, in the allocator's order (ipc/devices.h).  The numbers hold for
- * one `layout` of the node, at least 1; a record or a command for another layout is passed over.
+ * one `layout` of the node, at least 1; a record or a command for another layout is ignored.
  * Sets of devices are DEVICE_WORDS(devices_n) words.
  *
- * A device that several nodes may use is a number of each of them, and has a common number beside:
- * one that a pod gets on one node is gone on the others. */
+ * A device that several nodes may use has a number on each of them, and a common number: if a pod
+ * gets it on one node, it is allocated on the others. */
 #ifndef MUSTER_IPC_ABI_DEVICES_H
 #define MUSTER_IPC_ABI_DEVICES_H
 
@@ -155,7 +155,7 @@ struct device_lack {
 	uint32_t count;          /* for each; 0: all of a node */
 	uint32_t match;          /* devices that the option may have; of these: */
 	uint32_t taken, tainted; /* in use; with a taint in the way */
-	uint32_t shut;           /* their pool has not what they take of counters */
+	uint32_t shut;           /* their pool has too little of a counter that they take */
 	uint32_t free;           /* the rest */
 	uint32_t nodes;          /* with free ones */
 	uint32_t most;           /* free ones of one node */

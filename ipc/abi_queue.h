@@ -13,7 +13,7 @@
 #define QUEUES_MAX 16384u
 #define QUEUE_ROOT 0u
 #define QUEUE_DEPTH_MAX 32u      /* queues on the way to the root, without it */
-#define QUEUE_MISSING UINT32_MAX /* what a pod, or a queue as its parent, names isn't there */
+#define QUEUE_MISSING UINT32_MAX /* the queue of a pod, or the parent of a queue, is not there */
 #define QUEUE_NO_LIMIT INT64_MAX
 #define QUEUE_ALL (-1)             /* a guarantee: all that the cluster has */
 #define QUEUE_WEIGHT_OF_LIMIT (-1) /* a weight: the limit, at most what the cluster has */
@@ -22,7 +22,7 @@
 
 enum queue_state {
 	QUEUE_OPEN,
-	QUEUE_CLOSING, /* nothing new starts; a gang that has begun is finished */
+	QUEUE_CLOSING, /* no gang starts; a partially bound one is completed */
 	QUEUE_CLOSED,
 	QUEUE_STATES
 };
@@ -30,7 +30,7 @@ enum queue_state {
 enum queue_flags {
 	QUEUE_FIFO = 1u << 0,          /* no gang passes the first */
 	QUEUE_GONE = 1u << 1,          /* it isn't there any more; nothing else of the record is read */
-	QUEUE_UNRECLAIMABLE = 1u << 2, /* others take nothing back of it, nor of what is below it */
+	QUEUE_UNRECLAIMABLE = 1u << 2, /* others reclaim nothing from it and from queues below it */
 };
 
 /* Whose object a queue is; the core only publishes it. */
@@ -41,7 +41,7 @@ enum queue_by {
 	QUEUE_BY_NONE,
 	QUEUE_BY_LIMIT,
 	QUEUE_BY_NEVER, /* more than the limit: not even when nothing is used */
-	QUEUE_BY_KEPT,  /* room is kept for the guarantees of others */
+	QUEUE_BY_KEPT,  /* capacity is reserved for the guarantees of others */
 	QUEUE_BY_STATE, /* it is closing or closed */
 	QUEUE_BY_MISSING,
 	QUEUE_BY_TWO,      /* members of the gang name two */
@@ -52,7 +52,7 @@ enum queue_by {
 	QUEUE_BYS
 };
 
-/* EVENT_QUEUE: how a queue is defined now, in place of how it was. */
+/* EVENT_QUEUE: the definition of a queue, which replaces the previous one. */
 struct event_queue {
 	uint32_t queue;  /* below QUEUES_MAX */
 	uint32_t parent; /* a queue, or QUEUE_MISSING; of the root: 0 */
@@ -78,8 +78,8 @@ struct queue_amount {
 	int64_t weight;    /* or QUEUE_WEIGHT_OF_LIMIT; 0: only what is left */
 };
 
-/* What queues used counts in the order of turns, beside what they use (docs/fairness.md).  Without
- * the record, or with factor 0, it does not. */
+/* The past use of queues counts in their order, in addition to the present (docs/fairness.md).
+ * Without the record, or with factor 0, it does not. */
 #define QUEUE_FACTOR_MAX 1000000u
 #define QUEUE_HALF_LIFE_MAX_S 7776000u /* 90 days: a second more is 383 parts of decays[0] */
 #define QUEUE_DECAYS 32u
@@ -95,7 +95,7 @@ struct event_queue_terms {
 
 #define QUEUE_PAST_ONE (INT64_C(1) << 30)
 
-/* EVENT_QUEUE_PAST: the history of a queue as it was at a time, in place of what is known. */
+/* EVENT_QUEUE_PAST: the history of a queue at a time; it replaces what is known. */
 struct event_queue_past {
 	uint32_t queue;     /* below QUEUES_MAX */
 	uint32_t amounts_n; /* struct queue_past, sorted by resource; of others it is 0 */

@@ -11,8 +11,8 @@
  * core, F: the frontend.
  *
  *   C  a gang waits: a ticket is opened; the world's thread searches; its EVENT_ANSWER is checked
- *      by the loop against the present state; if it holds, the members are nominated: their nodes'
- *      capacity is theirs at once, beside the victims.  Only then, in this order on the ring:
+ *      by the loop against the present state; if it holds, the members are nominated: they have
+ *      reservations on their nodes at once, while the victims still run.  Only then, in this order:
  *   C  CMD_NOMINATE for each member         F  PATCHes status.nominatedNodeName, best effort: no
  *                                              result, a failure is only logged
  *   C  CMD_EVICT for each victim            F  checks uid, lease and rights, evicts, paced
@@ -23,8 +23,8 @@
  *                                           -  RESULT_EVICT_NOT_SENT: nothing was or will be sent:
  *                                              withdrawn, no right, another pod has the name
  *   F  then the pod's own records           -  POD_DELETING and facts.ends_s, later EVENT_POD_DROP
- *   C  CMD_BIND as ever, when the victims are gone and the room is there.  A nomination that ends
- *      by a binding is not cleared: the API server does that.
+ *   C  CMD_BIND as usual, when the victims are gone and their capacity is free.  A nomination that
+ *      ends by a binding is not cleared: the API server does that.
  *   C  CMD_CANCEL_EVICT for each victim whose result has not come, when the nomination ends
  *      otherwise                            F  what was not sent yet gets RESULT_EVICT_NOT_SENT,
  *                                              what was gets its own result; no second result.
@@ -39,9 +39,9 @@
  * command of a pod, and each result returns the ticket of the command that it answers.
  *
  * Death of C: F forgets what it has not sent and sends nothing of it for the next core; requests
- * under way end without a result.  The next core gets the lists: who ends (POD_DELETING, ends_s)
- * and for whom (facts.nominated).  Of gangs whose members that have to start are all nominated and
- * fit there with what ends gone the nominations are made again; what ends is free for the others.
+ * in flight end without a result.  The next core gets the lists: pods that end (POD_DELETING,
+ * ends_s) and nominated ones (facts.nominated).  A gang is nominated again if all its members that
+ * have to start are and fit there once those pods are gone; to others their capacity is free.
  *
  * Death of F, or the loss of its lease: nothing more is sent.  EVENT_BEGIN clears tickets and
  * nominations; the lists are the same as above.  Results of an earlier epoch are not sent. */
@@ -75,7 +75,7 @@ struct event_preemption {
 		min_run_s; /* a pod that has run for less is no victim; of a gang its youngest member */
 	uint32_t cooldown_s; /* nor is one whose owner lost a pod less long ago: facts.evicted_s */
 	uint32_t patience_s; /* beyond facts.grace_s: then a victim counts as stuck */
-	/* With RECLAIM: who would start by hard ends within that time evicts no pod; 0: none. */
+	/* With RECLAIM: what would start by hard ends within that time evicts no pod; 0: none. */
 	uint32_t reclaim_patience_s;
 	uint32_t reserved;
 };
@@ -122,17 +122,17 @@ struct event_pod_facts {
 };
 
 enum answer_verdict {
-	ANSWER_VICTIMS,    /* without these pods the gang starts; `gap` says if they are the best set */
-	ANSWER_FREE,       /* no pod has to go: there is room, or will be when what ends has gone */
-	ANSWER_IMPOSSIBLE, /* evicting every candidate would not do */
+	ANSWER_VICTIMS,    /* without these pods the gang starts; `gap`: 0 if they are the best set */
+	ANSWER_FREE,       /* no eviction is needed: it fits now, or when pods that end are gone */
+	ANSWER_IMPOSSIBLE, /* evicting every candidate would not suffice */
 	ANSWER_NEVER,      /* a member may not preempt */
 	ANSWER_GAVE_UP,    /* no set was found, or none that fits into a record */
-	ANSWER_PACKED,     /* no pod has to go: the places are a placement of unlike members */
+	ANSWER_PACKED,     /* no eviction is needed: the places are a placement of unlike members */
 	ANSWER_UNASKED,    /* the gang does not wait for capacity */
 	ANSWER_VERDICTS
 };
 
-/* What the world's thread says about a ticket: a record of the loop's input that no
+/* The answer of the world's thread to a ticket: a record of the loop's input that no
  * process sends.  Followed by struct answer_pod[victims_n], then [places_n]. */
 struct event_answer {
 	uint64_t ticket;
@@ -185,7 +185,7 @@ struct cmd_evict {
 	uint32_t pod_generation;
 	uint32_t node; /* where it runs */
 	uint32_t node_generation;
-	uint32_t gang; /* for which it goes; of a lone pod: limits.gangs + the pod */
+	uint32_t gang; /* for which it is evicted; of a lone pod: limits.gangs + the pod */
 	uint32_t gang_generation;
 	uint32_t victims; /* of the ticket: so many commands */
 	uint32_t members; /* that start in their place */
@@ -226,17 +226,17 @@ struct victims_counts {
 struct core_preemption {
 	_Atomic uint64_t tickets;     /* opened */
 	_Atomic uint64_t answers;     /* of open tickets */
-	_Atomic uint64_t stale;       /* of them: what they say no longer held */
+	_Atomic uint64_t stale;       /* of them: no longer true when they came */
 	_Atomic uint64_t expired;     /* tickets without an answer */
-	_Atomic uint64_t packed;      /* gangs placed as ANSWER_PACKED says */
+	_Atomic uint64_t packed;      /* gangs placed by an ANSWER_PACKED */
 	_Atomic uint64_t nominations; /* made; each ends as one of the following seven */
-	_Atomic uint64_t placed;      /* on the room that was made */
-	_Atomic uint64_t elsewhere;   /* room appeared elsewhere first */
+	_Atomic uint64_t placed;      /* on the capacity of the victims */
+	_Atomic uint64_t elsewhere;   /* capacity became free elsewhere first */
 	_Atomic uint64_t changed;     /* the gang went or changed, or a node of the plan did */
 	_Atomic uint64_t refused;     /* a budget refused a victim, or it could not be evicted */
 	_Atomic uint64_t stuck;       /* a victim did not go */
 	_Atomic uint64_t taken_over;  /* by a gang of higher priority */
-	_Atomic uint64_t lost;        /* others took the room */
+	_Atomic uint64_t lost;        /* others took the capacity */
 	_Atomic uint64_t evictions;   /* CMD_EVICT */
 	_Atomic uint64_t wasted;      /* victims that went, or may have, for a nomination not placed */
 	_Atomic uint64_t open;        /* nominations now */
@@ -246,12 +246,12 @@ struct core_preemption {
 	struct victims_counts broken;
 };
 
-/* What became of a search for victims (core/world/lookout.h). */
+/* The outcome of a search for victims (core/world/lookout.h). */
 enum victims_answer {
 	VICTIMS_ROW_EMPTY,
 	VICTIMS_ROW_PROVED,     /* there is no better set */
 	VICTIMS_ROW_GAVE_UP,    /* its steps were spent: `found` says if there is a set */
-	VICTIMS_ROW_IMPOSSIBLE, /* evicting every candidate would not do */
+	VICTIMS_ROW_IMPOSSIBLE, /* evicting every candidate would not suffice */
 	VICTIMS_ROW_NEVER,      /* a member may not preempt */
 	VICTIMS_ROW_FITS,       /* by free capacity alone, or when pods that end have gone */
 	VICTIMS_ROW_DEVICES,    /* not searched: members ask for devices */
@@ -285,7 +285,7 @@ struct victims_gang {
 	uint32_t broken;  /* 1: it had its quorum and would lose it */
 };
 
-/* Who would have to go so that a gang that waits can start: the answer to the last search. */
+/* The pods to evict so that a gang that waits can start: the answer to the last search. */
 struct victims_row {
 	_Atomic uint32_t version; /* a seqlock, as in other rows */
 	uint32_t generation;      /* of the gang; 0: the row is empty */
