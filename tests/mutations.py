@@ -460,7 +460,7 @@ BUGS = [
     bug("a reservation is retained while a member has a scheduling gate", story("partially_bound:releases_what_no_member_waits_for"),
         (RETAIN, "gang_partially_bound(g) && gang_enough(g, MEMBER_BACKOFF) &&", "gang_partially_bound(g) && gang_enough(g, MEMBER_REFUSED) &&")),
     bug("a new core does not get the nodes where members were refused", unit("frontend/bind/test_binder_cores"),
-        ("frontend/bind/binder.c", "\t\tat->told = refused_waits(w, id, at);", "\t\tat->told = false;")),
+        ("frontend/bind/binder.c", "\t\tat->announced = refused_waits(w, id, at);", "\t\tat->announced = false;")),
     bug("the first plan does not wait for the takeover fence", unit("frontend/loop/test_frontend"),
         ("frontend/loop/frontend.c", "\tif (!takeover_over(f->takeover) ||", "\tif (")),
     bug("an eviction is sent before the journal has its line", unit("frontend/evict/test_evictor"),

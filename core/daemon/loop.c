@@ -66,7 +66,7 @@ struct loop {
 	uint64_t counted_ns; /* start of the present count ... */
 	uint64_t counted;    /* ... of records */
 	bool dense;
-	bool said_limit;
+	bool limit_logged;
 	alignas(8) unsigned char buffer[RECORD_BYTES_MAX];
 };
 
@@ -151,7 +151,7 @@ static void peer_begin(struct loop *l)
 	                 &intake->command_head, l->epoch);
 	published_reset(&ledger->published);
 	loop_turn_begin(&l->turns, clock_monotonic_ns());
-	l->begun = l->synced = l->command_full = l->said_limit = false;
+	l->begun = l->synced = l->command_full = l->limit_logged = false;
 	PROBE(epoch_started, l->epoch);
 	log_line(LOG_DEBUG, "msg=\"frontend taken on\" epoch=%llu", (unsigned long long)l->epoch);
 	peer_state(l, PEER_OFFERED, PEER_SERVED);
@@ -208,8 +208,8 @@ static bool step(struct loop *l, const char *ring, const struct record *r)
 	rc = l->followed ? apply_followed(l, r) : core_apply(l->core, r);
 	if (rc == -EPROTO)
 		return peer_bad(l, ring, r, rc, core_fault(l->core));
-	if (rc == -ENOSPC && !l->said_limit) {
-		l->said_limit = true;
+	if (rc == -ENOSPC && !l->limit_logged) {
+		l->limit_logged = true;
 		log_line(LOG_WARN, "msg=\"a limit is reached: names\" flag=--max-name-bytes kind=%u",
 		         r->kind);
 	}

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASSUME_AGAIN_MS 30000u /* not told: the earlier epoch's expiry is lost */
+#define ASSUME_AGAIN_MS 30000u /* not in the record: the earlier epoch's expiry is lost */
 
 /* Everything with a node that the initial lists need not show: not CONFIRMED; nor NOMINATED, which
  * has no binding. */
@@ -43,7 +43,7 @@ struct inflight *inflight_collect(const struct core *c, size_t *n)
 			continue;
 		name = node_name(&c->nodes.slots[p->node]);
 		memcpy(next->uid, p->uid, sizeof(p->uid));
-		next->told = next->cancelled = false;
+		next->journaled = next->cancelled = false;
 		next->keep_ms = 0;
 		next->retained = reservation_is_retained(p);
 		next->node_bytes = name.bytes;
@@ -62,7 +62,7 @@ void inflight_note(struct core *c, const struct event_pod *e)
 	*next = (struct inflight){ .uid = { e->uid[0], e->uid[1] },
 		                       .retained = e->flags & POD_INTENT_RETAIN,
 		                       .cancelled = e->flags & POD_INTENT_CANCEL,
-		                       .told = true,
+		                       .journaled = true,
 		                       .keep_ms = e->keep_ms,
 		                       .node_bytes = name.bytes };
 	memcpy(next->node, name_text(&c->ledger, name), name.bytes);
@@ -77,12 +77,12 @@ static int by_uid(const void *a, const void *b)
 	return left->uid[1] < right->uid[1] ? -1 : left->uid[1] > right->uid[1];
 }
 
-static int by_uid_told_first(const void *a, const void *b)
+static int by_uid_journaled_first(const void *a, const void *b)
 {
 	const struct inflight *left = a, *right = b;
 	const int order = by_uid(a, b);
 
-	return order ? order : (int)right->told - (int)left->told;
+	return order ? order : (int)right->journaled - (int)left->journaled;
 }
 
 /* Sorts, and keeps one for each pod. */
@@ -90,7 +90,7 @@ static void inflight_sort(struct core *c)
 {
 	size_t n = 0;
 
-	qsort(c->inflight, c->inflight_n, sizeof(*c->inflight), by_uid_told_first);
+	qsort(c->inflight, c->inflight_n, sizeof(*c->inflight), by_uid_journaled_first);
 	for (size_t i = 0; i < c->inflight_n; i++)
 		if (n == 0 || by_uid(&c->inflight[n - 1], &c->inflight[i]) != 0)
 			c->inflight[n++] = c->inflight[i];

@@ -38,7 +38,7 @@ struct inflight {
 	uint64_t uid[2];  /* of the pod */
 	bool retained;    /* else a binding may be in flight */
 	bool cancelled;   /* ... and is not to be sent again */
-	bool told;        /* from the journal, which is newer than the state of an earlier epoch */
+	bool journaled;   /* from the journal, which is newer than the state of an earlier epoch */
 	uint32_t keep_ms; /* of another scheduler's pod; 0: unknown */
 	uint32_t node_bytes;
 	char node[NAME_BYTES_MAX];

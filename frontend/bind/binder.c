@@ -170,7 +170,7 @@ int binder_bind(struct binder *w, enum record_kind kind, const struct cmd_bind *
 	if (b && b->cmd.pod_generation == cmd->pod_generation) {
 		if (b->cmd.attempt != ATTEMPT_OTHER)
 			return -EPROTO;
-		/* One of an earlier core whose node is gone: this core can't have been told of it. */
+		/* One of an earlier core whose node is gone: this core can't have it. */
 		refuse_unsent(w, cmd);
 		return 0;
 	}
@@ -337,24 +337,24 @@ bool refused_waits(const struct binder *w, pod_id id, const struct refused_at *a
 	       pod.ours && !pod.refusal[0] && !pod.deleting && !pod.gated;
 }
 
-static void refused_tell(struct binder *w)
+static void refused_announce(struct binder *w)
 {
 	for (pod_id id = 0; id < w->refused_n; id++) {
 		struct refused_at *at = &w->refused[id];
 
 		if (at->generation == 0)
 			continue;
-		at->told = refused_waits(w, id, at);
-		if (at->told)
+		at->announced = refused_waits(w, id, at);
+		if (at->announced)
 			model_bind_begin(w->config.model, id, at->generation, at->node);
 		else
 			binder_forget_refused(w, id);
 	}
 }
 
-static void refused_untell(struct binder *w, pod_id id)
+static void refused_withdraw(struct binder *w, pod_id id)
 {
-	w->refused[id].told = false;
+	w->refused[id].announced = false;
 	model_bind_end(w->config.model, id, w->refused[id].generation);
 }
 
@@ -366,9 +366,9 @@ void binder_core_read_all(struct binder *w)
 			.pod = id, .generation = at->generation, .node = at->node, .attempt = ATTEMPT_OTHER
 		};
 
-		if (!at->told)
+		if (!at->announced)
 			continue;
-		refused_untell(w, id);
+		refused_withdraw(w, id);
 		w->config.result(w->config.context, RESULT_REFUSED, &r);
 	}
 }
@@ -389,8 +389,8 @@ void binder_core_down(struct binder *w)
 	detach_attempts(&w->flying);
 	detach_attempts(&w->landed);
 	for (pod_id id = 0; id < w->refused_n; id++)
-		if (w->refused[id].told)
-			refused_untell(w, id);
+		if (w->refused[id].announced)
+			refused_withdraw(w, id);
 }
 
 void binder_core_up(struct binder *w)
@@ -399,7 +399,7 @@ void binder_core_up(struct binder *w)
 
 	TAILQ_FOREACH (b, &w->landed, link)
 		binding_tell(b, RESULT_BOUND);
-	refused_tell(w);
+	refused_announce(w);
 }
 
 bool binder_has(const struct binder *w, pod_id pod, uint32_t generation)

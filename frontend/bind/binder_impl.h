@@ -36,7 +36,7 @@ struct bind {
 	bool begun;     /* model_bind_begin() was called */
 	bool maybe;     /* an earlier POST with `version` may still be applied */
 	bool earlier;   /* ... or one of an earlier frontend, with an unknown version */
-	bool told;      /* RESULT_UNKNOWN was sent */
+	bool unknown;   /* RESULT_UNKNOWN was sent */
 	bool renewed;   /* the token was read again for this one */
 	bool give_up;   /* refuse it once nothing can be applied */
 	bool prebound;  /* it need not be held any more */
@@ -79,7 +79,7 @@ struct refused_at {
 	uint32_t generation; /* of the pod; 0: none */
 	node_id node;
 	uint32_t node_generation;
-	bool told; /* announced as POD_BINDING to a core that has not read all pods yet */
+	bool announced; /* as POD_BINDING to a core that has not read all pods yet */
 	uint64_t since_ns;
 	struct intent *intent; /* NULL: not in the journal */
 };

@@ -16,7 +16,7 @@
 #define POST_TIMEOUT_MS 30000
 #define READ_TIMEOUT_MS 15000
 #define RETRY_INVALID_MS 600000
-#define FENCES_UNTOLD                                                                              \
+#define FENCES_SILENT                                                                              \
 	3u /* a server that has just started rejects what it accepts a second later                    \
 	    */
 
@@ -55,7 +55,7 @@ void binding_refused(struct bind *b)
 	assert(!b->maybe);
 	PROBE(bind_refused, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 	w->counts.refused++;
-	w->counts.ambiguous_refused += b->told;
+	w->counts.ambiguous_refused += b->unknown;
 	if (w->config.latency)
 		latency_refused(w->config.latency, &b->cmd, b->error[0] != '\0',
 		                b->scheduler ? b->scheduler : "");
@@ -97,7 +97,7 @@ static void bind_landed(struct bind *b)
 
 	PROBE(bind_landed, b->cmd.pod, b->cmd.pod_generation, b->cmd.node);
 	w->counts.bound++;
-	w->counts.ambiguous_bound += b->told;
+	w->counts.ambiguous_bound += b->unknown;
 	b->maybe = false;
 	if (b->held)
 		prebind_end(b);
@@ -181,8 +181,8 @@ static void bind_unknown(struct bind *b, const struct http_answer *answer)
 
 	PROBE(bind_unknown, b->cmd.pod, b->cmd.pod_generation, answer->status);
 	b->maybe = true;
-	if (!b->told) {
-		b->told = true;
+	if (!b->unknown) {
+		b->unknown = true;
 		w->counts.ambiguous++;
 		binding_tell(b, RESULT_UNKNOWN);
 	}
@@ -456,7 +456,7 @@ static void fence_refused(struct bind *b, const struct http_answer *answer, cons
 	if (log_allowed(&w->limit, w->config.env, "bindings"))
 		env_log(w->config.env, "error", "pod %s/%s: %s (patch pods/status)", b->namespace, b->name,
 		        text);
-	if (++b->fences_refused == FENCES_UNTOLD)
+	if (++b->fences_refused == FENCES_SILENT)
 		notice(b, text);
 }
 

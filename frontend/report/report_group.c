@@ -153,7 +153,7 @@ static void held_back_set(struct group *g, const struct reason *reason,
 	}
 }
 
-struct start_told *report_group_start(struct report *r, gang_id gang, uint32_t generation)
+struct start_published *report_group_start(struct report *r, gang_id gang, uint32_t generation)
 {
 	return &report_group_of(r, gang, generation)->start;
 }

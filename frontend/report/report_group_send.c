@@ -105,10 +105,10 @@ static bool event_owed(const struct group *g, const struct gang_view *gang)
 /* The Event that was to be sent was written, or is not sent again. */
 static void event_done(struct group *g)
 {
-	struct note *told = g->reporting == GANG_PLACED ? NULL : g->item.note ? g->item.note : g->why;
+	struct note *why = g->reporting == GANG_PLACED ? NULL : g->item.note ? g->item.note : g->why;
 
 	report_note_drop(&g->reported_why);
-	g->reported_why = told ? report_note_use(told) : NULL;
+	g->reported_why = why ? report_note_use(why) : NULL;
 	g->reported = g->reporting;
 	g->reporting = GANG_NONE;
 	g->event_ns = env_now(report_of(g)->config.env);

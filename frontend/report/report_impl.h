@@ -93,7 +93,7 @@ struct item_ops {
 extern const struct item_ops report_pod_ops, report_bind_ops, report_group_ops;
 
 /* The promised start that was reported last (report_start.c). */
-struct start_told {
+struct start_published {
 	uint64_t at_ns; /* 0: none */
 	uint32_t later;
 };
@@ -109,7 +109,7 @@ struct pod_item {
 	struct note *standing; /* the text of its condition as long as it waits */
 	const char *standing_reason;
 	char *nominated; /* status.nominatedNodeName as it is to be; "": none; NULL: not ours to say */
-	struct start_told start; /* of a lone pod */
+	struct start_published start; /* of a lone pod */
 
 	/* Its last Event. */
 	uint64_t event_ns;
@@ -187,7 +187,7 @@ struct group {
 	uint64_t held_back_ns; /* so many members are there since; 0: it has its quorum, or none */
 	uint32_t held_back_members;
 	bool held_back; /* for HELD_BACK_NS: its reason names what may hold them back */
-	struct start_told start;
+	struct start_published start;
 	bool discovers; /* its next or current request asks discovery about the status */
 	/* The last written status, until the watch shows it. */
 	struct group_status *sent;
@@ -306,7 +306,7 @@ void report_gang_reason(struct report *r, const struct cmd_reason *cmd, uint64_t
 /* Queues the groups whose status the model marked dirty. */
 void report_groups_changed(struct report *r);
 /* The gang's promised start that was reported last; made if it is not known. */
-struct start_told *report_group_start(struct report *r, gang_id gang, uint32_t generation);
+struct start_published *report_group_start(struct report *r, gang_id gang, uint32_t generation);
 /* The gang waits, with `note` as the text of the reason. */
 void report_group_waits(struct report *r, const struct cmd_reason *cmd,
                         const struct gang_view *gang, struct note *note);

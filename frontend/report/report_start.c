@@ -5,7 +5,7 @@
  * The annotation is written with the condition of the oldest member that waits, in one patch of its
  * status: no right but that of conditions is needed, and a time that the condition has not as well
  * is not believed by the next instance (frontend/model/pods/ends.h).  It is written within the
- * delay of reports after the core told the time; an instance that dies before loses that move
+ * delay of reports after the core sent the time; an instance that dies before loses that move
  * alone. */
 #include "frontend/report/report_impl.h"
 
@@ -64,34 +64,34 @@ static void who_text(const struct report *r, const struct promised_by *by, char 
 }
 
 /* The Event for what changed since the last report; REPORT_HAPPENINGS: none. */
-static enum report_happening change_of(const struct start_told *told, const struct promised *p,
+static enum report_happening change_of(const struct start_published *last, const struct promised *p,
                                        uint64_t now_ns)
 {
 	uint64_t gain;
 
 	if (p->at_ns == 0)
 		return REPORT_HAPPENINGS;
-	if (told->at_ns == 0)
+	if (last->at_ns == 0)
 		return REPORT_START_PROMISED;
-	if (p->later > told->later && p->moves_n > 0)
+	if (p->later > last->later && p->moves_n > 0)
 		return REPORT_START_SLIPPED;
-	if (p->at_ns >= told->at_ns)
+	if (p->at_ns >= last->at_ns)
 		return REPORT_HAPPENINGS;
-	gain = told->at_ns - p->at_ns;
-	return gain >= MOVED_LEAST_NS || (told->at_ns > now_ns && gain * 10 >= told->at_ns - now_ns)
+	gain = last->at_ns - p->at_ns;
+	return gain >= MOVED_LEAST_NS || (last->at_ns > now_ns && gain * 10 >= last->at_ns - now_ns)
 	           ? REPORT_START_EARLIER
 	           : REPORT_HAPPENINGS;
 }
 
 static void change_text(const struct report *r, enum report_happening what,
-                        const struct promised *p, const struct start_told *told, const char *tenant,
-                        char *out, size_t bytes)
+                        const struct promised *p, const struct start_published *last,
+                        const char *tenant, char *out, size_t bytes)
 {
 	char at[PROMISE_TIME_BYTES], before[PROMISE_TIME_BYTES], who[600];
 	const struct promised_moved *m = p->moves_n > 0 ? &p->moves[p->moves_n - 1] : NULL;
 
 	promise_time_text(p->at_ns, at);
-	promise_time_text(told->at_ns, before);
+	promise_time_text(last->at_ns, before);
 	if (what == REPORT_START_SLIPPED && m) {
 		const struct promised_by by = { .who = m->who,
 			                            .is_node = m->why == MOVE_NODE_LOST,
@@ -104,16 +104,16 @@ static void change_text(const struct report *r, enum report_happening what,
 		         promise_move_name(m->why), who);
 	} else if (what == REPORT_START_EARLIER) {
 		snprintf(out, bytes, "starts at %s, %llu s earlier than promised", at,
-		         (unsigned long long)((told->at_ns - p->at_ns) / NS_PER_S));
+		         (unsigned long long)((last->at_ns - p->at_ns) / NS_PER_S));
 	} else {
 		snprintf(out, bytes, "starts at %s (promised)%s", at,
 		         p->flags & PROMISE_SOFT ? ", if those end who are expected to" : "");
 	}
 }
 
-/* Brings `told` up to date; the Event goes to the pod, and to the group's object if it has one. */
-static void start_tell(struct report *r, struct start_told *told, const struct promised *p,
-                       const struct pod_view *pod, const struct gang_view *gang)
+/* Brings `last` up to date; the Event goes to the pod, and to the group's object if it has one. */
+static void start_publish(struct report *r, struct start_published *last, const struct promised *p,
+                          const struct pod_view *pod, const struct gang_view *gang)
 {
 	enum report_happening what;
 	char text[1000], version[300];
@@ -123,14 +123,14 @@ static void start_tell(struct report *r, struct start_told *told, const struct p
 		                      .scheduler = pod->scheduler_name,
 		                      .note = text };
 
-	/* An earlier instance told it. */
-	if (told->at_ns == 0 && pod->promised_s > 0) {
-		told->at_ns = pod->promised_s * NS_PER_S;
-		told->later = 0;
+	/* An earlier instance published it. */
+	if (last->at_ns == 0 && pod->promised_s > 0) {
+		last->at_ns = pod->promised_s * NS_PER_S;
+		last->later = 0;
 	}
-	what = change_of(told, p, r->config.env->wall_ns(r->config.env->context));
+	what = change_of(last, p, r->config.env->wall_ns(r->config.env->context));
 	if (what != REPORT_HAPPENINGS) {
-		change_text(r, what, p, told, pod->namespace, text, sizeof(text));
+		change_text(r, what, p, last, pod->namespace, text, sizeof(text));
 		e.what = what;
 		report_happened(r, &e);
 	}
@@ -143,8 +143,8 @@ static void start_tell(struct report *r, struct start_told *told, const struct p
 		report_happened(r, &e);
 	}
 	if (what != REPORT_HAPPENINGS || p->at_ns == 0)
-		told->at_ns = p->at_ns;
-	told->later = p->later;
+		last->at_ns = p->at_ns;
+	last->later = p->later;
 }
 
 void report_start_gang(struct report *r, const struct cmd_reason *cmd, const struct gang_view *gang,
@@ -160,7 +160,7 @@ void report_start_gang(struct report *r, const struct cmd_reason *cmd, const str
 		return;
 	note->promised_pod = o.pod.id;
 	note->promised_s = (uint32_t)(p->at_ns / NS_PER_S);
-	start_tell(r, report_group_start(r, cmd->gang, cmd->gang_generation), p, &o.pod, gang);
+	start_publish(r, report_group_start(r, cmd->gang, cmd->gang_generation), p, &o.pod, gang);
 }
 
 void report_start_pod(struct report *r, const struct cmd_reason *cmd, const struct pod_view *pod,
@@ -172,5 +172,5 @@ void report_start_pod(struct report *r, const struct cmd_reason *cmd, const stru
 		return;
 	note->promised_pod = pod->id;
 	note->promised_s = (uint32_t)(p->at_ns / NS_PER_S);
-	start_tell(r, &report_item_of_pod(r, pod->id, pod->generation)->start, p, pod, NULL);
+	start_publish(r, &report_item_of_pod(r, pod->id, pod->generation)->start, p, pod, NULL);
 }
