@@ -340,7 +340,7 @@ void promises_end(struct core *c)
 
 void promises_clear(struct core *c)
 {
-	timeline_clear(c->promises.timeline);
+	timeline_clear(c->promises.timeline, c->now_ns);
 	c->promises.due_ns = TIME_NEVER;
 	c->promises.before_n = 0;
 }

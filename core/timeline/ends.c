@@ -281,7 +281,7 @@ struct timeline *timeline_new(const struct limits *limits, const struct nodes *n
 	t->stays = must_array(limits->pods, sizeof(*t->stays));
 	t->marks = must_array(limits->nodes / 64 + 1u, sizeof(*t->marks));
 	t->slots = must_array((size_t)limits->gangs + limits->pods, sizeof(*t->slots));
-	timeline_clear(t);
+	timeline_clear(t, 0);
 	return t;
 }
 
@@ -307,7 +307,7 @@ void timeline_free(struct timeline *t)
 	free(t);
 }
 
-void timeline_clear(struct timeline *t)
+void timeline_clear(struct timeline *t, uint64_t now_ns)
 {
 	for (pod_id pod = 0; pod < t->pods; pod++)
 		t->stays[pod] =
@@ -317,7 +317,10 @@ void timeline_clear(struct timeline *t)
 		free(t->promises[i].places);
 	}
 	t->promises_n = t->ends_n = t->untold = 0;
-	t->counted_ns = t->overran_ns; /* the new epoch lists the same pods */
+	/* The new epoch lists the same pods.  In the first one, what had ended before is of an earlier
+	 * core, which has counted it. */
+	t->overran_ns = t->overran_ns > 0 ? t->overran_ns : now_ns;
+	t->counted_ns = t->overran_ns;
 	t->edited = t->queues_edited = false;
 	t->suspect = MOVE_NONE;
 	t->facts_version = 0;

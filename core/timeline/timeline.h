@@ -114,8 +114,8 @@ struct timeline *timeline_new(const struct limits *limits, const struct nodes *n
                               const struct shapes *shapes, struct budget *budget, uint32_t depth,
                               uint64_t grain_ns, uint64_t window_ns, bool by_soft);
 void timeline_free(struct timeline *t);
-/* A new epoch: forgets everything but its counts. */
-void timeline_clear(struct timeline *t);
+/* A new epoch, which began at now_ns: forgets everything but its counts. */
+void timeline_clear(struct timeline *t, uint64_t now_ns);
 
 /* The pod's record: it runs run_s seconds at most (hard), and is expected to run expected_s (soft),
  * since since_s (0: since it gets its node); 0: not known.  The earlier end is planned with. */

@@ -151,6 +151,20 @@ pod b cpu=1
 tick 240000
 	ledger overruns_soft=1 overruns_hard=2
 
+story an_overrun_is_not_counted_again_by_a_new_core
+# a and c outlived their ends before this core began, e does so after it.
+cluster hold_ms=0 promises=64 grain_ms=60000 at_ms=300000
+node n0 n1 n2 cpu=1 memory=8
+pod a cpu=1 node=n0 scheduled=20 expected=100
+pod c cpu=1 node=n1 scheduled=20 run=160
+pod e cpu=1 node=n2 scheduled=20 expected=340
+pod b cpu=1
+	ledger overruns_soft=0 overruns_hard=0
+tick 60000
+	ledger overruns_soft=1 overruns_hard=0
+tick 600000
+	ledger overruns_soft=1 overruns_hard=0
+
 story a_binding_within_a_sixth_of_the_grain_moves_nobody
 # Planned at 45 for 70 s: it would end at 115, so at 120 by the grain.  Its binding takes 7 s.
 cluster hold_ms=0 promises=64 grain_ms=60000

@@ -715,6 +715,7 @@ struct story *story_new_promising(enum score_policy score, uint64_t reserve_afte
 	s->used = sizeof(struct record);
 	s->room = UINT32_MAX;
 	s->epoch = 7;
+	s->time_ns = promises->at_ms * MS;
 	must_step(s, EVENT_BEGIN);
 	add(s, &e, sizeof(e));
 	add(s, gpu, e.bytes);

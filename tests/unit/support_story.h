@@ -83,6 +83,7 @@ struct story_promises {
 	uint32_t depth;
 	uint64_t grain_ms;
 	uint64_t window_ms; /* 0: the default */
+	uint64_t at_ms;     /* when the core gets EVENT_BEGIN */
 	bool by_soft;
 };
 struct story *story_new_promising(enum score_policy score, uint64_t reserve_after_ms,

@@ -433,12 +433,14 @@ static uint64_t option_of(char **word, uint32_t n, const char *key, uint64_t oth
 	return otherwise;
 }
 
-/* cluster [score=pack] [hold_ms=N] [promises=DEPTH] [grain_ms=N] [window_ms=N] [by_soft=1] */
+/* cluster [score=pack] [hold_ms=N] [promises=DEPTH] [grain_ms=N] [window_ms=N] [at_ms=N]
+ * [by_soft=1] */
 static void cluster(char **word, uint32_t n)
 {
 	const struct story_promises promises = { .depth = (uint32_t)option_of(word, n, "promises=", 0),
 		                                     .grain_ms = option_of(word, n, "grain_ms=", 1),
 		                                     .window_ms = option_of(word, n, "window_ms=", 0),
+		                                     .at_ms = option_of(word, n, "at_ms=", 0),
 		                                     .by_soft = option_of(word, n, "by_soft=", 0) > 0 };
 	bool pack = false;
 
