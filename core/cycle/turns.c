@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/cycle/turns.h"
 
+#include "core/cycle/promises.h"
 #include "core/cycle/turn_asks.h"
 #include "core/cycle/turn_promised.h"
 #include "core/lifecycle/members.h"
@@ -411,21 +412,42 @@ static bool accept_all(struct core *c, uint32_t index)
 	return asked(c, index, &ask, &c->turns.block);
 }
 
-/* True if the member has a node by the plan, is not placed yet, and may be placed there now. */
-static bool may_take(struct core *c, uint32_t member)
+/* The best node for one more member; with levels the first of the plan's that takes it, which are
+ * in one domain. */
+static node_id node_elsewhere(struct core *c, uint32_t index, const struct view *v)
+{
+	uint32_t rank;
+
+	if (!gang_has_levels(&c->gangs.slots[index])) {
+		rank = view_best(v);
+		return rank == TREE_NONE ? ID_NONE : c->nodes.order[rank];
+	}
+	for (uint32_t i = 0; i < c->plan.n; i++)
+		if (c->turns.nodes[i] != ID_NONE && view_open(v, c->nodes.ranks[c->turns.nodes[i]]))
+			return c->turns.nodes[i];
+	return ID_NONE;
+}
+
+/* Where a member of the gang that is not placed yet may be placed now: on its node by the plan;
+ * else, if `elsewhere`, on another one.  ID_NONE: nowhere. */
+static node_id node_for(struct core *c, uint32_t index, uint32_t member, bool elsewhere)
 {
 	const struct plan *plan = &c->plan;
 	const node_id node = c->turns.nodes[member];
 	const class_id class = c->pods.slots[plan->pods[member]].class;
+	const struct view *v;
 
-	return node != ID_NONE && plan->nodes[member] == ID_NONE &&
-	       view_open(views_get(&c->views, &plan->scope, class), c->nodes.ranks[node]);
+	if (plan->nodes[member] != ID_NONE || (node == ID_NONE && !elsewhere))
+		return ID_NONE;
+	v = views_get(&c->views, &plan->scope, class);
+	if (node != ID_NONE && view_open(v, c->nodes.ranks[node]))
+		return node;
+	return elsewhere ? node_elsewhere(c, index, v) : ID_NONE;
 }
 
-/* Places only the members that have to start together, on the nodes that the plan has chosen, the
- * first of turns.order.  One whose rules need another member is placed after it: in a later round.
- */
-static bool quorum_take(struct core *c, struct share_ask *ask)
+/* Places only the members that have to start together, the first of turns.order, see node_for().
+ * One whose rules need another member is placed after it: in a later round. */
+static bool quorum_take(struct core *c, uint32_t index, bool elsewhere, struct share_ask *ask)
 {
 	struct plan *plan = &c->plan;
 	struct gang_need need = c->need;
@@ -436,11 +458,12 @@ static bool quorum_take(struct core *c, struct share_ask *ask)
 		for (uint32_t k = 0; k < plan->n && need.total > 0; k++) {
 			const uint32_t i = c->turns.order[k];
 			const struct pod *p = &c->pods.slots[plan->pods[i]];
+			const node_id node = node_for(c, index, i, elsewhere);
 
-			if (!may_take(c, i) || !need_take(&need, p->role, need.total <= need_of_roles(&need)))
+			if (node == ID_NONE || !need_take(&need, p->role, need.total <= need_of_roles(&need)))
 				continue;
 			ask_add(c, p, ask);
-			if (!plan_take_on(plan, &c->views, &c->gangs, i, c->turns.nodes[i]))
+			if (!plan_take_on(plan, &c->views, &c->gangs, i, node))
 				return false;
 			more = true;
 		}
@@ -460,6 +483,27 @@ static int by_request(const void *a, const void *b, void *context)
 	return *i < *k ? -1 : *i > *k;
 }
 
+/* Places the members that have to start together if the queue lets them, also those to which the
+ * plan gave no node because it gave their room to members that the queue refuses.  Promises have
+ * judged the plan, and judge where these go. */
+static bool quorum_accept_elsewhere(struct core *c, uint32_t index)
+{
+	const struct share_block block = c->turns.block;
+	struct share_ask ask = { 0 };
+	bool some = false;
+
+	for (uint32_t i = 0; i < c->plan.n; i++)
+		some = some || c->turns.nodes[i] == ID_NONE;
+	if (!some || !quorum_take(c, index, true, &ask) || !asked(c, index, &ask, &c->turns.block))
+		return false;
+	c->turns.again = true;
+	if (!c->promises.timeline || promises_accept_from(c, c->now_ns))
+		return true;
+	c->turns.again = false;
+	c->turns.block = block;
+	return false;
+}
+
 /* Places the members that have to start together if the queue lets them; of unlike members those
  * that ask for the least of what it refuses first. */
 static bool quorum_accept(struct core *c, uint32_t index)
@@ -472,7 +516,7 @@ static bool quorum_accept(struct core *c, uint32_t index)
 		c->turns.nodes[i] = c->plan.nodes[i];
 		c->turns.order[i] = i;
 	}
-	if (!quorum_take(c, &ask))
+	if (!quorum_take(c, index, false, &ask))
 		return false;
 	if (begun || asked(c, index, &ask, &c->turns.block))
 		return true;
@@ -480,7 +524,8 @@ static bool quorum_accept(struct core *c, uint32_t index)
 		return false;
 	qsort_r(c->turns.order, c->plan.n, sizeof(*c->turns.order), by_request, c);
 	ask = (struct share_ask){ 0 };
-	return quorum_take(c, &ask) && asked(c, index, &ask, &c->turns.block);
+	return (quorum_take(c, index, false, &ask) && asked(c, index, &ask, &c->turns.block)) ||
+	       quorum_accept_elsewhere(c, index);
 }
 
 /* Other members than those that the plan chose may ask for less. */
@@ -504,7 +549,7 @@ bool turns_accept(struct core *c, uint32_t index)
 		return true;
 	c->turns.block = (struct share_block){ .by = QUEUE_BY_NONE };
 	if (quorum_accept(c, index)) {
-		c->turns.again = c->plan.placed < placed;
+		c->turns.again |= c->plan.placed < placed;
 		return true;
 	}
 	undo_all(&c->plan, &c->views, &c->gangs);

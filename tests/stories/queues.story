@@ -118,6 +118,48 @@ plan
 	why g: room 0 of 1
 	why g: queue 1 at 1, cpu 1000 of 3000
 
+story a_member_starts_whose_room_the_plan_gave_to_one_that_the_queue_refuses
+# Seed 1022023.  n1 has room for the large one alone, or for the small ones.
+queue root id=0
+queue a id=1 limit=2000
+node n1 cpu=3 memory=64
+gang g quorum=1
+pod big gang=g cpu=3 queue=1
+pod s1 gang=g cpu=1 queue=1
+pod s2 gang=g cpu=1 queue=1
+plan
+	bind s1 n1
+	gang g binding 1/1 of 3
+	why g: room 0 of 1, 1 short of cpu
+	bind s2 n1
+
+# r runs until 100 s, when p is promised 60 of memory; the large member leaves it, the small one does not.
+scene small_beside_promise promises
+cluster hold_ms=0 promises=$promises grain_ms=1
+queue root id=0
+queue a id=1 limit=2000
+queue b id=2
+node n1 cpu=4 memory=64 gpu=1
+pod r gpu=1 run=100 queue=2
+plan
+	bind r n1
+pod p cpu=1 memory=60 gpu=1 run=50 queue=2
+plan
+	on p=-
+gang g quorum=1
+pod big gang=g cpu=3 queue=1
+pod small gang=g cpu=2 memory=60 queue=1
+
+story promises_judge_where_a_member_goes_whose_room_the_plan_gave_away
+use small_beside_promise 64
+plan
+	on small=-
+
+story without_promises_it_starts
+use small_beside_promise 0
+plan
+	on small=n1
+
 story a_fifo_queue_whose_first_gang_is_another_now
 # b, which never fits, is the first; its priority is lowered, so c is.
 queue root id=0

@@ -164,6 +164,30 @@ Test(queues, que_2_later_ones_go_around_or_wait)
 	}
 }
 
+/* The plan gives the rack with room to the large members, which the queue refuses; the small ones
+ * have no node by it, and need one rack. */
+Test(queues, members_placed_elsewhere_stay_in_one_domain)
+{
+	static const unsigned gpus[] = { 1, 8 };
+
+	for (unsigned i = 0; i < 2; i++)
+		add("---\napiVersion: v1\nkind: Node\nmetadata: {name: n%02u, labels: {rack: r%u}}\n"
+		    "status: {allocatable: {cpu: 100, memory: 100Gi, pods: 200, nvidia.com/gpu: %u}}\n",
+		    i, i, gpus[i]);
+	add("---\napiVersion: scheduling.x-k8s.io/v1alpha1\nkind: PodGroup\n"
+	    "metadata: {name: g, namespace: ns, annotations: {muster.dev/required-topology: rack}}\n"
+	    "spec: {minMember: 2}\n");
+	pods_add("l", 2, "labels: {muster.dev/queue: a, scheduling.x-k8s.io/pod-group: g}",
+	         "nvidia.com/gpu: 4");
+	pods_add("s", 2, "labels: {muster.dev/queue: a, scheduling.x-k8s.io/pod-group: g}",
+	         "nvidia.com/gpu: 1");
+	place(NULL, "- {name: a, limit: {nvidia.com/gpu: 2}}\n");
+	cr_assert_eq(placed("l"), 0);
+	cr_assert_eq(placed("s"), 2);
+	for (size_t i = 0; i < s.s->placements_n; i++)
+		cr_assert(!s.s->placements[i].node || strcmp(s.s->placements[i].node, "n01") == 0);
+}
+
 Test(queues, que_3_reserved_room_is_kept)
 {
 	nodes_add(10, 8);
