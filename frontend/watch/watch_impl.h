@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of a watch. watch.c: states and timing; watch_list.c: list by pages; watch_initial.c:
- * list as a stream; watch_stream.c: events; watch_beside.c: list beside them. */
+ * list as a stream; watch_stream.c: events; watch_beside.c: list beside them; watch_request.c: what
+ * their requests have in common. */
 #ifndef MUSTER_FRONTEND_WATCH_IMPL_H
 #define MUSTER_FRONTEND_WATCH_IMPL_H
 
