@@ -184,28 +184,26 @@ static char *nested(const char *open, const char *middle, const char *close, siz
 
 Test(cel, depth_is_bounded)
 {
-	char *text = nested("(", "true", ")", 63);
+	static const struct {
+		const char *open, *middle, *close;
+		size_t n;
+		const char *answer;
+	} rows[] = {
+		{ "(", "true", ")", 63, "true" },
+		{ "(", "true", ")", 64, "nesting deeper than 64" },
+		{ "[", "", "]", 4000, "nesting deeper than 64" },
+		{ "1+", "1 > 0", "", 240, "true" },
+		{ "1+", "1 > 0", "", 4000, "more than 250 operators in a chain" },
+		{ "true&&", "true", "", 1500, "true" },
+		{ " ", "true", " ", 5119, "an expression of more than 10240 bytes" },
+	};
 
-	cr_expect_str_eq(answer(text), "true");
-	free(text);
-	text = nested("(", "true", ")", 64);
-	cr_expect_str_eq(answer(text), "nesting deeper than 64");
-	free(text);
-	text = nested("[", "", "]", 4000);
-	cr_expect_str_eq(answer(text), "nesting deeper than 64");
-	free(text);
-	text = nested("1+", "1 > 0", "", 240);
-	cr_expect_str_eq(answer(text), "true");
-	free(text);
-	text = nested("1+", "1 > 0", "", 4000);
-	cr_expect_str_eq(answer(text), "more than 250 operators in a chain");
-	free(text);
-	text = nested("true&&", "true", "", 1500);
-	cr_expect_str_eq(answer(text), "true");
-	free(text);
-	text = nested(" ", "true", " ", 5119);
-	cr_expect_str_eq(answer(text), "an expression of more than 10240 bytes");
-	free(text);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text = nested(rows[i].open, rows[i].middle, rows[i].close, rows[i].n);
+
+		cr_expect_str_eq(answer(text), rows[i].answer, "row %zu", i);
+		free(text);
+	}
 }
 
 Test(cel, work_and_memory_are_bounded)

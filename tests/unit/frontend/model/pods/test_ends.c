@@ -114,6 +114,25 @@ TestSuite(ends_stated, .fini = end);
 	",\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\","          \
 	"\"uid\":\"u-j\",\"controller\":true}]"
 
+static void put_job(int seconds)
+{
+	cr_assert_eq(put_object(resource_of("batch/v1", "Job"),
+	                        "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ns\",\"uid\":\"u-j\","
+	                        "\"resourceVersion\":\"%d\"},\"spec\":{\"activeDeadlineSeconds\":%d}}",
+	                        ++s.version, seconds),
+	             0);
+}
+
+static void put_group(int seconds)
+{
+	cr_assert_eq(put_object(resource_of("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
+	                        "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u-g\","
+	                        "\"resourceVersion\":\"%d\",\"annotations\":{"
+	                        "\"muster.dev/run-seconds\":\"%d\"}},\"spec\":{\"minMember\":1}}",
+	                        ++s.version, seconds),
+	             0);
+}
+
 /* As it is written: without the grace period and the minute until status.startTime. */
 Test(ends_stated, as_it_is_written)
 {
@@ -147,15 +166,8 @@ Test(ends_stated, as_it_is_written)
 	};
 
 	start_stated(true);
-	cr_assert_eq(put_object(resource_of("batch/v1", "Job"),
-	                        "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ns\",\"uid\":\"u-j\","
-	                        "\"resourceVersion\":\"1\"},\"spec\":{\"activeDeadlineSeconds\":300}}"),
-	             0);
-	cr_assert_eq(
-		put_object(resource_of("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
-	               "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u-g\","
-	               "\"resourceVersion\":\"1\"" EXPECTS("200") "},\"spec\":{\"minMember\":1}}"),
-		0);
+	put_job(300);
+	put_group(200);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		cr_assert_eq(stated_of(rows[i].meta, rows[i].spec), rows[i].stated_s, "row %zu: %u", i,
 		             replay_pod(&s.replay, "ns/p")->stated_s);
@@ -169,26 +181,14 @@ Test(ends_stated, edits_are_followed)
 {
 	start_stated(true);
 	for (int i = 0; i < 3; i++) {
-		cr_assert_eq(
-			put_object(resource_of("batch/v1", "Job"),
-		               "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ns\",\"uid\":\"u-j\","
-		               "\"resourceVersion\":\"%d\"},\"spec\":{"
-		               "\"activeDeadlineSeconds\":%d}}",
-		               i + 1, 300 + i),
-			0);
+		put_job(300 + i);
 		if (i == 0)
 			cr_assert_eq(stated_of(OF_J, ONCE), 300);
 		flush();
 		cr_assert_eq(replay_pod(&s.replay, "ns/p")->stated_s, 300 + i);
 	}
 	for (int i = 0; i < 3; i++) {
-		cr_assert_eq(
-			put_object(resource_of("scheduling.x-k8s.io/v1alpha1", "PodGroup"),
-		               "{\"metadata\":{\"name\":\"g\",\"namespace\":\"ns\",\"uid\":\"u-g\","
-		               "\"resourceVersion\":\"%d\",\"annotations\":{"
-		               "\"muster.dev/run-seconds\":\"%d\"}},\"spec\":{\"minMember\":1}}",
-		               i + 1, 200 + i),
-			0);
+		put_group(200 + i);
 		if (i == 0)
 			cr_assert_eq(stated_of(IN_G, ONCE), 200);
 		flush();
