@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The rights of deploy/base/rbac.yaml against those that the tests on the real server used.
+"""The rights of deploy/base and of what is added to it for a feature against those that the tests on the real server used.
 
     tests/real/rights.py DIR      DIR: what sum_up() wrote, $MUSTER_RIGHTS of the tests
 
@@ -14,26 +14,33 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from lib import yamlsub  # noqa: E402
-from real.version import has_native_gangs  # noqa: E402
+from real.version import has_native_gangs, is_at_least  # noqa: E402
 
-RBAC = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "base" / "rbac.yaml"
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
+OF_OTHERS = {"viewer", "crds", "kube-scheduler"}  # no rights of muster
 
 # (API group, resource, verb): why it is granted although a run may not use it.
 UNUSED = {("events.k8s.io", "events", "patch"): "an equal event that repeats",
-          **{("", resource, "get"): "after a conflict, or a write whose answer was lost"
-             for resource in ("persistentvolumeclaims", "persistentvolumes")}}
-# test_real.py: to be refused; test_extender.py: granted by deploy/extender-token alone; to evict: by deploy/preemption
-# alone, and what anybody may ask about oneself.
-ASKED_BY_A_TEST = {("", "secrets", "list"), ("authentication.k8s.io", "tokenreviews", "create"),
-                   ("", "pods/eviction", "create"), ("authorization.k8s.io", "selfsubjectaccessreviews", "create")}
+          ("resource.k8s.io", "resourceclaims/binding", "patch"): "checked by the API server beside that of the status",
+         **{(group, resource, "get"): "after a conflict, or a write whose answer was lost"
+            for group, resource in (("", "persistentvolumeclaims"), ("", "persistentvolumes"), ("resource.k8s.io", "resourceclaims"))}}
+# test_real.py: to be refused; what anybody may ask about oneself.
+ASKED_BY_A_TEST = {("", "secrets", "list"), ("authorization.k8s.io", "selfsubjectaccessreviews", "create")}
+
+
+def is_served(group, resource):
+    """Whether this version of Kubernetes may have it."""
+    return {"scheduling.k8s.io": resource == "priorityclasses" or has_native_gangs(),
+            "resource.k8s.io": is_at_least(34)}.get(group, True)
 
 
 def granted():
-    """Each (API group, resource, verb) of the roles, of groups that this version of Kubernetes may have."""
-    rules = [rule for obj in yamlsub.load_all(RBAC.read_text(encoding="utf-8")) for rule in obj.get("rules", [])]
+    """Each (API group, resource, verb) of muster's roles that may be used."""
+    rules = [rule for path in sorted(DEPLOY.glob("*/*.yaml")) if path.parent.name not in OF_OTHERS
+             for obj in yamlsub.load_all(path.read_text(encoding="utf-8")) if obj.get("kind") in ("ClusterRole", "Role")
+             for rule in obj.get("rules", [])]
     return {(group, resource, verb) for rule in rules for group in rule["apiGroups"]
-            for resource in rule["resources"] for verb in rule["verbs"]
-            if group != "scheduling.k8s.io" or resource == "priorityclasses" or has_native_gangs()}
+            for resource in rule["resources"] for verb in rule["verbs"] if is_served(group, resource)}
 
 
 def sum_up(cluster, folder):

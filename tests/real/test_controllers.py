@@ -12,7 +12,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from lib import harness, muster  # noqa: E402
 from lib.check import condition, is_bound  # noqa: E402
 from lib.harness import becomes, equal, main, steady, until  # noqa: E402
-from lib.objects import pod_group  # noqa: E402
+from lib.objects import pod, pod_group  # noqa: E402
+from real.cluster import DEPLOY  # noqa: E402
 from real.version import has_native_gangs  # noqa: E402
 from real.kubelet import Kubelets, report  # noqa: E402
 from real.workloads import job, template, workload  # noqa: E402
@@ -199,6 +200,23 @@ def test_many_jobs_at_once():
 def test_nothing_was_forbidden_and_every_kubelet_got_through():
     equal(world.cluster.refusals(), 0, "requests not allowed")
     equal(kubelets.errors, [], "what kubelets couldn't write")
+
+
+def test_the_deadline_of_a_job_is_the_end_of_its_pods():
+    """With the right of deploy/job-deadlines: the pods have no deadline of their own, so the start of who waits is
+    promised by that of their Job."""
+    world.admin.apply_yaml((DEPLOY / "job-deadlines" / "rbac.yaml").read_text(encoding="utf-8"))
+    world.muster.stop()
+    world.flags = ("--job-deadlines", "--promise-depth=64", "--reserve-after=0")
+    try:
+        world.fresh(*machines(1, cpu="2"))
+        world.create(job("first", 2, seconds=None, activeDeadlineSeconds=600))
+        until(lambda: world.running("first") == 2, SOON_S, "first runs")
+        world.create(pod_group("next", 2), *(pod(f"next-{i}", group="next") for i in range(2)))
+        world.waits("next", r"starts at \d{4}-[^ ]*Z \(promised\)")
+    finally:
+        world.muster.stop()
+        world.flags = ()
 
 
 if __name__ == "__main__":
