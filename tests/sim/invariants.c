@@ -2,13 +2,18 @@
 /* Checks every revision of the API server's history once, and keeps what the next check needs.
  *
  * Overcommitment: a Binding must fit together with every pod that muster placed, whoever sent it
- * and whether it is alive.  Two things are excused, and counted:
+ * and whether it is alive.  What others did is excused, and counted:
  *
  *   others  pods that another scheduler bound, of which the core had no record when it decided
- *   nodes   a node that shrank or was deleted since: it is as large as the core knew it then
+ *   nodes   a node that shrank or was deleted since: it is as large as the core knew it then.  No
+ *           Binding can have the size of a node as a precondition
  *
  * at_rest.c excuses torn gangs by the same two; a person who takes members away is one of the
- * others.
+ * others.  It has one excuse beside them, which is muster's own:
+ *
+ *   deaths  a process died between the evictions of a gang that goes whole.  Each is a request of
+ *           its own, and the next core sends none that its predecessor planned, since a pod would
+ *           go that no plan needs any more (decision 071): the rest runs on below its quorum
  */
 #include "tests/apisim/requests.h"
 #include "tests/sim/claims.h"
