@@ -52,7 +52,8 @@ struct pod {
 	bool backoff;        /* pending until retry_ns */
 	bool leaving;        /* was being deleted when it was last counted on its node */
 	uint16_t name_bytes;
-	bool lasting;            /* counted in core/cluster/lasting.h, on `named` */
+	bool lasting : 1;        /* counted in core/cluster/lasting.h, on `named` */
+	bool first_plan : 1;     /* counted in its gang's first_plan_n */
 	bool evicted;            /* for a nomination, or is to be */
 	uint32_t previous, next; /* of the same gang */
 	uint64_t created_ns;

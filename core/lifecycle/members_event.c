@@ -152,6 +152,8 @@ static void gang_leave(struct core *c, struct pod *p)
 
 	if (index == ID_NONE)
 		return;
+	if (p->first_plan)
+		precedence_lose(c, p);
 	gang_unlink(&c->gangs, index, pods_id(&c->pods, p));
 	if (gang_is_group(&c->gangs, index)) {
 		c->gangs.slots[index].infeasible_version = 0;
@@ -335,6 +337,7 @@ static void pod_change(struct core *c, struct pod *p, const struct event_pod *e,
                        labels_id labels, enum reservation now, node_id node)
 {
 	const uint32_t old_gang = p->gang;
+	const shape_id old_shape = p->shape;
 	/* Sent again as it was: the text of its refusal, which only the frontend has, is another one.
 	 */
 	const bool told_again = e->flags & POD_REFUSED && p->flags == e->flags && gang == old_gang &&
@@ -359,6 +362,9 @@ static void pod_change(struct core *c, struct pod *p, const struct event_pod *e,
 	if (told_again)
 		c->gangs.slots[gang].published_hash = 0;
 	member_in(c, p);
+	if (p->first_plan && (p->readiness == MEMBER_OUTSIDE ||
+	                      (p->shape != old_shape && precedence_asks_more(c, old_shape, p->shape))))
+		precedence_lose(c, p);
 	PROBE(pod_set, e->pod, e->generation, (uint32_t)p->reservation, p->node);
 	/* The gang that it was reserved with, even if it is in another one now. */
 	if (c->sends.n > 0)

@@ -75,7 +75,7 @@ BY_NAME void gang_reserve(struct core *c, uint32_t index, const struct plan *pla
 	assert(g->queue == QUEUE_NONE && c->queue.in_cycle == index && g->retained == 0);
 	g->planned_spec_id = g->spec_id;
 	if (gang_have(g) == 0 && gang_is_group(&c->gangs, index))
-		precedence_begin(g);
+		precedence_begin(c, g, plan);
 	bind = outbox_bind_of(c, index);
 	for (uint32_t i = 0; i < plan->n; i++) {
 		const struct pod *p = &c->pods.slots[plan->pods[i]];

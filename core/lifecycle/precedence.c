@@ -7,6 +7,62 @@
 
 #include <assert.h>
 
+static void first_plan_add(struct gang *g, struct pod *p)
+{
+	p->first_plan = true;
+	g->first_plan_n++;
+}
+
+/* The quorum is that of the moment. */
+static void begin(struct core *c, struct gang *g)
+{
+	/* Those of an earlier one, of which no member has a node any more. */
+	for (pod_id id = g->first; g->first_plan_n > 0; id = c->pods.slots[id].next) {
+		g->first_plan_n -= c->pods.slots[id].first_plan;
+		c->pods.slots[id].first_plan = false;
+	}
+	g->begun = gang_total(g);
+	g->precedence_ends_ns = 0;
+}
+
+void precedence_begin(struct core *c, struct gang *g, const struct plan *plan)
+{
+	begin(c, g);
+	for (uint32_t i = 0; i < plan->n; i++)
+		if (plan->nodes[i] != ID_NONE)
+			first_plan_add(g, &c->pods.slots[plan->pods[i]]);
+}
+
+void precedence_lose(struct core *c, struct pod *p)
+{
+	struct gang *g;
+
+	if (!p->first_plan)
+		return;
+	g = &c->gangs.slots[p->gang];
+	assert(g->first_plan_n > 0);
+	p->first_plan = false;
+	if (--g->first_plan_n < g->begun)
+		precedence_end(c, p->gang);
+}
+
+bool precedence_asks_more(const struct core *c, shape_id than, shape_id shape)
+{
+	const struct shape *old = &c->shapes.slots[than], *new = &c->shapes.slots[shape];
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < new->requests_n; i++) {
+		const struct request *r = &new->requests[i];
+
+		while (at < old->requests_n && old->requests[at].resource < r->resource)
+			at++;
+		if (at == old->requests_n || old->requests[at].resource != r->resource ||
+		    old->requests[at].value < r->value)
+			return true;
+	}
+	return false;
+}
+
 void precedence_note(struct core *c, struct gang *g)
 {
 	if (g->precedence_ends_ns == 0 && c->config.retain_for_ns > 0 && gang_partially_bound(g))
@@ -72,7 +128,13 @@ void precedence_restore(struct core *c)
 		if (g->generation == 0 || gang_have(g) == 0 || gang_enough(g, MEMBER_BOUND) ||
 		    !is_first_placement(c, g))
 			continue;
-		precedence_begin(g);
+		begin(c, g);
+		for (pod_id pod = g->first; pod != ID_NONE; pod = c->pods.slots[pod].next) {
+			struct pod *p = &c->pods.slots[pod];
+
+			if (p->readiness != MEMBER_OUTSIDE && is_older(g, p->created_ns))
+				first_plan_add(g, p);
+		}
 		gang_requeue(c, id);
 	}
 }

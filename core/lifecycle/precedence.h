@@ -3,8 +3,12 @@
  * and 046.
  *
  *   plan reserved, no member had a node ──► under way ──quorum bound──────────► over
- *                                            │     └───config.retain_for_ns──► over
+ *                                            │     ├───config.retain_for_ns──► over
+ *                                            │     └───members of the plan lost──► over
  *                                            └───quorum raised: suspended until it is lowered again
+ *
+ * "Lost": fewer than the quorum at its begin are left of the members that its plan had, since they
+ * were deleted or ask for more.  What replaces them may ask for any amount.
  *
  * While it is under way and some members have a node, the gang precedes all others, retains the
  * reservations of refused members (core/lifecycle/retain.h), and needs not wait for its backfill
@@ -15,12 +19,8 @@
 
 #include "core/lifecycle/state.h"
 
-/* The first member of the group gets a node. */
-static inline void precedence_begin(struct gang *g)
-{
-	g->begun = gang_total(g);
-	g->precedence_ends_ns = 0;
-}
+/* The first members of the group get nodes, by this plan. */
+void precedence_begin(struct core *c, struct gang *g, const struct plan *plan);
 
 /* Its quorum is bound. */
 static inline void precedence_complete(struct gang *g)
@@ -36,6 +36,12 @@ bool precedence_is_over(const struct core *c, const struct gang *g);
 
 /* The gang's priority beside promises: the highest as long as it precedes all others. */
 int32_t precedence_priority(const struct core *c, const struct gang *g);
+
+/* The pod doesn't count as a member of its gang's first plan any more, where it did. */
+void precedence_lose(struct core *c, struct pod *p);
+
+/* True if pods of the shape ask for more of anything than those of the other. */
+bool precedence_asks_more(const struct core *c, shape_id than, shape_id shape);
 
 /* Ends it; the gang is queued as others are and retains nothing. */
 void precedence_end(struct core *c, uint32_t index);

@@ -59,6 +59,7 @@ struct gang {
 	/* gang_total() when its first placement began; 0: no first placement is in progress
 	 * (core/lifecycle/precedence.h) */
 	uint32_t begun;
+	uint32_t first_plan_n;  /* members of the plan that began it which still count */
 	const char *name;       /* "namespace/name": in the arena, or the lone pod's */
 	struct gang_key queued; /* its key when it was inserted into its queue */
 	/* feasibility_version() for which it can't ever fit; core/cycle/backfill.c */

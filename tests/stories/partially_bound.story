@@ -21,17 +21,19 @@ bound g-0
 refused g-1 retry_ms=5000
 
 scene not_enough AFTER_5100
-# Of three members that have to start, one was refused, and one fits nowhere.
-node n1 cpu=3 memory=64
+# Of three members that have to start, two were refused, and one of them fits nowhere any more.
+node n1 cpu=3 memory=16
 node n2 cpu=5 memory=64 cordoned
+node n3 cpu=0 memory=64
 gang g quorum=3
-pods 3 g gang=g cpu=1
+pods 2 g gang=g cpu=1
+pod g-2 gang=g cpu=0 memory=32
+pod there cpu=1 node=n1
 plan
 bound g-0
 refused g-1 retry_ms=5000
-pod g-3 gang=g cpu=5
-drop pod g-2
-pod there cpu=1 node=n1
+refused g-2 retry_ms=5000
+drop node n3
 pod other cpu=1
 	on other=-
 tick 5100
@@ -139,6 +141,56 @@ gang g quorum=3 changed
 pod g-0 gang=g cpu=1 node=n1
 pods 2 h gang=g cpu=3
 synced
+	order g=ordinary
+
+scene one_of_two
+# Of the two members that its first plan had, one is bound and the other was refused.
+node n1 cpu=5 memory=64
+gang g quorum=2
+pods 2 g gang=g cpu=1
+pod there cpu=1 priority=1
+plan
+bound g-0
+refused g-1 retry_ms=5000
+confirm there
+	order g=first
+
+story precedence_is_of_the_members_that_were_planned
+# A member that replaces one of them may ask for any amount, so it waits by priority and holds nothing.
+use one_of_two
+drop pod g-1
+pod g-2 gang=g cpu=4
+	order g=ordinary
+tick 2500
+pod other cpu=3
+	on other=n1 g-2=-
+# The same if it asks for more than it did, but not if its request is the same or less.
+cluster
+use one_of_two
+pod g-1 gang=g cpu=1 memory=1
+	order g=ordinary
+cluster
+use one_of_two
+pod g-1 gang=g cpu_milli=500
+	order g=first
+# It is being deleted, and a finalizer keeps it.
+cluster
+use one_of_two
+pod g-1 gang=g cpu=1 deleting
+pod g-2 gang=g cpu=4
+	order g=ordinary
+# One more than the quorum was planned, and may go.
+cluster
+node n1 cpu=5 memory=64
+gang g quorum=2
+pods 3 g gang=g cpu=1
+plan
+bound g-0
+refused g-1 retry_ms=5000
+drop pod g-2
+	order g=first
+drop pod g-1
+pod g-3 gang=g cpu=1
 	order g=ordinary
 
 story goes_before_others_though_it_is_after_others

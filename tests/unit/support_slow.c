@@ -36,6 +36,14 @@ static void said_add(struct slow *s, enum record_kind kind, const void *body, ui
 	append(&s->said, &s->said_n, &s->said_room, body, bytes);
 }
 
+static void slow_begins(struct slow *s, uint32_t gang)
+{
+	s->gangs[gang].begun = slow_total(&s->gangs[gang]);
+	s->gangs[gang].begins = true;
+	for (uint32_t i = 0; i < SLOW_PODS; i++)
+		s->pods[i].first = s->pods[i].first && s->pods[i].gang != gang;
+}
+
 static void bind(struct slow *s, enum record_kind kind, const struct cmd_bind *b)
 {
 	struct pod *p = &s->pods[b->pod];
@@ -46,7 +54,9 @@ static void bind(struct slow *s, enum record_kind kind, const struct cmd_bind *b
 	if (s->checking)
 		check_bind(s, b);
 	if (kind == CMD_BIND && b->gang != ID_NONE && slow_have(s, b->gang) == 0)
-		s->gangs[b->gang].begun = slow_total(&s->gangs[b->gang]);
+		slow_begins(s, b->gang);
+	if (kind == CMD_BIND && b->gang != ID_NONE)
+		p->first = p->first || s->gangs[b->gang].begins;
 	p->withdrawn = kind == CMD_CANCEL_BIND;
 	s->counts.binds++;
 	p->where = IN_FLIGHT;

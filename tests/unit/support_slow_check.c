@@ -264,8 +264,26 @@ static void check_given_up(struct slow *s)
 	}
 }
 
+/* It is no first placement any more if members of its plan are gone. */
+static void check_first(struct slow *s)
+{
+	uint32_t left[SLOW_GANGS] = { 0 };
+
+	for (uint32_t i = 0; i < SLOW_PODS; i++) {
+		struct pod *p = &s->pods[i];
+
+		p->first = p->first && counts(p, p->gang);
+		if (p->first)
+			left[p->gang]++;
+	}
+	for (uint32_t gang = 0; gang < SLOW_GANGS; gang++)
+		if (left[gang] < s->gangs[gang].begun && !s->gangs[gang].begins)
+			s->gangs[gang].begun = 0;
+}
+
 void check_kept(struct slow *s)
 {
+	check_first(s);
 	for (uint32_t i = 0; i < SLOW_PODS; i++) {
 		struct pod *p = &s->pods[i];
 
@@ -300,7 +318,7 @@ void check_before_plan(struct slow *s)
 		uint32_t shape = ID_NONE;
 
 		s->gangs[gang].alike = true;
-		s->gangs[gang].started = false;
+		s->gangs[gang].started = s->gangs[gang].begins = false;
 		for (uint32_t i = 0; i < SLOW_PODS; i++) {
 			const struct pod *p = &s->pods[i];
 

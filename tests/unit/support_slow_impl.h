@@ -37,6 +37,7 @@ struct gang {
 	uint32_t why;   /* last told */
 	bool alike;     /* before the plan */
 	bool started;   /* in this plan */
+	bool begins;    /* in this plan its first members get nodes */
 	uint32_t begun; /* how many had to start together when its first member did; 0: it is whole, or
 	                 * that is not known */
 };
@@ -49,6 +50,7 @@ struct pod {
 	enum where where;
 	bool keeps;     /* refused, and its room is kept */
 	bool withdrawn; /* IN_FLIGHT, to be taken back */
+	bool first;     /* got a node by the plan with which its gang began */
 	int32_t priority;
 	uint64_t created, retry_ns, refusals;
 };
