@@ -423,6 +423,19 @@ def test_the_preemptor_is_deleted():
         equal(c.metric("muster_nominations"), 0)
 
 
+def test_a_gang_that_was_cut_goes_whole():
+    """PRE-16 with a gang in the way: when its first members have gone the others are of no use."""
+    victims = group("v", 0, 12, ["n1"] * 12, terminationGracePeriodSeconds=30)
+    with Preempting(objects.node("n1", cpu="12"), *victims, *group("g", 10, 12, [None] * 12), apisim=("--grace-ms", "30000"),
+                    frontend=("--preemption", "on", "--evictions-per-second", "1")) as c:
+        until(lambda: len(c.gone()) >= 3, SOON_S, "the first")
+        c.client.delete("PodGroup", "g")
+        c.delete("Pod", *[f"g-{i}" for i in range(12)])
+        becomes(lambda: c.metric("muster_nominations"), 0, "nominations", SOON_S)
+        check(len(c.gone()) < 12, c.gone())
+        becomes(lambda: len(c.gone()), 12, "members that went", 30)
+
+
 def test_freed_room_is_the_gangs():
     """PRE-17: pods that are smaller and come later, of lower priority, don't get it."""
     low = full_nodes(1, terminationGracePeriodSeconds=4)
