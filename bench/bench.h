@@ -99,10 +99,12 @@ bool bench_decide(struct bench_report *report, const struct bench_options *optio
 bool bench_pipeline(struct bench_report *report, const struct bench_options *options);
 bool bench_sustained(struct bench_report *report, const struct bench_options *options);
 bool bench_memory(struct bench_report *report, const struct bench_options *options);
+bool bench_devices(struct bench_report *report, const struct bench_options *options);
 bool bench_e2e(struct bench_report *report, const struct bench_options *options);
 bool bench_binds(struct bench_report *report, const struct bench_options *options);
 bool bench_extender(struct bench_report *report, const struct bench_options *options);
 bool bench_compare(struct bench_report *report, const struct bench_options *options);
+bool bench_compare_devices(struct bench_report *report, const struct bench_options *options);
 bool bench_trace(struct bench_report *report, const struct bench_options *options);
 bool bench_openb(struct bench_report *report, const struct bench_options *options);
 bool bench_queues(struct bench_report *report, const struct bench_options *options);

@@ -104,6 +104,46 @@ bool child_guard(const char *const argv[])
 	_exit(127);
 }
 
+/* User and system time of one process.  The name of its program, in brackets, may have spaces and
+ * brackets itself. */
+static double own_cpu_s(pid_t pid)
+{
+	char path[64], text[1024];
+	unsigned long user = 0, system = 0;
+	const char *rest;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	if (f)
+		fclose(f);
+	text[n] = '\0';
+	rest = strrchr(text, ')');
+	if (!rest || sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+	                    &system) != 2)
+		return 0;
+	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+double child_cpu_s(const struct process *p)
+{
+	double sum = own_cpu_s(p->pid);
+	char path[64];
+	pid_t child;
+	FILE *f;
+
+	/* Those of its first thread: the programs with children have one. */
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", p->pid, p->pid);
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &child) == 1)
+		sum += own_cpu_s(child);
+	if (f)
+		fclose(f);
+	return sum;
+}
+
 uint16_t child_port(void)
 {
 	static uint32_t turn;

@@ -22,6 +22,9 @@ bool child_run(const char *folder, const char *name, const char *const argv[]);
 /* Runs this, its output dropped, when we have ended, whatever the cause. */
 bool child_guard(const char *const argv[]);
 
+/* CPU seconds of it and of the programs that it started and that run. */
+double child_cpu_s(const struct process *p);
+
 /* A TCP port of the loopback interface that is free now; 0: none. */
 uint16_t child_port(void);
 

@@ -117,16 +117,6 @@ void cluster_soft_shapes(struct cluster *c)
 	}
 }
 
-void cluster_devices(struct cluster *c, uint32_t taken)
-{
-	const struct shape_spec s = shape_spec(c, SHAPE_DEVICE);
-
-	tell_question(c);
-	for (uint32_t node = 0; node < c->nodes; node++)
-		tell_devices(c, node, taken);
-	tell_shape(c, SHAPE_DEVICE, &s);
-}
-
 void cluster_node_join(struct cluster *c, node_id node)
 {
 	tell_node(c, node, 0);

@@ -45,6 +45,7 @@ struct cluster {
 	uint32_t nodes;
 	bool racks;
 	bool scattered;
+	bool pairs; /* of devices */
 	uint32_t pods_limit;
 	uint32_t next_pod;   /* ids from here on were never used */
 	uint32_t *free_pods; /* used ids that are free again */
@@ -147,8 +148,11 @@ void cluster_gang_end(struct cluster *c, gang_id gang);
 /* SHAPE_NEW is dropped and another one is added; `scarce`: like SHAPE_RARE, else SHAPE_CPU. */
 void cluster_new_shape(struct cluster *c, bool scarce);
 
-/* Each node gets 8 devices, of which `taken` are taken, and SHAPE_DEVICE asks for one. */
-void cluster_devices(struct cluster *c, uint32_t taken);
+/* Each node gets 8 GPUs, of which the first `taken` are taken, and SHAPE_DEVICE asks for one.
+ * `pairs`: it has 4 NICs too, and SHAPE_DEVICE asks for two GPUs and a NIC on one PCIe root. */
+void cluster_devices(struct cluster *c, bool pairs, uint32_t taken);
+/* Another number of them is taken. */
+void cluster_node_devices(struct cluster *c, node_id node, uint32_t taken);
 
 /* Adds the shapes with soft rules. */
 void cluster_soft_shapes(struct cluster *c);

@@ -299,28 +299,6 @@ void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s)
 	           { p.spreads, p.e.spreads_n * sizeof(p.spreads[0]) }));
 }
 
-void tell_question(struct cluster *c)
-{
-	const struct event_question e = { .options_n = 1 };
-	const struct question_option option = { .count = 1 };
-
-	tell(c, EVENT_QUESTION, PARTS({ &e, sizeof(e) }, { &option, sizeof(option) }));
-}
-
-void tell_devices(struct cluster *c, uint32_t node, uint32_t taken)
-{
-	const struct event_node_devices e = {
-		.node = node, .generation = 1, .layout = 1, .devices_n = 8
-	};
-	const struct event_match m = {
-		.node = node, .generation = 1, .layout = 1, .devices_n = 8, .options_n = 1
-	};
-	const uint64_t set = (UINT64_C(1) << taken) - 1, sets[2] = { 0xff, 0xff };
-
-	tell(c, EVENT_NODE_DEVICES, PARTS({ &e, sizeof(e) }, { &set, sizeof(set) }));
-	tell(c, EVENT_MATCH, PARTS({ &m, sizeof(m) }, { sets, sizeof(sets) }));
-}
-
 /* Creation times as a Job's controller causes them: many in one second, in whole seconds as the API
  * has them, and not in the order of names. The same each time the pod is sent. */
 static int pod_name(char name[32], uint32_t generation)

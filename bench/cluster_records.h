@@ -34,9 +34,6 @@ void tell(struct cluster *c, enum record_kind kind, const struct part *parts);
 void tell_names(struct cluster *c); /* of the GPUs and of the taint */
 void tell_node(struct cluster *c, uint32_t node, int64_t more_memory);
 void tell_shape(struct cluster *c, uint32_t shape, const struct shape_spec *s);
-void tell_question(struct cluster *c); /* 0: one device */
-/* Of a node: 8 devices, of which the first are taken, and which of them question 0 may have. */
-void tell_devices(struct cluster *c, uint32_t node, uint32_t taken);
 void tell_pod(struct cluster *c, const struct pod_spec *s);
 /* With racks: one block is required, one rack preferred. */
 void tell_gang(struct cluster *c, gang_id gang, uint32_t quorum);

@@ -3,8 +3,9 @@
  * run?  tests/real/cluster.py starts etcd and kube-apiserver, tests/real/build.sh has
  * kube-scheduler; both are built from source the first time, which takes minutes.
  *
- * kube-scheduler runs twice: as it comes, which looks at a sample of the nodes, and with
- * every node scored, which is what muster always does. */
+ * compare: kube-scheduler runs twice, as it comes, which looks at a sample of the nodes, and with
+ * every node scored, which is what muster always does.  compare-devices: a gang whose members have
+ * a claim for one device each, and 8 devices on each node; who is first changes with each run. */
 #include "bench/bench.h"
 #include "bench/stage.h"
 
@@ -15,6 +16,10 @@
 #define GANG 100u
 #define TIMES_SAMPLED 5 /* goals: muster's rate over kube-scheduler's */
 #define TIMES_EXACT 35
+#define DEVICES_NODES 5000u
+#define DEVICES_GANG 1000u
+#define TIMES_DEVICES 10
+#define TIMES_WRITES 1.3 /* goal: muster's time over that of the writes alone */
 
 struct ground {
 	char tree[PROCESS_PATH];
@@ -48,9 +53,10 @@ static bool find_kube(struct ground *g, const struct stage *s)
 	return line[0] == '/';
 }
 
-static bool ground_open(struct ground *g, const struct stage *s)
+static bool ground_open(struct ground *g, const struct stage *s, bool devices)
 {
-	const char *argv[] = { g->script, "start", g->folder, "--gates", NULL };
+	const char *argv[] = { g->script, "start", g->folder, "--gates", devices ? "--devices" : NULL,
+		                   NULL };
 	const char *stop[] = { g->script, "stop", g->folder, NULL };
 	struct stat st;
 
@@ -146,8 +152,68 @@ static bool measure(struct bench_report *report, struct stage *s, const struct g
 	return true;
 }
 
-bool bench_compare(struct bench_report *report, const struct bench_options *o)
+struct devices_figures {
+	double seconds, cpu_s;
+};
+
+static bool contend_for_devices(struct stage *s, struct contender *c, uint32_t gang,
+                                struct devices_figures *f)
 {
+	const bool ok = contender_start(c, s) && stage_gang(s, c, gang, &f->seconds);
+
+	if (!ok)
+		process_show_log(&c->child);
+	f->cpu_s = s->cpu_s;
+	contender_stop(c);
+	return ok;
+}
+
+static void add_devices(struct bench_report *report, const char *name, uint32_t gang,
+                        const struct devices_figures *f, double goal)
+{
+	char row[64];
+
+	snprintf(row, sizeof(row), "%s-claims-gang-%u", name, gang);
+	bench_add_one(report, row, "s", f->seconds, false, 0);
+	snprintf(row, sizeof(row), "%s-claims-rate", name);
+	bench_add_one(report, row, "per_s", gang / f->seconds, true, goal);
+	snprintf(row, sizeof(row), "%s-claims-cpu", name);
+	bench_add_one(report, row, "s", f->cpu_s, false, 0);
+}
+
+static bool measure_devices(struct bench_report *report, struct stage *s, const struct ground *g,
+                            const struct bench_options *o)
+{
+	static unsigned runs;
+	const uint32_t gang = o->gang ? o->gang : DEVICES_GANG;
+	struct contender all[] = {
+		{ .name = "muster", .kubeconfig = g->muster, .devices = true },
+		{ .name = "kube", .program = g->kube, .kubeconfig = g->admin, .devices = true },
+	};
+	const unsigned first = runs++ % 2;
+	struct devices_figures f[2];
+	double before, after;
+	char row[64];
+
+	if (!stage_devices(s) || !stage_claim_writes(s, gang, &before) ||
+	    !contend_for_devices(s, &all[first], gang, &f[first]) ||
+	    !contend_for_devices(s, &all[1 - first], gang, &f[1 - first]) ||
+	    !stage_claim_writes(s, gang, &after))
+		return false;
+	/* Once before and once after: other work on the machine comes and goes. */
+	before = (before + after) / 2;
+	snprintf(row, sizeof(row), "apiserver-writes-%u", 3 * gang);
+	bench_add_one(report, row, "s", before, false, 0);
+	add_devices(report, "muster", gang, &f[0], TIMES_DEVICES * gang / f[1].seconds);
+	add_devices(report, "kube", gang, &f[1], 0);
+	snprintf(row, sizeof(row), "dra-e2e-gang-%u", gang);
+	bench_add_one(report, row, "s", f[0].seconds, false, TIMES_WRITES * before);
+	return true;
+}
+
+static bool on_ground(struct bench_report *report, const struct bench_options *o, bool devices)
+{
+	const uint32_t nodes = o->nodes ? o->nodes : devices ? DEVICES_NODES : NODES;
 	struct ground g = { .started = false };
 	struct stage s;
 	bool ok;
@@ -155,9 +221,19 @@ bool bench_compare(struct bench_report *report, const struct bench_options *o)
 	bench_unpin();
 	if (!stage_init(&s))
 		return false;
-	ok = ground_open(&g, &s) && stage_open(&s, g.admin, o->nodes ? o->nodes : NODES) &&
-	     measure(report, &s, &g, o);
+	ok = ground_open(&g, &s, devices) && stage_open(&s, g.admin, nodes) &&
+	     (devices ? measure_devices : measure)(report, &s, &g, o);
 	ground_close(&g, &s);
 	stage_free(&s);
 	return ok;
+}
+
+bool bench_compare(struct bench_report *report, const struct bench_options *o)
+{
+	return on_ground(report, o, false);
+}
+
+bool bench_compare_devices(struct bench_report *report, const struct bench_options *o)
+{
+	return on_ground(report, o, true);
 }

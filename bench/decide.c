@@ -349,7 +349,7 @@ static bool devices(struct bench_report *report, uint32_t nodes, double goal)
 
 	if (!cluster_init(&c, &(struct cluster_setup){ .nodes = nodes, .pods_more = 5000 }))
 		return false;
-	cluster_devices(&c, 3);
+	cluster_devices(&c, false, 3);
 	ok = gang_row(report, &c, 1000, SHAPE_DEVICE, "-devices", goal);
 	cluster_free(&c);
 	return ok;

@@ -13,6 +13,7 @@ static const struct {
 } benches[] = {
 	{ "ring", "records from one CPU to another: latency and rate", bench_ring, false },
 	{ "decide", "gangs and pods planned and reserved by the core", bench_decide, false },
+	{ "devices", "claims of devices, in the core and in the frontend", bench_devices, false },
 	{ "pipeline", "event in to binding out, through the rings and the core's loop", bench_pipeline,
 	  false },
 	{ "sustained", "pods per second through the core, whole lives", bench_sustained, false },
@@ -23,6 +24,8 @@ static const struct {
 	{ "extender", "questions of kube-scheduler, node names alone, as answered over HTTP",
 	  bench_extender, false },
 	{ "compare", "muster and kube-scheduler on a real API server", bench_compare, true },
+	{ "compare-devices", "the same with a gang whose members have a claim for a device each",
+	  bench_compare_devices, true },
 	{ "trace",
 	  "a log of jobs, or a recording, through the core in virtual time: waits, promises kept",
 	  bench_trace, true },
@@ -46,10 +49,10 @@ static void usage(FILE *out)
 	      "       muster-bench trace FILE [--nodes N] [--promise-depth N] [options]\n\n",
 	      out);
 	for (size_t i = 0; i < BENCHES_N; i++)
-		fprintf(out, "  %-10s %s%s\n", benches[i].name, benches[i].what,
+		fprintf(out, "  %-15s %s%s\n", benches[i].name, benches[i].what,
 		        benches[i].alone ? "; not part of all" : "");
 	fputs(
-		"  all        each of them; in JSON an array\n\n"
+		"  all             each of them; in JSON an array\n\n"
 		"  --runs N           so many times (1); best of all, median of medians and tails\n"
 		"  --quick            leave out what takes long or several GB of memory\n"
 		"  --nodes N, --pods N, --gang N   where a bench has such a number: another one\n"

@@ -139,6 +139,8 @@ static bool start_muster(struct contender *c, struct stage *s)
 		                   NULL,
 		                   NULL,
 		                   NULL,
+		                   NULL,
+		                   NULL,
 		                   NULL };
 	size_t n = 10;
 	bool ok;
@@ -146,6 +148,10 @@ static bool start_muster(struct contender *c, struct stage *s)
 	if (c->extends) {
 		argv[n++] = "--extender-keep";
 		argv[n++] = "60";
+	}
+	if (c->devices) {
+		argv[n++] = "--devices";
+		argv[n++] = "auto";
 	}
 	if (c->connections) {
 		argv[n++] = "--bind-connections";

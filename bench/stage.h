@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #define STAGE_SCHEDULER "muster-bench"
+#define STAGE_DEVICES 8u /* of a node */
 
 struct stage {
 	struct client client; /* with the rights of an administrator */
@@ -23,6 +24,7 @@ struct stage {
 	uint64_t began;  /* wall time in ns; makes names of namespaces unique */
 	uint32_t spaces; /* namespaces made so far */
 	bool clean;      /* delete what was made */
+	double cpu_s;    /* of the scheduler during the last stage_gang() */
 	/* Of the last stage_preloaded(), stage_live() or stage_paced(), which wait for the Events of
 	 * their bindings: from the first binding or creation to the last Event, and from the last
 	 * binding to it. */
@@ -36,6 +38,7 @@ struct contender {
 	const char *kubeconfig;  /* of the user it runs as */
 	uint32_t percent;        /* kube-scheduler: of nodes to score; 0: its default */
 	bool extends;            /* muster: answers other schedulers */
+	bool devices;            /* after stage_devices(): members of a gang have a claim each */
 	const char *connections; /* muster: --bind-connections; NULL: its default */
 	uint16_t port;           /* muster: it listens there */
 	struct process child;
@@ -56,6 +59,13 @@ bool stage_open(struct stage *s, const char *kubeconfig, uint32_t nodes);
 bool contender_start(struct contender *c, struct stage *s);
 void contender_stop(struct contender *c);
 
+/* A DeviceClass, and for each node a ResourceSlice with STAGE_DEVICES devices. */
+bool stage_devices(struct stage *s);
+
+/* Seconds that the server takes for the writes of pods with a claim each, from a client that does
+ * nothing else: the finalizer of each claim, its allocation, and the Binding. */
+bool stage_claim_writes(struct stage *s, uint32_t pods, double *seconds);
+
 /* Bindings per second that the server accepts from a client that does nothing else. */
 bool stage_binds(struct stage *s, uint32_t pods, double *per_s);
 
@@ -72,8 +82,8 @@ bool stage_live(struct stage *s, uint32_t pods, double *per_s);
  * client_pace): took_ms[pods]. */
 bool stage_paced(struct stage *s, uint32_t pods, double per_s, double *took_ms);
 
-/* A gang whose members wait for their group: seconds from its creation to the last
- * binding.  In the native API for kube-scheduler, in scheduler-plugins' for muster. */
+/* A gang whose members, and their claims, wait for their group: seconds from its creation to the
+ * last binding.  In the native API for kube-scheduler, in scheduler-plugins' for muster. */
 bool stage_gang(struct stage *s, const struct contender *c, uint32_t members, double *seconds);
 
 #endif

@@ -69,7 +69,7 @@ bool space_close(struct space *p, bool ok)
 void space_make_pod(void *context, uint32_t i, char *path, char **body)
 {
 	const struct space *p = context;
-	char labels[128] = "", group[128] = "";
+	char labels[128] = "", group[128] = "", claims[128] = "";
 
 	if (p->group_label)
 		snprintf(labels, sizeof(labels), ",\"labels\":{\"scheduling.x-k8s.io/pod-group\":\"%s\"}",
@@ -77,14 +77,18 @@ void space_make_pod(void *context, uint32_t i, char *path, char **body)
 	if (p->group_native)
 		snprintf(group, sizeof(group), "\"schedulingGroup\":{\"podGroupName\":\"%s\"},",
 		         p->group_native);
+	if (p->claims)
+		snprintf(claims, sizeof(claims),
+		         "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimName\":\"pod-%05u\"}],", i);
 	snprintf(path, 512, "/api/v1/namespaces/%s/pods", p->namespace);
 	*body = ctl_print(
-		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%05u\"%s},\"spec\":{%s"
+		"{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%05u\"%s},\"spec\":{%s%s"
 		"\"schedulerName\":\"%s\",\"restartPolicy\":\"Never\",\"enableServiceLinks\":false,"
 		"\"automountServiceAccountToken\":false,\"terminationGracePeriodSeconds\":0,\"containers\":[{"
 		"\"name\":\"worker\",\"image\":\"registry.invalid/none:1\",\"resources\":{\"requests\":{"
-		"\"cpu\":\"1\",\"memory\":\"1Gi\"}}}]}}",
-		i, labels, group, p->scheduler);
+		"\"cpu\":\"1\",\"memory\":\"1Gi\"}%s}}]}}",
+		i, labels, group, claims, p->scheduler,
+		p->claims ? ",\"claims\":[{\"name\":\"gpu\"}]" : "");
 }
 
 bool space_has_no_room(const struct space *p, char *out, size_t out_bytes)

@@ -159,6 +159,13 @@ static void on_done(void *context, const struct http_answer *answer, const char 
 	free_request(r);
 }
 
+static const char *content_type(const struct request *r)
+{
+	if (!r->body)
+		return NULL;
+	return strcmp(r->method, "PATCH") == 0 ? "application/merge-patch+json" : "application/json";
+}
+
 static void start(struct apiclient *c)
 {
 	struct request *r;
@@ -167,7 +174,7 @@ static void start(struct apiclient *c)
 		struct http_request request = { .method = r->method,
 			                            .path = r->path,
 			                            .body = r->body,
-			                            .content_type = r->body != NULL ? "application/json" : NULL,
+			                            .content_type = content_type(r),
 			                            .body_bytes = r->body != NULL ? strlen(r->body) : 0,
 			                            .lane = HTTP_LIST,
 			                            .timeout_ms = TIMEOUT_MS };

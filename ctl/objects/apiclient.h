@@ -27,7 +27,8 @@ const char *apiclient_source(const struct apiclient *c);
  * body is NUL-terminated and good until the callback returns. */
 typedef void (*apiclient_done_fn)(void *context, int status, const char *body, size_t bytes);
 
-/* Queues a request; they start in this order.  `body` is freed, NULL: a request without one. */
+/* Queues a request; they start in this order.  `body` is freed, NULL: a request without one; of
+ * PATCH it is a merge patch. */
 void apiclient_send(struct apiclient *c, const char *method, const char *path, char *body,
                     apiclient_done_fn done, void *context);
 /* Drops the requests that were not started, without a callback. */

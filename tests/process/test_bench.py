@@ -14,8 +14,8 @@ from lib import muster, objects  # noqa: E402
 from lib.cluster import Cluster, run  # noqa: E402
 from lib.harness import check, equal, main  # noqa: E402
 
-NAMES = ["ring", "decide", "pipeline", "sustained", "memory", "e2e", "binds", "extender", "compare", "trace", "preempt",
-         "openb"]
+NAMES = ["ring", "decide", "devices", "pipeline", "sustained", "memory", "e2e", "binds", "extender", "compare",
+         "compare-devices", "trace", "preempt", "openb"]
 UNITS = {"s", "ms", "us", "ns", "per_s", "bytes"}
 
 
@@ -63,10 +63,16 @@ def test_decide():
     equal({name for name, row in rows.items() if "goal" not in row}, without, "rows whose instructions are counted instead")
 
 
+def test_devices():
+    rows = bench("devices")
+    wanted = {"dra-gang-refuse/5000": 100, "dra-pair/5000": 40000, "dra-question-new": 20, "dra-claim-event": 2}
+    equal({name: row["goal"] for name, row in rows.items() if "goal" in row}, wanted, "goals")
+
+
 def test_inside():
     check("pipeline-single" in bench("pipeline", "--quick"), "no row")
     check({"sustained-gangs", "sustained-singles"} <= set(bench("sustained", "--quick")), "no row")
-    check({"bytes-per-node", "bytes-per-pod"} <= set(bench("memory", "--quick")), "no row")
+    check({"bytes-per-node", "bytes-per-pod", "bytes-per-device", "frontend-bytes-per-device", "frontend-bytes-per-claim"} <= set(bench("memory", "--quick")), "no row")
 
 
 def test_whole_way():

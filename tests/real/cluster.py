@@ -3,7 +3,7 @@
 """A real control plane on this host: etcd and kube-apiserver 1.36, on free
 ports of the loopback, with the files of deploy/ applied.
 
-    tests/real/cluster.py start DIR [--gates] [--controllers]     print what is in DIR/env
+    tests/real/cluster.py start DIR [--gates] [--controllers] [--devices]     print what is in DIR/env
     tests/real/cluster.py restart-apiserver DIR   kill -9 it and start it again
     tests/real/cluster.py stop DIR
 
@@ -16,6 +16,7 @@ Files in DIR:
     *.log               the programs' output
 
 --gates turns the native gang API on (scheduling.k8s.io PodGroup, Workload).
+--devices also gives muster the rights of deploy/devices.
 --controllers also runs kube-controller-manager, for Deployments, Jobs,
 StatefulSets and the like, ServiceAccounts, and garbage collection after deleted
 owners, namespaces and PodGroups."""
@@ -354,10 +355,13 @@ def main():
     parser.add_argument("dir")
     parser.add_argument("--gates", action="store_true", help="serve the native gang API")
     parser.add_argument("--controllers", action="store_true", help="run kube-controller-manager too")
+    parser.add_argument("--devices", action="store_true", help="with muster's rights for claims of devices")
     options = parser.parse_args()
     muster.exit_on_sigterm()
     if options.action == "start":
         cluster = Cluster(options.dir, options.gates, keep=True, controllers=options.controllers).start()
+        if options.devices:
+            cluster.admin().apply_yaml((DEPLOY / "devices" / "rbac.yaml").read_text(encoding="utf-8"))
         print((cluster.dir / "env").read_text(encoding="utf-8"), end="")
     elif options.action == "stop":
         Cluster.of(options.dir).stop()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""muster-bench compare, bench/peers/compare.py and bench/versions.py, small: muster and the real kube-scheduler, and two
+"""muster-bench compare and compare-devices, bench/peers/compare.py and bench/versions.py, small: muster and the real kube-scheduler, and two
 builds of muster, on one real API server. Only that all of them place everything; their times are not checked.
 
 Skipped while kube-scheduler is not built: tests/real/build.sh kube-scheduler."""
@@ -31,6 +31,21 @@ def test_compare():
         wanted |= {f"{who}-preloaded", f"{who}-gang-20"}
     equal(set(rows), wanted, "rows")
     check(all(value > 0 for value in rows.values()), rows)
+
+
+def test_compare_devices():
+    if not built("kube-scheduler"):
+        raise Skip("kube-scheduler is not built; tests/real/build.sh kube-scheduler does it in some minutes")
+    if not has_native_gangs():
+        raise Skip(f"Kubernetes {version()} has no native gang API of this version, which the gangs compared are of")
+    code, out, err = run("muster-bench", "compare-devices", "--nodes", "40", "--gang", "20", "-o", "json", timeout_s=600)
+    equal(code, 0, err)
+    rows = {row["name"]: row["median"] for row in json.loads(out)["rows"]}
+    wanted = {"apiserver-writes-60", "dra-e2e-gang-20"}
+    for who in ("muster", "kube"):
+        wanted |= {f"{who}-claims-gang-20", f"{who}-claims-rate", f"{who}-claims-cpu"}
+    equal(set(rows), wanted, "rows")
+    check(all(value > 0 for name, value in rows.items() if not name.endswith("-cpu")), rows)
 
 
 def test_peers():
