@@ -112,7 +112,7 @@ STRESS := $(patsubst tests/stress/%.c,$(B)/stress/%,$(wildcard tests/stress/stre
 FUZZ   := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .PHONY: all help programs unit stress fuzzers fuzz faults failpoints mutations oracle sim hour sim-versions campaign soak service valgrind coverage demo test test-unit test-long test-process test-clang test-real test-controllers test-stress \
-	test-counts test-watching test-image test-chart counts-baseline bench compare layers install deb clean deps deps-test deps-real
+	test-counts test-watching test-image test-chart counts-baseline bench compare compare-slurm layers install deb clean deps deps-test deps-real
 all: programs
 
 help:
@@ -242,6 +242,7 @@ $(B)/fuzz/%: $(B)/obj/tests/fuzz/%.o $(call obj,$(wildcard tests/fuzz/support*.c
 ## make fuzz        each fuzzer for SECONDS=60, under ASan and UBSan
 ## make bench       measure; needs a quiet machine
 ## make compare     muster and other gang schedulers on one real kube-apiserver: ROUNDS=5 NODES=5000 PEERS=
+## make compare-slurm  first given and true starts of 200 jobs, Slurm beside muster; root, half an hour: DIVISOR=100
 ## make test-counts instructions of the hot paths; counts-baseline accepts them
 ## make test-watching   what watchers cost both daemons, in instructions
 ## make test-image  build and run the image without an engine; needs buildah, debootstrap, a network
@@ -410,6 +411,12 @@ bench: deps-test programs
 compare: deps-real programs
 	@bench/peers/compare.py $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(NODES),--nodes $(NODES)) $(if $(GANGS),--gangs $(GANGS)) \
 		$(if $(PAGE),--page) $(PEERS)
+
+# Slurm runs in real time, in a network of its own.
+compare-slurm:
+	@deploy/install-deps.sh build slurm
+	@$(MAKE) --no-print-directory build/bin/muster-bench
+	@bench/peers/slurm.py $(if $(DIVISOR),--divisor $(DIVISOR))
 
 # What is in /etc already stays.
 UNITDIR ?= $(PREFIX)/lib/systemd/system

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that muster needs and that are missing.
 #
-#   deploy/install-deps.sh [build] [test] [browser] [real] [chart] [deb] [coverage]      build by default
+#   deploy/install-deps.sh [build] [test] [browser] [real] [chart] [deb] [coverage] [slurm]      build by default
 #
 # Needs root or sudo; without either it prints the one line to run and exits 1.
 # Silent, and a few milliseconds, when nothing is missing.
@@ -33,6 +33,8 @@ coverage='gcovr'
 real='etcd-server python3 openssl ca-certificates'
 # helm and kustomize are built from Go modules (tests/chart.py).
 chart='python3 python3-yaml ca-certificates'
+# bench/peers/slurm.py: Slurm itself, unshare and ip.
+slurm='slurmctld slurmd slurm-client slurm-wlm-basic-plugins python3 util-linux iproute2'
 
 [ $# -gt 0 ] || set -- build
 wanted=
@@ -43,13 +45,14 @@ for group in "$@"; do
 	deb) wanted="$wanted $deb" ;;
 	browser) wanted="$wanted $browser" ;;
 	coverage) wanted="$wanted $coverage" ;;
+	slurm) wanted="$wanted $slurm" ;;
 	real | chart)
 		if [ "$group" = real ]; then wanted="$wanted $real"; else wanted="$wanted $chart"; fi
 		# Any go will do: an old one fetches what it is missing.
 		command -v go > /dev/null || wanted="$wanted golang-go"
 		;;
 	*)
-		echo "install-deps.sh: no group named $group (build, test, browser, real, chart, deb, coverage)" >&2
+		echo "install-deps.sh: no group named $group (build, test, browser, real, chart, deb, coverage, slurm)" >&2
 		exit 2
 		;;
 	esac
@@ -110,6 +113,13 @@ case " $* " in
 *' prometheus '*)
 	if [ -d /run/systemd/system ]; then
 		$SUDO systemctl -q mask prometheus.service || true
+	fi
+	;;
+esac
+case " $* " in
+*' slurmctld '* | *' slurmd '*)
+	if [ -d /run/systemd/system ]; then
+		$SUDO systemctl -q mask slurmctld.service slurmd.service munge.service || true
 	fi
 	;;
 esac

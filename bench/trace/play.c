@@ -521,6 +521,14 @@ static void play_all(struct player *y)
 	}
 }
 
+static void note_late(struct play *p, uint64_t s)
+{
+	p->late++;
+	p->late_minute += s > 60;
+	p->late_most_s = s > p->late_most_s ? s : p->late_most_s;
+	p->late_s += ((double)s - p->late_s) / (double)p->late;
+}
+
 static void sum_up(struct play *p, const struct trace *t, uint32_t nodes)
 {
 	double places_s = t->world ? t->world->pods_places_s : 0, waited_s = 0, lost_s = 0;
@@ -542,7 +550,8 @@ static void sum_up(struct play *p, const struct trace *t, uint32_t nodes)
 		           (run_s > SLOWDOWN_BOUND_S ? run_s : SLOWDOWN_BOUND_S);
 		p->slowdown += slowdown > 1 ? slowdown : 1;
 		p->wait_s += (double)(out->start_s - j->submit_s);
-		p->late += out->told_s != TRACE_NOT_STARTED && out->start_s > out->told_s;
+		if (out->told_s != TRACE_NOT_STARTED && out->start_s > out->told_s)
+			note_late(p, out->start_s - out->told_s);
 		p->span_s = out->end_s > p->span_s ? out->end_s : p->span_s;
 		places_s += run_s * j->members * j->milli;
 	}

@@ -108,6 +108,9 @@ static void rows_add(struct bench_report *report, const struct run *r)
 	bench_add_one(report, "avebsld", "n", p->slowdown, false, 0);
 	bench_add_one(report, "promises", "n", (double)p->promises, true, 0);
 	bench_add_one(report, "promises-late", "n", (double)p->late, false, 0);
+	bench_add_one(report, "promises-late-minute", "n", (double)p->late_minute, false, 0);
+	bench_add_one(report, "promises-late-mean", "s", p->late_s, false, 0);
+	bench_add_one(report, "promises-late-most", "s", (double)p->late_most_s, false, 0);
 	bench_add_one(report, "promises-moved-later", "n", (double)p->moved_later, false, 0);
 	bench_add_one(report, "utilisation", "percent", 100 * p->utilisation, true, 0);
 	bench_add_one(report, "wait", "s", p->wait_s, false, 0);

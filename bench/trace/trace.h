@@ -120,6 +120,9 @@ struct play {
 	double lost_share;       /* of all places, as utilisation */
 	uint64_t promises;       /* jobs that were promised a start */
 	uint64_t late;           /* of them: started after what was promised first */
+	uint64_t late_minute;    /* of them: by more than a minute */
+	uint64_t late_most_s;    /* by how much */
+	double late_s;           /* mean of those that were late */
 	uint64_t moved_later;    /* times that a promise was replaced by a later one */
 	double slowdown;         /* mean, bounded by SLOWDOWN_BOUND_S */
 	double wait_s;           /* mean */
