@@ -48,7 +48,7 @@ static const struct flag flags[] = {
 	  "of the API server's pods: those of this scheduler (default muster); of\n"
 	  "files: pending pods of others are left out. May be repeated",
 	  NULL, option_texts, offsetof(struct options, schedulers) },
-	FLAG_OUTPUT(struct options, live.output, "JSON instead of text"),
+	FLAG_TABLES(struct options, live.output, "JSON instead of text"),
 	{ "add-node", 0, "--add-node NxNODE",
 	  "test N more nodes like this one, with the objects of -f or of the\nAPI server", NULL,
 	  option_text, offsetof(struct options, add) },
@@ -166,6 +166,7 @@ static int explain_objects(const struct options *o, const char *command, const s
 	x.names = reason_names_of(x.now.answers->model);
 	usage = explain_usage(offline_ledger(x.now.offline));
 	x.usage = usage;
+	x.change = o->add != NULL || o->priority != NULL ? &change : NULL;
 	x.result = world_gang(&x.now, o->gang);
 	if (x.result == NULL && o->priority == NULL) {
 		member = gang_of_member(offline_model(x.now.offline), o->gang);
@@ -180,8 +181,7 @@ static int explain_objects(const struct options *o, const char *command, const s
 			                              : "of this scheduler (--scheduler-name)");
 	} else {
 		/* With a change the result is whether it starts; nothing more is tried. */
-		if (o->add != NULL || o->priority != NULL) {
-			x.change = &change;
+		if (x.change != NULL) {
 			x.starts_without = x.result->state == GANG_PLACED &&
 			                   trial_starts(&config, &(struct change){ 0 }, x.gang);
 		} else if (x.result->state == GANG_WAITING && explain_is_queued(x.result)) {
@@ -466,7 +466,7 @@ const struct command explain_command = {
 		"[-f FILE...] [-o json] [--try] [--add-node NxNODE] [--priority N] NS/GANG\n"
 		"       musterctl explain --what-if CHANGE... [-o json] NS/GANG\n"
 		"       musterctl explain --what-if -f FILE... [--listen ADDR:PORT] [-o json]\n"
-		"       musterctl explain --preempt -f FILE... --pod NS/NAME... | --gang NS/NAME [-o json]",
+		"       musterctl explain --preempt -f FILE... --pod NS/NAME... | --gang NS/NAME [-o json|wide]",
 	.about = "Why that gang waits: what it needs and what is free, which rule excludes how\n"
 			 "many nodes, and which gangs are before it.\n"
 			 "\n"

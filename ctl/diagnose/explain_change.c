@@ -58,21 +58,27 @@ static void print_with(const struct change *c)
 		printf("%spriority %" PRId32, c->like != NULL ? " and " : "", c->priority);
 }
 
-void explain_change_print(const struct explanation *x)
+void explain_answer_print(const struct explanation *x, bool starts)
 {
-	size_t n;
-	struct place *places;
-
 	print_with(x->change);
-	if (x->result->state != GANG_PLACED) {
+	if (!starts)
 		puts(" it waits.");
-		return;
-	}
-	places = places_of(x, &n);
-	if (x->starts_without)
+	else if (x->starts_without)
 		puts(" it starts, as it does without.");
 	else
 		puts(" it starts; without, it waits.");
+}
+
+void explain_change_print(const struct explanation *x)
+{
+	const bool starts = x->result->state == GANG_PLACED;
+	size_t n;
+	struct place *places;
+
+	explain_answer_print(x, starts);
+	if (!starts)
+		return;
+	places = places_of(x, &n);
 	for (size_t i = 0; i < n && i < PLACES_SHOWN; i++)
 		ctl_say("  %s: %" PRIu32 "\n", places[i].node, places[i].members);
 	if (n > PLACES_SHOWN)
@@ -85,13 +91,11 @@ static void json_change(cJSON *list, const char *text)
 	cJSON_AddItemToArray(list, json_checked(cJSON_CreateString(text)));
 }
 
-void explain_change_json(cJSON *o, const struct explanation *x)
+void explain_answer_json(cJSON *o, const struct explanation *x, bool starts)
 {
 	const struct change *c = x->change;
-	cJSON *list = json_checked(cJSON_AddArrayToObject(o, "what_if")), *places_json;
-	struct place *places;
+	cJSON *list = json_checked(cJSON_AddArrayToObject(o, "what_if"));
 	char *text;
-	size_t n;
 
 	if (c->like != NULL) {
 		text = ctl_print("nodes=%" PRIu32 "x%s", c->nodes, c->like->name);
@@ -103,9 +107,17 @@ void explain_change_json(cJSON *o, const struct explanation *x)
 		json_change(list, text);
 		free(text);
 	}
-	json_add_text(o, "answer", x->result->state == GANG_PLACED ? "starts" : "waits");
+	json_add_text(o, "answer", starts ? "starts" : "waits");
 	json_checked(cJSON_AddBoolToObject(o, "starts_without", x->starts_without));
-	places = places_of(x, &n);
+}
+
+void explain_change_json(cJSON *o, const struct explanation *x)
+{
+	size_t n;
+	struct place *places = places_of(x, &n);
+	cJSON *places_json;
+
+	explain_answer_json(o, x, x->result->state == GANG_PLACED);
 	places_json = json_checked(cJSON_AddArrayToObject(o, "places"));
 	for (size_t i = 0; i < n; i++) {
 		cJSON *place = json_checked(cJSON_CreateObject());

@@ -96,9 +96,9 @@ struct usage_figures *explain_usage(const struct ledger *l);
 
 struct access_options; /* ctl/offline/fetch.h */
 
-/* explain_pod.c: explains a pod without a gang, whose name is x->gang, from the objects.  Returns
- * the exit code; -1: there is none of that name. */
-int explain_pod(const struct explanation *x, enum output output);
+/* explain_pod.c: explains a pod without a gang, whose name is x->gang, from the objects, with
+ * x->change.  Returns the exit code; -1: there is none of that name. */
+int explain_pod(struct explanation *x, enum output output);
 
 /* What is asked of one namespace of the API server. */
 struct told_question {
@@ -117,6 +117,9 @@ int explain_told(const struct told_question *q);
 /* explain_change.c: whether the gang starts with x->change, and where. */
 void explain_change_print(const struct explanation *x);
 void explain_change_json(cJSON *o, const struct explanation *x);
+/* The answer without the nodes of members, as of a pod. */
+void explain_answer_print(const struct explanation *x, bool starts);
+void explain_answer_json(cJSON *o, const struct explanation *x, bool starts);
 
 /* explain_print.c */
 void explain_print(const struct explanation *x, enum output output);

@@ -17,6 +17,7 @@ struct finding {
 	const struct claim_devices *placed;       /* on files: that it would get; NULL: none */
 	struct devices *devices;                  /* of all objects; NULL: not read */
 	const struct model *model;
+	const struct explanation *with; /* has a change, on objects; NULL: none */
 };
 
 static void print_placed(const struct claim_devices *list)
@@ -30,9 +31,11 @@ static void print_finding(const struct finding *f, enum output output)
 {
 	cJSON *o;
 
-	if (output == OUTPUT_TEXT) {
+	if (output != OUTPUT_JSON) {
 		ctl_say("pod %s, without a gang: %s%s%s\n", f->name, f->state, f->node ? " on " : "",
 		        f->node ? f->node : "");
+		if (f->with != NULL)
+			explain_answer_print(f->with, f->node != NULL);
 		if (f->reason != NULL)
 			ctl_say("\n%s\n", f->reason);
 		print_placed(f->placed);
@@ -46,6 +49,8 @@ static void print_finding(const struct finding *f, enum output output)
 	json_add_text(o, "state", f->state);
 	if (f->node != NULL)
 		json_add_text(o, "node", f->node);
+	if (f->with != NULL)
+		explain_answer_json(o, f->with, f->node != NULL);
 	if (f->reason != NULL)
 		json_add_text(o, "reason", f->reason);
 	if (f->placed != NULL)
@@ -90,10 +95,26 @@ static struct devices *devices_of(const struct explanation *x, struct devices **
 	return explain_devices_put(*own, x->config->files, error, sizeof(error)) ? *own : NULL;
 }
 
-int explain_pod(const struct explanation *x, enum output output)
+/* It is placed without the change as well. */
+static bool is_placed_without(const struct explanation *x)
 {
-	const struct simulation *answers = x->now.answers;
+	const struct placement *p;
+	struct world w;
+	char error[1024];
+	bool placed = false;
+
+	if (world_make(x->config, &(struct change){ 0 }, &w, error, sizeof(error))) {
+		p = world_pod(&w, x->gang);
+		placed = p != NULL && p->node != NULL;
+	}
+	world_free(&w);
+	return placed;
+}
+
+int explain_pod(struct explanation *x, enum output output)
+{
 	struct devices *own = NULL;
+	const struct placement *p;
 	struct finding f;
 	struct pod_view pod;
 
@@ -102,18 +123,17 @@ int explain_pod(const struct explanation *x, enum output output)
 	f = finding_of(x->gang, &pod);
 	f.model = offline_model(x->now.offline);
 	f.devices = devices_of(x, &own);
-	for (size_t i = 0; i < answers->placements_n && f.node == NULL; i++) {
-		const struct placement *p = &answers->placements[i];
-
-		if (strcmp(p->pod, x->gang) != 0)
-			continue;
+	p = f.node == NULL ? world_pod(&x->now, x->gang) : NULL;
+	if (p != NULL) {
 		f.reason = p->reason;
 		f.node = p->node;
 		f.placed = p->devices;
 		f.state = p->node != NULL ? "Placed" : f.state;
+		f.with = x->change != NULL ? x : NULL;
+		x->starts_without = f.with != NULL && p->node != NULL && is_placed_without(x);
 	}
 	print_finding(&f, output);
-	if (f.node == NULL && output == OUTPUT_TEXT)
+	if (f.node == NULL && output != OUTPUT_JSON)
 		explain_selector_print(x);
 	if (own != NULL)
 		devices_free(own);

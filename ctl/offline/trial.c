@@ -379,6 +379,14 @@ const struct gang_result *world_gang(const struct world *w, const char *name)
 	return NULL;
 }
 
+const struct placement *world_pod(const struct world *w, const char *name)
+{
+	for (size_t i = 0; i < w->answers->placements_n; i++)
+		if (strcmp(w->answers->placements[i].pod, name) == 0)
+			return &w->answers->placements[i];
+	return NULL;
+}
+
 bool trial_starts(const struct trial_config *config, const struct change *change, const char *gang)
 {
 	const struct gang_result *g;

@@ -44,6 +44,9 @@ const struct gang_result *world_gang(const struct world *w, const char *name);
 /* True if the gang would be placed. */
 bool trial_starts(const struct trial_config *config, const struct change *change, const char *gang);
 
+/* The pod of that name among those that were to be placed, or NULL. */
+const struct placement *world_pod(const struct world *w, const char *name);
+
 /* True if the pod has a node and no controller replaces it when it ends. *since: when it started,
  * or was created, in seconds since 1970; 0: not known. */
 bool pod_may_end(const struct object *pod, int64_t *since);

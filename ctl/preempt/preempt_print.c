@@ -166,7 +166,7 @@ static void print_pod_json(const struct pod_answered *a)
 	free(message);
 }
 
-static void print_nodes(const struct pod_answered *a)
+static void print_nodes(const struct pod_answered *a, enum output output)
 {
 	struct text_table *t = text_table_new("LRRL");
 
@@ -182,6 +182,7 @@ static void print_nodes(const struct pod_answered *a)
 		text_table_cell(t, "%" PRIu64, v->objective.violations);
 		text_table_cell(t, "%" PRId32, v->objective.highest);
 	}
+	text_table_fit(t, output, NULL);
 	text_table_print(t, stdout);
 	text_table_free(t);
 }
@@ -205,7 +206,7 @@ static const char *const pod_texts[] = {
 	[POD_GAVE_UP] = "the search gave up: --search-steps",
 };
 
-static void print_pod_text(const struct pod_answered *a)
+static void print_pod_text(const struct pod_answered *a, enum output output)
 {
 	const struct node_victims *best = chosen(a->search);
 	char *message = message_of(a);
@@ -224,7 +225,7 @@ static void print_pod_text(const struct pod_answered *a)
 	if (message != NULL)
 		ctl_say("%s\n", message);
 	if (a->search->nodes_n > 1)
-		print_nodes(a);
+		print_nodes(a, output);
 	free(message);
 }
 
@@ -233,7 +234,7 @@ void preempt_print_pod(const struct pod_answered *a, enum output output)
 	if (output == OUTPUT_JSON)
 		print_pod_json(a);
 	else
-		print_pod_text(a);
+		print_pod_text(a, output);
 }
 
 static const struct {

@@ -438,6 +438,20 @@ def test_tables_of_files_end_at_the_edge_of_a_terminal():
                 equal(len(seen), len(whole), seen)
             check(any(wanted in line for line in on_a_terminal(80, *argv)), seen)
             equal(on_a_terminal(40, *argv, "-o", "wide"), whole, argv[0])
+        # Two nodes have pods to evict for it.
+        names = [f"a-node-with-a-long-name-{i}" for i in range(2)]
+        urgent = objects.pod("urgent", cpu="2")
+        urgent["spec"]["priority"] = 5
+        f.seek(0)
+        f.truncate()
+        json.dump({"apiVersion": "v1", "kind": "List", "items": [
+            *(objects.node(n, cpu="2") for n in names), *(objects.pod(f"low-{n}", cpu="2", nodeName=n) for n in names), urgent]}, f)
+        f.flush()
+        argv = ("explain", "--preempt", "-f", f.name, "--pod", "default/urgent")
+        whole = run("musterctl", *argv)[1].splitlines()
+        seen = [line for line in on_a_terminal(45, *argv) if "   " in line]
+        check(len(seen) == 3 and max(map(len, seen)) <= 45 < max(len(line) for line in whole if "   " in line), seen, whole)
+        equal(on_a_terminal(45, *argv, "-o", "wide"), whole, "-o wide")
         check("json and wide" in run("musterctl", "simulate", "-f", f.name, "-o", "name")[2], "simulate")
 
 

@@ -649,6 +649,26 @@ def test_a_node_that_can_not_be_copied():
     check("Node n1 can't be parsed" in err, err)
 
 
+def test_more_nodes_for_a_pod():
+    """Without a gang it has the answer of a gang, and one node."""
+    path = saved([objects.node("n0", cpu="1"), objects.node("n1", cpu="8"), objects.pod("taken", cpu="8", nodeName="n1"),
+                  objects.pod("alone", cpu="4"), objects.pod("small", cpu="1")])
+    for flags, name, code, first in (
+            (("--add-node", "1xn1"), "alone", 0, "it starts; without, it waits."), (("--add-node", "2xn0"), "alone", 1, "it waits."),
+            (("--add-node", "1xn1"), "small", 0, "it starts, as it does without."), (("--priority", "3"), "alone", 1, "it waits.")):
+        exits, out, err = run("musterctl", "explain", "-f", path, *flags, f"default/{name}")
+        equal(exits, code, (out, err))
+        with_what = "priority 3" if "3" in flags else f"{flags[1][0]} more node{'s' if flags[1][0] > '1' else ''} like {flags[1][2:]}"
+        check(f"\n\nWith {with_what} {first}\n" in out, out)
+        check(("Insufficient cpu" in out) == (code == 1), out)
+    said = explained(path, "default/alone", "--add-node", "1xn1")[1]
+    equal([said[field] for field in ("what_if", "answer", "starts_without")], [["nodes=1xn1"], "starts", False], said)
+    check(said["node"] not in ("n0", "n1"), said)
+    exits, out, _ = run("musterctl", "explain", "-f", path, "--add-node", "1xn1", "default/taken")
+    equal((exits, out), (0, "pod default/taken, without a gang: Bound on n1\n"), "one that has a node")
+    check("With" not in run("musterctl", "explain", "-f", path, "default/alone")[1], "no change")
+
+
 def on_a_terminal(path, term):
     """Its output on a terminal of that type."""
     ours, theirs = pty.openpty()
