@@ -55,6 +55,8 @@ struct core_config {
 	/* Offline: steps of about 10 ns that packing members of several classes may take for each gang
 	 * (core/pack/pack.h), once the bounded search gave up; 0: it is not tried. */
 	uint64_t pack_steps;
+	/* For tests: steps of a cycle in which promises are tried earlier; 0: LOOK_STEPS. */
+	uint64_t look_steps;
 	/* For tests: every unschedulable gang is retried after each change, without queueing hints. */
 	bool ask_all;
 	const struct device_filter *devices; /* NULL: a shape that asks for devices fits nowhere */

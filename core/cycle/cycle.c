@@ -418,7 +418,7 @@ bool cycle_wanted(const struct core *c)
 		return false;
 	return outbox_waits(c) || c->assumes.n > 0 || c->turns.stale ||
 	       (c->turns.shares && turns_wanted(c)) ||
-	       squeue_has_work(&c->queue, &c->nodes, tickets_retry(c));
+	       squeue_has_work(&c->queue, &c->nodes, tickets_retry(c)) || c->promises.unfinished;
 }
 
 /* Once in REFRESH_NS; out of line, so that the check before it costs a record little. */

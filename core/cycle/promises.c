@@ -14,6 +14,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* Of a look in each cycle, about 10 ns each; a picture may exceed it. */
+#define LOOK_STEPS UINT64_C(200000)
+
 #define BEFORE_MOST 4096u /* promises of before: more than stand by a depth of some hundreds */
 
 /* True if free amounts and the node's own rules alone decide where a pod of the class fits. */
@@ -134,13 +137,17 @@ static void promises_restore(struct core *c)
 void promises_begin(struct core *c)
 {
 	struct timeline *t = c->promises.timeline;
+	const bool unfinished = promises_look_unfinished(t);
 
 	if (c->promises.before_n > 0)
 		promises_restore(c);
 	reclaim_rank_promises(c);
 	if (!timeline_changed(t, c->now_ns))
 		return;
-	promises_look(t, c->now_ns);
+	promises_look(t, c->config.look_steps > 0 ? c->config.look_steps : LOOK_STEPS, c->now_ns);
+	c->promises.unfinished = promises_look_unfinished(t);
+	if (unfinished && !c->promises.unfinished)
+		nodes_note_freed(&c->nodes); /* for who was planned beside promises that moved since */
 	for (uint32_t i = 0; i < promises_n(t); i++) {
 		const struct promise *p = promise_at(t, i);
 
@@ -341,6 +348,7 @@ void promises_end(struct core *c)
 void promises_clear(struct core *c)
 {
 	timeline_clear(c->promises.timeline, c->now_ns);
+	c->promises.unfinished = false;
 	c->promises.due_ns = TIME_NEVER;
 	c->promises.before_n = 0;
 }

@@ -31,15 +31,16 @@ uint32_t ends_until(const struct timeline *t, uint64_t at_ns)
 
 static void end_put(struct timeline *t, pod_id pod)
 {
-	const uint64_t end_ns = t->stays[pod].end_ns;
-	const uint32_t at = ends_find(t, end_ns, pod);
+	const struct stay *s = &t->stays[pod];
+	const uint32_t at = ends_find(t, s->end_ns, pod);
 
 	if (t->ends_n == t->ends_room) {
 		t->ends_room = t->ends_room * 2 + 256;
 		t->ends = must_grow(t->ends, t->ends_room * sizeof(*t->ends));
 	}
 	memmove(&t->ends[at + 1], &t->ends[at], (t->ends_n - at) * sizeof(*t->ends));
-	t->ends[at] = (struct known_end){ .end_ns = end_ns, .pod = pod };
+	t->ends[at] =
+		(struct known_end){ .end_ns = s->end_ns, .pod = pod, .node = s->node, .shape = s->shape };
 	t->ends_n++;
 }
 
@@ -304,6 +305,8 @@ void timeline_free(struct timeline *t)
 	free(t->standing);
 	free(t->fits);
 	free(t->order);
+	for (uint32_t i = 0; i < ROOMY_SHAPES; i++)
+		free(t->roomy[i].nodes);
 	free(t);
 }
 
@@ -316,7 +319,7 @@ void timeline_clear(struct timeline *t, uint64_t now_ns)
 		t->slots[t->promises[i].ask.gang] = 0;
 		free(t->promises[i].places);
 	}
-	t->promises_n = t->ends_n = t->untold = 0;
+	t->promises_n = t->ends_n = t->untold = t->order_n = t->order_at = 0;
 	/* The new epoch lists the same pods.  In the first one, what had ended before is of an earlier
 	 * core, which has counted it. */
 	t->overran_ns = t->overran_ns > 0 ? t->overran_ns : now_ns;

@@ -31,30 +31,41 @@ static uint64_t after_failed(const struct timeline *t, const struct timeline_ask
 	return tries >= PICTURES_NEAR && late && late->at_ns > at_ns ? late->at_ns : at_ns + 1;
 }
 
-uint64_t promise_earliest(struct timeline *t, const struct timeline_ask *ask, uint32_t without,
-                          uint64_t from_ns, uint64_t until_ns, uint64_t now_ns)
+/* Goes on with the search by one picture, as promise_earliest(). */
+static enum searched search_on(struct timeline *t, const struct timeline_ask *ask, uint32_t without,
+                               struct search *s, uint64_t until_ns, uint64_t now_ns)
 {
 	struct picture p = {
 		.rank = promise_binding(t, ask_rank(ask)), .without = without, .ask = ask, .now_ns = now_ns
 	};
-	uint32_t i = 0;
+	uint32_t i = profile_row(t, s->from_ns);
 
 	budget_spend(t->budget, t->profile.n);
-	for (uint32_t tries = 0; tries < PICTURES_MOST; tries++) {
-		do
-			p.at_ns = profile_find(t, ask, &i);
-		while (p.at_ns < from_ns);
-		/* The sums sufficed where single nodes do not: there may be thousands of such times. */
-		if (tries > 0 && p.at_ns < until_ns)
-			p.at_ns = picture_next(t, &p, p.at_ns, until_ns);
-		if (p.at_ns >= until_ns)
-			return TIME_NEVER;
-		if (picture_holds(t, &p))
-			return p.at_ns;
-		from_ns = after_failed(t, ask, p.at_ns, tries);
-		i = profile_row(t, from_ns);
-	}
-	return TIME_NEVER;
+	do
+		p.at_ns = profile_find(t, ask, &i);
+	while (p.at_ns < s->from_ns);
+	/* The sums sufficed where single nodes do not: there may be thousands of such times. */
+	if (s->tries > 0 && p.at_ns < until_ns)
+		p.at_ns = picture_next(t, &p, p.at_ns, until_ns);
+	if (p.at_ns >= until_ns)
+		return SEARCH_NONE;
+	s->at_ns = p.at_ns;
+	if (picture_holds(t, &p))
+		return SEARCH_FOUND;
+	s->from_ns = after_failed(t, ask, p.at_ns, s->tries);
+	return ++s->tries < PICTURES_MOST ? SEARCH_MORE : SEARCH_NONE;
+}
+
+uint64_t promise_earliest(struct timeline *t, const struct timeline_ask *ask, uint32_t without,
+                          uint64_t from_ns, uint64_t until_ns, uint64_t now_ns)
+{
+	struct search s = { .from_ns = from_ns };
+	enum searched found;
+
+	do
+		found = search_on(t, ask, without, &s, until_ns, now_ns);
+	while (found == SEARCH_MORE);
+	return found == SEARCH_FOUND ? s.at_ns : TIME_NEVER;
 }
 
 void profile_promise(struct timeline *t, const struct promise *p, int sign, uint64_t now_ns)
@@ -70,35 +81,45 @@ static void untold(struct timeline *t, struct promise *p)
 	p->told = false;
 }
 
-/* Tries one promise earlier, with those of its rank and above fixed.  True if one of lower
- * rank may have lost its room by that. */
-static bool improve(struct timeline *t, uint32_t index, uint64_t now_ns)
+/* Tries the promise earlier, with those of its rank and above fixed, by pictures until that many
+ * steps are spent, one at least.  SEARCH_MORE: it keeps its time, and t->search goes on. */
+static enum searched improve(struct timeline *t, struct promise *p, uint64_t spent, uint64_t now_ns)
 {
-	struct promise *p = &t->promises[index];
-	const int64_t rank = promise_binding(t, ask_rank(&p->ask));
-	uint64_t at_ns;
+	const uint32_t index = (uint32_t)(p - t->promises);
+	enum searched found;
 
 	if (p->at_ns <= now_ns || !promise_in_pictures(p))
-		return false;
-	profile_make(t, rank, false, now_ns);
+		return SEARCH_NONE;
+	profile_make(t, promise_binding(t, ask_rank(&p->ask)), false, now_ns);
 	profile_promise(t, p, 1, now_ns);
-	at_ns = promise_earliest(t, &p->ask, index, now_ns, p->at_ns, now_ns);
-	if (at_ns != TIME_NEVER) {
+	do
+		found = search_on(t, &p->ask, index, &t->search, p->at_ns, now_ns);
+	while (found == SEARCH_MORE && budget_left(t->budget, spent) > 0);
+	if (found == SEARCH_FOUND) {
 		picture_keep(t, index);
-		p->at_ns = at_ns;
+		p->at_ns = t->search.at_ns;
 		p->earlier++;
 		t->counts.earlier++;
 		untold(t, p);
 	}
 	profile_promise(t, p, -1, now_ns);
-	return at_ns != TIME_NEVER && rank != RANK_ALL;
+	return found;
+}
+
+/* NULL: it is gone. */
+static struct promise *trial_promise(const struct timeline *t, const struct trial *trial)
+{
+	struct promise *p = t->slots[trial->gang] > 0 ? &t->promises[t->slots[trial->gang] - 1] : NULL;
+
+	return p && p->serial == trial->serial ? p : NULL;
 }
 
 static int by_end(const void *a, const void *b, void *context)
 {
 	const struct timeline *t = context;
-	const struct promise *x = &t->promises[*(const uint32_t *)a],
-						 *y = &t->promises[*(const uint32_t *)b];
+	const struct trial *left = a, *right = b; /* both stand */
+	const struct promise *x = &t->promises[t->slots[left->gang] - 1],
+						 *y = &t->promises[t->slots[right->gang] - 1];
 	const uint64_t x_ns = time_add(x->at_ns, x->ask.length_ns),
 				   y_ns = time_add(y->at_ns, y->ask.length_ns);
 
@@ -218,29 +239,50 @@ void promises_repair(struct timeline *t, enum promise_move why, uint32_t who, ui
 	t->profile_old = true;
 }
 
+static void search_begin(struct timeline *t, uint64_t now_ns)
+{
+	t->search = (struct search){ .from_ns = now_ns };
+}
+
 /* Those that would end first are tried first: of the orders that were measured this one makes the
  * mean slowdown least (decision 058); none of them makes a promise of the same rank later. */
-static void improve_all(struct timeline *t, uint64_t now_ns)
+static void order_make(struct timeline *t, uint64_t now_ns)
 {
-	uint32_t outranks_n = 0, who = ID_NONE;
-
-	outranks_none(t);
 	if (t->order_room < t->promises_n) {
 		t->order_room = t->promises_n * 2 + 64;
 		t->order = must_grow(t->order, t->order_room * sizeof(*t->order));
 	}
 	for (uint32_t i = 0; i < t->promises_n; i++)
-		t->order[i] = i;
+		t->order[i] =
+			(struct trial){ .serial = t->promises[i].serial, .gang = t->promises[i].ask.gang };
 	if (t->promises_n > 1)
 		qsort_r(t->order, t->promises_n, sizeof(*t->order), by_end, t);
-	for (uint32_t i = 0; i < t->promises_n; i++)
-		if (improve(t, t->order[i], now_ns)) {
-			const struct timeline_ask *ask = &t->promises[t->order[i]].ask;
+	t->order_n = t->promises_n;
+	t->order_at = 0;
+	search_begin(t, now_ns);
+}
 
-			who = ask->gang;
-			outranks_add(t, ask);
+/* Tries promises earlier from order[order_at] on, until that many steps are spent.  What was not
+ * tried yet holds as it did: the others moved with it fixed. */
+static void improve_some(struct timeline *t, uint64_t spent, uint64_t now_ns)
+{
+	uint32_t outranks_n = 0, who = ID_NONE;
+
+	outranks_none(t);
+	while (t->order_at < t->order_n && budget_left(t->budget, spent) > 0) {
+		struct promise *p = trial_promise(t, &t->order[t->order_at]);
+		const enum searched found = p ? improve(t, p, spent, now_ns) : SEARCH_NONE;
+
+		if (found == SEARCH_MORE)
+			break;
+		t->order_at++;
+		search_begin(t, now_ns);
+		if (found == SEARCH_FOUND && promises_some_lower(t, ask_rank(&p->ask))) {
+			who = p->ask.gang;
+			outranks_add(t, &p->ask);
 			outranks_n++;
 		}
+	}
 	if (outranks_n > 0)
 		promises_repair(t, MOVE_OUTRANKED, outranks_n == 1 ? who : ID_NONE, now_ns);
 }
@@ -294,14 +336,24 @@ bool timeline_edited(const struct timeline *t)
 	return t->edited;
 }
 
-bool timeline_changed(const struct timeline *t, uint64_t now_ns)
+bool timeline_may_fail(const struct timeline *t, uint64_t now_ns)
 {
-	return t->changed || t->suspect != MOVE_NONE || first_due(t) <= now_ns ||
-	       t->window_due_ns <= now_ns || t->facts_version != t->nodes->facts_version ||
+	return t->suspect != MOVE_NONE || first_due(t) <= now_ns || t->window_due_ns <= now_ns ||
+	       t->facts_version != t->nodes->facts_version ||
 	       (t->ends_n > 0 && t->ends[0].end_ns <= now_ns);
 }
 
-void promises_look(struct timeline *t, uint64_t now_ns)
+bool promises_look_unfinished(const struct timeline *t)
+{
+	return t->order_at < t->order_n;
+}
+
+bool timeline_changed(const struct timeline *t, uint64_t now_ns)
+{
+	return t->changed || promises_look_unfinished(t) || timeline_may_fail(t, now_ns);
+}
+
+void promises_look(struct timeline *t, uint64_t steps, uint64_t now_ns)
 {
 	if (!timeline_changed(t, now_ns))
 		return;
@@ -324,7 +376,12 @@ void promises_look(struct timeline *t, uint64_t now_ns)
 		promises_repair(t, t->suspect, t->suspect_who, now_ns);
 	t->suspect = MOVE_NONE;
 	t->edited = false;
-	if (t->changed)
-		improve_all(t, now_ns);
-	t->changed = t->queues_edited = false;
+	/* What changed during a look is for the next one: else the last promises of the order would
+	 * not be tried as long as pods end in each cycle. */
+	if (t->changed && !promises_look_unfinished(t)) {
+		t->changed = false;
+		order_make(t, now_ns);
+	}
+	improve_some(t, t->budget->spent + steps, now_ns); /* one at least, whatever the others took */
+	t->queues_edited = false;
 }

@@ -47,6 +47,8 @@ static void change(struct timeline *t, node_id node, const struct shape *s, int6
 {
 	int64_t *free = &t->free[(size_t)node * t->nodes->stride];
 
+	for (uint32_t i = 0; times > 0 && i < t->roomy_n; i++)
+		t->roomy[i].nodes[node / 64] |= UINT64_C(1) << node % 64;
 	for (uint32_t i = 0; i < s->sums_n; i++)
 		free[s->requests[i].resource] =
 			wide_cut(free[s->requests[i].resource] + (wide)times * s->requests[i].value);
@@ -71,25 +73,78 @@ static void places_change(struct timeline *t, uint32_t first, uint32_t n, int64_
 		       sign * t->places[i].members);
 }
 
+/* The words of nodes on which a pod of the shape may fit; NULL: not known. */
+static uint64_t *roomy_of(struct timeline *t, const struct shape *s)
+{
+	const uint32_t words = t->nodes->used / 64 + 1u;
+	uint32_t i = 0;
+
+	while (i < t->roomy_n && t->roomy[i].shape != s)
+		i++;
+	if (i == ROOMY_SHAPES)
+		return NULL;
+	if (i < t->roomy_n)
+		return t->roomy[i].nodes;
+	if (i == 0 && t->roomy_room < words) {
+		t->roomy_room = words;
+		for (uint32_t k = 0; k < ROOMY_SHAPES; k++)
+			t->roomy[k].nodes = must_grow(t->roomy[k].nodes, words * sizeof(uint64_t));
+	}
+	t->roomy[t->roomy_n++].shape = s;
+	memset(t->roomy[i].nodes, 0xff, words * sizeof(uint64_t));
+	return t->roomy[i].nodes;
+}
+
+/* The next node from `node` on that may have room; nodes.used: none. */
+static node_id next_roomy(const struct timeline *t, const uint64_t *roomy, node_id node)
+{
+	const uint32_t end = t->nodes->used;
+
+	while (roomy && node < end) {
+		const uint64_t word = roomy[node / 64] >> node % 64;
+
+		if (word != 0) {
+			node += (node_id)__builtin_ctzll(word);
+			break;
+		}
+		node = (node / 64 + 1) * 64;
+	}
+	return node < end ? node : end;
+}
+
+/* Members of the shape take the first nodes that have room; how many are left. */
+static uint32_t place_shape(struct timeline *t, shape_id shape, uint32_t left)
+{
+	const struct shape *s = &t->shapes->slots[shape];
+	uint64_t *roomy = roomy_of(t, s);
+
+	budget_spend(t->budget, roomy ? t->nodes->used / 64 + left : t->nodes->used);
+	for (node_id node = 0; left > 0; node++) {
+		uint32_t n;
+
+		node = next_roomy(t, roomy, node);
+		if (node == t->nodes->used)
+			break;
+		n = count(t, node, s, left);
+		if (n == 0) {
+			if (roomy)
+				roomy[node / 64] &= ~(UINT64_C(1) << node % 64);
+			continue;
+		}
+		change(t, node, s, -(int64_t)n);
+		place_put(t, node, shape, n);
+		left -= n;
+	}
+	return left;
+}
+
 /* All members take the first nodes that have room, or none does. */
 static bool place(struct timeline *t, const struct timeline_ask *ask)
 {
 	const uint32_t first = t->places_n;
 
 	for (uint32_t k = 0; k < ask->wants_n; k++) {
-		const struct shape *s = &t->shapes->slots[ask->wants[k].shape];
-		uint32_t left = ask->wants[k].members;
-
-		for (node_id node = 0; node < t->nodes->used && left > 0; node++) {
-			const uint32_t n = count(t, node, s, left);
-
-			if (n == 0)
-				continue;
-			change(t, node, s, -(int64_t)n);
-			place_put(t, node, ask->wants[k].shape, n);
-			left -= n;
-		}
-		if (left == 0)
+		if (place_shape(t, ask->wants[k].shape, ask->wants[k].members) == 0)
 			continue;
 		places_change(t, first, t->places_n - first, 1);
 		t->places_n = first;
@@ -146,6 +201,8 @@ static void free_copy(struct timeline *t)
 	}
 	if (n > 0)
 		memcpy(t->free, t->nodes->free, n * sizeof(*t->free));
+	t->roomy_n = 0;
+	budget_spend(t->budget, t->nodes->used);
 }
 
 static const struct shape *more_shape(const struct timeline *t, const struct picture *p, uint32_t i)
@@ -164,11 +221,8 @@ static void sweep_to(struct timeline *t, struct sweep *w, uint64_t at_ns)
 {
 	const uint32_t first = w->end;
 
-	for (; w->end < t->ends_n && t->ends[w->end].end_ns <= at_ns; w->end++) {
-		const struct stay *stay = &t->stays[t->ends[w->end].pod];
-
-		change(t, stay->node, &t->shapes->slots[stay->shape], 1);
-	}
+	for (; w->end < t->ends_n && t->ends[w->end].end_ns <= at_ns; w->end++)
+		change(t, t->ends[w->end].node, &t->shapes->slots[t->ends[w->end].shape], 1);
 	budget_spend(t->budget, w->end - first);
 	for (uint32_t i = 0; w->more_end_ns <= at_ns && i < w->p->more_n; i++)
 		change(t, w->p->more[i].node, more_shape(t, w->p, i), w->p->more[i].members);
@@ -214,7 +268,6 @@ static bool holds(struct timeline *t, const struct picture *p, bool kept)
 	struct sweep w = { .p = p, .more_end_ns = p->more_n > 0 ? p->more_end_ns : TIME_NEVER };
 
 	t->starts_n = starts_find(t, p);
-	budget_spend(t->budget, (uint64_t)t->starts_n * t->nodes->used);
 	free_copy(t);
 	for (uint32_t i = 0; p->more_free && i < p->more_n; i++)
 		change(t, p->more[i].node, more_shape(t, p, i), -(int64_t)p->more[i].members);
@@ -309,7 +362,6 @@ uint64_t picture_next(struct timeline *t, const struct picture *p, uint64_t from
 	assert(p->ask && p->more_n == 0);
 	others.ask = NULL;
 	t->starts_n = starts_find(t, &others);
-	budget_spend(t->budget, (uint64_t)t->starts_n * t->nodes->used);
 	free_copy(t);
 	t->places_n = t->asked_n = 0;
 	fits_begin(t, p->ask);

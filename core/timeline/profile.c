@@ -105,13 +105,11 @@ static void of_ends(struct timeline *t, uint32_t ends, uint64_t now_ns)
 	memcpy(f->free, t->nodes->free_sum, f->stride * sizeof(*f->free));
 	f->n = 1;
 	for (uint32_t i = 0; i < ends; i++) {
-		const struct stay *s = &t->stays[t->ends[i].pod];
-
 		if (t->ends[i].end_ns > f->times[f->n - 1]) {
 			memcpy(row(f, f->n), row(f, f->n - 1), f->stride * sizeof(*f->free));
 			f->times[f->n++] = t->ends[i].end_ns;
 		}
-		shape_change(f, row(f, f->n - 1), &t->shapes->slots[s->shape], 1);
+		shape_change(f, row(f, f->n - 1), &t->shapes->slots[t->ends[i].shape], 1);
 	}
 	budget_spend(t->budget, ends);
 }

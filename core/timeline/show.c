@@ -48,9 +48,8 @@ static void show_waits(struct timeline *t, const struct promise *p, struct promi
 	places_mark(t, p);
 	for (uint32_t i = ends_until(t, p->at_ns); i > 0 && n < PROMISE_WAITS_MAX; i--) {
 		const struct known_end *e = &t->ends[i - 1];
-		const node_id node = t->stays[e->pod].node;
 
-		if (!(t->marks[node / 64] >> node % 64 & 1))
+		if (!(t->marks[e->node / 64] >> e->node % 64 & 1))
 			continue;
 		if (t->stays[e->pod].soft)
 			out->flags |= PROMISE_SOFT;

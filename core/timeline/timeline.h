@@ -24,13 +24,14 @@
  *
  * With E known ends, P promises, N nodes, R resources, M members of a gang:
  *
- *   a pod comes or goes   O(E) moves of 16 bytes, O(log E) compares
+ *   a pod comes or goes   O(E) moves of 24 bytes, O(log E) compares
  *   profile               O((E + P) R) once after such a change; E: those in the window
  *   earliest start        O((E + P) R), and a picture for each start that the profile allows, at
  *                         most PICTURES_MOST; after the first that fails each is found by the
  *                         members that fit on single nodes, O(E P + (E + P M + N) R)
- *   picture               O(E + P (N + P)) and a copy of the free capacity, O(N R)
- *   memory                16 E, 40 bytes for each pod, 4 for each pod and gang, 8 N R, a bit and 4
+ *   picture               O(E + P (N / 64 + P + M)) and a copy of the free capacity, O(N R), where
+ *                         promises are of ROOMY_SHAPES shapes at most; else O(P N) more
+ *   memory                24 E, 40 bytes for each pod, 4 for each pod and gang, 8 N R, a bit and 4
  *                         bytes for each kind of member for each node, 144 P and the places; the
  *                         profile 16 (E + P) R; arrays that grow up to twice that
  */
@@ -170,8 +171,14 @@ bool timeline_edited(const struct timeline *t);
 uint64_t timeline_due_ns(const struct timeline *t);
 
 /* At the start of a cycle: ends that have passed are moved, promises that no longer hold move later
- * with their reason, and each promise is tried at an earlier time, alone. */
-void promises_look(struct timeline *t, uint64_t now_ns);
+ * with their reason, and each promise is tried at an earlier time, alone.  The last goes on in the
+ * next look when `steps` of the budget are spent, between two pictures; what changes until all have
+ * been tried is for a look after that.  A promise that is not tried yet keeps its time and its
+ * proof. */
+void promises_look(struct timeline *t, uint64_t steps, uint64_t now_ns);
+
+/* True if promises are left to be tried. */
+bool promises_look_unfinished(const struct timeline *t);
 
 /* The gang's promise, or NULL; good until the next call that is not const. */
 const struct promise *promise_of(const struct timeline *t, uint32_t gang);

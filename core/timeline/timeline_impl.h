@@ -6,9 +6,12 @@
 #include "core/timeline/timeline.h"
 #include "ipc/units.h"
 
+/* With what a sweep of all ends needs of the stay, one after the other in memory. */
 struct known_end {
 	uint64_t end_ns;
 	pod_id pod;
+	node_id node;
+	shape_id shape;
 };
 
 /* Of a pod, by id. */
@@ -32,6 +35,22 @@ struct profile {
 	wide *free; /* [i * stride + resource] */
 	uint32_t n, room, stride;
 };
+
+/* A search for the earliest start, which may go on in a later cycle with the next picture. */
+struct search {
+	uint64_t from_ns; /* no start before it */
+	uint64_t at_ns;   /* SEARCH_FOUND: the start */
+	uint32_t tries;   /* pictures so far */
+};
+enum searched { SEARCH_FOUND, SEARCH_NONE, SEARCH_MORE };
+
+/* A promise in the order of a look; gone when its gang has none of that serial any more. */
+struct trial {
+	uint64_t serial;
+	uint32_t gang;
+};
+
+#define ROOMY_SHAPES 4u
 
 /* A promise, or the gang that asks, in a picture. */
 struct start {
@@ -87,6 +106,10 @@ struct timeline {
 		uint32_t queue;
 	} outranks;
 	uint64_t facts_version; /* of the nodes at the last look */
+	/* The look under way: from order[order_at] on promises are still to be tried. */
+	struct trial *order;
+	uint32_t order_n, order_at, order_room;
+	struct search search; /* of order[order_at] */
 
 	/* Scratch of the picture. */
 	int64_t *free;
@@ -100,8 +123,13 @@ struct timeline {
 		uint32_t first, n;
 	} * standing;
 	uint32_t standing_room;
-	uint32_t *order; /* of promises */
-	uint32_t order_room;
+	/* Nodes on which a pod of a shape may fit, as bits: of the first shapes that a picture places.
+	 * A node without room is left out until something is released there. */
+	struct {
+		const struct shape *shape;
+		uint64_t *nodes;
+	} roomy[ROOMY_SHAPES];
+	uint32_t roomy_n, roomy_room;  /* words of each */
 	uint32_t asked_first, asked_n; /* of places: of the gang that asked */
 	uint32_t late;                 /* the gang without a place in the last picture of first nodes */
 
@@ -210,6 +238,8 @@ void picture_keep(struct timeline *t, uint32_t asked);
 /* moves.c: promises_repair() is called for none yet; and for the gang, too. */
 void outranks_none(struct timeline *t);
 void outranks_add(struct timeline *t, const struct timeline_ask *ask);
+/* Promises may no longer hold until the next promises_look(), or one is due. */
+bool timeline_may_fail(const struct timeline *t, uint64_t now_ns);
 /* Some promise has a lower rank. */
 bool promises_some_lower(const struct timeline *t, int64_t rank);
 /* The rank from which on promises bind a gang of `rank`: the same for all gangs where it

@@ -302,6 +302,7 @@ static void core_begin(struct instance *p)
 		.promise_grain_ns = p->sim->script->seed % 2 == 0 ? SIM_S : 12 * SIM_S,
 		.promise_window_ns = script_promise_window_ns(p->sim->script),
 		.backfill_by_soft = p->sim->script->seed % 5 < 2,
+		.look_steps = p->sim->script->seed % 3 == 0 ? 1 : 0, /* one picture a cycle */
 		.emit = emit,
 		.context = p,
 	};

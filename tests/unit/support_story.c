@@ -703,7 +703,8 @@ struct story *story_new_promising(enum score_policy score, uint64_t reserve_afte
 		                          .promise_depth = promises->depth,
 		                          .promise_grain_ns = promises->grain_ms * MS,
 		                          .promise_window_ns = promises->window_ms * MS,
-		                          .backfill_by_soft = promises->by_soft };
+		                          .backfill_by_soft = promises->by_soft,
+		                          .look_steps = promises->look_steps };
 	struct event_name e = { .id = STORY_GPU, .kind = NAME_RESOURCE, .bytes = sizeof(gpu) - 1 };
 
 	cr_assert(s);

@@ -85,6 +85,7 @@ struct story_promises {
 	uint64_t window_ms; /* 0: the default */
 	uint64_t at_ms;     /* when the core gets EVENT_BEGIN */
 	bool by_soft;
+	uint64_t look_steps; /* core_config.look_steps */
 };
 struct story *story_new_promising(enum score_policy score, uint64_t reserve_after_ms,
                                   const struct story_promises *promises);
