@@ -197,6 +197,8 @@ BUGS = [
          "\tfor (uint32_t i = 0; i < s->set->resources; i++) {\n\t\tconst uint32_t r = i;\n\t\tconst share_t")),
     bug("queues: the turn is that of the share with the gang", unit("core/share/test_share"),
         (SHARE_TURN, "want->resource, promised);", "want->resource, promised + want->value);")),
+    bug("queues: a queue with a new key stays in its place", unit("core/share/test_share"),
+        (SHARE_TURN, "\twhile ((i /= 2) > 0)\n", "\tif ((i /= 2) > 1)\n")),
     bug("queues: what is promised is no part of the order", unit("core/share/test_share"),
         (SHARE_TURN, "\t\tpromised = s->promised[share_at(s, queue, want->resource)];", "\t\tpromised = 0;")),
     bug("queues: what is promised counts in the leaf alone", unit("core/share/test_share"),

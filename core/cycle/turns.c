@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#define TURN_STEPS 20u /* shares_next() after a start */
+
 uint32_t turns_leaf(const struct core *c, uint32_t index)
 {
 	const uint32_t queue = queued_gang(c, index);
@@ -195,10 +197,11 @@ static void leaf_renew(struct core *c, uint32_t leaf)
 
 	if (extra)
 		first = list_first(c, &t->extras[leaf]);
-	t->waiting[leaf].waits = first != ID_NONE;
-	if (first == ID_NONE)
+	if (first == ID_NONE && !t->waiting[leaf].waits)
 		return;
-	t->waiting[leaf] = ask_waiting(c, first, extra, &t->asks[leaf]);
+	t->waiting[leaf].waits = first != ID_NONE;
+	if (first != ID_NONE)
+		t->waiting[leaf] = ask_waiting(c, first, extra, &t->asks[leaf]);
 	shares_waits_anew(t->shares, leaf);
 }
 
@@ -240,7 +243,7 @@ static uint32_t next_by_share(struct core *c)
 		const uint32_t leaf = shares_next(t->shares, t->waiting);
 		uint32_t index;
 
-		budget_spend(&c->budget, shares_set(t->shares)->n / 4);
+		budget_spend(&c->budget, TURN_STEPS);
 		if (leaf == UINT32_MAX)
 			return ID_NONE;
 		index = t->waiting[leaf].extra ? t->extras[leaf].first : t->quorums[leaf].first;

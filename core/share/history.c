@@ -16,7 +16,7 @@ void shares_history_begin(struct shares *s, const struct event_queue_terms *term
 	history_free(s->history);
 	s->history = NULL;
 	for (uint32_t q = 0; q < s->set->n; q++)
-		s->queues[q].stale = true;
+		share_mark_stale(s, q);
 	if (terms->factor == 0)
 		return;
 	h = must_alloc(sizeof(*h));
@@ -70,7 +70,7 @@ void history_bring_up(struct shares *s, uint32_t q)
 
 		*past += (used - *past) * goes / DECAY_ONE;
 	}
-	s->queues[q].stale = true;
+	share_mark_stale(s, q);
 }
 
 static void bring_all_up(struct shares *s)
@@ -135,5 +135,5 @@ void shares_history_restore(struct shares *s, uint32_t q, const struct queue_pas
 				(wide)past[i].value * QUEUE_PAST_ONE + past[i].part;
 	h->since_s[q] = at_s < h->now_s ? at_s : h->now_s;
 	history_bring_up(s, q);
-	s->queues[q].stale = true;
+	share_mark_stale(s, q);
 }

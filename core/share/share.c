@@ -30,13 +30,14 @@ static int names_compare(const void *a, const void *b, void *context)
 
 static void ranks_find(struct shares *s)
 {
-	uint32_t *order = s->best;
+	uint32_t *order = must_array(s->set->n, sizeof(*order));
 
 	for (uint32_t q = 0; q < s->set->n; q++)
 		order[q] = q;
 	qsort_r(order, s->set->n, sizeof(*order), names_compare, (void *)(uintptr_t)s->set->defs);
 	for (uint32_t i = 0; i < s->set->n; i++)
 		s->queues[order[i]].rank = i;
+	free(order);
 }
 
 /* QUEUE_WEIGHT_OF_LIMIT is at most what there is: a limit that stands for none is not all. */
@@ -91,6 +92,24 @@ static void guarantees_add(struct shares *s)
 	}
 }
 
+static void children_count(struct shares *s)
+{
+	const struct share_set *set = s->set;
+	uint32_t at = 0;
+
+	for (uint32_t q = 0; q < set->n; q++) {
+		assert(q == 0 ? set->defs[q].parent == 0 : set->defs[q].parent < q);
+		if (q > 0)
+			s->queues[q].slot = s->queues[set->defs[q].parent].children++;
+	}
+	for (uint32_t q = 0; q < set->n; q++) {
+		s->queues[q].leaf = s->queues[q].children == 0;
+		s->queues[q].children_at = at;
+		at += 2 * s->queues[q].children;
+	}
+	memset(s->firsts, 0xff, (size_t)at * sizeof(*s->firsts)); /* UINT32_MAX: none waits */
+}
+
 struct shares *shares_new(const struct share_set *set)
 {
 	struct shares *s = must_alloc(sizeof(*s));
@@ -107,15 +126,10 @@ struct shares *shares_new(const struct share_set *set)
 		                  .has = must_array(rows + 1, sizeof(*s->has)),
 		                  .own = must_array(rows + 1, sizeof(*s->own)),
 		                  .weight = must_array(rows + 1, sizeof(*s->weight)),
-		                  .best = must_array(set->n, sizeof(*s->best)),
-		                  .child = must_array(set->n, sizeof(*s->child)),
+		                  .stale = must_array(set->n / 64 + 1u, sizeof(*s->stale)),
+		                  .firsts = must_array(set->n * 2u, sizeof(*s->firsts)),
 		                  .rests = must_array(set->n, sizeof(*s->rests)) };
-	for (uint32_t q = 0; q < set->n; q++) {
-		assert(q == 0 ? set->defs[q].parent == 0 : set->defs[q].parent < q);
-		s->queues[q].leaf = true;
-		if (q > 0)
-			s->queues[set->defs[q].parent].leaf = false;
-	}
+	children_count(s);
 	ranks_find(s);
 	shares_capacity(s, s->total); /* none yet */
 	return s;
@@ -134,8 +148,8 @@ void shares_free(struct shares *s)
 	free(s->has);
 	free(s->own);
 	free(s->weight);
-	free(s->best);
-	free(s->child);
+	free(s->stale);
+	free(s->firsts);
 	free(s->rests);
 	history_free(s->history);
 	free(s);
@@ -245,7 +259,7 @@ void shares_capacity(struct shares *s, const wide *total)
 	free(first);
 	kept_all(s);
 	for (uint32_t q = 0; q < s->set->n; q++)
-		s->queues[q].stale = true;
+		share_mark_stale(s, q);
 	s->eased++;
 }
 
@@ -264,7 +278,7 @@ static void use(struct shares *s, uint32_t queue, uint32_t r, wide delta, bool s
 		s->used[at] += delta;
 		assert(s->used[at] >= 0);
 		s->kept[at] = kept_find(s, q, r);
-		s->queues[q].stale = true;
+		share_mark_stale(s, q);
 		s->queues[q].eased += !supposed && delta < 0;
 		if (q == 0)
 			return;
@@ -288,7 +302,7 @@ void shares_promise(struct shares *s, uint32_t queue, uint32_t r, wide value)
 		return;
 	for (uint32_t q = queue;; q = s->set->defs[q].parent) {
 		s->promised[share_at(s, q, r)] += value;
-		s->queues[q].stale = true;
+		share_mark_stale(s, q);
 		if (q == 0)
 			return;
 	}
@@ -301,7 +315,7 @@ void shares_promise_none(struct shares *s, uint32_t queue)
 	for (uint32_t q = queue;; q = s->set->defs[q].parent) {
 		for (uint32_t r = 0; r < s->set->resources; r++)
 			s->promised[share_at(s, q, r)] = 0;
-		s->queues[q].stale = true;
+		share_mark_stale(s, q);
 		if (q == 0)
 			return;
 	}
@@ -310,7 +324,7 @@ void shares_promise_none(struct shares *s, uint32_t queue)
 void shares_waits_anew(struct shares *s, uint32_t queue)
 {
 	for (uint32_t q = queue;; q = s->set->defs[q].parent) {
-		s->queues[q].stale = true;
+		share_mark_stale(s, q);
 		if (q == 0)
 			return;
 	}

@@ -170,12 +170,12 @@ struct share_waiting {
 	const struct share_ask *ask;
 };
 
-/* Call after waiting[queue] of shares_next() changed. */
+/* Call after waiting[queue] of shares_next() changed, also when no gang waits any more. */
 void shares_waits_anew(struct shares *s, uint32_t queue);
 
 /* The leaf queue whose gang is planned next, by what queues use and are promised; `waiting` is by
- * queue.  UINT32_MAX: no gang waits.  The key of a queue is computed again when something below it
- * has changed; otherwise this costs a comparison for each queue. */
+ * queue.  UINT32_MAX: no gang waits.  For each queue below or at which something changed its key is
+ * computed again, and it is compared with O(log siblings) others. */
 uint32_t shares_next(struct shares *s, const struct share_waiting *waiting);
 
 /* History: a mean of what a queue used, in which older use counts less; shares_over() adds

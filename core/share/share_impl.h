@@ -20,7 +20,9 @@ struct share_key {
 struct share {
 	uint32_t rank; /* by name */
 	bool leaf, scaled;
-	bool stale; /* the key has to be computed again */
+	uint32_t slot;                  /* among its siblings */
+	uint32_t children, children_at; /* number, and of shares.firsts */
+	uint32_t first;                 /* the leaf that is first below it; UINT32_MAX: none waits */
 	uint64_t eased;
 	struct share_key key;
 };
@@ -38,8 +40,12 @@ struct shares {
 	int64_t *has;    /* rows: the guarantee, scaled */
 	int64_t *own;    /* rows: the guarantee as defined, at least the children's sum */
 	int64_t *weight; /* rows: in millionths of the siblings' sum, at least 1; 0: none */
-	/* Scratch of shares_next(): the leaf that is first below a queue, and the child it is in. */
-	uint32_t *best, *child;
+	/* Queues whose key and first leaf have to be found again, as bits; with a queue all above it.
+	 */
+	uint64_t *stale;
+	/* A tournament tree of the n children of each queue: [children_at + n + slot] is the child, or
+	 * UINT32_MAX if none waits below it; [children_at + i] the first of 2 i and 2 i + 1. */
+	uint32_t *firsts;
 	struct share_rest *rests;
 	struct history *history; /* NULL: use in the past does not count */
 };
@@ -67,6 +73,12 @@ struct share_rest {
 static inline size_t share_at(const struct shares *s, uint32_t queue, uint32_t resource)
 {
 	return (size_t)queue * s->set->resources + resource;
+}
+
+/* Call for all above it, too. */
+static inline void share_mark_stale(struct shares *s, uint32_t queue)
+{
+	s->stale[queue / 64] |= UINT64_C(1) << queue % 64;
 }
 
 static inline bool share_counts(const struct shares *s, uint32_t resource)

@@ -189,7 +189,6 @@ static void key_find(struct shares *s, uint32_t queue, const struct share_waitin
 	}
 	key.class = (uint8_t)(extra + asks + outside);
 	s->queues[queue].key = key;
-	s->queues[queue].stale = false;
 }
 
 /* True if sibling a, with its first gang, comes before b. */
@@ -206,28 +205,52 @@ static bool turn_before(const struct share_key *a, const struct share_key *b)
 	return a->rank < b->rank;
 }
 
-/* From the leaves up: the first leaf below each queue. */
+/* Of two children the one that comes first. */
+static uint32_t earlier(const struct shares *s, uint32_t a, uint32_t b)
+{
+	if (a == UINT32_MAX || b == UINT32_MAX)
+		return a == UINT32_MAX ? b : a;
+	return turn_before(&s->queues[b].key, &s->queues[a].key) ? b : a;
+}
+
+/* The queue, whose key is new, among its siblings. */
+static void sibling_follow(struct shares *s, uint32_t queue)
+{
+	const struct share *of = &s->queues[queue], *parent = &s->queues[s->set->defs[queue].parent];
+	uint32_t *firsts = &s->firsts[parent->children_at];
+	uint32_t i = parent->children + of->slot;
+
+	firsts[i] = of->first != UINT32_MAX ? queue : UINT32_MAX;
+	while ((i /= 2) > 0)
+		firsts[i] = earlier(s, firsts[2 * i], firsts[2 * i + 1]);
+}
+
+static void queue_follow(struct shares *s, uint32_t q, const struct share_waiting *waiting)
+{
+	struct share *of = &s->queues[q];
+
+	if (of->leaf) {
+		of->first = waiting[q].waits ? q : UINT32_MAX;
+	} else {
+		const uint32_t child = s->firsts[of->children_at + 1];
+
+		of->first = child != UINT32_MAX ? s->queues[child].first : UINT32_MAX;
+	}
+	if (of->first != UINT32_MAX)
+		key_find(s, q, &waiting[of->first]);
+	if (q > 0)
+		sibling_follow(s, q);
+}
+
+/* Children have greater numbers than their parents: from the last stale queue on. */
 uint32_t shares_next(struct shares *s, const struct share_waiting *waiting)
 {
-	uint32_t *first = s->best; /* the leaf below a queue that is first */
-	uint32_t *child = s->child;
+	for (uint32_t i = s->set->n / 64 + 1u; i-- > 0;)
+		while (s->stale[i] != 0) {
+			const uint32_t bit = 63u - (uint32_t)__builtin_clzll(s->stale[i]);
 
-	for (uint32_t q = 0; q < s->set->n; q++) {
-		first[q] = s->queues[q].leaf && waiting[q].waits ? q : UINT32_MAX;
-		child[q] = UINT32_MAX;
-	}
-	for (uint32_t q = s->set->n; q-- > 1;) {
-		const uint32_t parent = s->set->defs[q].parent;
-
-		if (first[q] == UINT32_MAX)
-			continue;
-		if (s->queues[q].stale)
-			key_find(s, q, &waiting[first[q]]);
-		if (child[parent] != UINT32_MAX &&
-		    turn_before(&s->queues[child[parent]].key, &s->queues[q].key))
-			continue;
-		child[parent] = q;
-		first[parent] = first[q];
-	}
-	return first[0];
+			queue_follow(s, i * 64 + bit, waiting);
+			s->stale[i] &= ~(UINT64_C(1) << bit);
+		}
+	return s->queues[0].first;
 }

@@ -24,6 +24,7 @@ struct world {
 	wide total[R];
 	struct gang gangs[GANGS];
 	uint32_t gangs_n;
+	struct share_waiting waiting[QUEUES]; /* as of the last turn */
 };
 
 static uint32_t queue_add(struct world *w, const char *name, uint32_t parent)
@@ -628,6 +629,15 @@ static void keys_equal(const struct world *w, const struct gang *g)
 	}
 }
 
+/* Only queues whose first gang is another one are looked at again. */
+static void waiting_follow(struct world *w, const struct share_waiting *waiting)
+{
+	for (uint32_t q = 0; q < w->set.n; q++)
+		if (waiting[q].waits != w->waiting[q].waits || waiting[q].ask != w->waiting[q].ask)
+			shares_waits_anew(w->shares, q);
+	memcpy(w->waiting, waiting, sizeof(w->waiting));
+}
+
 static void turn_equal(struct world *w, uint32_t *starts, uint32_t *refusals)
 {
 	struct share_waiting waiting[QUEUES];
@@ -637,8 +647,7 @@ static void turn_equal(struct world *w, uint32_t *starts, uint32_t *refusals)
 	bool allowed;
 
 	waiting_find(w, waiting, first);
-	for (uint32_t q = 0; q < w->set.n; q++)
-		shares_waits_anew(w->shares, q);
+	waiting_follow(w, waiting);
 	leaf = shares_next(w->shares, waiting);
 	wanted = slow_first(w, 0, waiting, first);
 	cr_assert_eq(leaf == UINT32_MAX, wanted == UINT32_MAX);
