@@ -28,6 +28,7 @@
 #define MATCH_AMOUNTS_MAX 1000u     /* of a match: a record of NODE_DEVICES_MAX has room */
 #define COMMON_DEVICES_MAX 4096u    /* of the cluster: those of several nodes */
 #define QUESTION_TEXT_MAX 504u      /* bytes of the names of a question */
+#define CLAIM_CONSUMERS_MAX 256u    /* pods that a claim can be reserved for */
 #define DEVICE_LACKS_MAX 4u         /* options that a reason counts */
 
 /* Groups: what serves one extended resource of a pod on nodes whose allocatable lacks it.  1 to
@@ -109,6 +110,7 @@ enum question_flags {
 	QUESTION_DISTINCT = 1u << 1, /* of a constraint: distinctAttribute; else matchAttribute */
 	QUESTION_ADMIN = 1u << 2,    /* of an option: adminAccess, which takes nothing */
 	QUESTION_PREFERS = 1u << 3,  /* of an option: of firstAvailable; the first ones score higher */
+	QUESTION_ONE = 1u << 4, /* of all options or none: the pods of the question have one claim */
 	QUESTION_GROUPS = DEVICE_GROUPS_MAX << DEVICE_GROUP_SHIFT, /* of an option: its group, or 0 */
 };
 

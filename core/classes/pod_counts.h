@@ -150,12 +150,19 @@ bool pod_counts_serves(const struct pod_counts *cs, node_id node, const struct s
 uint32_t pod_counts_room(const struct pod_counts *cs, node_id node, const struct shape *s,
                          uint32_t most);
 
-/* The shape may get devices that several nodes list: what a pod takes of them on one node changes
- * the room of others. */
+/* The shape may get devices that several nodes list, or is pod_counts_one(): what a pod takes on
+ * one node changes the room of others. */
 static inline bool pod_counts_commons(const struct pod_counts *cs, const struct shape *s)
 {
 	return cs->inventory && s->body->devices > 0 &&
 	       inventory_is_common(cs->inventory, s->body->devices - 1);
+}
+
+/* Pods of the shape share a claim that is not allocated: all go to one node. */
+static inline bool pod_counts_one(const struct pod_counts *cs, const struct shape *s)
+{
+	return cs->inventory && s->body->devices > 0 &&
+	       inventory_is_one(cs->inventory, s->body->devices - 1);
 }
 
 /* How many more pods of the shape the node has devices for, `most` or fewer; and of resources that

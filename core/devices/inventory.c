@@ -247,6 +247,7 @@ void inventory_question_set(struct inventory *v, const struct event_question *e,
 		q->prefers = q->prefers || options[i].flags & QUESTION_PREFERS;
 		q->groups |= 1u << device_group(options[i].flags);
 	}
+	q->one = options->flags & QUESTION_ONE;
 	q->simple = e->options_n == 1 && e->constraints_n == 0 &&
 	            (options->flags & ~(uint32_t)QUESTION_GROUPS) == 0 &&
 	            options->count <= DEVICE_RESULTS_MAX;
@@ -275,8 +276,21 @@ uint32_t inventory_question_text(const struct inventory *v, uint32_t question, u
 	return v->questions[question].text_bytes;
 }
 
+/* The next question of that number is another claim. */
+static void sharers_end(struct inventory *v, uint32_t question)
+{
+	struct sharers *s = &v->sharers[question];
+	const struct node_devices *n = s->n > 0 ? v->nodes[s->node] : NULL;
+
+	for (uint32_t i = 0; n && i < n->holdings_n; i++)
+		if (n->holdings[i]->question == question)
+			n->holdings[i]->shared = false;
+	s->n = 0;
+}
+
 void inventory_question_drop(struct inventory *v, uint32_t question)
 {
+	sharers_end(v, question);
 	for (uint32_t i = 0; i < v->nodes_n; i++) {
 		struct node_devices *n = v->nodes[i];
 
@@ -353,6 +367,43 @@ static struct holding *holding_remove(struct node_devices *n, uint32_t at)
 	return h;
 }
 
+const struct holding *sharer_of(const struct inventory *v, const struct node_devices *n,
+                                uint32_t question)
+{
+	for (uint32_t i = 0; v->sharers[question].n > 0 && i < n->holdings_n; i++)
+		if (n->holdings[i]->shared && n->holdings[i]->question == question)
+			return n->holdings[i];
+	return NULL;
+}
+
+/* The holding has the devices of the claim, beside others. */
+static void sharer_enter(struct inventory *v, struct holding *h)
+{
+	struct sharers *s = &v->sharers[h->question];
+
+	h->shared = v->questions[h->question].one && h->picks_n > 0;
+	if (!h->shared)
+		return;
+	assert(s->n == 0 || s->node == h->node);
+	s->n++;
+	s->node = h->node;
+}
+
+/* It is none of the node's holdings any more.  What it has of capacities the next one has. */
+static void sharer_leave(struct inventory *v, const struct node_devices *n, struct holding *h)
+{
+	struct holding *next;
+
+	if (!h->shared)
+		return;
+	v->sharers[h->question].n--;
+	next = (struct holding *)(uintptr_t)sharer_of(v, n, h->question);
+	if (!next || next->drawn)
+		return;
+	next->drawn = h->drawn;
+	h->drawn = NULL;
+}
+
 static void shares_take(struct shared *s, struct holding *h, const struct picks *picks)
 {
 	h->drawn = must_array(picks->capacities_n, sizeof(*h->drawn));
@@ -403,6 +454,7 @@ void inventory_take(struct inventory *v, node_id node, uint32_t question, uint32
 		if (picks.capacities_n > 0)
 			shares_take(d->shared, h, &picks);
 		commons_hold(v, d, h, 1);
+		sharer_enter(v, h);
 		holding_add(d, h);
 	}
 	d->version++;
@@ -413,10 +465,14 @@ void inventory_give(struct inventory *v, node_id node, uint32_t question)
 	struct node_devices *n = v->nodes[node];
 
 	for (uint32_t i = n ? n->holdings_n : 0; i-- > 0;) {
-		if (n->holdings[i]->pod != ID_NONE || n->holdings[i]->question != question)
+		struct holding *h = n->holdings[i];
+
+		if (h->pod != ID_NONE || h->question != question)
 			continue;
-		commons_hold(v, n, n->holdings[i], -1);
-		holding_free(holding_remove(n, i));
+		commons_hold(v, n, h, -1);
+		holding_remove(n, i);
+		sharer_leave(v, n, h);
+		holding_free(h);
 		used_set(n);
 		return;
 	}
@@ -468,6 +524,8 @@ static bool shares_check(const struct node_devices *n)
 
 bool inventory_check(const struct inventory *v)
 {
+	uint32_t sharers[QUESTIONS_MAX] = { 0 };
+
 	for (uint32_t i = 0; i < v->nodes_n; i++) {
 		const struct node_devices *n = v->nodes[i];
 		uint64_t used[NODE_WORDS];
@@ -480,10 +538,16 @@ bool inventory_check(const struct inventory *v)
 
 			if (h->pod == ID_NONE || v->pods[h->pod] != h || h->node != i)
 				return false;
+			if (h->shared && (v->sharers[h->question].node != i || !v->questions[h->question].one))
+				return false;
+			sharers[h->question] += h->shared;
 			picks_use(h->picks, h->picks_n, h->idle, used);
 		}
 		if (memcmp(used, n->used, sizeof(used)) != 0 || !shares_check(n))
 			return false;
 	}
+	for (uint32_t i = 0; i < QUESTIONS_MAX; i++)
+		if (sharers[i] != v->sharers[i].n)
+			return false;
 	return commons_check(v);
 }

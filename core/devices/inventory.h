@@ -24,6 +24,9 @@
  * changes the room of the others: a question that may have one somewhere is inventory_is_common(),
  * and the room of a node is then right for the state of all nodes, not of its own alone.
  *
+ * Pods that share a claim which is not allocated have one question (QUESTION_ONE).  The first one
+ * chooses; each further one holds the same devices, and there is room for it on that node alone.
+ *
  * Memory: 8 bytes for each pod of the limit, touched as pods hold devices; sets of its devices for
  * each node and question.  Nothing exists before the first record of devices. */
 #ifndef MUSTER_CORE_INVENTORY_H
@@ -42,8 +45,10 @@ struct holding {
 	uint32_t node, question;
 	uint32_t layout;  /* that the numbers are for */
 	uint32_t picks_n; /* 0: the devices of the node changed since, or there were too few */
+	bool shared;      /* the devices are those of all holdings of the question: of one claim */
 	uint64_t idle[PICKS_WORDS]; /* picks that take nothing: adminAccess */
-	device_amount *drawn;       /* by capacity of the node; NULL: no share */
+	/* By capacity of the node; NULL: no share, or another holding of the claim has it. */
+	device_amount *drawn;
 	struct device_pick picks[];
 };
 
@@ -94,7 +99,12 @@ uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t questi
 /* The question is known, and the node serves all that it asks. */
 bool inventory_is_served(const struct inventory *v, uint32_t question, uint32_t served);
 
-/* The question may have a device of several nodes on some node. */
+/* Its pods name one claim (QUESTION_ONE): the first one that takes its devices binds the others to
+ * the node. */
+bool inventory_is_one(const struct inventory *v, uint32_t question);
+
+/* What a pod of the question takes changes the room of other nodes: it may have a device of several
+ * nodes on some node, or is inventory_is_one(). */
 bool inventory_is_common(const struct inventory *v, uint32_t question);
 
 /* For an upper bound of the pods that all nodes have devices for. */

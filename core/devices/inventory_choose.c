@@ -242,6 +242,19 @@ static void choose_searched(const struct question *q, const struct match *m,
 	choice_free(&choice);
 }
 
+/* As the pods that have them already; none on another node. */
+static void choose_same(const struct inventory *v, const struct node_devices *n, uint32_t question,
+                        struct picks *out)
+{
+	const struct holding *h = sharer_of(v, n, question);
+
+	out->n = h ? h->picks_n : 0;
+	if (out->n == 0)
+		return;
+	memcpy(out->at, h->picks, out->n * sizeof(*out->at));
+	memcpy(out->idle, h->idle, sizeof(out->idle));
+}
+
 void inventory_choose(const struct inventory *v, const struct node_devices *n, uint32_t question,
                       uint32_t served, const uint64_t *used, const device_amount *drawn,
                       struct picks *out)
@@ -254,7 +267,9 @@ void inventory_choose(const struct inventory *v, const struct node_devices *n, u
 	memset(out->idle, 0, sizeof(out->idle));
 	if (!m)
 		return;
-	if (q->simple && !n->counted && !n->shared)
+	if (v->sharers[question].n > 0 && q->one)
+		choose_same(v, n, question, out);
+	else if (q->simple && !n->counted && !n->shared)
 		choose_simple(q, m, n, used, out);
 	else
 		choose_searched(q, m, n, served, used, drawn, out);
@@ -297,6 +312,34 @@ static uint32_t room_searched(const struct inventory *v, const struct node_devic
 			return most;
 	}
 	return room;
+}
+
+static uint32_t room_remembered(const struct inventory *v, const struct node_devices *n,
+                                struct match *m, uint32_t question, uint32_t served, uint32_t most)
+{
+	if (m->room_version != version_now(v, n) || m->room_served != served ||
+	    (m->room == m->room_most && m->room_most < most)) {
+		m->room = room_searched(v, n, question, served, most);
+		m->room_most = most;
+		m->room_served = served;
+		m->room_version = version_now(v, n);
+	}
+	return m->room < most ? m->room : most;
+}
+
+/* Its devices serve as many pods as a claim can have. */
+static uint32_t room_of_one(const struct inventory *v, const struct node_devices *n,
+                            struct match *m, uint32_t question, uint32_t most)
+{
+	const uint32_t sharers = v->sharers[question].n;
+	const struct holding *h = sharers > 0 ? sharer_of(v, n, question) : NULL;
+	bool any = h && h->picks_n > 0;
+
+	if (sharers == 0)
+		any = room_remembered(v, n, m, question, 0, 1) > 0;
+	if (!any || sharers >= CLAIM_CONSUMERS_MAX)
+		return 0;
+	return most < CLAIM_CONSUMERS_MAX - sharers ? most : CLAIM_CONSUMERS_MAX - sharers;
 }
 
 bool inventory_is_served(const struct inventory *v, uint32_t question, uint32_t served)
@@ -362,6 +405,8 @@ uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t questi
 		return most;
 	if (!m)
 		return 0;
+	if (v->questions[question].one)
+		return room_of_one(v, n, m, question, most);
 	if (v->questions[question].simple && !n->counted && !n->shared) {
 		const uint64_t *used = used_now(v, n, space);
 
@@ -370,14 +415,7 @@ uint32_t inventory_room(const struct inventory *v, node_id node, uint32_t questi
 		n_free /= v->questions[question].options->count;
 		return n_free < most ? n_free : most;
 	}
-	if (m->room_version != version_now(v, n) || m->room_served != served ||
-	    (m->room == m->room_most && m->room_most < most)) {
-		m->room = room_searched(v, n, question, served, most);
-		m->room_most = most;
-		m->room_served = served;
-		m->room_version = version_now(v, n);
-	}
-	return m->room < most ? m->room : most;
+	return room_remembered(v, n, m, question, served, most);
 }
 
 enum inventory_lack inventory_lack(const struct inventory *v, node_id node, uint32_t question,

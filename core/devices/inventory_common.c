@@ -116,7 +116,13 @@ struct commons *commons_copy(const struct commons *c)
 
 bool inventory_is_common(const struct inventory *v, uint32_t question)
 {
-	return question < QUESTIONS_MAX && v->questions[question].commons_n > 0;
+	return question < QUESTIONS_MAX &&
+	       (v->questions[question].commons_n > 0 || v->questions[question].one);
+}
+
+bool inventory_is_one(const struct inventory *v, uint32_t question)
+{
+	return question < QUESTIONS_MAX && v->questions[question].one;
 }
 
 /* A pod that none of the set serves has devices of its node alone: as many as are free there serve

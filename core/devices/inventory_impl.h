@@ -79,6 +79,7 @@ struct question {
 	uint32_t commons_n; /* matches with a device of several nodes */
 	bool simple;        /* one claim of one request for a number of devices, without constraints */
 	bool prefers;       /* has QUESTION_PREFERS */
+	bool one;           /* has QUESTION_ONE */
 	uint32_t groups;    /* of its options, as bits; 1: some have none */
 };
 
@@ -89,12 +90,18 @@ struct commons {
 	uint32_t held[COMMON_DEVICES_MAX]; /* by holdings of all nodes */
 };
 
+/* Of a question with one claim: the pods that hold its devices, all on one node. */
+struct sharers {
+	uint32_t n, node;
+};
+
 struct inventory {
 	struct node_devices **nodes; /* NULL: without devices */
 	struct commons *commons;     /* NULL: no node has listed one */
 	struct holding **pods;
 	uint32_t nodes_n, pods_n;
 	struct question questions[QUESTIONS_MAX];
+	struct sharers sharers[QUESTIONS_MAX]; /* by question */
 };
 
 struct picks {
@@ -114,6 +121,10 @@ static inline void picks_use(const struct device_pick *picks, uint32_t n, const 
 		if (!device_in(idle, i))
 			device_add(used, picks[i].device);
 }
+
+/* inventory.c: a holding of the question's one claim; NULL: none on this node. */
+const struct holding *sharer_of(const struct inventory *v, const struct node_devices *n,
+                                uint32_t question);
 
 /* inventory_choose.c: the devices of one more pod, of those that are not in `used`, and of what is
  * not `drawn` (by capacity; NULL when no device is shared). */

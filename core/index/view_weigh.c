@@ -51,13 +51,20 @@ static tree_key evaluated_key(const struct views *vs, const struct tiers *tiers,
 	                  score % POLICY_TIER_SCORE + 1);
 }
 
-/* Devices that several nodes have are counted once. */
+/* Devices that several nodes have are counted once, and pods of one claim on one node. */
 static void capacity_bound(const struct views *vs, struct view *v, const struct shape *s)
 {
 	const struct nodes *ns = vs->nodes;
 	struct common_bound bound = { 0 };
 	uint64_t pods;
+	uint32_t most = 0;
 
+	for (uint32_t rank = 0; rank < ns->count; rank++)
+		most = v->counts[rank] > most ? v->counts[rank] : most;
+	if (inventory_is_one(vs->pod_counts->inventory, s->body->devices - 1)) {
+		v->capacity = most;
+		return;
+	}
 	for (uint32_t rank = 0; rank < ns->count; rank++)
 		if (v->counts[rank] > 0)
 			inventory_bound(vs->pod_counts->inventory, ns->order[rank], s->body->devices - 1,

@@ -14,13 +14,15 @@ static void fill_each(struct plan *plan, struct views *vs, uint32_t member, clas
 
 /* True if the first member decides where all others go (interpodaffinity: satisfyPodAffinity, the
  * case of the first pod of a series): pods that match their affinity are on no node with the
- * topology key. */
+ * topology key.  Or they share a claim that is not allocated. */
 static bool first_binds(const struct views *vs, class_id class)
 {
 	const struct pod_counts *cs = vs->pod_counts;
 	const struct shape_links *links = class_links(cs, class);
 	const struct node_counts *placed;
 
+	if (pod_counts_one(cs, class_shape(cs, class)))
+		return true;
 	if (!links || links->affinity == SELECTOR_NONE ||
 	    !class_matches(&cs->pod_classes, class, links->affinity))
 		return false;

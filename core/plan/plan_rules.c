@@ -79,7 +79,7 @@ static bool policy_crosses(const struct pod_counts *cs, class_id class,
 }
 
 /* One topology, apart from those with single nodes: what is open depends on how many pods are in
- * each domain, not on their order; and no devices of several nodes. */
+ * each domain, not on their order; and no devices of several nodes or of one claim. */
 bool rules_simple(const struct pod_counts *cs, class_id class)
 {
 	const struct shape_links *links = links_of(cs, class);
@@ -162,16 +162,30 @@ static int best_first(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* One claim binds to a node: those that may take all. */
+static void starts_of_one(struct plan *plan, const struct view *v, uint32_t nodes, uint32_t need)
+{
+	for (uint32_t rank = 0; rank < nodes && plan->starts_n < PLAN_DOMAINS; rank++)
+		if (view_open(v, rank) && v->counts[rank] >= need)
+			plan->starts[plan->starts_n++] = (struct plan_start){ .rank = rank,
+				                                                  .capacity = v->counts[rank],
+				                                                  .key = view_key(v, rank) };
+	plan->starts_cut = plan->starts_n == PLAN_DOMAINS;
+}
+
 void starts_find(struct plan *plan, struct views *vs, class_id class, uint32_t need)
 {
 	const struct view *v = views_get(vs, &plan->scope, class);
-	struct binding b;
+	struct binding b = { .n = 0 };
 	uint32_t kept = 0;
 
 	assert(need > 0);
 	plan->starts_n = 0;
 	plan->starts_cut = false;
-	binding_find(plan, vs->pod_counts, &b);
+	if (pod_counts_one(vs->pod_counts, class_shape(vs->pod_counts, class)))
+		starts_of_one(plan, v, vs->nodes->count, need);
+	else
+		binding_find(plan, vs->pod_counts, &b);
 	for (uint32_t rank = 0; b.n > 0 && rank < vs->nodes->count; rank++) {
 		struct plan_start *start = view_open(v, rank) ? start_of(plan, vs, &b, rank) : NULL;
 

@@ -377,7 +377,9 @@ void reason_devices(struct reason *r, const struct views *vs, const struct plan 
 	n = inventory_options(inventory, question);
 	for (; r->lacks_n < n && r->lacks_n < DEVICE_LACKS_MAX; r->lacks_n++) {
 		inventory_supply(inventory, vs->nodes->used, question, r->lacks_n, &r->lacks[r->lacks_n]);
-		r->lacks[r->lacks_n].members = plan->failed_need;
+		/* One of them all is enough. */
+		r->lacks[r->lacks_n].members =
+			inventory_is_one(inventory, question) ? 1 : plan->failed_need;
 		budget_spend(vs->budget, vs->nodes->used);
 	}
 }

@@ -116,9 +116,12 @@ static const char *options_fault(const struct question_option *at, uint32_t n)
 		alternatives = same ? alternatives + 1 : 1;
 		if ((!same && !next) || alternatives > DEVICE_OPTIONS_MAX)
 			return "the options of a question are not in order";
-		if (o->flags &
-		    ~(uint32_t)(QUESTION_ALL | QUESTION_ADMIN | QUESTION_PREFERS | QUESTION_GROUPS))
+		if (o->flags & ~(uint32_t)(QUESTION_ALL | QUESTION_ADMIN | QUESTION_PREFERS | QUESTION_ONE |
+		                           QUESTION_GROUPS))
 			return "an option of a question has unknown flags";
+		if ((o->flags ^ at->flags) & QUESTION_ONE ||
+		    (o->flags & QUESTION_ONE && device_group(o->flags) > 0))
+			return "options of a question differ in who has its claim";
 		if (!(o->flags & QUESTION_ALL) && o->count == 0)
 			return "an option of a question asks for no device";
 	}

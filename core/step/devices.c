@@ -67,11 +67,16 @@ static int on_question(struct core *c, const struct record *r)
 {
 	struct question_record record;
 	const char *fault = record_question(r, &record);
+	bool one;
 
 	if (fault)
 		return refuse(c, fault);
+	one = inventory_is_one(inventory_of(c), record.body->question);
 	question_gone(c, record.body->question);
 	inventory_question_set(inventory_of(c), record.body, record.options, record.constraints);
+	/* As below: nodes are counted one by one no more, or again. */
+	if (one != inventory_is_one(inventory_of(c), record.body->question))
+		c->pod_counts.rules_version++;
 	label_set(c, &record);
 	return 0;
 }

@@ -202,6 +202,17 @@ static void write_all(struct claims *c, const struct pod_view *pod, const struct
 	live_written(live_of(c), pod->id, NULL);
 }
 
+/* A claim that others have too may be allocated since the core chose. */
+static bool is_allocated(const struct claims *c, uint32_t pod)
+{
+	struct live_claim_view v;
+	bool all = true;
+
+	for (uint32_t i = 0; i < live_claims_n(live_of(c), pod); i++)
+		all = all && (!live_claim(live_of(c), pod, i, &v) || v.allocated);
+	return all;
+}
+
 bool claims_write(struct claims *c, const struct pod_view *pod, node_id node)
 {
 	const struct chosen *k = pod->id < c->chosen_n ? c->chosen[pod->id] : NULL;
@@ -209,7 +220,7 @@ bool claims_write(struct claims *c, const struct pod_view *pod, node_id node)
 
 	if (live_claims_n(live_of(c), pod->id) == 0)
 		return true;
-	if (live_asks(live_of(c), pod->id) != UINT32_MAX &&
+	if (live_asks(live_of(c), pod->id) != UINT32_MAX && !is_allocated(c, pod->id) &&
 	    !(k != NULL && k->head.node == node && take(c, pod->id, node, &k->head, k->picks, &t)))
 		return false;
 	write_all(c, pod, &t);

@@ -501,6 +501,22 @@ static void own_ended(struct claim_bind *cb)
 	}
 }
 
+/* Consumers of one claim write one after the other: each of their writes is of the version that the
+ * one before has made. */
+static bool is_behind(const struct claim_item *c)
+{
+	const struct claim_bind *cb = c->work->cb;
+	const struct pod_claims *w;
+
+	if (c->extended || live_claim_pods(cb->live, c->work->pod, c->index) < 2)
+		return false;
+	TAILQ_FOREACH (w, &cb->works, link)
+		for (uint32_t i = 0; i < w->n; i++)
+			if (w->items[i].call && w->items[i].uid && strcmp(w->items[i].uid, c->uid) == 0)
+				return true;
+	return false;
+}
+
 static uint64_t poll(void *context)
 {
 	struct claim_bind *cb = context;
@@ -521,7 +537,7 @@ static uint64_t poll(void *context)
 				return next;
 			if (c->to_read && !c->call)
 				claim_item_read(c);
-			else if ((want = claim_item_judge(c)) != WANT_NOTHING)
+			else if ((want = claim_item_judge(c)) != WANT_NOTHING && !is_behind(c))
 				claim_item_write(c, want);
 		}
 	own_ended(cb);

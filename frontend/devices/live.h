@@ -64,6 +64,7 @@ struct live_verdict {
 	const char *refusal;  /* NULL: none; good until the next call */
 	bool refusal_is_kube; /* by PreFilter of kube-scheduler */
 	uint32_t devices;     /* for struct event_shape; 0: nothing is to be chosen */
+	bool one;             /* ... but for one claim, which other waiting pods have too */
 	const char *node;     /* NULL: any; a claim is allocated there.  "": nowhere */
 	/* Node selectors as JSON, which must hold too: of claims that are allocated on several nodes.
 	 * Good until a claim changes. */
@@ -168,6 +169,8 @@ uint32_t live_claims_n(const struct live *l, uint32_t pod);
 /* A claim by its name, as the pod of that uid has it, which need not wait any more. */
 bool live_claim_named(const struct live *l, const char *namespace, const char *name,
                       const char *pod_uid, struct live_claim_view *out);
+/* How many waiting pods name the claim. */
+uint32_t live_claim_pods(const struct live *l, uint32_t pod, uint32_t i);
 /* Another waiting pod names a claim of this one that is not allocated. */
 bool live_claims_shared(const struct live *l, uint32_t pod);
 /* False: one that the pod names does not exist, is being deleted, or is another pod's. */
@@ -184,9 +187,10 @@ void live_extended_mappings(struct live *l, uint32_t pod, uint32_t served, struc
 const char *live_extended_told(const struct live *l, uint32_t pod);
 
 /* Checks the picks of a command: of that layout, all free, of the pod's question, and of no group
- * that the node serves.  `share` is random, for shareIDs.  The devices are taken from then on,
- * until live_written(), also if the pod is dropped before.  For each claim that is to be
- * allocated, `each` gets the JSON of its allocation.  False: the choice does not hold any more. */
+ * that the node serves; or the same as another pod has written for the claim that both have.
+ * `share` is random, for shareIDs.  The devices are taken from then on, until live_written(), also
+ * if the pod is dropped before.  For each claim that is to be allocated, `each` gets the JSON of
+ * its allocation.  False: the choice does not hold any more. */
 bool live_writing(struct live *l, uint32_t pod, const char *node, const struct cmd_devices *cmd,
                   const struct device_pick *picks, uint32_t served, const uint64_t share[2],
                   void (*each)(void *context, const char *claim, const char *allocation),

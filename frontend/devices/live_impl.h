@@ -41,6 +41,7 @@ struct live_option {
 /* What one or more claims ask for, as text. */
 struct live_question {
 	char *text; /* NULL: free */
+	char *one; /* "namespace/name" of the claim that all its pods have; NULL: equal specs are one */
 	uint32_t refs;
 	uint32_t space;        /* number of the namespace that it is charged to */
 	uint32_t weight;       /* charged: 1, and one for each option, constraint and 64 KiB */
@@ -404,8 +405,9 @@ void live_claim_count(struct live *l, struct live_claim *c);
  * would exceed live_names_limit(). */
 uint32_t live_labels(const struct live *l, uint32_t question, char out[QUESTION_TEXT_MAX]);
 void live_labels_sent(struct live *l, uint32_t question, uint32_t bytes);
+/* `one`: the claims are one, which others have too. */
 uint32_t live_question_of(struct live *l, const char *namespace,
-                          const struct live_claim *const *claims, uint32_t n);
+                          const struct live_claim *const *claims, uint32_t n, bool one);
 void live_question_give(struct live *l, uint32_t question);
 void live_questions_reset(struct live *l); /* a class changed */
 void live_question_free(struct live_question *q);

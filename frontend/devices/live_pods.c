@@ -346,7 +346,8 @@ static void judge_question(struct live *l, struct live_pod *p, struct live_verdi
 		question_drop(l, p);
 		return;
 	}
-	p->question = n > 0 ? live_question_of(l, p->namespace, claims, n) : LIVE_NONE;
+	out->one = n == 1 && live_claims_shared(l, (uint32_t)(p - l->pods));
+	p->question = n > 0 ? live_question_of(l, p->namespace, claims, n, out->one) : LIVE_NONE;
 	unasked_set(l, p, n > 0 && p->question == LIVE_NONE);
 	if (before != LIVE_NONE)
 		live_question_give(l, before);

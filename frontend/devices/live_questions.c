@@ -59,6 +59,7 @@ void live_question_free(struct live_question *q)
 {
 	reading_free(q);
 	free(q->text);
+	free(q->one);
 	memset(q, 0, sizeof(*q));
 }
 
@@ -279,7 +280,7 @@ static bool space_may(const struct live *l, const struct live_question *q)
 	       (all <= WEIGHTS_MAX && own + q->weight <= WEIGHTS_MAX / (l->spaces_n + 1));
 }
 
-static uint32_t question_new(struct live *l, const char *namespace, char *text)
+static uint32_t question_new(struct live *l, const char *namespace, char *text, const char *one)
 {
 	const uint32_t number = question_free_number(l);
 	struct live_question *q;
@@ -290,6 +291,7 @@ static uint32_t question_new(struct live *l, const char *namespace, char *text)
 	}
 	q = &l->questions[number];
 	q->text = text;
+	q->one = one ? must_copy(one) : NULL;
 	q->space = live_number(&l->spaces, text_of(namespace));
 	q->refs = 1;
 	question_read(l, q);
@@ -308,9 +310,15 @@ static uint32_t question_new(struct live *l, const char *namespace, char *text)
 	return number;
 }
 
-uint32_t live_question_of(struct live *l, const char *namespace,
-                          const struct live_claim *const *claims, uint32_t n)
+static bool is_of(const struct live_question *q, const char *one)
 {
+	return q->one && one ? strcmp(q->one, one) == 0 : q->one == one;
+}
+
+uint32_t live_question_of(struct live *l, const char *namespace,
+                          const struct live_claim *const *claims, uint32_t n, bool one)
+{
+	const char *name = one ? intern_text(&l->claim_names, claims[0]->number) : NULL;
 	struct bytes text = { 0 };
 	uint32_t number;
 
@@ -320,14 +328,15 @@ uint32_t live_question_of(struct live *l, const char *namespace,
 	}
 	bytes_add(&text, "]", 2);
 	for (number = 0; number < QUESTIONS_MAX; number++)
-		if (l->questions[number].text && strcmp(l->questions[number].text, text.at) == 0)
+		if (l->questions[number].text && strcmp(l->questions[number].text, text.at) == 0 &&
+		    is_of(&l->questions[number], name))
 			break;
 	if (number < QUESTIONS_MAX) {
 		l->questions[number].refs++;
 		bytes_free(&text);
 		return number;
 	}
-	return question_new(l, namespace, text.at);
+	return question_new(l, namespace, text.at, name);
 }
 
 void live_question_give(struct live *l, uint32_t question)
@@ -391,7 +400,7 @@ void live_question_write(struct live *l, uint32_t question, void *record)
 			.request = o->request,
 			.flags = (o->entry->all ? QUESTION_ALL : 0) | (o->entry->admin ? QUESTION_ADMIN : 0) |
 			         (q->claims[o->claim].requests[o->request].prioritized ? QUESTION_PREFERS : 0) |
-			         o->group << DEVICE_GROUP_SHIFT,
+			         (q->one ? QUESTION_ONE : 0) | o->group << DEVICE_GROUP_SHIFT,
 			.count = option_count(o->entry),
 		};
 	}

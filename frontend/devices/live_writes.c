@@ -30,6 +30,14 @@ static const char *others_of(const struct live *l, const struct live_claim *c, c
 	return list.at;
 }
 
+uint32_t live_claim_pods(const struct live *l, uint32_t pod, uint32_t i)
+{
+	const struct live_pod *p = live_pod_of(l, pod);
+	const uint32_t claim = p && i < p->refs_n ? p->refs[i].claim : LIVE_NONE;
+
+	return claim < l->users_n ? (uint32_t)l->users[claim].n : 0;
+}
+
 static void view_fill(const struct live *l, const struct live_claim *c, const char *pod_uid,
                       struct live_claim_view *out)
 {
@@ -135,10 +143,58 @@ static bool groups_hold(const struct live_question *q, const struct device_pick 
 	return true;
 }
 
+/* The claim of the pod that is not allocated, of which there is one. */
+static uint32_t one_of(const struct live *l, const struct live_pod *p)
+{
+	for (uint32_t i = 0; i < p->refs_n; i++) {
+		const struct live_claim *c =
+			p->refs[i].not_needed ? NULL : live_claim_at(l, p->refs[i].claim);
+
+		if (c && !c->allocation)
+			return c->number;
+	}
+	return LIVE_NONE;
+}
+
+/* Another pod that has devices written for the one claim of the question; NULL: none. */
+static const struct live_pod *sharer_of(const struct live *l, const struct live_pod *p)
+{
+	const uint32_t claim = l->questions[p->question].one ? one_of(l, p) : LIVE_NONE;
+	const struct live_users *u = claim < l->users_n ? &l->users[claim] : NULL;
+
+	for (size_t i = 0; u && i < u->n; i++) {
+		const struct live_pod *other = &l->pods[u->at[i].pod];
+
+		if (other != p && other->writing && other->question == p->question)
+			return other;
+	}
+	return NULL;
+}
+
+/* The picks are the devices that it has. */
+static bool picks_join(const struct live_pod *sharer, const struct live_node *n,
+                       const struct live_question *q, const struct device_pick *picks,
+                       uint32_t picks_n)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < picks_n; i++) {
+		const struct option_entry *o = option_of(q, &picks[i]);
+
+		if (!o || picks[i].device >= n->devices_n)
+			return false;
+		if (!o->admin &&
+		    (at == sharer->writing_n || sharer->writing[at++] != n->keys[picks[i].device]))
+			return false;
+	}
+	return at == sharer->writing_n;
+}
+
 static bool picks_hold(const struct live *l, const struct live_node *n, const struct live_pod *p,
                        const struct cmd_devices *cmd, const struct device_pick *picks,
                        uint32_t served)
 {
+	const struct live_pod *sharer;
 	const struct live_question *q;
 	uint32_t taken[DEVICE_PICKS_MAX], taken_n = 0;
 	device_amount more[NODE_CAPACITIES_MAX] = { 0 };
@@ -149,6 +205,9 @@ static bool picks_hold(const struct live *l, const struct live_node *n, const st
 	q = &l->questions[p->question];
 	if (!groups_hold(q, picks, cmd->picks_n, served))
 		return false;
+	sharer = sharer_of(l, p);
+	if (sharer)
+		return picks_join(sharer, n, q, picks, cmd->picks_n);
 	for (uint32_t i = 0; i < cmd->picks_n; i++) {
 		const struct device_pick *k = &picks[i];
 		const struct option_entry *o = option_of(q, k);
@@ -214,14 +273,15 @@ static struct devices_pick pick_full(struct live *l, const struct live_node *n,
 }
 
 static void pick_take(struct live *l, struct live_pod *p, const struct live_node *n,
-                      const struct live_question *q, const struct device_pick *k, uint32_t claim)
+                      const struct live_question *q, const struct device_pick *k, uint32_t claim,
+                      bool joins)
 {
 	const uint32_t device = n->keys[k->device];
 
 	p->writing[p->writing_n++] = device;
 	intern_hold(&l->device_names, device);
 	live_device_take(l, device);
-	if (live_is_shared(n, k->device))
+	if (live_is_shared(n, k->device) && !joins)
 		live_share_take(l, n, k->device, option_of(q, k), claim, &p->draws);
 }
 
@@ -240,10 +300,12 @@ bool live_writing(struct live *l, uint32_t pod, const char *node_name,
 	uint32_t to[QUESTION_OPTIONS_MAX];
 	struct live_question *q;
 	struct node_entry node;
+	bool joins;
 
 	if (!p || !p->name || p->writing || !picks_hold(l, n, p, cmd, picks, served))
 		return false;
 	q = &l->questions[p->question];
+	joins = sharer_of(l, p) != NULL;
 	if (!question_holds(q, claims, live_claims_of(l, p, false, claims)))
 		return false;
 	asked_fill(l, n, q, served, &node, entries, to);
@@ -251,7 +313,7 @@ bool live_writing(struct live *l, uint32_t pod, const char *node_name,
 	for (uint32_t i = 0; i < cmd->picks_n; i++) {
 		full[i] = pick_full(l, n, q, &picks[i], (const uint64_t[]){ share[0], share[1] + i });
 		if (!option_of(q, &picks[i])->admin)
-			pick_take(l, p, n, q, &picks[i], claims[picks[i].claim]->number);
+			pick_take(l, p, n, q, &picks[i], claims[picks[i].claim]->number, joins);
 		if (full[i].claim == q->claims_n - 1)
 			full[i].request = to[full[i].request];
 	}

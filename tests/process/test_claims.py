@@ -233,9 +233,30 @@ def test_explain_names_what_is_not_used():
         check(line + "\n" in text, text)
 
 
-def test_members_that_share_a_claim_are_refused():
-    g = plain_gang(cluster(claim("c"), member("p", "c", 2), member("q", "c", 2)))[1]
-    check(g["state"] == "Waiting" and g["reason"] == "muster does not support members of a gang that share a claim which is not allocated yet", g)
+def test_members_that_share_a_claim():
+    """All on the node of the first one. What is written is one allocation for each claim; without a uid, as files may have them, two claims are two."""
+    got, g = plain_gang(cluster(claim("c"), claim("d"), *[member(f"{p}{i}", p, 4) for p in "cd" for i in range(2)]))
+    check(g["state"] == "Running" and {p["node"] for p in got["placements"]} == {"n1"}, got)
+    check([(c["claim"], c["allocation"]["devices"]["results"][0]["device"]) for c in got["claims"]] == [("default/c", "a"), ("default/d", "b")], got)
+    g = plain_gang(cluster(claim("c", count=3), member("p", "c", 2), member("q", "c", 2)))[1]
+    check("0 of 2 members have room; request r: 3 devices of class gpu are needed, 2 are free on 1 node (2 match), no 3 of them on one node." in g["reason"], g)
+
+
+def test_a_claim_has_256_consumers_at_most():
+    objects = cluster(claim("c"), *[member(f"p{i}", "c", 257) for i in range(257)])
+    node, = (o for o in objects["items"] if o["kind"] == "Node")
+    node["status"]["allocatable"] = {"cpu": "1k", "memory": "1Ti", "pods": "1k"}
+    g = plain_gang(objects)[1]
+    check("256 of 257 members have room" in g["reason"], g)
+
+
+def test_members_that_share_a_claim_beside_another_are_refused():
+    two = [member(name, "c", 2) for name in "pq"]
+    for p in two:
+        p["spec"]["resourceClaims"].append({"name": "more", "resourceClaimName": "d"})
+    g = plain_gang(cluster(claim("c"), claim("d"), *two))[1]
+    check(g["state"] == "Waiting" and g["reason"] == "muster does not support members of a gang that share a claim which is not allocated yet and have "
+          "another one that is not", g)
 
 
 def test_scores_by_gpus_see_devices():

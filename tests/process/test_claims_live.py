@@ -423,16 +423,88 @@ def test_pods_that_share_a_claim():
         equal(len(allocated(c)), 1)
 
 
-def test_members_that_share_a_claim_wait_until_it_is_allocated():
+def gang_of_one(c, name, n, spec, others=0, **options):
+    """The last `others` members have no claim."""
+    group, pods = objects.gang(name, n, n, **options)
+    for p in pods[:n - others]:
+        p["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": name}]
+    c.create(claim(name, spec), group, *pods)
+
+
+def shared_by(c, name, n):
+    """The members are on one node, and all are consumers of the one claim."""
+    equal(len({p["spec"]["nodeName"] for p in c.pods(name + "-")}), 1, "nodes")
+    got = c.client.get("ResourceClaim", name)
+    equal(sorted(r["name"] for r in got["status"]["reservedFor"]), sorted(f"{name}-{i}" for i in range(n)))
+    for pod in c.pods(name + "-"):
+        check(int(got["metadata"]["resourceVersion"]) < int(pod["metadata"]["resourceVersion"]), "after a Binding")
+
+
+def test_a_gang_shares_a_claim_of_one_node():
+    """The first member's devices bind the others: n1, which has fewer of everything but the name, has no room for all four."""
+    with World(objects.node("n1", cpu="3"), objects.node("n2", cpu="64"), slice_of("n1", 2), slice_of("n2", 2), device_class()) as c:
+        c.up(*ON)
+        gang_of_one(c, "large", 4, claim_spec(3), cpu="1")
+        says(c, "large-0", "0 of 4 members have room; request r: 3 devices of class gpu are needed, 4 are free on 2 nodes (4 match), no 3 of them on one node.")
+        gang_of_one(c, "g", 4, claim_spec(2), cpu="1")
+        bound(c, "g-", 4)
+        shared_by(c, "g", 4)
+        equal({p["spec"]["nodeName"] for p in c.pods("g-")}, {"n2"})
+        gang_of_one(c, "wide", 4, claim_spec(1), cpu="1")
+        says(c, "wide-0", "3 of 4 members have room")
+        equal(len(allocated(c)), 1)
+        offline = on_files([o for o in items_of(c) if "large" not in o["metadata"]["name"]], "simulate")
+        equal([p for p in offline["placements"] if p.get("node")], [], "on files")
+        c.client.patch("Node", "n1", {"status": {"allocatable": {"cpu": "8"}, "capacity": {"cpu": "8"}}}, sub="status")
+        bound(c, "wide-", 4)
+        shared_by(c, "wide", 4)
+
+
+def test_kills_of_a_gang_that_shares_a_claim():
+    for which, writes in (("frontend", 1), ("frontend", 2), ("frontend", 4), ("core", 2)):
+        with World(*nodes(2), device_class(), kube.namespace("muster-system")) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+            pair = Pair(c, 1, proxy.kubeconfig, *ON).ready()
+            seen = kill_after(c, proxy, writes, lambda: getattr(pair, which))
+            gang_of_one(c, "g", 5, claim_spec(2), others=1)
+            until(lambda: len(seen) >= writes, 20, lambda: f"{len(seen)} writes")
+            until(lambda: not getattr(pair, which).running(), 5, "the kill")
+            pair.kill()
+            Pair(c, 2, c.kubeconfig, *ON).ready()
+            bound(c, "g-", 5, 60)
+            equal(len(c.client.get("ResourceClaim", "g")["status"]["reservedFor"]), 4)
+            equal(len({p["spec"]["nodeName"] for p in c.pods("g-") if p["metadata"]["name"] != "g-4"}), 1, "nodes")
+
+
+def test_a_refused_write_takes_the_claim_of_a_gang_back():
+    """The third member's reservation: the claim is deallocated, then the gang starts whole."""
+    with World(*nodes(2), device_class()) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        writes = []
+
+        def refuse(call):
+            writes.append(call.path)
+            if len(writes) == 3:
+                call.status(422, "not now", "Invalid")
+            else:
+                call.pass_on()
+
+        proxy.rule(lambda call: call.method == "PATCH" and call.path.endswith("/resourceclaims/g/status"), refuse)
+        Pair(c, 1, proxy.kubeconfig, *ON).ready()
+        gang_of_one(c, "g", 4, claim_spec())
+        bound(c, "g-", 4, 30)
+        check(len(writes) >= 3 + 2 + 4, writes)
+        shared_by(c, "g", 4)
+
+
+def test_members_that_share_a_claim_beside_another_wait_until_it_is_allocated():
     """muster can't allocate it for them: none of the gang starts, whatever its quorum, and each says why."""
     with World(*nodes(2, 2), device_class()) as c:
         c.up(*ON)
         group, pods = objects.gang("g", 3, 2)
         for p in pods[:2]:
-            p["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "one"}]
-        c.create(claim("one", claim_spec()), group, *pods)
+            p["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "one"}, {"name": "more", "resourceClaimName": "two"}]
+        c.create(claim("one", claim_spec()), claim("two", claim_spec()), group, *pods)
         for i in range(2):
-            says(c, f"g-{i}", "muster does not support members of a gang that share a claim which is not allocated yet")
+            says(c, f"g-{i}", "muster does not support members of a gang that share a claim which is not allocated yet and have another one that is not")
         c.still("g")
         equal(allocated(c), [])
         give(c, "one", "n1", "gpu-0")

@@ -277,11 +277,11 @@ static void join_claims(struct model *m, uint32_t pod, struct pod_storage *stora
 		change->devices = 0;
 	}
 	/* Each of them would get devices of its own, of which the claim can have those of one. */
-	if (!verdict.refusal && p->gang != ID_NONE && verdict.devices > 0 &&
+	if (!verdict.refusal && p->gang != ID_NONE && verdict.devices > 0 && !verdict.one &&
 	    live_claims_shared(m->live, pod)) {
 		storage->refused = VOLUME_REFUSED_OURS;
 		storage->refusal = "muster does not support members of a gang that share a claim which is "
-						   "not allocated yet";
+						   "not allocated yet and have another one that is not";
 		change->devices = 0;
 		return;
 	}

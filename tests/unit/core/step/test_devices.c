@@ -238,6 +238,90 @@ Test(devices, are_free_again_when_the_binding_is_refused)
 	plan_where("b", "n1");
 }
 
+#define ONE 5u /* question: two devices of the claim that its pods share */
+
+static void question_of_one(uint32_t count)
+{
+	struct {
+		struct event_question e;
+		struct question_option option;
+	} q = {
+		.e = { .question = ONE, .options_n = 1 },
+		.option = { .count = count, .flags = QUESTION_ONE },
+	};
+
+	cr_assert_eq(story_feed(s, EVENT_QUESTION, &q, sizeof(q)), 0);
+	match(ONE, 0, 1, 8, 0xff);
+	match(ONE, 1, 1, 8, 0xff);
+}
+
+Test(devices, of_one_claim_are_those_of_all_its_pods)
+{
+	scene(0x01, 0xff);
+	question_of_one(2);
+	gang_plan("g", 3, "m", 3, ONE);
+	story_expect(s, "devices m-0 n1: 1 2\nbind m-0 n1\ndevices m-1 n1: 1 2\nbind m-1 n1\n"
+	                "devices m-2 n1: 1 2\nbind m-2 n1\ngang g binding 3/3 of 3\n");
+	story_pod(s, .name = "other", .cpu = 1, .devices = GPU + 1);
+	story_pod(s, .name = "late", .cpu = 1, .devices = ONE + 1);
+	plan_expect("devices other n1: 3\nbind other n1\ndevices late n1: 1 2\nbind late n1\n");
+}
+
+/* n1 is the first by name and has too little of something else, or n2. */
+Test(devices, of_one_claim_are_on_a_node_with_room_for_all)
+{
+	for (uint32_t small = 0; small < 2; small++) {
+		story_free(s);
+		start();
+		story_node(s, .name = "n1", .cpu = small == 0 ? 2 : 8, .memory = 64);
+		story_node(s, .name = "n2", .cpu = small == 1 ? 2 : 8, .memory = 64);
+		devices(0, 1, 8, 0);
+		devices(1, 1, 8, 0);
+		question_of_one(8);
+		gang_plan("g", 3, "m", 3, ONE);
+		cr_expect_eq(story_count(s, "m"), 3);
+		cr_expect_str_eq(story_where(s, "m-0"), small == 0 ? "n2" : "n1");
+		cr_expect_str_eq(story_where(s, "m-2"), small == 0 ? "n2" : "n1");
+	}
+}
+
+Test(devices, of_one_claim_count_once_in_the_reason)
+{
+	const struct device_lack *l;
+
+	scene(0x0f, 0x1f);
+	question_of_one(5);
+	gang_plan("g", 3, "m", 3, ONE);
+	cr_expect_eq(story_count(s, "m"), 0);
+	l = lack_of(0);
+	cr_expect(l->members == 1 && l->count == 5 && l->free == 7 && l->most == 4);
+}
+
+/* What the first member has is free only when no other has it. */
+Test(devices, of_one_claim_are_held_until_its_last_pod_has_ended)
+{
+	scene(0xfc, 0xff);
+	question_of_one(2);
+	gang_plan("g", 2, "m", 2, ONE);
+	cr_assert_eq(story_count(s, "m"), 2);
+	story_drop_pod(s, "m-0");
+	story_pod(s, .name = "other", .cpu = 1, .devices = GPU + 1);
+	plan_where("other", "");
+	story_drop_pod(s, "m-1");
+	plan_where("other", "n1");
+}
+
+Test(devices, of_one_claim_end_with_its_question)
+{
+	scene(0xf0, 0xff);
+	question_of_one(2);
+	gang_plan("g", 2, "m", 2, ONE);
+	question_of_one(1);
+	story_pod(s, .name = "other", .cpu = 1, .devices = ONE + 1);
+	story_skip(s);
+	plan_where("other", "n1");
+}
+
 #define TWO 4u /* question: two devices, on nodes without GPUs in their allocatable */
 
 static void question_of_group(void)
