@@ -470,6 +470,7 @@ static int slice_put(struct live *l, const struct tree *t, struct arena arena,
 	}
 	live_slice_put(l, t, s);
 	live_several_note(l, s, error);
+	live_node_note(l, s, error);
 	return 0;
 }
 

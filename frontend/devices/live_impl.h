@@ -82,6 +82,7 @@ struct live_drawn {
 
 struct live_node {
 	char *name;
+	size_t excess; /* of devices, as live_node_note() named it last */
 	struct live_slice **slices;
 	size_t slices_n, slices_cap;
 	uint32_t layout; /* 0: not known */
@@ -309,6 +310,9 @@ void live_unasked_note(struct live *l);
 
 /* live_nodes.c */
 void live_slice_put(struct live *l, const struct tree *t, struct live_slice *s);
+/* Names the slice, and its node, if the node has more devices than are used; once for each number
+ * of them.  Else *error is left as it is. */
+void live_node_note(struct live *l, const struct live_slice *s, struct decode_error *error);
 void live_slice_drop(struct live *l, uint32_t number);
 void live_device_take(struct live *l, uint32_t device);
 void live_device_give(struct live *l, uint32_t device);

@@ -184,6 +184,45 @@ void live_slice_put(struct live *l, const struct tree *t, struct live_slice *s)
 	live_node_relay(l, s->node);
 }
 
+/* Of the newest generation of each pool; the rest are not used.  0: at most NODE_DEVICES_MAX. */
+static size_t devices_many(const struct live_node *n)
+{
+	size_t all = 0, sum = 0;
+
+	for (size_t i = 0; i < n->slices_n; i++)
+		all += n->slices[i]->slice->devices_n;
+	if (all <= NODE_DEVICES_MAX)
+		return 0;
+	for (size_t i = 0; i < n->slices_n; i++) {
+		const struct slice *s = n->slices[i]->slice;
+		bool newest = true;
+
+		for (size_t k = 0; newest && k < n->slices_n; k++)
+			newest = !same_pool(n->slices[k]->slice, s) ||
+			         n->slices[k]->slice->generation <= s->generation;
+		sum += newest ? s->devices_n : 0;
+	}
+	return sum;
+}
+
+void live_node_note(struct live *l, const struct live_slice *s, struct decode_error *error)
+{
+	struct live_node *n = s->node == LIVE_NONE ? NULL : l->nodes[s->node];
+	const size_t devices = n ? devices_many(n) : 0;
+	const size_t excess = devices > NODE_DEVICES_MAX ? devices - NODE_DEVICES_MAX : 0;
+
+	if (n && excess > 0 && excess != n->excess) {
+		snprintf(
+			error->text, sizeof(error->text),
+			"%zu of the %zu devices of node %s are not used: those beyond the first %u by pool",
+			excess, devices, n->name, NODE_DEVICES_MAX);
+		snprintf(error->object, sizeof(error->object), "ResourceSlice %s",
+		         intern_text(&l->slice_names, s->name));
+	}
+	if (n)
+		n->excess = excess;
+}
+
 static void key_of(char *key, const struct device_entry *e)
 {
 	const struct slice *s = e->slice;

@@ -883,3 +883,37 @@ Test(live, a_claim_that_is_shared_is_known_until_it_is_allocated)
 	cr_expect(live_next_pod(l, &noted) && noted == 0);
 	cr_expect_not(live_claims_shared(l, 0));
 }
+
+/* n devices of a slice of a node; the text that the log has about it. */
+static const char *put_slice(const char *name, unsigned generation, unsigned n)
+{
+	static char text[65536];
+	static struct decode_error e;
+	size_t at = (size_t)snprintf(text, sizeof(text),
+	                             "{\"metadata\":{\"name\":\"%s\",\"uid\":\"s\",\"resourceVersion\":"
+	                             "\"1\"},\"spec\":{\"driver\":\"d\",\"nodeName\":\"n1\",\"pool\":{"
+	                             "\"name\":\"%s\",\"generation\":%u,\"resourceSliceCount\":1},"
+	                             "\"devices\":[",
+	                             name, name, generation);
+
+	for (unsigned i = 0; i < n; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s{\"name\":\"f%u\"}",
+		                       i > 0 ? "," : "", i);
+	snprintf(text + at, sizeof(text) - at, "]}}");
+	e = (struct decode_error){ 0 };
+	cr_assert_eq(live_put(l, LIVE_SLICES, text, strlen(text), &e), 0, "%s", e.text);
+	return e.text;
+}
+
+/* A node with so many devices is served as if it had fewer: the log names it, once. */
+Test(live, devices_of_a_node_that_are_too_many_are_named_once)
+{
+	static const char text[] =
+		"16 of the 1040 devices of node n1 are not used: those beyond the first 1024 by pool";
+
+	cr_expect_str_eq(put_slice("a", 1, 1024), "");
+	cr_expect_str_eq(put_slice("b", 1, 16), text);
+	cr_expect_str_eq(put_slice("b", 2, 16), "");
+	cr_expect_str_eq(put_slice("b", 3, 0), "");
+	cr_expect_str_eq(put_slice("b", 4, 16), text);
+}
