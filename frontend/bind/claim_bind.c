@@ -244,6 +244,26 @@ static void allocation_take(void *context, const char *claim, const char *alloca
 			w->items[i].allocation = must_copy(allocation);
 }
 
+/* Another pod's work has allocated the claim: the pod that gives back last clears it. */
+static void allocation_share(struct claim_item *c)
+{
+	const struct claim_bind *cb = c->work->cb;
+	const struct pod_claims *w;
+
+	if (c->extended || c->allocation || live_claim_pods(cb->live, c->work->pod, c->index) < 2)
+		return;
+	TAILQ_FOREACH (w, &cb->works, link)
+		for (uint32_t i = 0; i < w->n; i++) {
+			const struct claim_item *other = &w->items[i];
+
+			if (!other->allocation || !other->uid || strcmp(other->uid, c->uid) != 0)
+				continue;
+			c->allocation = must_copy(other->allocation);
+			c->seen = true; /* it is not written: the devices are not held for this pod */
+			return;
+		}
+}
+
 /* Every claim exists or is to be made, and is allocated or gets an allocation. */
 static bool is_served(struct pod_claims *w)
 {
@@ -292,10 +312,13 @@ static void *prepare(void *context, const struct prebind_member *m, struct prebi
 		             (const uint64_t[]){ env->random(env->context), env->random(env->context) },
 		             allocation_take, w);
 	kept_forget(cb, m->pod);
-	if (!is_served(w))
+	if (!is_served(w)) {
 		why->retry_ms = AGAIN_MS;
-	else if (!pod_claims_start_unready(w, why))
+	} else if (!pod_claims_start_unready(w, why)) {
+		for (uint32_t i = 0; i < w->n; i++)
+			allocation_share(&w->items[i]);
 		return w;
+	}
 	work_free(w);
 	return NULL;
 }

@@ -38,7 +38,7 @@ struct claim_item {
 	struct pod_claims *work;
 	uint32_t index;   /* of the pod's claims */
 	char *name, *uid; /* of the claim */
-	char *allocation; /* that we write; NULL: it is allocated already */
+	char *allocation; /* that we write, or wrote for another pod; NULL: others allocated it */
 	bool fenced;
 	bool to_read;  /* what the last write did is not known */
 	bool gives;    /* the last write was one towards an allocation */

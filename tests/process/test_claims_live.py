@@ -495,6 +495,39 @@ def test_a_refused_write_takes_the_claim_of_a_gang_back():
         shared_by(c, "g", 4)
 
 
+def test_a_member_that_came_late_takes_the_claim_of_a_gang_back():
+    """It found the claim allocated, and is the last of the gang that gives it back: no allocation is left that binds the gang to a node."""
+    with World(*nodes(2), device_class()) as c, Proxy(c.kubeconfig, c.folder) as proxy:
+        answer, cleared = [503, "busy", "ServiceUnavailable"], []
+
+        def stop(call):
+            status = json.loads(call.body)["status"]
+            if status.get("allocation", "") is None:
+                cleared.append(status)
+            if answer and (status.get("reservedFor") or [{}])[-1].get("name") in ("g-2", "g-3"):
+                call.status(*answer)
+            else:
+                call.pass_on()
+
+        def reserved():
+            return [r["name"] for r in c.client.get("ResourceClaim", "g").get("status", {}).get("reservedFor") or []]
+
+        proxy.rule(lambda call: call.method == "PATCH" and call.path.endswith("/resourceclaims/g/status"), stop)
+        Pair(c, 1, proxy.kubeconfig, *ON).ready()
+        group, pods = objects.gang("g", 5, 4)
+        for p in pods:
+            p["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "g"}]
+        c.create(claim("g", claim_spec()), group, *pods[:4])
+        until(lambda: reserved() == ["g-0", "g-1"], 20, reserved)
+        c.create(pods[4])
+        until(lambda: reserved() == ["g-0", "g-1", "g-4"], 20, reserved)
+        answer[:] = [422, "not now", "Invalid"]
+        until(lambda: cleared, 20, reserved)
+        answer.clear()
+        bound(c, "g-", 5, 30)
+        shared_by(c, "g", 5)
+
+
 def test_members_that_share_a_claim_beside_another_wait_until_it_is_allocated():
     """muster can't allocate it for them: none of the gang starts, whatever its quorum, and each says why."""
     with World(*nodes(2, 2), device_class()) as c:
