@@ -497,6 +497,8 @@ BUGS = [
         ("frontend/evict/evictor.c", "(t->is_void && !is_cut(v))", "t->is_void")),
     bug("a gang that kept its quorum is evicted whole", unit("frontend/evict/test_evictor"),
         ("frontend/evict/evictor.c", "return (cut ? cut->gone : 0) +", "return 9 +")),
+    bug("a member that has succeeded counts as evicted", unit("frontend/evict/test_evictor"),
+        ("frontend/evict/eviction.c", "if (!v->by_itself && (kind", "if ((kind")),
     bug("the frontend is not given when a gang breaks", unit("core/world/test_nominations"),
         ("core/cycle/victims.c", "\t\tvictims_break(&t);\n", "")),
     bug("a stream counts as a list before its end", unit("frontend/watch/test_stream"),

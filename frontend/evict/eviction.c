@@ -41,7 +41,7 @@ void eviction_end(struct eviction *v, enum record_kind kind)
 
 	PROBE(evict_ended, v->cmd.pod, v->cmd.pod_generation, (uint32_t)kind);
 	if (v->ticket) {
-		if (kind != RESULT_EVICT_NOT_SENT || !v->cancelled)
+		if (!v->by_itself && (kind != RESULT_EVICT_NOT_SENT || !v->cancelled))
 			ticket_cut(v, kind == RESULT_EVICT_SENT);
 		v->ticket->is_void = v->ticket->is_void || (kind != RESULT_EVICT_SENT && !v->cancelled);
 		e->config.result(e->config.context, kind, &r);
@@ -211,14 +211,16 @@ static void read_decide(struct eviction *v, const struct bind_pod *pod)
 {
 	struct evictor *e = v->evictor;
 
-	if (strcmp(pod->uid, v->target.uid) != 0 || pod->deleting || pod->ended)
+	if (strcmp(pod->uid, v->target.uid) != 0 || pod->deleting || pod->ended) {
+		v->by_itself = !pod->deleting && !v->tried;
 		gone(v);
-	else if (!v->ticket)
+	} else if (!v->ticket) {
 		eviction_free(v);
-	else if (eviction_is_withdrawn(v))
+	} else if (eviction_is_withdrawn(v)) {
 		not_sent(v);
-	else
+	} else {
 		later(v, EVICT_STEP_SEND, backoff_failed(&v->backoff, e->config.env));
+	}
 }
 
 static void read_done(void *context, const struct http_answer *answer, const char *body,
@@ -247,9 +249,10 @@ static void read_done(void *context, const struct http_answer *answer, const cha
 static bool is_wanted(struct eviction *v)
 {
 	struct pod_view pod;
+	const bool there = model_pod(v->evictor->config.model, v->cmd.pod, v->cmd.pod_generation, &pod);
 
-	if (!model_pod(v->evictor->config.model, v->cmd.pod, v->cmd.pod_generation, &pod) ||
-	    pod.deleting) {
+	if (!there || pod.deleting) {
+		v->by_itself = !there && !v->tried;
 		gone(v);
 		return false;
 	}

@@ -17,7 +17,7 @@ enum evict_step { EVICT_STEP_MARK, EVICT_STEP_SEND, EVICT_STEP_READ };
 struct cut {
 	gang_id gang;
 	uint32_t generation;
-	uint32_t gone;   /* members */
+	uint32_t gone;   /* members, but those that went by themselves */
 	bool is_refused; /* one can't be evicted: what is left stays, too */
 };
 
@@ -53,7 +53,8 @@ struct eviction {
 	bool guarded;
 	bool begun; /* a request was sent: the eviction is in `retries` or `flying` */
 	bool cancelled;
-	bool tried; /* a request that evicts was sent, whose outcome was not known */
+	bool tried;     /* a request that evicts was sent, whose outcome was not known */
+	bool by_itself; /* it has gone without one: if it succeeded, it counts to its gang's quorum */
 	unsigned invalid;
 	char *texts; /* namespace, name, uid, node */
 	struct evict_target target;
@@ -95,7 +96,7 @@ const char *evictor_scheduler(const struct evictor *e, const struct cmd_evict *c
 /* The last of its evictions has ended, or goes on without it. */
 void ticket_leave(struct evictor *e, struct ticket *t);
 
-/* Of a gang that goes whole: v has gone, or can't be evicted. */
+/* Of a gang that goes whole: v has been evicted or is being deleted, or can't be evicted. */
 void ticket_cut(struct eviction *v, bool gone);
 /* It was cancelled, and is not sent, or sent again.  False of a gang that goes whole and has lost
  * its quorum by the ticket: what is left of it is of no use to anybody.  Evictions whose outcome is

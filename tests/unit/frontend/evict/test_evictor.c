@@ -475,6 +475,40 @@ Test(evictor, members_that_are_cancelled_wait_for_those_in_flight)
 	answers_decide(403, 0);
 }
 
+/* One of its members is as `change` has it before its turn, and the others are cancelled. */
+static void member_goes(const char *field, const char *change, const char *result)
+{
+	char text[2000];
+	const char *pod, *at;
+
+	begin_of(false, false, 1); /* five at once: the lone pods, and the one that goes */
+	for (const char *name = "d\0e\0f\0g\0"; *name; name += 2)
+		evict(name, 1, 7);
+	for (const char *name = "a\0b\0c\0"; *name; name += 2) {
+		world_put(b.m, RESOURCE_INDEX_PODS, world_member(name, "6", "v", "\"nodeName\":\"n1\""));
+		evict_of(name, 1, 7, 1);
+	}
+	pod = world_member("a", "7", "v", "\"nodeName\":\"n1\"");
+	at = strstr(pod, field);
+	cr_assert_not_null(at);
+	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - pod), pod, change, at + strlen(field));
+	world_put(b.m, RESOURCE_INDEX_PODS, text);
+	for (int i = 0; i < 4; i++)
+		world_answer(take("POST", ""), 201, "{}");
+	expect("sent:1 sent:1 sent:1 sent:1 sent:1 ");
+	cancel("b", 1);
+	cancel("c", 1);
+	expect(result);
+}
+
+Test(evictor, a_member_that_has_succeeded_does_not_cut_its_gang)
+{
+	member_goes("\"phase\":\"Pending\"", "\"phase\":\"Succeeded\"", "not-sent:1 not-sent:1 ");
+	end();
+	member_goes("\"creationTimestamp\"",
+	            "\"deletionTimestamp\":\"2026-01-01T00:00:00Z\",\"creationTimestamp\"", "");
+}
+
 /* A lone pod can't be evicted: the ticket is void, but one of its gangs has lost a member. */
 Test(evictor, a_gang_that_lost_its_quorum_goes_whole_although_its_ticket_is_void)
 {
