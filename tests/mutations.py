@@ -324,7 +324,7 @@ BUGS = [
     bug("a restart gives precedence to a gang whose quorum was changed", story("partially_bound:has_precedence_after_a_restart"),
         ("core/lifecycle/precedence.c", "!(g->flags & GANG_UNCHANGED) || ", "")),
     bug("precedence is passed on to members that replace the planned ones", story("partially_bound:precedence_is_*"),
-        ("core/lifecycle/precedence.c", "if (--g->first_plan_n < g->begun)", "if (--g->first_plan_n == UINT32_MAX)")),
+        ("core/lifecycle/precedence.c", "if (--g->first_plan_n >= g->begun)", "if (--g->first_plan_n < UINT32_MAX)")),
     bug("precedence does not end", story("partially_bound:its_*"),
         ("core/lifecycle/precedence.c", "c->now_ns >= g->precedence_ends_ns &&", "false &&")),
     bug("capacity of pods that last is reserved for", story("backfill:not_for_capacity_that_no_end_promises"),

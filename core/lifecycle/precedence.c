@@ -42,7 +42,11 @@ void precedence_lose(struct core *c, struct pod *p)
 	g = &c->gangs.slots[p->gang];
 	assert(g->first_plan_n > 0);
 	p->first_plan = false;
-	if (--g->first_plan_n < g->begun)
+	if (--g->first_plan_n >= g->begun)
+		return;
+	if (g->first_plan_n >= gang_total(g))
+		g->begun = g->first_plan_n; /* the quorum is less than it was */
+	else
 		precedence_end(c, p->gang);
 }
 

@@ -7,8 +7,9 @@
  *                                            │     └───members of the plan lost──► over
  *                                            └───quorum raised: suspended until it is lowered again
  *
- * "Lost": fewer than the quorum at its begin are left of the members that its plan had, since they
- * were deleted or ask for more.  What replaces them may ask for any amount.
+ * "Lost": fewer than the quorum are left of the members that its plan had, since they were deleted
+ * or ask for more.  What replaces them may ask for any amount.  If the quorum at its begin was
+ * more, it is over for what the quorum had above those that are left: suspended if it is raised.
  *
  * While it is under way and some members have a node, the gang precedes all others, retains the
  * reservations of refused members (core/lifecycle/retain.h), and needs not wait for its backfill

@@ -193,6 +193,25 @@ drop pod g-1
 pod g-3 gang=g cpu=1
 	order g=ordinary
 
+story precedence_goes_on_for_a_quorum_that_the_planned_members_left_suffice_for
+# The owner lowered it and deleted one of three: the rest goes on, and not if it is raised again.
+node n1 cpu=5 memory=64
+gang g quorum=3
+pods 3 g gang=g cpu=1
+plan
+bound g-0
+refused g-1 retry_ms=5000
+refused g-2 retry_ms=5000
+gang g quorum=2
+drop pod g-2
+	order g=first
+gang g quorum=3
+pod g-3 gang=g cpu=4
+	order g=ordinary
+drop pod g-1
+gang g quorum=2
+	order g=ordinary
+
 story goes_before_others_though_it_is_after_others
 # Also in the dialect whose gangs come after pods without a gang.
 node n1 cpu=2 memory=64

@@ -264,7 +264,7 @@ static void check_given_up(struct slow *s)
 	}
 }
 
-/* It is no first placement any more if members of its plan are gone. */
+/* It is no first placement any more if members of its plan are gone that its quorum needs. */
 static void check_first(struct slow *s)
 {
 	uint32_t left[SLOW_GANGS] = { 0 };
@@ -278,7 +278,7 @@ static void check_first(struct slow *s)
 	}
 	for (uint32_t gang = 0; gang < SLOW_GANGS; gang++)
 		if (left[gang] < s->gangs[gang].begun && !s->gangs[gang].begins)
-			s->gangs[gang].begun = 0;
+			s->gangs[gang].begun = left[gang] >= slow_total(&s->gangs[gang]) ? left[gang] : 0;
 }
 
 void check_kept(struct slow *s)
