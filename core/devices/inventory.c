@@ -379,11 +379,12 @@ const struct holding *sharer_of(const struct inventory *v, const struct node_dev
 /* The holding has the devices of the claim, beside others. */
 static void sharer_enter(struct inventory *v, struct holding *h)
 {
-	struct sharers *s = &v->sharers[h->question];
+	struct sharers *s;
 
-	h->shared = v->questions[h->question].one && h->picks_n > 0;
+	h->shared = h->picks_n > 0 && v->questions[h->question].one; /* else it may be any number */
 	if (!h->shared)
 		return;
+	s = &v->sharers[h->question];
 	assert(s->n == 0 || s->node == h->node);
 	s->n++;
 	s->node = h->node;
@@ -540,7 +541,8 @@ bool inventory_check(const struct inventory *v)
 				return false;
 			if (h->shared && (v->sharers[h->question].node != i || !v->questions[h->question].one))
 				return false;
-			sharers[h->question] += h->shared;
+			if (h->shared)
+				sharers[h->question]++;
 			picks_use(h->picks, h->picks_n, h->idle, used);
 		}
 		if (memcmp(used, n->used, sizeof(used)) != 0 || !shares_check(n))

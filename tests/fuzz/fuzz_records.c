@@ -354,19 +354,26 @@ static void check_valid(const struct world *w, const char *when)
 		fuzz_found("%s: %s", when, why);
 }
 
+/* Never 0, which is none: an edited EVENT_BEGIN may have had the last number before it. */
+static uint64_t next_epoch(struct world *w)
+{
+	w->epoch += w->epoch == UINT64_MAX ? 2 : 1;
+	return w->epoch;
+}
+
 static void epoch_begin(struct world *w)
 {
 	edited_begin(&w->records);
 	w->binds_n = 0;
 	w->emitted = 0;
-	w->epoch++;
+	next_epoch(w);
 }
 
 /* A cluster with nothing in it: bindings that were in flight are carried no longer. */
 static void tell_nothing(struct world *w)
 {
 	struct record r = {
-		.bytes = sizeof(r), .kind = EVENT_BEGIN, .epoch = ++w->epoch, .time_ns = STREAM_TIME_NS
+		.bytes = sizeof(r), .kind = EVENT_BEGIN, .epoch = next_epoch(w), .time_ns = STREAM_TIME_NS
 	};
 
 	w->binds_n = 0;

@@ -356,7 +356,7 @@ static const struct field option_fields[] = {
 	U32(struct question_option, claim, 0, QUESTION_OPTIONS_MAX - 1),
 	U32(struct question_option, request, 0, QUESTION_OPTIONS_MAX - 1),
 	BITS(struct question_option, flags,
-	     QUESTION_ALL | QUESTION_ADMIN | QUESTION_PREFERS | QUESTION_GROUPS),
+	     QUESTION_ALL | QUESTION_ADMIN | QUESTION_PREFERS | QUESTION_ONE | QUESTION_GROUPS),
 	ANY(struct question_option, count),
 };
 static const struct field constraint_fields[] = {
@@ -472,6 +472,10 @@ static const char *question_more(const struct view_of *v)
 			return "number of alternatives";
 		if (o[i].count == 0 && (o[i].flags & QUESTION_ALL) == 0)
 			return "an option for no device";
+		if ((o[i].flags & QUESTION_ONE) != (o->flags & QUESTION_ONE))
+			return "options of one claim and of several";
+		if ((o[i].flags & QUESTION_ONE) != 0 && (o[i].flags & QUESTION_GROUPS) != 0)
+			return "an extended resource that pods share";
 	}
 	for (uint32_t i = 0; i < v->n[1]; i++)
 		if (c[i].claim > claim || (i > 0 && c[i].claim < c[i - 1].claim))
