@@ -288,6 +288,8 @@ static inline struct group *group_of_item(const struct item *i)
 void report_item_free(struct item *i);
 /* The item of that pod; made if there is none. */
 struct pod_item *report_item_of_pod(struct report *r, pod_id pod, uint32_t generation);
+/* Another pod has its slot: the item ends with its request, or when it is deferred. */
+bool report_pod_replaced(const struct pod_item *p);
 /* Sets the report of the pod; takes a reference to the text. */
 void report_item_set(struct pod_item *p, struct note *note, const char *reason);
 

@@ -28,6 +28,11 @@ static void pod_free(struct item *i)
 	free(p);
 }
 
+bool report_pod_replaced(const struct pod_item *p)
+{
+	return p->item.report->by_pod[p->pod] != p;
+}
+
 struct pod_item *report_item_of_pod(struct report *r, pod_id pod, uint32_t generation)
 {
 	struct pod_item *p;
@@ -242,7 +247,7 @@ static void pod_finish(struct item *i)
 	struct pod_item *p = pod_of(i);
 	struct pod_view pod;
 
-	if (r->by_pod[p->pod] != p || !model_pod(r->config.model, p->pod, p->generation, &pod) ||
+	if (report_pod_replaced(p) || !model_pod(r->config.model, p->pod, p->generation, &pod) ||
 	    pod.node[0]) {
 		pod_free(i);
 		return;

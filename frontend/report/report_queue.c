@@ -85,6 +85,8 @@ static void defer_oldest(struct report *r, enum item_kind kind)
 			r->config.queue_max);
 	if (kind == ITEM_BIND)
 		report_item_keep(oldest);
+	else if (report_pod_replaced(pod_of(oldest)))
+		report_item_free(oldest); /* no sweep comes to it */
 	else
 		report_note_drop(&oldest->note);
 }
