@@ -70,11 +70,12 @@ class Preempting(World):
         self.admin.patch("Pod", name, {"metadata": {"finalizers": None}})
 
     def runs(self, *made):
-        """A cluster of these objects, in which all that is bound runs; the names of those pods."""
-        self.fresh(*made)
-        names = {o["metadata"]["name"] for o in made if o["kind"] == "Pod" and o["spec"].get("nodeName")}
-        until(lambda: self.running() == len(names), SOON_S, "they run")
-        self.before = names
+        """A cluster of these objects, in which all that is bound runs before there is anything to bind."""
+        waits = [o for o in made if o["kind"] == "Pod" and not o["spec"].get("nodeName")]
+        self.fresh(*(o for o in made if o not in waits))
+        self.before = {o["metadata"]["name"] for o in made if o["kind"] == "Pod" and o not in waits}
+        until(lambda: self.running() == len(self.before), SOON_S, "they run")
+        self.create(*waits)
 
     def later(self, *made):
         """More of them, which started in a later second than all before."""
