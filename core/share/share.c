@@ -269,6 +269,7 @@ static void use(struct shares *s, uint32_t queue, uint32_t r, wide delta, bool s
 
 	if (!share_counts(s, r))
 		return;
+	share_mark_stale(s, q);
 	for (;; q = s->set->defs[q].parent) {
 		const size_t at = share_at(s, q, r);
 		const wide before = s->kept[at];
@@ -278,7 +279,6 @@ static void use(struct shares *s, uint32_t queue, uint32_t r, wide delta, bool s
 		s->used[at] += delta;
 		assert(s->used[at] >= 0);
 		s->kept[at] = kept_find(s, q, r);
-		share_mark_stale(s, q);
 		s->queues[q].eased += !supposed && delta < 0;
 		if (q == 0)
 			return;
@@ -300,9 +300,9 @@ void shares_promise(struct shares *s, uint32_t queue, uint32_t r, wide value)
 {
 	if (!share_is_queue(s, queue) || !share_counts(s, r))
 		return;
+	share_mark_stale(s, queue);
 	for (uint32_t q = queue;; q = s->set->defs[q].parent) {
 		s->promised[share_at(s, q, r)] += value;
-		share_mark_stale(s, q);
 		if (q == 0)
 			return;
 	}
@@ -312,10 +312,10 @@ void shares_promise_none(struct shares *s, uint32_t queue)
 {
 	if (!share_is_queue(s, queue))
 		return;
+	share_mark_stale(s, queue);
 	for (uint32_t q = queue;; q = s->set->defs[q].parent) {
 		for (uint32_t r = 0; r < s->set->resources; r++)
 			s->promised[share_at(s, q, r)] = 0;
-		share_mark_stale(s, q);
 		if (q == 0)
 			return;
 	}
@@ -323,11 +323,7 @@ void shares_promise_none(struct shares *s, uint32_t queue)
 
 void shares_waits_anew(struct shares *s, uint32_t queue)
 {
-	for (uint32_t q = queue;; q = s->set->defs[q].parent) {
-		share_mark_stale(s, q);
-		if (q == 0)
-			return;
-	}
+	share_mark_stale(s, queue);
 }
 
 uint64_t shares_eased(const struct shares *s, uint32_t queue)

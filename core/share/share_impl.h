@@ -75,10 +75,13 @@ static inline size_t share_at(const struct shares *s, uint32_t queue, uint32_t r
 	return (size_t)queue * s->set->resources + resource;
 }
 
-/* Call for all above it, too. */
+/* The queue and all above it, where it is not stale yet. */
 static inline void share_mark_stale(struct shares *s, uint32_t queue)
 {
-	s->stale[queue / 64] |= UINT64_C(1) << queue % 64;
+	while (!(s->stale[queue / 64] >> queue % 64 & 1)) {
+		s->stale[queue / 64] |= UINT64_C(1) << queue % 64;
+		queue = s->set->defs[queue].parent; /* the root's is the root */
+	}
 }
 
 static inline bool share_counts(const struct shares *s, uint32_t resource)

@@ -568,3 +568,23 @@ Test(history, it_outlives_its_tree)
 	shares_free(old);
 	world_free(w);
 }
+
+/* Without a change of what waits: the queue above has another first leaf. */
+Test(history, what_is_restored_moves_all_above_it)
+{
+	struct world *w = world_new(1000, HOUR);
+	const uint32_t team = queue_add(w, "team", 0), a = queue_add(w, "a", team);
+	const uint32_t b = queue_add(w, "b", team);
+	const struct queue_past past = { .resource = GPU, .value = 40 };
+	struct share_waiting waiting[QUEUES] = { { 0 } };
+
+	for (uint32_t i = 0; i < 2; i++)
+		waiting[i == 0 ? a : b] = (struct share_waiting){
+			.waits = true, .age_ns = i, .ask = &w->gangs[gang_add(w, i == 0 ? a : b, 1, 0)].ask
+		};
+	world_begin(w);
+	cr_assert_eq(shares_next(w->shares, waiting), a);
+	shares_history_restore(w->shares, a, &past, 1, w->now_s);
+	cr_assert_eq(shares_next(w->shares, waiting), b);
+	world_free(w);
+}
