@@ -418,7 +418,8 @@ bool cycle_wanted(const struct core *c)
 		return false;
 	return outbox_waits(c) || c->assumes.n > 0 || c->turns.stale ||
 	       (c->turns.shares && turns_wanted(c)) ||
-	       squeue_has_work(&c->queue, &c->nodes, tickets_retry(c)) || c->promises.unfinished;
+	       squeue_has_work(&c->queue, &c->nodes, tickets_retry(c)) ||
+	       (c->promises.timeline && promises_look_unfinished(c->promises.timeline));
 }
 
 /* Once in REFRESH_NS; out of line, so that the check before it costs a record little. */

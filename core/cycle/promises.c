@@ -145,8 +145,7 @@ void promises_begin(struct core *c)
 	if (!timeline_changed(t, c->now_ns))
 		return;
 	promises_look(t, c->config.look_steps > 0 ? c->config.look_steps : LOOK_STEPS, c->now_ns);
-	c->promises.unfinished = promises_look_unfinished(t);
-	if (unfinished && !c->promises.unfinished)
+	if (unfinished && !promises_look_unfinished(t))
 		nodes_note_freed(&c->nodes); /* for who was planned beside promises that moved since */
 	for (uint32_t i = 0; i < promises_n(t); i++) {
 		const struct promise *p = promise_at(t, i);
@@ -348,7 +347,6 @@ void promises_end(struct core *c)
 void promises_clear(struct core *c)
 {
 	timeline_clear(c->promises.timeline, c->now_ns);
-	c->promises.unfinished = false;
 	c->promises.due_ns = TIME_NEVER;
 	c->promises.before_n = 0;
 }

@@ -367,8 +367,8 @@ static struct holding *holding_remove(struct node_devices *n, uint32_t at)
 	return h;
 }
 
-const struct holding *sharer_of(const struct inventory *v, const struct node_devices *n,
-                                uint32_t question)
+struct holding *sharer_of(const struct inventory *v, const struct node_devices *n,
+                          uint32_t question)
 {
 	for (uint32_t i = 0; v->sharers[question].n > 0 && i < n->holdings_n; i++)
 		if (n->holdings[i]->shared && n->holdings[i]->question == question)
@@ -398,7 +398,7 @@ static void sharer_leave(struct inventory *v, const struct node_devices *n, stru
 	if (!h->shared)
 		return;
 	v->sharers[h->question].n--;
-	next = (struct holding *)(uintptr_t)sharer_of(v, n, h->question);
+	next = sharer_of(v, n, h->question);
 	if (!next || next->drawn)
 		return;
 	next->drawn = h->drawn;

@@ -123,8 +123,8 @@ static inline void picks_use(const struct device_pick *picks, uint32_t n, const 
 }
 
 /* inventory.c: a holding of the question's one claim; NULL: none on this node. */
-const struct holding *sharer_of(const struct inventory *v, const struct node_devices *n,
-                                uint32_t question);
+struct holding *sharer_of(const struct inventory *v, const struct node_devices *n,
+                          uint32_t question);
 
 /* inventory_choose.c: the devices of one more pod, of those that are not in `used`, and of what is
  * not `drawn` (by capacity; NULL when no device is shared). */

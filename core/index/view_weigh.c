@@ -57,12 +57,11 @@ static void capacity_bound(const struct views *vs, struct view *v, const struct 
 	const struct nodes *ns = vs->nodes;
 	struct common_bound bound = { 0 };
 	uint64_t pods;
-	uint32_t most = 0;
 
-	for (uint32_t rank = 0; rank < ns->count; rank++)
-		most = v->counts[rank] > most ? v->counts[rank] : most;
-	if (inventory_is_one(vs->pod_counts->inventory, s->body->devices - 1)) {
-		v->capacity = most;
+	if (pod_counts_one(vs->pod_counts, s)) {
+		v->capacity = 0;
+		for (uint32_t rank = 0; rank < ns->count; rank++)
+			v->capacity = v->counts[rank] > v->capacity ? v->counts[rank] : v->capacity;
 		return;
 	}
 	for (uint32_t rank = 0; rank < ns->count; rank++)

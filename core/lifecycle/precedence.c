@@ -35,12 +35,9 @@ void precedence_begin(struct core *c, struct gang *g, const struct plan *plan)
 
 void precedence_lose(struct core *c, struct pod *p)
 {
-	struct gang *g;
+	struct gang *g = &c->gangs.slots[p->gang];
 
-	if (!p->first_plan)
-		return;
-	g = &c->gangs.slots[p->gang];
-	assert(g->first_plan_n > 0);
+	assert(p->first_plan && g->first_plan_n > 0);
 	p->first_plan = false;
 	if (--g->first_plan_n >= g->begun)
 		return;

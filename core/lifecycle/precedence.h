@@ -38,7 +38,7 @@ bool precedence_is_over(const struct core *c, const struct gang *g);
 /* The gang's priority beside promises: the highest as long as it precedes all others. */
 int32_t precedence_priority(const struct core *c, const struct gang *g);
 
-/* The pod doesn't count as a member of its gang's first plan any more, where it did. */
+/* The pod, which counts as a member of its gang's first plan, doesn't any more. */
 void precedence_lose(struct core *c, struct pod *p);
 
 /* True if pods of the shape ask for more of anything than those of the other. */

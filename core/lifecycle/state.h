@@ -79,7 +79,6 @@ struct promising {
 	/* What the gang in the cycle asks for; wants_n 0: not certain enough for a promise. */
 	struct timeline_ask ask;
 	bool asked;
-	bool unfinished;               /* promises_look_unfinished(): the next cycle goes on with it */
 	uint32_t late;                 /* promises_late() of the plan, which was undone */
 	struct timeline_place *places; /* of the plan */
 	uint32_t places_room;
