@@ -244,24 +244,41 @@ static void allocation_take(void *context, const char *claim, const char *alloca
 			w->items[i].allocation = must_copy(allocation);
 }
 
-/* Another pod's work has allocated the claim: the pod that gives back last clears it. */
-static void allocation_share(struct claim_item *c)
+/* The first work for the same claim, which several pods name, of which it is true; NULL: none. */
+static const struct claim_item *consumer_find(const struct claim_item *c,
+                                              bool (*is)(const struct claim_item *c))
 {
 	const struct claim_bind *cb = c->work->cb;
 	const struct pod_claims *w;
 
-	if (c->extended || c->allocation || live_claim_pods(cb->live, c->work->pod, c->index) < 2)
-		return;
+	if (c->extended || live_claim_pods(cb->live, c->work->pod, c->index) < 2)
+		return NULL;
 	TAILQ_FOREACH (w, &cb->works, link)
-		for (uint32_t i = 0; i < w->n; i++) {
-			const struct claim_item *other = &w->items[i];
+		for (uint32_t i = 0; i < w->n; i++)
+			if (is(&w->items[i]) && w->items[i].uid && strcmp(w->items[i].uid, c->uid) == 0)
+				return &w->items[i];
+	return NULL;
+}
 
-			if (!other->allocation || !other->uid || strcmp(other->uid, c->uid) != 0)
-				continue;
-			c->allocation = must_copy(other->allocation);
-			c->seen = true; /* it is not written: the devices are not held for this pod */
-			return;
-		}
+static bool is_allocating(const struct claim_item *c)
+{
+	return c->allocation != NULL;
+}
+
+static bool is_in_flight(const struct claim_item *c)
+{
+	return c->call != NULL;
+}
+
+/* Another pod's work has allocated the claim: the pod that gives back last clears it. */
+static void allocation_share(struct claim_item *c)
+{
+	const struct claim_item *other = c->allocation ? NULL : consumer_find(c, is_allocating);
+
+	if (!other)
+		return;
+	c->allocation = must_copy(other->allocation);
+	c->seen = true; /* it is not written: the devices are not held for this pod */
 }
 
 /* Every claim exists or is to be made, and is allocated or gets an allocation. */
@@ -528,16 +545,7 @@ static void own_ended(struct claim_bind *cb)
  * one before has made. */
 static bool is_behind(const struct claim_item *c)
 {
-	const struct claim_bind *cb = c->work->cb;
-	const struct pod_claims *w;
-
-	if (c->extended || live_claim_pods(cb->live, c->work->pod, c->index) < 2)
-		return false;
-	TAILQ_FOREACH (w, &cb->works, link)
-		for (uint32_t i = 0; i < w->n; i++)
-			if (w->items[i].call && w->items[i].uid && strcmp(w->items[i].uid, c->uid) == 0)
-				return true;
-	return false;
+	return consumer_find(c, is_in_flight) != NULL;
 }
 
 static uint64_t poll(void *context)

@@ -156,7 +156,7 @@ static uint32_t one_of(const struct live *l, const struct live_pod *p)
 	return LIVE_NONE;
 }
 
-/* Another pod that has devices written for the one claim of the question; NULL: none. */
+/* Another pod that has devices written for the one claim of its question; NULL: none. */
 static const struct live_pod *sharer_of(const struct live *l, const struct live_pod *p)
 {
 	const uint32_t claim = l->questions[p->question].one ? one_of(l, p) : LIVE_NONE;
@@ -190,11 +190,11 @@ static bool picks_join(const struct live_pod *sharer, const struct live_node *n,
 	return at == sharer->writing_n;
 }
 
+/* *sharer: sharer_of() the pod. */
 static bool picks_hold(const struct live *l, const struct live_node *n, const struct live_pod *p,
                        const struct cmd_devices *cmd, const struct device_pick *picks,
-                       uint32_t served)
+                       uint32_t served, const struct live_pod **sharer)
 {
-	const struct live_pod *sharer;
 	const struct live_question *q;
 	uint32_t taken[DEVICE_PICKS_MAX], taken_n = 0;
 	device_amount more[NODE_CAPACITIES_MAX] = { 0 };
@@ -205,9 +205,9 @@ static bool picks_hold(const struct live *l, const struct live_node *n, const st
 	q = &l->questions[p->question];
 	if (!groups_hold(q, picks, cmd->picks_n, served))
 		return false;
-	sharer = sharer_of(l, p);
-	if (sharer)
-		return picks_join(sharer, n, q, picks, cmd->picks_n);
+	*sharer = sharer_of(l, p);
+	if (*sharer)
+		return picks_join(*sharer, n, q, picks, cmd->picks_n);
 	for (uint32_t i = 0; i < cmd->picks_n; i++) {
 		const struct device_pick *k = &picks[i];
 		const struct option_entry *o = option_of(q, k);
@@ -300,12 +300,11 @@ bool live_writing(struct live *l, uint32_t pod, const char *node_name,
 	uint32_t to[QUESTION_OPTIONS_MAX];
 	struct live_question *q;
 	struct node_entry node;
-	bool joins;
+	const struct live_pod *sharer = NULL;
 
-	if (!p || !p->name || p->writing || !picks_hold(l, n, p, cmd, picks, served))
+	if (!p || !p->name || p->writing || !picks_hold(l, n, p, cmd, picks, served, &sharer))
 		return false;
 	q = &l->questions[p->question];
-	joins = sharer_of(l, p) != NULL;
 	if (!question_holds(q, claims, live_claims_of(l, p, false, claims)))
 		return false;
 	asked_fill(l, n, q, served, &node, entries, to);
@@ -313,7 +312,7 @@ bool live_writing(struct live *l, uint32_t pod, const char *node_name,
 	for (uint32_t i = 0; i < cmd->picks_n; i++) {
 		full[i] = pick_full(l, n, q, &picks[i], (const uint64_t[]){ share[0], share[1] + i });
 		if (!option_of(q, &picks[i])->admin)
-			pick_take(l, p, n, q, &picks[i], claims[picks[i].claim]->number, joins);
+			pick_take(l, p, n, q, &picks[i], claims[picks[i].claim]->number, sharer != NULL);
 		if (full[i].claim == q->claims_n - 1)
 			full[i].request = to[full[i].request];
 	}
