@@ -184,6 +184,16 @@ uint64_t cluster_plan(struct cluster *c)
 	return took;
 }
 
+uint64_t cluster_single(struct cluster *c, uint32_t shape)
+{
+	const pod_id pod = cluster_pod(c, ID_NONE, shape);
+	const uint64_t took = cluster_plan(c);
+
+	cluster_pod_end(c, pod);
+	cluster_plan(c);
+	return took;
+}
+
 void cluster_batch(struct cluster *c)
 {
 	c->batching = true;

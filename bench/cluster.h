@@ -175,6 +175,8 @@ void cluster_take(struct cluster *c);
 
 /* Both; returns the ns of the first. */
 uint64_t cluster_plan(struct cluster *c);
+/* A lone pod of the shape comes, is planned and goes; ns of its plan. */
+uint64_t cluster_single(struct cluster *c, uint32_t shape);
 
 /* Collects records from now on; cluster_run() feeds them and returns the ns that the core took. */
 void cluster_batch(struct cluster *c);

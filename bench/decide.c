@@ -256,17 +256,6 @@ static bool soft_rows(struct bench_report *report, struct cluster *c)
 	        gang_row(report, c, 1000, SHAPE_PREFER_NODE, "-prefer-node", 1000));
 }
 
-/* A pod of a known shape comes and goes. */
-static uint64_t single_once(struct cluster *c)
-{
-	const pod_id pod = cluster_pod(c, ID_NONE, SHAPE_CPU);
-	const uint64_t took = cluster_plan(c);
-
-	cluster_pod_end(c, pod);
-	cluster_plan(c);
-	return took;
-}
-
 /* A node leaves, and joins again, while gangs of 16 shapes wait for capacity: the record, and
  * until all of them have been looked at with the new set of nodes.  With `-single` the plan of a
  * lone pod too, which pays for what was put off.  A sample is the mean of both. */
@@ -284,7 +273,7 @@ static bool node_joins(struct bench_report *report, struct cluster *c, double go
 		return false;
 	}
 	big_gangs_wait(c);
-	single_once(c);
+	cluster_single(c, SHAPE_CPU);
 	for (uint32_t i = 0; i <= 2 * N; i++) {
 		uint64_t took, with;
 
@@ -295,7 +284,7 @@ static bool node_joins(struct bench_report *report, struct cluster *c, double go
 			cluster_node_join(c, node);
 		took = cluster_run(c);
 		took += cluster_plan(c);
-		with = took + single_once(c);
+		with = took + cluster_single(c, SHAPE_CPU);
 		if (i == 0)
 			continue; /* the id is new */
 		if (i % 2) {

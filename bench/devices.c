@@ -82,17 +82,6 @@ static bool refuse(struct bench_report *report, struct cluster *c)
 	return false;
 }
 
-/* A lone pod with a claim comes and goes. */
-static uint64_t single_once(struct cluster *c)
-{
-	const pod_id pod = cluster_pod(c, ID_NONE, SHAPE_DEVICE);
-	const uint64_t took = cluster_plan(c);
-
-	cluster_pod_end(c, pod);
-	cluster_plan(c);
-	return took;
-}
-
 /* The record, and until the core has nothing to plan; with `-single` the plan of a lone pod too,
  * which pays for what was put off.  A sample is the mean of a device that is allocated and freed.
  */
@@ -110,7 +99,7 @@ static bool claim_event(struct bench_report *report, struct cluster *c)
 			cluster_node_devices(c, node, taken);
 			took += cluster_run(c);
 			took += cluster_plan(c);
-			with += single_once(c);
+			with += cluster_single(c, SHAPE_DEVICE);
 		}
 		alone[i] = (double)took / 2000;
 		single[i] = (double)(took + with) / 2000;

@@ -878,3 +878,13 @@ const char *story_reason(struct story *s, const char *name)
 	s->said[before] = '\0';
 	return text;
 }
+
+const char *story_nth(const char *stem, int i)
+{
+	static char names[64][8];
+	static int used;
+	char *name = names[used++ % 64];
+
+	snprintf(name, sizeof(names[0]), "%s%d", stem, i);
+	return name;
+}

@@ -169,6 +169,9 @@ uint32_t story_count(const struct story *s, const char *prefix);
  * call. */
 const char *story_reason(struct story *s, const char *name);
 
+/* stem and i, as "n7", of at most 7 bytes; good for 63 calls more. */
+const char *story_nth(const char *stem, int i);
+
 /* Feeds a record as it is; header fields are filled in.  Returns the result of core_step(). */
 int story_feed(struct story *s, enum record_kind kind, const void *body, uint32_t bytes);
 

@@ -15,16 +15,6 @@ static void job(struct story *s, const char *name, uint32_t members, int32_t run
 	story_feed(s, EVENT_PLAN, NULL, 0);
 }
 
-static const char *nth(const char *stem, int i)
-{
-	static char names[64][8];
-	static int used;
-	char *name = names[used++ % 64];
-
-	snprintf(name, sizeof(names[0]), "%s%d", stem, i);
-	return name;
-}
-
 /* The work of a cycle that tries gangs with promises of their own, which would delay c's, beside
  * pods that run for run_s. */
 static uint64_t work_beside(int32_t run_s)
@@ -34,7 +24,7 @@ static uint64_t work_beside(int32_t run_s)
 	uint64_t spent;
 
 	for (int i = 0; i < NODES; i++)
-		story_node(s, .name = nth("n", i), .cpu = 1, .memory = 8);
+		story_node(s, .name = story_nth("n", i), .cpu = 1, .memory = 8);
 	story_node(s, .name = "far", .cpu = FAR, .memory = 2 * FAR, .pods = FAR);
 	story_pods(s, FAR, .name = "far", .cpu = 1, .node = "far", .run = run_s);
 	story_synced(s);
@@ -42,10 +32,10 @@ static uint64_t work_beside(int32_t run_s)
 	job(s, "b", 8, 100);
 	job(s, "c", 9, 100);
 	for (int i = 0; i < BARRED; i++)
-		job(s, nth("d", i), 2, 250);
+		job(s, story_nth("d", i), 2, 250);
 	story_node(s, .name = "new", .cpu = 0, .memory = 8); /* all are tried again */
 	story_feed(s, EVENT_PLAN, NULL, 0);
-	cr_assert_str_eq(story_reason(s, nth("d", BARRED - 1)), "held 0 of 2 by promises for c");
+	cr_assert_str_eq(story_reason(s, story_nth("d", BARRED - 1)), "held 0 of 2 by promises for c");
 	spent = story_core(s)->budget.spent;
 	story_free(s);
 	return spent;

@@ -9,16 +9,6 @@ enum { GANGS = 5, MEMBERS = 2, NODES = GANGS * MEMBERS + 1, RUN_S = 100 };
 
 TestSuite(look, .fini = story_end);
 
-static const char *nth(const char *stem, int i)
-{
-	static char names[64][8];
-	static int used;
-	char *name = names[used++ % 64];
-
-	snprintf(name, sizeof(names[0]), "%s%d", stem, i);
-	return name;
-}
-
 /* All nodes are full until RUN_S, when all gangs are promised their starts; there is a node more
  * than they need.  Then all pods end early, at once. */
 static struct story *early_ends(uint64_t look_steps)
@@ -29,18 +19,19 @@ static struct story *early_ends(uint64_t look_steps)
 	struct story *s = story_new_promising(SCORE_KUBE, 0, &promises);
 
 	for (int i = 0; i < NODES; i++) {
-		story_node(s, .name = nth("n", i), .cpu = 2, .memory = 8);
-		story_pod(s, .name = nth("r", i), .cpu = 2, .node = nth("n", i), .run = RUN_S);
+		story_node(s, .name = story_nth("n", i), .cpu = 2, .memory = 8);
+		story_pod(s, .name = story_nth("r", i), .cpu = 2, .node = story_nth("n", i), .run = RUN_S);
 	}
 	story_synced(s);
 	for (int i = 0; i < GANGS; i++) {
-		story_gang(s, .name = nth("g", i), .quorum = MEMBERS);
-		story_pods(s, MEMBERS, .name = nth("g", i), .gang = nth("g", i), .cpu = 2, .run = 50);
+		story_gang(s, .name = story_nth("g", i), .quorum = MEMBERS);
+		story_pods(s, MEMBERS, .name = story_nth("g", i), .gang = story_nth("g", i), .cpu = 2,
+		           .run = 50);
 	}
 	story_plan(s);
 	story_skip(s);
 	for (int i = 0; i < NODES; i++)
-		story_drop_pod(s, nth("r", i));
+		story_drop_pod(s, story_nth("r", i));
 	return s;
 }
 
@@ -51,7 +42,7 @@ static int kept(struct story *s)
 	int n = 0;
 
 	for (int i = 0; i < GANGS; i++)
-		if (story_promise(s, nth("g", i), &p)) {
+		if (story_promise(s, story_nth("g", i), &p)) {
 			cr_assert(p.at_ns == p.first_ns && p.at_ns >= RUN_S * NS_PER_S);
 			n++;
 		}
@@ -89,24 +80,25 @@ Test(look, what_changes_meanwhile_waits_until_all_have_been_tried)
 	struct core_promise p;
 
 	for (int i = 0; i < 8; i++) {
-		story_node(s, .name = nth("n", i), .cpu = i < 4 ? 2 : 1, .memory = 8);
-		story_pod(s, .name = nth("r", i), .cpu = i < 4 ? 2 : 1, .node = nth("n", i), .run = RUN_S);
+		story_node(s, .name = story_nth("n", i), .cpu = i < 4 ? 2 : 1, .memory = 8);
+		story_pod(s, .name = story_nth("r", i), .cpu = i < 4 ? 2 : 1, .node = story_nth("n", i),
+		          .run = RUN_S);
 	}
 	story_node(s, .name = "other", .cpu = 1, .memory = 8);
 	story_synced(s);
 	for (int i = 0; i < 2; i++) {
-		story_gang(s, .name = nth("g", i), .quorum = 2);
-		story_pods(s, 2, .name = nth("g", i), .gang = nth("g", i), .cpu = 2, .run = 50);
+		story_gang(s, .name = story_nth("g", i), .quorum = 2);
+		story_pods(s, 2, .name = story_nth("g", i), .gang = story_nth("g", i), .cpu = 2, .run = 50);
 	}
 	story_gang(s, .name = "last", .quorum = 4);
 	story_pods(s, 4, .name = "last", .gang = "last", .cpu = 1, .run = 90);
 	story_plan(s);
 	for (int i = 4; i < 8; i++) /* enough for each gang by sums, and by nodes for the last alone */
-		story_drop_pod(s, nth("r", i));
+		story_drop_pod(s, story_nth("r", i));
 	for (int i = 0; i < 6; i++) {
 		story_feed(s, EVENT_PLAN, NULL, 0);
-		story_pod(s, .name = nth("x", i), .cpu = 1, .node = "other", .run = 10);
-		story_drop_pod(s, nth("x", i));
+		story_pod(s, .name = story_nth("x", i), .cpu = 1, .node = "other", .run = 10);
+		story_drop_pod(s, story_nth("x", i));
 	}
 	cr_assert(story_promise(s, "g0", &p) && p.at_ns == p.first_ns);
 	cr_assert_not(story_promise(s, "last", &p), "it starts");
