@@ -215,24 +215,24 @@ static int read_objects(const struct options *o, struct files *files, char *erro
 	return ok || rc < 0 ? rc : -EIO;
 }
 
-static struct told_question question_of(const struct options *o, const char *command)
+static struct conditions_question question_of(const struct options *o, const char *command)
 {
-	return (struct told_question){ .command = command,
-		                           .name = o->gang,
-		                           .access = &o->access,
-		                           .schedulers = &o->schedulers,
-		                           .output = o->live.output };
+	return (struct conditions_question){ .command = command,
+		                                 .name = o->gang,
+		                                 .access = &o->access,
+		                                 .schedulers = &o->schedulers,
+		                                 .output = o->live.output };
 }
 
-/* A user who may read one namespace cannot have anything placed, but muster has told its pods. */
+/* A user who may read one namespace cannot have anything placed, but its pods have conditions. */
 static int explain_refused(const struct options *o, const char *command, const char *error)
 {
-	const struct told_question q = question_of(o, command);
+	const struct conditions_question q = question_of(o, command);
 
 	if (o->add != NULL || o->priority != NULL)
 		return ctl_usage(command, "%s", error);
 	fprintf(stderr, "%s: from the pods of its namespace alone: %s\n", command, error);
-	return explain_told(&q);
+	return explain_conditions(&q);
 }
 
 static int explain_offline(const struct options *o, const char *command)
@@ -286,7 +286,7 @@ static int explain_live(struct options *o, const struct live *l);
 /* A ledger has no pods: the API server is asked where the name is none of a gang. */
 static int explain_named(struct options *o, const struct live *l)
 {
-	const struct told_question question = question_of(o, l->command);
+	const struct conditions_question question = question_of(o, l->command);
 	char *gang = NULL;
 	int rc = -1;
 

@@ -56,7 +56,7 @@ struct explanation {
 	struct world now;            /* placement of the objects, with the change */
 	const struct change *change; /* --add-node, --priority; NULL: neither */
 	bool starts_without;         /* it starts without the change as well */
-	bool told; /* from conditions of pods alone: no queue is known, and nothing was tried */
+	bool conditions_only;        /* of pods: no queue is known, and nothing was tried */
 
 	bool helps_tried; /* the fields below are set */
 	bool starts_now;  /* placed from these objects it starts, though the live one waits: for a
@@ -101,7 +101,7 @@ struct access_options; /* ctl/offline/fetch.h */
 int explain_pod(struct explanation *x, enum output output);
 
 /* What is asked of one namespace of the API server. */
-struct told_question {
+struct conditions_question {
 	const char *command, *name; /* the latter "ns/name" */
 	const struct access_options *access;
 	const struct arguments *schedulers;
@@ -110,9 +110,9 @@ struct told_question {
 
 /* The same from the conditions of the pod in the API server.  -1: there is no such pod, or *gang is
  * its gang, to be freed. */
-int explain_pod_asked(const struct told_question *q, char **gang);
+int explain_pod_asked(const struct conditions_question *q, char **gang);
 /* A gang or a pod by the conditions of the pods in its namespace alone; returns the exit code. */
-int explain_told(const struct told_question *q);
+int explain_conditions(const struct conditions_question *q);
 
 /* explain_change.c: whether the gang starts with x->change, and where. */
 void explain_change_print(const struct explanation *x);

@@ -174,7 +174,7 @@ static struct devices *devices_asked(const char *command, const struct access_op
 }
 
 /* The namespace of a question; NULL after a message. */
-static struct cluster *cluster_asked(const struct told_question *q)
+static struct cluster *cluster_asked(const struct conditions_question *q)
 {
 	const char *slash = strchr(q->name, '/');
 	char *namespace = ctl_print("%.*s", (int)(slash - q->name), q->name);
@@ -187,7 +187,7 @@ static struct cluster *cluster_asked(const struct told_question *q)
 }
 
 /* As explain_pod_asked(). */
-static int pod_told(const struct told_question *q, const struct cluster *c, char **gang)
+static int pod_conditions(const struct conditions_question *q, const struct cluster *c, char **gang)
 {
 	struct finding f;
 	struct pod_view pod;
@@ -207,39 +207,41 @@ static int pod_told(const struct told_question *q, const struct cluster *c, char
 	return f.node != NULL ? EXIT_DONE : EXIT_NO;
 }
 
-int explain_pod_asked(const struct told_question *q, char **gang)
+int explain_pod_asked(const struct conditions_question *q, char **gang)
 {
 	struct cluster *c = cluster_asked(q);
 	int rc = -1;
 
 	*gang = NULL;
 	if (c != NULL) {
-		rc = pod_told(q, c, gang);
+		rc = pod_conditions(q, c, gang);
 		cluster_free(c);
 	}
 	return rc;
 }
 
 /* Without nodes its reason is that of its pods alone, and it has no place in a queue. */
-static int gang_told(const struct told_question *q, const struct cluster *c, const char *name)
+static int gang_conditions(const struct conditions_question *q, const struct cluster *c,
+                           const char *name)
 {
 	const struct gang_result *g = cluster_gang(c, name);
-	struct gang_result told;
+	struct gang_result shown;
 
 	if (g == NULL)
 		return ctl_usage(q->command,
 		                 "%s: the API server has no such gang or pod of this scheduler "
 		                 "(--scheduler-name)",
 		                 name);
-	told = *g;
+	shown = *g;
 	/* Only printed, which changes no text. */
-	told.reason = (char *)(uintptr_t)cluster_reason(c, name);
-	told.why = (struct reason){ 0 };
-	explain_print(&(struct explanation){ .gang = name, .result = &told, .told = true }, q->output);
+	shown.reason = (char *)(uintptr_t)cluster_reason(c, name);
+	shown.why = (struct reason){ 0 };
+	explain_print(&(struct explanation){ .gang = name, .result = &shown, .conditions_only = true },
+	              q->output);
 	return explain_exit(g);
 }
 
-int explain_told(const struct told_question *q)
+int explain_conditions(const struct conditions_question *q)
 {
 	struct cluster *c = cluster_asked(q);
 	char *gang = NULL;
@@ -247,9 +249,9 @@ int explain_told(const struct told_question *q)
 
 	if (c == NULL)
 		return EXIT_USAGE;
-	rc = pod_told(q, c, &gang);
+	rc = pod_conditions(q, c, &gang);
 	if (rc < 0)
-		rc = gang_told(q, c, gang != NULL ? gang : q->name);
+		rc = gang_conditions(q, c, gang != NULL ? gang : q->name);
 	free(gang);
 	cluster_free(c);
 	return rc;

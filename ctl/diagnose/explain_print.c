@@ -45,8 +45,8 @@ int explain_exit(const struct gang_result *g)
 /* True if it has a position in the queue, of a live scheduler the one that `gangs` shows. */
 static bool has_position(const struct explanation *x, const struct gang_result *g)
 {
-	return !x->told && (gang_is_queued(g->state, g->why.why) ||
-	                    (x->reservations == NULL && explain_is_queued(g)));
+	return !x->conditions_only && (gang_is_queued(g->state, g->why.why) ||
+	                               (x->reservations == NULL && explain_is_queued(g)));
 }
 
 static struct gang_key key_of(const struct gang_result *g)
@@ -280,7 +280,7 @@ static void print_json(const struct explanation *x)
 		explain_change_json(o, x);
 	if (g->reason != NULL)
 		json_add_text(o, "reason", g->reason);
-	if (g->reason != NULL && !x->told) {
+	if (g->reason != NULL && !x->conditions_only) {
 		json_add_number(o, "need", g->why.need);
 		json_add_number(o, "fit", g->why.fit);
 		json_add_shortfalls(o, &g->why, true, x->names.resource, x->names.context);
@@ -298,7 +298,7 @@ static void print_json(const struct explanation *x)
 		if (x->reservations == NULL)
 			json_add_number(o, "before_pods", (int64_t)pods_before(x));
 	}
-	if (g->reason != NULL && !x->told && explain_is_queued(g)) {
+	if (g->reason != NULL && !x->conditions_only && explain_is_queued(g)) {
 		if (x->helps_tried || (x->reservations == NULL && g->state == GANG_WAITING))
 			json_help(o, x);
 		if (x->helps_tried) {
@@ -466,7 +466,7 @@ static void print_text(const struct explanation *x)
 	explain_selector_print(x);
 	if (has_position(x, g))
 		print_before(x);
-	if (x->told || !explain_is_queued(g))
+	if (x->conditions_only || !explain_is_queued(g))
 		return;
 	if (is_promised(x))
 		start_print(x->observer, &g->why.promised);
